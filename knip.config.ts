@@ -1,0 +1,9 @@
+import type { KnipConfig } from 'knip'
+import { entries } from './scripts/entries.ts'
+
+const config: KnipConfig = {
+  entry: [...Object.values(entries), 'examples/*/main.ts', 'test/types/**/*.test-d.ts'],
+  ignoreDependencies: ['@arethetypeswrong/cli', 'publint'], // scripts/check.mjs starts them by the names of their binaries
+}
+
+export default config

@@ -1,0 +1,21 @@
+/**
+ * The time that everything here goes by, so that tests can move it: no global fake timers are needed.
+ */
+export interface Clock {
+  /** Wall time in milliseconds since 1970. */
+  now(): number
+  /** Milliseconds that never go back, from any origin. */
+  monotonic(): number
+  /** Calls back once after at least `ms` milliseconds; gives what `clearTimeout` takes. */
+  setTimeout(callback: () => void, ms: number): unknown
+  clearTimeout(timer: unknown): void
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimeout: (callback, ms) => setTimeout(callback, ms),
+  // What comes in is what setTimeout gave; hosts differ in its type.
+  clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
+}

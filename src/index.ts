@@ -1,0 +1,32 @@
+export { type Clock, systemClock } from './host/clock.ts'
+export { consoleLogger, type LogFields, type Logger } from './host/logger.ts'
+export { ConfigurationError, ERROR_CODES, type ErrorCode, HandlerError, PosternError } from './protocol/errors.ts'
+export type {
+  Action,
+  AnyEvent,
+  DeletedRecord,
+  EventOf,
+  EventSchemas,
+  ModelEvent,
+  ModelSchemas,
+  NoEvents,
+  OpenData,
+  OpenModels,
+  OpenRecord,
+  Pattern,
+  ServiceEventType,
+  WebhookEvent,
+} from './protocol/events.ts'
+export { type Outcome, REJECTION_STATUS, type RejectionCode } from './protocol/outcome.ts'
+export { type Issue, record, type StandardSchema } from './protocol/schema.ts'
+export { type HeaderValue, type Secret, sign, verify } from './protocol/signature.ts'
+export { createReceiver } from './receiver/create-receiver.ts'
+export type { Handler, HandlerContext, HandlerOptions } from './receiver/handler.ts'
+export type { OutcomeInfo, ReceiverOptions } from './receiver/options.ts'
+export type { CloseResult, ReceivedDelivery, Receiver } from './receiver/receiver.ts'
+export type { BodyFailure, DeliveryRequest, Receives } from './receiver/receives.ts'
+export type { Reply } from './receiver/reply.ts'
+export type { EventTypes, Interceptor } from './receiver/routes.ts'
+export type { BoundSecret, SecretRequest, Secrets, SecretsFunction } from './receiver/secrets.ts'
+export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
+export type { Claim, Store } from './store/store.ts'

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+
+/** Longest part of a key that is kept readable; anything longer is replaced by its digest. */
+const MAX_READABLE = 128
+const PRINTABLE = /^[\x21-\x7e]+$/
+
+/**
+ * The key that an event is deduplicated by: the receiver's name, the account and the event id. Neither the webhook nor the secret
+ * is part of it, since a rotation or a second webhook may carry the same event.
+ *
+ * Each part carries its length, or is a digest of fixed length behind `#` where it is long or not printable ASCII, so that no two
+ * triples meet and every key is short, printable ASCII. The digest is over UTF-16 code units: UTF-8 would merge lone surrogates.
+ */
+export function dedupKey(name: string, accountKey: string, id: string): string {
+  return toPart(name) + toPart(accountKey) + toPart(id)
+}
+
+/** The account that a key belongs to; undefined where only its digest is in the key. */
+export function accountOfKey(key: string): string | undefined {
+  const afterName = skipPart(key)
+  const length = /^(\d+):/.exec(afterName)
+  return length?.[1] === undefined ? undefined : afterName.slice(length[0].length, length[0].length + Number(length[1]))
+}
+
+function toPart(text: string): string {
+  if (text.length <= MAX_READABLE && PRINTABLE.test(text)) return `${text.length}:${text}`
+  return `#${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')}`
+}
+
+const DIGEST_LENGTH = 43
+
+function skipPart(key: string): string {
+  if (key.startsWith('#')) return key.slice(1 + DIGEST_LENGTH)
+  const colon = key.indexOf(':')
+  return key.slice(colon + 1 + Number(key.slice(0, colon)))
+}

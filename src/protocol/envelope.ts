@@ -1,0 +1,86 @@
+import type { AnyEvent, OpenData } from './events.ts'
+import { Rejection } from './outcome.ts'
+import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
+
+/** An envelope fresh from its bytes, which nobody else holds yet. */
+export type ParsedEvent = { -readonly [K in keyof AnyEvent]: AnyEvent[K] }
+
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const NOT_UTF8 = new Rejection(
+  'invalid_utf8',
+  'The body is signed, but it is not strict UTF-8 without a byte order mark.',
+)
+const NOT_JSON = new Rejection('invalid_json', 'The body is signed, but it is not JSON.')
+const NOT_AN_OBJECT = new Rejection('invalid_envelope', 'The body is JSON, but not an object.')
+const NO_ID = new Rejection(
+  'invalid_envelope',
+  `"id" must be a non-empty string of at most ${MAX_ID_LENGTH} characters.`,
+)
+const NO_TYPE = new Rejection(
+  'invalid_envelope',
+  `"type" must be a non-empty string of at most ${MAX_TYPE_LENGTH} characters.`,
+)
+const NO_TIMESTAMP = new Rejection('invalid_envelope', '"timestamp" must be a string.')
+const NO_ACCOUNT = new Rejection(
+  'invalid_envelope',
+  `"accountKey" must be a non-empty string of at most ${MAX_ACCOUNT_KEY_LENGTH} characters.`,
+)
+const NO_DATA = new Rejection('invalid_envelope', '"data" must be an object.')
+
+/**
+ * Bytes to event, or the rejection of what is not one. The service's envelope is section 2.4 of its text; `data` that is missing
+ * or null counts as `{}`, and further fields are kept.
+ */
+export function parseEnvelope(body: Uint8Array): ParsedEvent | Rejection {
+  const text = decode(body)
+  if (text === undefined) return NOT_UTF8
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return NOT_JSON
+  }
+  return checkEnvelope(value)
+}
+
+/** Checks the fields of an envelope, wherever it came from. Fills in missing `data` on the object itself. */
+export function checkEnvelope(value: unknown): ParsedEvent | Rejection {
+  if (!isObject(value)) return NOT_AN_OBJECT
+  if (!isTextUpTo(value.id, MAX_ID_LENGTH)) return NO_ID
+  if (!isTextUpTo(value.type, MAX_TYPE_LENGTH)) return NO_TYPE
+  if (typeof value.timestamp !== 'string') return NO_TIMESTAMP
+  if (!isTextUpTo(value.accountKey, MAX_ACCOUNT_KEY_LENGTH)) return NO_ACCOUNT
+  if (value.data == null) value.data = {}
+  else if (!isObject(value.data)) return NO_DATA
+  // Every field has just been checked.
+  return value as unknown as ParsedEvent
+}
+
+/** The `accountKey` that unverified bytes claim, read with the same parser and the same rules as the verified one. */
+export function claimedAccountOf(parsed: ParsedEvent | Rejection): string | undefined {
+  return parsed instanceof Rejection ? undefined : parsed.accountKey
+}
+
+function decode(body: Uint8Array): string | undefined {
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return undefined
+  try {
+    return strictDecoder.decode(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** An object that is neither null nor an array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isTextUpTo(value: unknown, length: number): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= length
+}
+
+/** Whether an event's data holds a record that a model event can be about: an object with a string `_id`. */
+export function hasRecord(data: OpenData): boolean {
+  return isObject(data.record) && typeof data.record._id === 'string'
+}

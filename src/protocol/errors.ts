@@ -1,0 +1,71 @@
+/**
+ * Every code that the owner of an app can meet, with what it means. `docs/reference/errors.md` tells the fix of each at
+ * length; a test holds the two against each other. What a sender causes is never here: see the rejection codes in `outcome.ts`.
+ */
+export const ERROR_CODES = {
+  option_unknown: 'createReceiver, a store or an adapter was given an option that does not exist',
+  option_invalid: 'an option has a value that cannot work',
+  secret_unusable: 'a signing secret is missing, empty, or has blanks at its edges',
+  store_shared: 'two receivers of one name stand on one store',
+  pattern_invalid: 'the pattern given to .on() can never match an event',
+  handler_invalid: 'what was given to .on() or .intercept() is not a function, or its name cannot be used',
+  handler_name_clash: 'two handlers that can run for one event have the same name',
+  registration_frozen: '.on() or .intercept() was called after the first delivery',
+  no_handlers: 'a signed event came in, but no handler is registered at all',
+  body_consumed: "the app's own body parser read the request before the receiver could",
+  event_invalid: 'dispatch() was given something that is not an event',
+  secrets_unavailable: 'the secrets function threw, took too long, or gave something unusable',
+  store_unavailable: 'the store failed or did not answer in time',
+  schema_failed: 'a schema threw instead of reporting issues',
+  handler_failed: 'one or more handlers threw or rejected',
+  handler_timeout: 'the handlers ran for longer than handlerTimeoutMs; context.signal was aborted',
+  handler_abandoned: 'a handler did not end within 5 s of its abort and is no longer waited for',
+  lease_lost: 'another process took over the event while its handlers ran here',
+  hook_failed: 'onOutcome, onError or a logger method threw',
+} as const
+
+/** A code of {@link ERROR_CODES}. Match on it, never on a message. */
+export type ErrorCode = keyof typeof ERROR_CODES
+
+/**
+ * Something that the owner of the app has to repair. Thrown when a receiver is made or a handler is registered, and given to
+ * `onError` at run time. Tell errors apart by `code`, which stays the same across copies and versions of the package.
+ */
+export class PosternError extends Error {
+  override readonly name: string = 'PosternError'
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** An option, a secret, a pattern or a handler that cannot work. Thrown where it is given; the message says the fix. */
+export class ConfigurationError extends PosternError {
+  override readonly name = 'ConfigurationError'
+}
+
+/**
+ * Handlers that failed, were abandoned, or lost their lease. `cause` is what the handler threw, whatever it was, or an
+ * `AggregateError` where several failed.
+ */
+export class HandlerError extends PosternError {
+  override readonly name = 'HandlerError'
+  /** Names of the handlers concerned. */
+  readonly handlers: readonly string[]
+  readonly eventId: string
+  readonly eventType: string
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    about: { readonly handlers: readonly string[]; readonly eventId: string; readonly eventType: string },
+    options?: ErrorOptions,
+  ) {
+    super(code, message, options)
+    this.handlers = about.handlers
+    this.eventId = about.eventId
+    this.eventType = about.eventType
+  }
+}

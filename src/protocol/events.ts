@@ -1,0 +1,127 @@
+import type { SchemaOutput, StandardSchema } from './schema.ts'
+
+/** What can happen to a record. Service text, section 6. */
+export type Action = 'created' | 'updated' | 'deleted'
+
+/** Event types that the service names beside `{model}.{action}`. Service text, section 6. */
+export type ServiceEventType =
+  | 'finance.payment.completed'
+  | 'finance.payment.failed'
+  | 'sync.completed'
+  | 'sync.failed'
+  | 'import.completed'
+  | 'export.completed'
+
+/** Data whose fields the service does not describe. */
+export type OpenData = Readonly<Record<string, unknown>>
+
+/** A record whose model has no schema: `_id` is certain, everything else is to be checked. */
+export interface OpenRecord {
+  readonly _id: string
+  readonly [field: string]: unknown
+}
+
+/** All that is left of a deleted record. */
+export interface DeletedRecord {
+  readonly _id: string
+}
+
+/** A verified event: the envelope of section 2.4 of the service text. Further fields that the sender adds are kept at run time. */
+export interface WebhookEvent<Type extends string = string, Data = OpenData> {
+  /** Unique for the event; the same in every attempt and every manual retry. */
+  readonly id: string
+  readonly type: Type
+  /** When the event occurred, ISO 8601, as sent. It is not the time of the delivery attempt, which nothing signs. */
+  readonly timestamp: string
+  /** The tenant account that the event belongs to. */
+  readonly accountKey: string
+  readonly data: Data
+}
+
+/** An event about a record. `model` and `action` are read from the type, so that wildcard handlers need not split it. */
+export interface ModelEvent<Model extends string = string, A extends Action = Action, R = OpenRecord>
+  extends WebhookEvent<`${Model}.${A}`, { readonly record: R }> {
+  readonly model: Model
+  readonly action: A
+}
+
+/** What a `*` handler gets: any event. `model` and `action` are there for events about records. */
+export interface AnyEvent extends WebhookEvent {
+  readonly model?: string
+  readonly action?: Action
+}
+
+/** Model keys with the schema of their records. */
+export type ModelSchemas = Readonly<Record<string, StandardSchema>>
+
+/** Further event types with the schema of their `data`. */
+export type EventSchemas = Readonly<Record<string, StandardSchema>>
+
+/** The models of a receiver that declares none: every model key is taken, with an open record. */
+export type OpenModels = Readonly<Record<string, StandardSchema<unknown, OpenRecord>>>
+
+/** No further event types. */
+export type NoEvents = Readonly<Record<never, StandardSchema>>
+
+/** The patterns that can be registered: an editor completes these. */
+export type Pattern<M, E> =
+  | '*'
+  | `*.${Action}`
+  | ServiceEventType
+  | `${keyof M & string}.${Action | '*'}`
+  | (keyof E & string)
+
+/**
+ * The event that a handler of one pattern gets. For handlers that live in other files:
+ * `async function welcome(event: EventOf<typeof models, 'contact.created'>) {}`
+ *
+ * It is computed from the one literal that is written: a union over all models would cost the compiler minutes at 300 models.
+ */
+export type EventOf<M, P extends string, E = NoEvents> = P extends '*'
+  ? AnyEvent
+  : P extends keyof E
+    ? WebhookEvent<P, SchemaOutput<E[P]>>
+    : P extends ServiceEventType
+      ? WebhookEvent<P>
+      : P extends `*.${infer A extends Action}`
+        ? ModelEvent<string, A, A extends 'deleted' ? DeletedRecord : OpenRecord>
+        : P extends `${infer Model}.${infer A}`
+          ? A extends 'deleted'
+            ? ModelEvent<Model, A, DeletedRecord>
+            : A extends 'created' | 'updated'
+              ? ModelEvent<Model, A, RecordOf<M, Model>>
+              : A extends '*'
+                ?
+                    | ModelEvent<Model, 'created', RecordOf<M, Model>>
+                    | ModelEvent<Model, 'updated', RecordOf<M, Model>>
+                    | ModelEvent<Model, 'deleted', DeletedRecord>
+                : never
+          : never
+
+type RecordOf<M, Model> = Model extends keyof M ? SchemaOutput<M[Model]> : OpenRecord
+
+/** The compile error for a pattern that can never match: it names the legal patterns with the same action or model. */
+export interface NoSuchPattern<Legal extends string> {
+  readonly 'legal patterns': Legal
+}
+
+/** `unknown` for a legal pattern, so that `P & Check<P>` is P itself; else an error that names what was probably meant. */
+export type Check<P extends string, M, E> = P extends '*' | `*.${Action}` | ServiceEventType
+  ? unknown
+  : P extends keyof E
+    ? unknown
+    : P extends `${infer Model}.${infer A}`
+      ? A extends Action | '*'
+        ? Model extends ''
+          ? NoSuchPattern<`${keyof M & string}.${A}`>
+          : Model extends keyof M
+            ? unknown
+            : NoSuchPattern<`${keyof M & string}.${A}` | (A extends Action ? `*.${A}` : never)>
+        : Model extends '*'
+          ? NoSuchPattern<`*.${Action}`>
+          : string extends keyof M
+            ? NoSuchPattern<ServiceEventType | (keyof E & string) | `${Model}.${Action | '*'}`>
+            : Model extends keyof M
+              ? NoSuchPattern<`${Model}.${Action | '*'}`>
+              : NoSuchPattern<ServiceEventType | (keyof E & string)>
+      : NoSuchPattern<'*' | ServiceEventType | (keyof E & string) | `${keyof M & string}.${Action | '*'}`>

@@ -1,0 +1,49 @@
+import { Rejection } from './outcome.ts'
+import { type HeaderValue, isWellFormed, onlyValue, SIGNATURE_HEADER } from './signature.ts'
+
+/** What of a request is known before a byte of its body is read. */
+export interface RequestHead {
+  /** Undefined where the framework has chosen the route by method already. */
+  readonly method?: string | undefined
+  /** The value of a header by its lower-case name. */
+  header(name: string): HeaderValue
+}
+
+const NOT_POST = new Rejection('method_not_allowed', 'Deliveries are POST requests.')
+const ENCODED = new Rejection(
+  'unsupported_encoding',
+  'The body has a content encoding; the signature covers the bytes as sent, and nothing is inflated.',
+)
+const TOO_LARGE = new Rejection('body_too_large', 'The declared length is over maxBodyBytes.')
+const NO_SIGNATURE = new Rejection('signature_missing', 'There is no X-Service-Signature header.')
+const BAD_SIGNATURE = new Rejection(
+  'signature_malformed',
+  'X-Service-Signature is not exactly one value of "sha256=" and 64 hexadecimal digits.',
+)
+
+/** Turns away what can be told from the head alone: method, encoding, declared length, form of the signature header. */
+export function checkHead(head: RequestHead, maxBodyBytes: number): Rejection | undefined {
+  if (head.method !== undefined && head.method !== 'POST') return NOT_POST
+  const encoding = head.header('content-encoding')
+  if (encoding != null && !isIdentity(encoding)) return ENCODED
+  const length = declaredLength(head)
+  if (length !== undefined && length > maxBodyBytes) return TOO_LARGE
+  return checkSignatureForm(head.header(SIGNATURE_HEADER))
+}
+
+/** Turns away a signature header that cannot be right for any secret. */
+export function checkSignatureForm(header: HeaderValue): Rejection | undefined {
+  const signature = onlyValue(header)
+  if (signature === undefined) return NO_SIGNATURE
+  return isWellFormed(signature) ? undefined : BAD_SIGNATURE
+}
+
+/** The declared length of the body in bytes; undefined where none is declared, or nothing that can be read as one. */
+export function declaredLength(head: RequestHead): number | undefined {
+  const value = head.header('content-length')
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined
+}
+
+function isIdentity(encoding: HeaderValue): boolean {
+  return typeof encoding === 'string' && (encoding === '' || encoding.toLowerCase() === 'identity')
+}

@@ -1,0 +1,119 @@
+import type { PosternError } from './errors.ts'
+import type { Issue } from './schema.ts'
+
+/** What a sender can cause, with the status that answers it. A test holds this table against `docs/reference/errors.md`. */
+export const REJECTION_STATUS = {
+  method_not_allowed: 405,
+  unsupported_encoding: 415,
+  body_too_large: 413,
+  body_timeout: 408,
+  body_incomplete: 400,
+  signature_missing: 401,
+  signature_malformed: 401,
+  signature_mismatch: 401,
+  unknown_source: 401,
+  account_mismatch: 401,
+  invalid_utf8: 400,
+  invalid_json: 400,
+  invalid_envelope: 400,
+  invalid_record: 422,
+  event_too_old: 422,
+} as const
+
+/** A code of {@link REJECTION_STATUS}. */
+export type RejectionCode = keyof typeof REJECTION_STATUS
+
+/** Why a delivery was turned away, as a value: nothing that a sender does throws. */
+export class Rejection {
+  readonly code: RejectionCode
+  /** One sentence for the owner. It never goes to the sender. */
+  readonly reason: string
+  readonly issues: readonly Issue[]
+
+  constructor(code: RejectionCode, reason: string, issues: readonly Issue[] = []) {
+    this.code = code
+    this.reason = reason
+    this.issues = issues
+  }
+}
+
+/** What the outcomes of a verified event tell about it. */
+interface OfEvent {
+  readonly id: string
+  readonly type: string
+  readonly accountKey: string
+  /** This delivery was a copy that waited for one already under way, and shares its result. */
+  readonly joined?: true
+  /** Reported a second time: the work ended after its delivery had been answered `late`. */
+  readonly late?: true
+}
+
+/** Every handler has done its work. */
+export interface Handled extends OfEvent {
+  readonly outcome: 'handled'
+  readonly status: 200
+}
+
+/** The event had been handled before; no handler ran. */
+export interface Duplicate extends OfEvent {
+  readonly outcome: 'duplicate'
+  readonly status: 200
+}
+
+/** No handler is registered for events of this type. */
+export interface Ignored extends OfEvent {
+  readonly outcome: 'ignored'
+  readonly status: 200
+}
+
+/** Another process is handling the event, and had not ended by the deadline. */
+export interface Busy extends OfEvent {
+  readonly outcome: 'busy'
+  readonly status: 409
+}
+
+/** The handlers were still running at the deadline. They go on; a final outcome with `late: true` follows. */
+export interface Late extends OfEvent {
+  readonly outcome: 'late'
+  readonly status: 503
+}
+
+/** Sender-caused: the delivery was turned away and no handler ran. `id` and what follows are there once the signature held. */
+export interface Rejected extends Partial<OfEvent> {
+  readonly outcome: 'rejected'
+  readonly status: (typeof REJECTION_STATUS)[RejectionCode]
+  readonly code: RejectionCode
+  readonly reason: string
+  readonly issues: readonly Issue[]
+}
+
+/** Something on the app's side failed, and the service's next attempt may go better. */
+export interface Failed extends Partial<OfEvent> {
+  readonly outcome: 'failed'
+  readonly status: 500 | 503
+  readonly code:
+    | 'handler_failed'
+    | 'handler_abandoned'
+    | 'lease_lost'
+    | 'schema_failed'
+    | 'store_unavailable'
+    | 'secrets_unavailable'
+  readonly error: PosternError
+}
+
+/** The app is put together wrongly: no attempt can succeed before its owner repairs it. */
+export interface Misconfigured extends Partial<OfEvent> {
+  readonly outcome: 'error'
+  readonly status: 500
+  readonly code: 'no_handlers' | 'body_consumed'
+  readonly error: PosternError
+}
+
+/** Nothing was begun: the receiver is closing, or has `maxInFlight` deliveries under way. */
+export interface Unavailable extends Partial<OfEvent> {
+  readonly outcome: 'closing' | 'overloaded'
+  readonly status: 503
+}
+
+/** What became of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */
+export type Outcome = Handled | Duplicate | Ignored | Busy | Late | Rejected | Failed | Misconfigured | Unavailable

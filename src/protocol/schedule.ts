@@ -1,0 +1,33 @@
+/**
+ * The service's numbers, and ours that follow from them. They stand here and nowhere else.
+ * Source: sections 2.4, 3.2 and 8 of the service's interface, told in docs/service.md.
+ */
+
+/** Delay in milliseconds before each delivery attempt, counted from the end of the failed one before it. */
+export const ATTEMPT_DELAYS_MS: readonly number[] = [0, 30_000, 300_000, 1_800_000, 7_200_000]
+
+/** Attempts that the service makes before it marks a delivery as failed; after that only a manual retry follows. */
+export const MAX_ATTEMPTS: number = ATTEMPT_DELAYS_MS.length
+
+/** The service counts an attempt as failed when no 2xx came within this many milliseconds of its start. */
+export const SERVICE_DEADLINE_MS = 10_000
+
+/** Our own answer comes by then, so that it reaches the service in time whatever the network adds. */
+export const DEFAULT_DEADLINE_MS = 8_000
+
+/** The longest deadline that still leaves the answer half a second on the way. */
+export const MAX_DEADLINE_MS = 9_500
+
+/** The five attempts span 2 h 36 min; nothing that forgets sooner than this can tell a retry from a new event. */
+export const MIN_MEMORY_MS = 3 * 3_600_000
+
+/** How long done event ids are kept by default: 7 days, so that manual retries are recognised too. */
+export const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000
+
+/** The delay before the second attempt, in seconds, told to the sender as `Retry-After`. */
+export const RETRY_AFTER_SECONDS = 30
+
+/** Longest envelope fields that we take, in UTF-16 code units. */
+export const MAX_ID_LENGTH = 1_024
+export const MAX_TYPE_LENGTH = 256
+export const MAX_ACCOUNT_KEY_LENGTH = 256

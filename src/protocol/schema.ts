@@ -1,0 +1,69 @@
+/**
+ * The part of the Standard Schema contract (standardschema.dev, version 1) that the receiver uses, so that zod, valibot, arktype
+ * and others can describe records without the core knowing any of them.
+ */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+
+export interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** What handlers see of a schema: its output. */
+export type SchemaOutput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly output: infer Output }
+    ? Output
+    : unknown
+  : unknown
+
+/** One thing that a schema, or the service's own rules, found wrong. `path` is dotted, and empty for the whole. */
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
+const passThrough = (value: unknown) => ({ value })
+
+/**
+ * A schema in types only: nothing is checked at run time beyond what every model event needs (a record with a string `_id`).
+ *
+ * @example createReceiver({ secret, models: { invoice: record<Invoice>() } })
+ */
+export function record<T>(): StandardSchema<T> {
+  // The cast is the point of the function: the caller vouches for T, and nothing looks at the value.
+  return { '~standard': { version: 1, vendor: 'postern', validate: passThrough as (value: unknown) => { value: T } } }
+}
+
+/** Whether this is a schema that lets everything pass, so that the receiver can leave it out. */
+export function isTypeOnly(schema: StandardSchema): boolean {
+  return schema['~standard'].validate === passThrough
+}
+
+/** What a check gives: the schema's output, or what it found. */
+export type Checked = { readonly value: unknown } | { readonly issues: readonly Issue[] }
+
+/** Applies a schema. Throws what the schema throws; gives a promise only where the schema does. */
+export function checkData(schema: StandardSchema, value: unknown): Checked | Promise<Checked> {
+  const result = schema['~standard'].validate(value)
+  return result instanceof Promise ? result.then(toChecked) : toChecked(result)
+}
+
+function toChecked(result: SchemaResult<unknown>): Checked {
+  return result.issues === undefined ? result : { issues: result.issues.map(toIssue) }
+}
+
+function toIssue(issue: SchemaIssue): Issue {
+  const keys = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part))
+  return { path: keys.join('.'), message: issue.message }
+}

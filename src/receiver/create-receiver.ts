@@ -1,0 +1,241 @@
+import { checkEnvelope } from '../protocol/envelope.ts'
+import { ConfigurationError, PosternError } from '../protocol/errors.ts'
+import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
+import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
+import { type Outcome, Rejection } from '../protocol/outcome.ts'
+import { onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
+import type { Store } from '../store/store.ts'
+import { Dispatcher } from './dispatcher.ts'
+import type { Handler, HandlerOptions } from './handler.ts'
+import { checkOptions, type ReceiverOptions, type Settings } from './options.ts'
+import { toRejected } from './outcomes.ts'
+import type { CloseResult, ReceivedDelivery, Receiver } from './receiver.ts'
+import type { BodyFailure, DeliveryRequest } from './receives.ts'
+import { type Reply, toReply } from './reply.ts'
+import { Reporter } from './reporter.ts'
+import { type EventTypes, type Interceptor, Routes } from './routes.ts'
+import type { Delivery } from './run-host.ts'
+import { Authenticator } from './secrets.ts'
+import { isThenable } from './within.ts'
+
+/**
+ * Makes a receiver. All options are checked here, at once.
+ *
+ * @throws ConfigurationError `option_unknown`, `option_invalid`, `secret_unusable`, `store_shared`
+ * @example
+ * const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET, models: { contact } })
+ * receiver.on('contact.created', async (event) => { await welcome(event.data.record.email) })
+ */
+export function createReceiver<M extends ModelSchemas = OpenModels, E extends EventSchemas = NoEvents>(
+  options: ReceiverOptions<M, E>,
+): Receiver<M, E> {
+  return new MountedReceiver(checkOptions(options)) as Receiver<M, E> // M and E exist in types only; see Routes for their checks at run time
+}
+
+const STOP_DRAINING_MS = 2_000
+const BODY_REJECTIONS = {
+  body_too_large: new Rejection('body_too_large', 'The body is over maxBodyBytes.'),
+  body_incomplete: new Rejection(
+    'body_incomplete',
+    'The connection ended before the body did, or the body was not of its declared length.',
+  ),
+  body_timeout: new Rejection('body_timeout', 'The body was not complete by the deadline.'),
+}
+
+class MountedReceiver {
+  readonly #settings: Settings
+  readonly #routes: Routes
+  readonly #reporter: Reporter
+  readonly #authenticator: Authenticator
+  readonly #dispatcher: Dispatcher
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#authenticator = new Authenticator(settings.secret, settings.clock)
+    this.#routes = new Routes(settings.models, settings.events)
+    this.#reporter = new Reporter(settings)
+    this.#dispatcher = new Dispatcher(settings, this.#routes, this.#reporter)
+    takeName(settings.store, settings.name)
+    settings.store.reportTo?.(settings.logger)
+  }
+
+  on(pattern: string, optionsOrHandler: HandlerOptions | Handler<never>, handler?: Handler<never>): this {
+    if (handler === undefined) this.#routes.add(pattern, {}, optionsOrHandler)
+    else this.#routes.add(pattern, optionsOrHandler as HandlerOptions, handler) // three arguments: the second one is options
+    return this
+  }
+
+  intercept(interceptor: Interceptor): this {
+    this.#routes.intercept(interceptor)
+    return this
+  }
+
+  eventTypes(): EventTypes {
+    return this.#routes.eventTypes()
+  }
+
+  async handle(request: DeliveryRequest): Promise<Reply> {
+    const startedAt = this.#settings.clock.monotonic()
+    let source: string | undefined
+    try {
+      source = request.source?.()
+    } catch (cause) {
+      const failed = this.#secretsFailed(
+        new PosternError('secrets_unavailable', "The adapter's source option threw.", { cause }),
+      )
+      return this.#reply(failed, { startedAt, source, waitUntil: request.waitUntil }, request)
+    }
+    const delivery: Delivery = { startedAt, source, waitUntil: request.waitUntil }
+    const refusal = this.#refuseClosed() ?? checkHead(request, this.#settings.maxBodyBytes)
+    if (refusal !== undefined) return this.#reply(toOutcome(refusal), delivery, request)
+    const body = await this.#read(request, delivery)
+    if (!(body instanceof Uint8Array)) return this.#reply(body, delivery, request)
+    const outcome = await this.#verifyAndDispatch(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery)
+    return this.#reply(outcome, delivery)
+  }
+
+  async receive({ body, signature, source, receivedAt, waitUntil }: ReceivedDelivery): Promise<Outcome> {
+    const { clock, maxBodyBytes, deadlineMs } = this.#settings
+    const elapsedMs = receivedAt === undefined ? 0 : Math.min(Math.max(clock.now() - receivedAt, 0), deadlineMs)
+    const delivery: Delivery = { startedAt: clock.monotonic() - elapsedMs, source, waitUntil }
+    if (!(body instanceof Uint8Array))
+      return this.#report(
+        this.#consumed(
+          'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object.',
+        ),
+        delivery,
+      )
+    const refusal =
+      this.#refuseClosed() ??
+      (body.length > maxBodyBytes ? BODY_REJECTIONS.body_too_large : checkSignatureForm(signature))
+    if (refusal !== undefined) return this.#report(toOutcome(refusal), delivery)
+    return this.#report(await this.#verifyAndDispatch(body, onlyValue(signature) ?? '', delivery), delivery)
+  }
+
+  async dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome> {
+    const copy = checkEnvelope({ ...event })
+    if (copy instanceof Rejection)
+      throw new PosternError('event_invalid', `dispatch() was given something that is not an event: ${copy.reason}`)
+    const delivery: Delivery = { startedAt: this.#settings.clock.monotonic(), source: undefined, waitUntil: undefined }
+    return this.#report(await this.#dispatcher.dispatch(copy, delivery), delivery)
+  }
+
+  async close({ timeoutMs = 10_000 }: { readonly timeoutMs?: number } = {}): Promise<CloseResult> {
+    this.#dispatcher.isClosing = true
+    await this.#dispatcher.drain(timeoutMs)
+    releaseName(this.#settings.store, this.#settings.name)
+    return { unfinished: this.#dispatcher.runsUnderWay }
+  }
+
+  /** While events are under way, a copy of one of them may still join it; the dispatcher refuses all others. */
+  #refuseClosed(): Outcome | undefined {
+    return this.#dispatcher.isClosing && this.#dispatcher.runsUnderWay === 0
+      ? { outcome: 'closing', status: 503 }
+      : undefined
+  }
+
+  /** The exact bytes, or the outcome of a body that could not be had by the deadline. */
+  async #read(request: DeliveryRequest, delivery: Delivery): Promise<Uint8Array | Outcome> {
+    const { maxBodyBytes } = this.#settings
+    const stop = new AbortController()
+    let body: Uint8Array | BodyFailure | 'body_timeout'
+    try {
+      const reading = request.read(maxBodyBytes, stop)
+      body = isThenable(reading) ? await this.#untilDeadline(reading, delivery) : reading
+    } catch {
+      return toOutcome(BODY_REJECTIONS.body_incomplete)
+    }
+    if (body instanceof Uint8Array) return body.length > maxBodyBytes ? toOutcome(BODY_REJECTIONS.body_too_large) : body
+    if (body === 'body_timeout') {
+      stop.abort()
+      return toOutcome(BODY_REJECTIONS.body_timeout)
+    }
+    return body.failure === 'body_consumed' ? this.#consumed(body.fix ?? '') : toOutcome(BODY_REJECTIONS[body.failure])
+  }
+
+  #untilDeadline<T>(reading: PromiseLike<T>, delivery: Delivery): Promise<T | 'body_timeout'> {
+    const { clock } = this.#settings
+    return new Promise((resolve, reject) => {
+      const timer = clock.setTimeout(() => resolve('body_timeout'), this.#left(delivery))
+      const settle =
+        <V>(settler: (value: V) => void) =>
+        (value: V) => {
+          clock.clearTimeout(timer)
+          settler(value)
+        }
+      reading.then(settle(resolve), settle(reject))
+    })
+  }
+
+  /** Stops 3 to 10. Goes through without waiting where secrets, store and handlers do. */
+  #verifyAndDispatch(body: Uint8Array, signature: string, delivery: Delivery): Outcome | Promise<Outcome> {
+    try {
+      const verified = this.#authenticator.authenticate(body, signature, delivery.source, this.#left(delivery))
+      if (!isThenable(verified))
+        return verified instanceof Rejection ? toOutcome(verified) : this.#dispatcher.dispatch(verified, delivery)
+      return verified.then(
+        (event) => (event instanceof Rejection ? toOutcome(event) : this.#dispatcher.dispatch(event, delivery)),
+        (error: PosternError) => this.#secretsFailed(error),
+      )
+    } catch (error) {
+      return this.#secretsFailed(error as PosternError) // authenticate throws nothing else
+    }
+  }
+
+  #secretsFailed(error: PosternError): Outcome {
+    this.#reporter.strangersError(error)
+    return { outcome: 'failed', status: 503, code: 'secrets_unavailable', error }
+  }
+
+  #consumed(fix: string): Outcome {
+    const error = new PosternError(
+      'body_consumed',
+      `The body had been read before the receiver could, so its signature cannot be checked. ${fix}`.trim(),
+    )
+    this.#reporter.errorOnce(error)
+    return { outcome: 'error', status: 500, code: 'body_consumed', error }
+  }
+
+  #left({ startedAt }: Delivery): number {
+    return Math.max(startedAt + this.#settings.deadlineMs - this.#settings.clock.monotonic(), 0)
+  }
+
+  #report(outcome: Outcome, { source, startedAt }: Delivery): Outcome {
+    this.#reporter.outcome(outcome, source, startedAt)
+    return outcome
+  }
+
+  /** `unread` is the request where its body, or the rest of it, was not read. */
+  #reply(outcome: Outcome, delivery: Delivery, unread?: DeliveryRequest): Reply {
+    this.#report(outcome, delivery)
+    if (unread === undefined || isBodiless(unread)) return toReply(outcome, false, 0)
+    const length = declaredLength(unread)
+    const close = length === undefined || length > this.#settings.maxBodyBytes || outcome.status === 408
+    return toReply(outcome, close, close ? STOP_DRAINING_MS : this.#left(delivery))
+  }
+}
+
+function toOutcome(refusal: Rejection | Outcome): Outcome {
+  return refusal instanceof Rejection ? toRejected(refusal) : refusal
+}
+
+function isBodiless(request: DeliveryRequest): boolean {
+  return declaredLength(request) === undefined && request.header('transfer-encoding') == null
+}
+
+/** Two receivers of one name would take each other's events for duplicates. */
+const namesByStore = new WeakMap<Store, Set<string>>()
+
+function takeName(store: Store, name: string): void {
+  const names = namesByStore.get(store) ?? new Set()
+  if (names.has(name))
+    throw new ConfigurationError(
+      'store_shared',
+      `A receiver named "${name}" stands on this store already, and each would take the other's events for duplicates. Give one of them another name: createReceiver({ name: '…' }). A receiver that is closed gives its name back.`,
+    )
+  namesByStore.set(store, names.add(name))
+}
+
+function releaseName(store: Store, name: string): void {
+  namesByStore.get(store)?.delete(name)
+}

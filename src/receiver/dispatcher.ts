@@ -1,0 +1,109 @@
+import { dedupKey } from '../protocol/dedup-key.ts'
+import type { ParsedEvent } from '../protocol/envelope.ts'
+import { PosternError } from '../protocol/errors.ts'
+import { type Outcome, Rejection } from '../protocol/outcome.ts'
+import type { Settings } from './options.ts'
+import { toEventOutcome, toRejected } from './outcomes.ts'
+import type { Reporter } from './reporter.ts'
+import type { Routes } from './routes.ts'
+import { Run } from './run.ts'
+import type { Delivery, RunHost } from './run-host.ts'
+
+const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
+
+/** Stops 6 to 10 of a delivery: its route, then the run that it starts or joins. */
+export class Dispatcher implements RunHost {
+  readonly store
+  readonly clock
+  readonly leaseMs
+  readonly deadlineMs
+  readonly handlerTimeoutMs
+  readonly reporter: Reporter
+  isClosing = false
+
+  readonly #name: string
+  readonly #maxInFlight: number
+  readonly #maxAge: number | undefined
+  readonly #routes: Routes
+  readonly #runs = new Map<string, Run>()
+  #joined = 0
+  #onIdle: (() => void)[] = []
+
+  constructor(settings: Settings, routes: Routes, reporter: Reporter) {
+    this.store = settings.store
+    this.clock = settings.clock
+    this.leaseMs = settings.leaseMs
+    this.deadlineMs = settings.deadlineMs
+    this.handlerTimeoutMs = settings.handlerTimeoutMs
+    this.reporter = reporter
+    this.#name = settings.name
+    this.#maxInFlight = settings.maxInFlight
+    this.#maxAge = settings.maxAge
+    this.#routes = routes
+  }
+
+  /** Events whose handlers, or whose settling, have not ended. */
+  get runsUnderWay(): number {
+    return this.#runs.size
+  }
+
+  /** Takes an event that nobody else holds: handlers see this very object. */
+  dispatch(event: ParsedEvent, delivery: Delivery): Outcome | Promise<Outcome> {
+    if (this.#maxAge !== undefined && !(this.clock.now() - Date.parse(event.timestamp) <= this.#maxAge))
+      return toRejected(TOO_OLD, event)
+    if (this.#routes.isEmpty) return this.#noHandlers(event)
+    const route = this.#routes.find(event.type)
+    if (route === undefined) return toEventOutcome('ignored', event)
+
+    const key = dedupKey(this.#name, event.accountKey, event.id)
+    const underWay = this.#runs.get(key)
+    if (this.isClosing && underWay === undefined) return toEventOutcome('closing', event)
+    if (this.#runs.size + this.#joined >= this.#maxInFlight) return toEventOutcome('overloaded', event)
+    if (underWay !== undefined) return this.#join(underWay, delivery)
+
+    if (route.model !== undefined && route.action !== undefined) {
+      event.model = route.model
+      event.action = route.action
+    }
+    const run = new Run(this, key, event, route, delivery)
+    run.start()
+    if (run.outcome !== undefined) return run.outcome
+    this.#runs.set(key, run)
+    return run.join(delivery)
+  }
+
+  ended(key: string): void {
+    this.#runs.delete(key)
+    if (this.#runs.size > 0) return
+    for (const resolve of this.#onIdle) resolve()
+    this.#onIdle = []
+  }
+
+  /** Waits until every run has ended, for `timeoutMs` at most. Those that have not then go on, and keep their claims. */
+  drain(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#runs.size === 0) return resolve()
+      const timer = this.clock.setTimeout(resolve, timeoutMs)
+      this.#onIdle.push(() => {
+        this.clock.clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  #join(run: Run, delivery: Delivery): Outcome | Promise<Outcome> {
+    const outcome = run.join(delivery)
+    if (!(outcome instanceof Promise)) return outcome
+    this.#joined++
+    return outcome.finally(() => this.#joined--)
+  }
+
+  #noHandlers({ id, type, accountKey }: ParsedEvent): Outcome {
+    const error = new PosternError(
+      'no_handlers',
+      'A signed event came in, but no handler is registered. Handlers are often registered in a module that nothing imports: import it before the receiver is mounted. Until then deliveries are answered 500, so that the service keeps them.',
+    )
+    this.reporter.errorOnce(error)
+    return { outcome: 'error', status: 500, code: 'no_handlers', error, id, type, accountKey }
+  }
+}

@@ -1,0 +1,225 @@
+import { type Clock, systemClock } from '../host/clock.ts'
+import { consoleLogger, type Logger } from '../host/logger.ts'
+import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
+import { splitType } from '../protocol/event-type.ts'
+import type { EventSchemas, ModelSchemas } from '../protocol/events.ts'
+import type { Outcome } from '../protocol/outcome.ts'
+import { DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS, MIN_MEMORY_MS } from '../protocol/schedule.ts'
+import type { StandardSchema } from '../protocol/schema.ts'
+import { memoryStore } from '../store/memory-store.ts'
+import type { Store } from '../store/store.ts'
+import type { Secrets, SecretsFunction } from './secrets.ts'
+
+/** What `onOutcome` is told beside the outcome. */
+export interface OutcomeInfo {
+  /** What the adapter's `source` option read from the route. */
+  readonly source: string | undefined
+  /** Milliseconds since the first sight of the request. */
+  readonly durationMs: number
+}
+
+export interface ReceiverOptions<M, E> {
+  /**
+   * The webhook's signing secret: text or bytes, `{ secret, accountKey }` to bind it to one account, a list of these, or a function
+   * that chooses by source or account. `undefined` is in the type so that `process.env.WEBHOOK_SECRET` can be given as it is; at run
+   * time it is refused with `secret_unusable`.
+   */
+  readonly secret: Secrets | SecretsFunction | undefined
+  /** The models whose records handlers get, with their schemas. Once given, any other model name is a compile error. */
+  readonly models?: M
+  /** Further event types, which are not about records, with the schema of their `data`. */
+  readonly events?: E
+  /** What remembers handled events. Default: `memoryStore()`, for one process. */
+  readonly store?: Store
+  /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */
+  readonly name?: string
+  /** Default 1 MiB. */
+  readonly maxBodyBytes?: number
+  /** The answer comes by then, counted from the first sight of the request. Default 8,000; 100 to 9,500. */
+  readonly deadlineMs?: number
+  /** When `context.signal` aborts. Default 60,000. */
+  readonly handlerTimeoutMs?: number
+  /** How long a claim lasts without renewal, and so how long a crash blocks its event. Default 15,000; 2,000 to 25,000. */
+  readonly leaseMs?: number
+  /** Verified deliveries under way at once; more are answered 503. Default 1,000. */
+  readonly maxInFlight?: number
+  /** Refuse events that are older than this many milliseconds by their signed time. Off by default; at least 3 hours, since retries are late by nature. */
+  readonly maxAge?: number
+  readonly clock?: Clock
+  /** In the shape of pino's. Default: warnings and errors on the console. */
+  readonly logger?: Logger
+  /** Called with what became of each delivery, and once more with `late: true` where work ended after its answer. */
+  readonly onOutcome?: (outcome: Outcome, info: OutcomeInfo) => void
+  /** Called with what the owner of the app has to look at. */
+  readonly onError?: (error: PosternError) => void
+}
+
+/** The options, checked and with every default filled in. */
+export interface Settings {
+  readonly secret: Secrets | SecretsFunction | undefined
+  readonly models: ReadonlyMap<string, StandardSchema> | undefined
+  readonly events: ReadonlyMap<string, StandardSchema>
+  readonly store: Store
+  readonly name: string
+  readonly maxBodyBytes: number
+  readonly deadlineMs: number
+  readonly handlerTimeoutMs: number
+  readonly leaseMs: number
+  readonly maxInFlight: number
+  readonly maxAge: number | undefined
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly onOutcome: ((outcome: Outcome, info: OutcomeInfo) => void) | undefined
+  readonly onError: ((error: PosternError) => void) | undefined
+}
+
+/** Checks all options at once, and refuses what cannot work with a message that says the fix. */
+export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): Settings {
+  if (typeof options !== 'object' || options === null)
+    throw invalid('createReceiver takes one object of options: createReceiver({ secret }).')
+  const {
+    secret,
+    models,
+    events,
+    store,
+    name = 'default',
+    maxBodyBytes = 1_048_576,
+    deadlineMs = DEFAULT_DEADLINE_MS,
+    ...rest
+  } = options
+  const {
+    handlerTimeoutMs = 60_000,
+    leaseMs = 15_000,
+    maxInFlight = 1_000,
+    maxAge,
+    clock = systemClock,
+    ...hooks
+  } = rest
+  const { logger = consoleLogger, onOutcome, onError, ...unknown } = hooks
+  refuseUnknown(unknown)
+
+  if (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name))
+    throw invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
+  checkNumber('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824)
+  checkNumber('deadlineMs', deadlineMs, 100, MAX_DEADLINE_MS)
+  checkNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
+  checkNumber('leaseMs', leaseMs, 2_000, 25_000)
+  checkNumber('maxInFlight', maxInFlight, 1, 1_000_000)
+  if (maxAge !== undefined)
+    checkNumber(
+      'maxAge',
+      maxAge,
+      MIN_MEMORY_MS,
+      Number.MAX_SAFE_INTEGER,
+      'the last of the five attempts comes 2 h 36 min after the event',
+    )
+  checkMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
+  checkMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
+  for (const [hook, value] of Object.entries({ onOutcome, onError }))
+    if (value !== undefined && typeof value !== 'function') throw invalid(`${hook} is ${show(value)}; give a function.`)
+
+  return {
+    secret,
+    models: models === undefined ? undefined : checkSchemas('models', models, checkModelKey),
+    events: checkSchemas('events', events ?? {}, checkEventType),
+    store: checkStore(store ?? memoryStore({ clock })),
+    name,
+    maxBodyBytes,
+    deadlineMs,
+    handlerTimeoutMs,
+    leaseMs,
+    maxInFlight,
+    maxAge,
+    clock,
+    logger,
+    onOutcome,
+    onError,
+  }
+}
+
+const OPTIONS =
+  'secret, models, events, store, name, maxBodyBytes, deadlineMs, handlerTimeoutMs, leaseMs, maxInFlight, maxAge, clock, logger, onOutcome, onError'
+
+function refuseUnknown(unknown: object): void {
+  const [stray] = Object.keys(unknown)
+  if (stray === undefined) return
+  const hint = stray === 'secrets' ? ' Several secrets are given as a list in "secret".' : ''
+  throw new ConfigurationError('option_unknown', `createReceiver has no option "${stray}".${hint} It takes ${OPTIONS}.`)
+}
+
+function checkNumber(option: string, value: unknown, least: number, most: number, why?: string): void {
+  if (
+    typeof value === 'number' &&
+    Number.isFinite(value) &&
+    value >= least &&
+    value <= most &&
+    (option !== 'maxBodyBytes' || Number.isInteger(value))
+  )
+    return
+  throw invalid(
+    `${option} is ${show(value)}; give a number from ${least} to ${most}${why === undefined ? '' : `, since ${why}`}.`,
+  )
+}
+
+function checkMethods(option: string, value: unknown, methods: readonly string[]): void {
+  const missing = methods.find(
+    (method) => typeof value !== 'object' || value === null || typeof Reflect.get(value, method) !== 'function',
+  )
+  if (missing !== undefined) throw invalid(`${option} has no method ${missing}(); it needs ${methods.join(', ')}.`)
+}
+
+function checkStore(store: Store): Store {
+  checkMethods('store', store, ['claim', 'renew', 'complete', 'release'])
+  if (typeof store.retentionMs === 'number' && store.retentionMs >= MIN_MEMORY_MS) return store
+  throw invalid(
+    `the store keeps done events for ${show(store.retentionMs)} ms, and the service's own retries come up to 2 h 36 min after the event: they would run again. Give it a retentionMs of at least ${MIN_MEMORY_MS} (3 h); 7 days is the default.`,
+  )
+}
+
+function checkSchemas(
+  option: string,
+  schemas: ModelSchemas | EventSchemas,
+  checkKey: (key: string) => void,
+): ReadonlyMap<string, StandardSchema> {
+  if (typeof schemas !== 'object' || schemas === null || Array.isArray(schemas))
+    throw invalid(`${option} is ${show(schemas)}; give an object of schemas by key.`)
+  const checked = new Map<string, StandardSchema>()
+  for (const [key, schema] of Object.entries(schemas)) {
+    checkKey(key)
+    if (typeof schema?.['~standard']?.validate !== 'function')
+      throw invalid(
+        `${option}.${key} is not a schema. Give one of zod, valibot, arktype or any other that follows Standard Schema, or record<YourType>() for types without checks.`,
+      )
+    checked.set(key, schema)
+  }
+  return checked
+}
+
+function checkModelKey(key: string): void {
+  if (key === '' || key.includes('.') || key.includes('*'))
+    throw invalid(
+      `"${key}" cannot be a model key: it is the part before the dot in "contact.created", without dot or star.`,
+    )
+}
+
+function checkEventType(type: string): void {
+  const model = splitType(type)?.model
+  if (model !== undefined)
+    throw invalid(`events.${type} is an event about a record: declare its model instead, models: { ${model}: … }.`)
+  if (type === '' || type.split('.')[0] === '*' || type.endsWith('.*'))
+    throw invalid(`"${type}" cannot be an event type: it reads as a pattern.`)
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('option_invalid', `createReceiver: ${message}`)
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string'
+    ? JSON.stringify(value)
+    : typeof value === 'object'
+      ? value === null
+        ? 'null'
+        : 'an object'
+      : String(value)
+}

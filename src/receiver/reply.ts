@@ -1,0 +1,37 @@
+import type { Outcome } from '../protocol/outcome.ts'
+import { RETRY_AFTER_SECONDS } from '../protocol/schedule.ts'
+
+/** The HTTP answer of a delivery. Adapters write it as it is. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON text: a code word, and the event id once the signature held. */
+  readonly body: string
+  /** The rest of the request can't be waited for: the connection ends after this answer. */
+  readonly close: boolean
+  /** How long, in milliseconds, what is still coming of the request is read and thrown away before the socket is ended. */
+  readonly drainMs: number
+}
+
+const JSON_ONLY = { 'content-type': 'application/json' }
+const WITH_ALLOW = { ...JSON_ONLY, allow: 'POST' }
+const WITH_RETRY = { ...JSON_ONLY, 'retry-after': String(RETRY_AFTER_SECONDS) }
+
+/** Never a message, a stack, an issue list or a secret: whoever reads the answer may be a stranger. */
+export function toReply(outcome: Outcome, close: boolean, drainMs: number): Reply {
+  const { status, id } = outcome
+  const headers = status === 409 || status === 503 ? WITH_RETRY : status === 405 ? WITH_ALLOW : JSON_ONLY
+  const code = `{"code":"${codeWord(outcome)}"`
+  return {
+    status,
+    headers,
+    body: id === undefined ? `${code}}` : `${code},"id":${JSON.stringify(id)}}`,
+    close,
+    drainMs,
+  }
+}
+
+function codeWord(outcome: Outcome): string {
+  if (outcome.status === 401) return 'unauthorized'
+  return 'code' in outcome ? outcome.code : outcome.outcome
+}

@@ -1,0 +1,141 @@
+import type { Clock } from '../host/clock.ts'
+import type { LogFields, Logger } from '../host/logger.ts'
+import { PosternError } from '../protocol/errors.ts'
+import type { Outcome, Rejected } from '../protocol/outcome.ts'
+import type { OutcomeInfo, Settings } from './options.ts'
+import { isThenable } from './within.ts'
+
+/** Between two lines about refusals of one kind: strangers can send as many as they like. */
+const QUIET_MS = 1_000
+
+/** Tells the owner, through hooks and logger. Whatever those do changes nothing for the deliveries. */
+export class Reporter {
+  readonly #logger: Logger
+  readonly #clock: Clock
+  readonly #onOutcome: ((outcome: Outcome, info: OutcomeInfo) => unknown) | undefined
+  readonly #onError: ((error: PosternError) => unknown) | undefined
+  readonly #refusals = new Map<string, { readonly since: number; untold: number }>()
+  readonly #toldOnce = new Map<string, number>()
+  #isHookFailureTold = false
+
+  constructor({ logger, clock, onOutcome, onError }: Settings) {
+    this.#logger = logger
+    this.#clock = clock
+    this.#onOutcome = onOutcome
+    this.#onError = onError
+  }
+
+  outcome(outcome: Outcome, source: string | undefined, startedAt: number): void {
+    if (this.#onOutcome !== undefined) {
+      const durationMs = this.#clock.monotonic() - startedAt
+      this.#guard('onOutcome', () => this.#onOutcome?.(outcome, { source, durationMs }))
+    }
+    switch (outcome.outcome) {
+      case 'rejected':
+        return this.#sparingly(
+          'warn',
+          outcome.code,
+          `delivery refused: ${outcome.reason}`,
+          rejectionFields(outcome, source),
+        )
+      case 'late':
+        return this.#log(
+          'warn',
+          fieldsOf(outcome, source),
+          'handlers still run at the deadline; the sender was told to come again',
+        )
+      case 'overloaded':
+        return this.#sparingly(
+          'warn',
+          'overloaded',
+          'delivery put off: maxInFlight deliveries are under way',
+          fieldsOf(outcome, source),
+        )
+      case 'failed':
+      case 'error':
+        return // told as an error, where it happened
+      default:
+        this.#log('debug', fieldsOf(outcome, source), outcome.outcome)
+    }
+  }
+
+  error(error: PosternError, fields: LogFields = {}): void {
+    if (this.#onError !== undefined) this.#guard('onError', () => this.#onError?.(error))
+    this.#log('error', { ...fields, code: error.code, err: error }, error.message)
+  }
+
+  /** For what a stranger can bring about as often as he likes: every time to `onError`, now and then to the log. */
+  strangersError(error: PosternError): void {
+    if (this.#onError !== undefined) this.#guard('onError', () => this.#onError?.(error))
+    this.#sparingly('error', error.code, error.message, { code: error.code, err: error })
+  }
+
+  /** For mistakes that every delivery repeats: the whole text once, then only `onError` and a count. */
+  errorOnce(error: PosternError): void {
+    const count = (this.#toldOnce.get(error.code) ?? 0) + 1
+    this.#toldOnce.set(error.code, count)
+    if (count === 1) return this.error(error)
+    if (this.#onError !== undefined) this.#guard('onError', () => this.#onError?.(error))
+    this.#log('debug', { code: error.code, count }, 'said before, and still so')
+  }
+
+  #sparingly(level: keyof Logger, kind: string, message: string, fields: LogFields): void {
+    const now = this.#clock.monotonic()
+    const last = this.#refusals.get(kind)
+    if (last !== undefined && now - last.since < QUIET_MS) {
+      last.untold++
+      return
+    }
+    this.#refusals.set(kind, { since: now, untold: 0 })
+    this.#log(
+      level,
+      last === undefined || last.untold === 0 ? fields : { ...fields, alikeSinceLastLine: last.untold },
+      message,
+    )
+  }
+
+  #log(level: keyof Logger, fields: LogFields, message: string): void {
+    this.#guard('logger', () => this.#logger[level](fields, message))
+  }
+
+  #guard(what: string, call: () => unknown): void {
+    try {
+      const result = call()
+      if (isThenable(result)) result.then(undefined, (error: unknown) => this.#hookFailed(what, error))
+    } catch (error) {
+      this.#hookFailed(what, error)
+    }
+  }
+
+  #hookFailed(what: string, cause: unknown): void {
+    if (this.#isHookFailureTold) return
+    this.#isHookFailureTold = true
+    const error = new PosternError(
+      'hook_failed',
+      `${what} threw. Deliveries go on as if it had not; further throws of hooks are not reported.`,
+      { cause },
+    )
+    if (what !== 'onError' && this.#onError !== undefined) this.#guard('onError', () => this.#onError?.(error))
+    if (what !== 'logger') this.#log('error', { code: error.code, err: error }, error.message)
+  }
+}
+
+/** Who an outcome is about, for a log line: never a record, a secret or a signature. */
+function fieldsOf(outcome: Outcome, source: string | undefined): LogFields {
+  const { status, id, type, accountKey } = outcome
+  return {
+    status,
+    id,
+    type,
+    accountKey,
+    source,
+    ...(outcome.joined && { joined: true }),
+    ...(outcome.late && { late: true }),
+  }
+}
+
+function rejectionFields(outcome: Rejected, source: string | undefined): LogFields {
+  // The messages of issues may quote the record; where they are is enough for a log.
+  const fields = { code: outcome.code, ...fieldsOf(outcome, source) }
+  return outcome.issues.length === 0 ? fields : { ...fields, issues: outcome.issues.map((issue) => issue.path) }
+}

@@ -1,0 +1,24 @@
+import type { Clock } from '../host/clock.ts'
+import type { Store } from '../store/store.ts'
+import type { Reporter } from './reporter.ts'
+
+/** One HTTP request, as far as the handling of its event cares. */
+export interface Delivery {
+  /** On the monotonic clock. */
+  readonly startedAt: number
+  readonly source: string | undefined
+  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
+}
+
+/** What the runs of one receiver share. */
+export interface RunHost {
+  readonly store: Store
+  readonly clock: Clock
+  readonly reporter: Reporter
+  readonly leaseMs: number
+  readonly deadlineMs: number
+  readonly handlerTimeoutMs: number
+  readonly isClosing: boolean
+  /** The run of this key is over. */
+  ended(key: string): void
+}

@@ -1,0 +1,192 @@
+import type { KeyObject } from 'node:crypto'
+import type { Clock } from '../host/clock.ts'
+import { claimedAccountOf, type ParsedEvent, parseEnvelope } from '../protocol/envelope.ts'
+import { ConfigurationError, PosternError } from '../protocol/errors.ts'
+import { Rejection } from '../protocol/outcome.ts'
+import { importSecret, matchesKey, type Secret } from '../protocol/signature.ts'
+import { isThenable, within } from './within.ts'
+
+/** A secret that speaks for one account only: an event of another account is refused, though its signature holds. */
+export interface BoundSecret {
+  readonly secret: Secret
+  readonly accountKey: string
+}
+
+/** One secret, or several: all of them are tried. A bare secret speaks for any account; whoever holds it can name any. */
+export type Secrets = Secret | BoundSecret | readonly (Secret | BoundSecret)[]
+
+/** What a secrets function chooses by. */
+export interface SecretRequest {
+  /** What the adapter's `source` option read from the route. */
+  readonly source: string | undefined
+  /**
+   * The account that the body claims to be from, which is NOT verified yet: the signature by that account's own secret proves it.
+   * Reading this makes the receiver parse a body that anybody may have sent; leave it alone where `source` is enough.
+   */
+  readonly claimedAccountKey: string | undefined
+}
+
+/** Gives the secrets of one delivery; nothing means that there are none for it, and the delivery is answered 401. */
+export type SecretsFunction = (
+  request: SecretRequest,
+) => Secrets | null | undefined | PromiseLike<Secrets | null | undefined>
+
+const SECRETS_LIMIT_MS = 3_000
+const MAX_CACHED_KEYS = 1_000
+
+interface Entry {
+  readonly key: KeyObject
+  readonly accountKey: string | undefined
+}
+
+const NO_SECRET = new Rejection('unknown_source', 'The secrets function gives no secret for this source or account.')
+const MISMATCH = new Rejection(
+  'signature_mismatch',
+  'The signature is by none of the secrets, or the body was changed on the way.',
+)
+const OTHER_ACCOUNT = new Rejection(
+  'account_mismatch',
+  'The signature holds, but its secret belongs to another account than the event.',
+)
+
+/** Stops 3 to 5 of a delivery: the secrets of its source, the signature, the envelope, the account. */
+export class Authenticator {
+  readonly #fixed: readonly Entry[] | undefined
+  readonly #choose: SecretsFunction | undefined
+  readonly #clock: Clock
+  /** Making a key costs as much as using it; functions give the same secrets again and again. */
+  readonly #keys = new Map<string, KeyObject>()
+
+  constructor(secret: Secrets | SecretsFunction | undefined, clock: Clock) {
+    this.#clock = clock
+    if (typeof secret === 'function') this.#choose = secret
+    else this.#fixed = importSecrets(secret, importSecret)
+  }
+
+  /**
+   * The verified event of a body, or why there is none.
+   *
+   * @param limitMs what is left to the deadline
+   * @throws PosternError `secrets_unavailable`, by throwing or by rejecting
+   */
+  authenticate(
+    body: Uint8Array,
+    signature: string,
+    source: string | undefined,
+    limitMs: number,
+  ): ParsedEvent | Rejection | Promise<ParsedEvent | Rejection> {
+    if (this.#fixed !== undefined) return check(body, signature, this.#fixed, undefined)
+    const request = new LazySecretRequest(body, source)
+    const chosen = this.#call(request)
+    if (!isThenable(chosen)) return this.#checkChosen(request, signature, chosen)
+    return within(this.#clock, Math.min(SECRETS_LIMIT_MS, limitMs), 'The secrets function', chosen).then(
+      (secrets) => this.#checkChosen(request, signature, secrets),
+      (error: unknown) => Promise.reject(unavailable(error)),
+    )
+  }
+
+  #call(request: SecretRequest) {
+    try {
+      return this.#choose?.(request)
+    } catch (error) {
+      throw unavailable(error)
+    }
+  }
+
+  #checkChosen(
+    request: LazySecretRequest,
+    signature: string,
+    secrets: Secrets | null | undefined,
+  ): ParsedEvent | Rejection {
+    if (secrets == null) return NO_SECRET
+    let entries: readonly Entry[]
+    try {
+      entries = importSecrets(secrets, (secret) => this.#keyOf(secret))
+    } catch (error) {
+      throw unavailable(error)
+    }
+    return check(request.body, signature, entries, request.parsed)
+  }
+
+  #keyOf(secret: unknown): KeyObject {
+    if (typeof secret !== 'string') return importSecret(secret)
+    let key = this.#keys.get(secret)
+    if (key === undefined) {
+      key = importSecret(secret)
+      if (this.#keys.size >= MAX_CACHED_KEYS) this.#keys.clear()
+      this.#keys.set(secret, key)
+    }
+    return key
+  }
+}
+
+function check(
+  body: Uint8Array,
+  signature: string,
+  entries: readonly Entry[],
+  parsed: ParsedEvent | Rejection | undefined,
+): ParsedEvent | Rejection {
+  let isMatched = false
+  let speaksForAny = false
+  const accounts: string[] = []
+  for (const { key, accountKey } of entries) {
+    if (!matchesKey(body, signature, key)) continue
+    isMatched = true
+    if (accountKey === undefined) speaksForAny = true
+    else accounts.push(accountKey)
+  }
+  if (!isMatched) return MISMATCH
+  const event = parsed ?? parseEnvelope(body)
+  if (event instanceof Rejection || speaksForAny || accounts.includes(event.accountKey)) return event
+  return OTHER_ACCOUNT
+}
+
+/** Parses the unverified body only when, and only once, the secrets function asks for the account. */
+class LazySecretRequest implements SecretRequest {
+  readonly source: string | undefined
+  readonly body: Uint8Array
+  parsed: ParsedEvent | Rejection | undefined
+
+  constructor(body: Uint8Array, source: string | undefined) {
+    this.body = body
+    this.source = source
+  }
+
+  get claimedAccountKey(): string | undefined {
+    this.parsed ??= parseEnvelope(this.body)
+    return claimedAccountOf(this.parsed)
+  }
+}
+
+function importSecrets(secrets: Secrets | undefined, toKey: (secret: unknown) => KeyObject): readonly Entry[] {
+  // Array.isArray does not narrow a readonly array by itself.
+  const entries = Array.isArray(secrets) ? (secrets as readonly (Secret | BoundSecret)[]) : [secrets]
+  if (entries.length === 0)
+    throw new ConfigurationError(
+      'secret_unusable',
+      'The list of secrets is empty: no signature could hold. Give the secret that the service showed when the webhook was registered.',
+    )
+  return entries.map((entry) => {
+    if (typeof entry !== 'object' || entry === null || entry instanceof Uint8Array)
+      return { key: toKey(entry), accountKey: undefined }
+    // Plain JavaScript can leave any of the two out, or misspell it.
+    const { secret, accountKey, ...unknown } = entry as Partial<BoundSecret>
+    const [stray] = Object.keys(unknown)
+    if (stray !== undefined)
+      throw new ConfigurationError(
+        'secret_unusable',
+        `A bound secret is { secret, accountKey }; it has no field "${stray}".`,
+      )
+    if (typeof accountKey !== 'string' || accountKey === '')
+      throw new ConfigurationError(
+        'secret_unusable',
+        'A bound secret needs its accountKey: { secret, accountKey }. For a secret of any account give the secret itself.',
+      )
+    return { key: toKey(secret), accountKey }
+  })
+}
+
+function unavailable(cause: unknown): PosternError {
+  const why = cause instanceof Error ? cause.message : 'it threw something that is not an error'
+  return new PosternError('secrets_unavailable', `The secrets function failed: ${why}`, { cause })
+}

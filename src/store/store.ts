@@ -1,0 +1,42 @@
+import type { Logger } from '../host/logger.ts'
+
+/** What a claim gives: the right to run the event's handlers, or the news that somebody has done so or is at it. */
+export type Claim =
+  | {
+      readonly state: 'claimed'
+      /** Proves the claim to `renew`, `complete` and `release`. No other claim of any process ever has the same. */
+      readonly token: string
+      /** Names of the handlers that finished in earlier attempts. */
+      readonly marks: readonly string[]
+    }
+  | { readonly state: 'done' }
+  | { readonly state: 'busy' }
+
+/**
+ * What remembers which events are done and which are under way. Every method is one atomic step. A claim is a lease: it ends by
+ * itself unless it is renewed, so that a process that dies blocks its event for no longer than `leaseMs`.
+ *
+ * `renew`, `complete` and `release` give false, and change nothing, where another token holds the key. Repeated with the same
+ * token they answer as the first time. Time is the engine's own clock, never a caller's.
+ *
+ * Methods may answer at once or by a promise. They throw or reject only where the engine cannot be reached.
+ */
+export interface Store {
+  /** How long done ids and finish marks are kept, in milliseconds. A receiver refuses less than 3 hours. */
+  readonly retentionMs: number
+
+  /** Takes the key for `leaseMs` milliseconds, or tells why not. `accountKey` is whose event it is, for the store's own reports. */
+  claim(key: string, leaseMs: number, accountKey: string): Claim | Promise<Claim>
+
+  /** Extends a claim to `leaseMs` from now, and keeps the marks made since. True as well where the lease had ended and nobody took the key. */
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean | Promise<boolean>
+
+  /** Marks the event as done. True as well where nobody holds the key any more. */
+  complete(key: string, token: string): boolean | Promise<boolean>
+
+  /** Gives the key back, with the names of the handlers that have finished, so that the next attempt runs only the others. */
+  release(key: string, token: string, marks: readonly string[]): boolean | Promise<boolean>
+
+  /** Called once by each receiver that stands on the store, so that it can report what its owner should know. */
+  reportTo?(logger: Logger): void
+}

@@ -1,0 +1,114 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Contact } from '../models/contact.ts'
+import type {
+  Action,
+  DeletedRecord,
+  ModelEvent,
+  OpenData,
+  OpenRecord,
+  ServiceEventType,
+  WebhookEvent,
+} from '../protocol/events.ts'
+
+/** What a builder may be told about the envelope. */
+export interface EnvelopeOptions {
+  readonly id?: string
+  readonly accountKey?: string
+  /** ISO 8601. */
+  readonly timestamp?: string
+}
+
+/** Builders of the three events about records of one model. */
+export interface ModelBuilders<Model extends string, R> {
+  /** A record was created; fields that are not given have plausible values. */
+  created(record?: Partial<R>, envelope?: EnvelopeOptions): ModelEvent<Model, 'created', R>
+  updated(record?: Partial<R>, envelope?: EnvelopeOptions): ModelEvent<Model, 'updated', R>
+  /** A record was deleted: the event carries its `_id` and nothing else. */
+  deleted(id?: string, envelope?: EnvelopeOptions): ModelEvent<Model, 'deleted', DeletedRecord>
+}
+
+type DataBuilder<Type extends string> = (data?: OpenData, envelope?: EnvelopeOptions) => WebhookEvent<Type>
+
+/** A builder for each event type of the service. */
+export interface EventBuilders {
+  readonly contact: ModelBuilders<'contact', Contact>
+  /** Builders for any other model: `events.model<Opportunity>('opportunity').created({ … })`. */
+  model<R = OpenRecord, const Model extends string = string>(model: Model): ModelBuilders<Model, R>
+  readonly paymentCompleted: DataBuilder<'finance.payment.completed'>
+  readonly paymentFailed: DataBuilder<'finance.payment.failed'>
+  readonly syncCompleted: DataBuilder<'sync.completed'>
+  readonly syncFailed: DataBuilder<'sync.failed'>
+  readonly importCompleted: DataBuilder<'import.completed'>
+  readonly exportCompleted: DataBuilder<'export.completed'>
+  /** Any type with any data, for what the service may send beyond its documents. */
+  raw<const Type extends string>(type: Type, data?: OpenData, envelope?: EnvelopeOptions): WebhookEvent<Type>
+}
+
+/**
+ * Builders of events. With a seed, the same calls in the same order give the same events; without one, every event has an id
+ * that no earlier test run used, so that stores which remember across runs don't take it for a duplicate.
+ */
+export function createEvents({ seed }: { readonly seed?: string | number } = {}): EventBuilders {
+  let count = 0
+  const nextHex = () => {
+    count++
+    return seed === undefined
+      ? randomBytes(12).toString('hex')
+      : createHash('sha256').update(`${seed}:${count}`).digest('hex').slice(0, 24)
+  }
+  const now = () => (seed === undefined ? new Date() : new Date(SEEDED_START + count * 1_000)).toISOString()
+
+  const raw = <const Type extends string>(
+    type: Type,
+    data: OpenData = {},
+    envelope: EnvelopeOptions = {},
+  ): WebhookEvent<Type> => ({
+    id: `evt_${nextHex()}`,
+    type,
+    timestamp: now(),
+    accountKey: 'acme',
+    ...envelope,
+    data,
+  })
+  const data =
+    <const Type extends ServiceEventType>(type: Type, sample: OpenData): DataBuilder<Type> =>
+    (given = sample, envelope) =>
+      raw(type, given, envelope)
+
+  function model<R, Model extends string>(name: Model, sample: OpenData): ModelBuilders<Model, R> {
+    const build = <A extends Action, T>(action: A, record: T, envelope: EnvelopeOptions | undefined) => {
+      const event = raw(`${name}.${action}`, { record }, envelope)
+      // Handlers see these; the JSON of a delivery doesn't have them.
+      Object.defineProperties(event, { model: { value: name }, action: { value: action } })
+      return event as unknown as ModelEvent<Model, A, T> // the two properties were just added
+    }
+    const full = (record: Partial<R> | undefined) => ({ _id: nextHex(), ...sample, ...record }) as R // the sample stands for what R requires
+    return {
+      created: (record, envelope) => build('created', full(record), envelope),
+      updated: (record, envelope) => build('updated', full(record), envelope),
+      deleted: (id, envelope) => build('deleted', { _id: id ?? nextHex() }, envelope),
+    }
+  }
+
+  return {
+    contact: model('contact', { firstName: 'Zoë', lastName: 'Okafor', email: 'zoe@example.test', status: 'active' }),
+    model: (name) => model(name, {}),
+    paymentCompleted: data('finance.payment.completed', { paymentId: 'pay_1', amount: 129.5, currency: 'EUR' }),
+    paymentFailed: data('finance.payment.failed', {
+      paymentId: 'pay_2',
+      amount: 129.5,
+      currency: 'EUR',
+      reason: 'card_declined',
+    }),
+    syncCompleted: data('sync.completed', { vendor: 'ledger', records: 42 }),
+    syncFailed: data('sync.failed', { vendor: 'ledger', error: 'vendor timed out' }),
+    importCompleted: data('import.completed', { jobId: 'imp_1', imported: 120, skipped: 3 }),
+    exportCompleted: data('export.completed', { jobId: 'exp_1', rows: 120 }),
+    raw,
+  }
+}
+
+/** Builders without a seed. */
+export const events: EventBuilders = createEvents()
+
+const SEEDED_START = Date.UTC(2025, 0, 1)

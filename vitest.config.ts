@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { closingLine } from './scripts/closing-line.ts'
+import { entries } from './scripts/entries.ts'
+
+const alias = Object.entries(entries).map(([name, file]) => ({
+  find: name === 'index' ? /^postern$/ : new RegExp(`^postern/${name}$`),
+  replacement: fileURLToPath(new URL(file, import.meta.url)),
+}))
+
+// Type tests (test/types) are not run here: `tsc --noEmit` in the check judges their @ts-expect-error lines.
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    include: ['test/**/*.test.ts'],
+    reporters: [process.stdout.isTTY ? 'default' : 'dot', closingLine],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    coverage: { provider: 'v8', include: ['src/**/*.ts', 'adapters/**/*.ts'] },
+  },
+})
