@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import { type Floors, findBreaches, type Rules } from './support/architecture.ts'
+import { listFiles, readText } from './support/repository.ts'
+
+const HTTP_TYPES = { packageTypes: ['node:http'] }
+
+/** Who may import what. A new part or adapter needs a row here, and so a decision. */
+const FLOORS: Floors = {
+  'src/host/': {},
+  'src/protocol/': { files: ['src/protocol/'], packages: ['node:crypto'] },
+  'src/store/store.ts': { types: ['src/host/', 'src/protocol/'] },
+  'src/store/memory-store.ts': { files: ['src/host/', 'src/protocol/', 'src/store/'], packages: ['lru-cache'] },
+  'src/receiver/': {
+    files: ['src/host/', 'src/protocol/', 'src/store/', 'src/receiver/'],
+    packageTypes: ['node:crypto'],
+  },
+  'src/models/': { packages: ['zod'] },
+  'src/testing/': {
+    files: ['src/protocol/', 'src/testing/'],
+    types: ['src/host/', 'src/models/', 'src/store/', 'src/receiver/'],
+    packages: ['node:crypto'],
+  },
+  'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/receiver/'] },
+  'adapters/body.ts': { files: ['src/index.ts'], packages: ['raw-body'], ...HTTP_TYPES },
+  'adapters/express.ts': { files: ['src/index.ts', 'adapters/body.ts'], ...HTTP_TYPES },
+  'adapters/fastify.ts': { files: ['src/index.ts', 'adapters/body.ts'], packageTypes: ['fastify'] },
+  'adapters/next.ts': { files: ['src/index.ts', 'adapters/body.ts', 'adapters/web.ts'], ...HTTP_TYPES },
+  'adapters/node.ts': { files: ['src/index.ts', 'adapters/body.ts'], ...HTTP_TYPES },
+  'adapters/web.ts': { files: ['src/index.ts'] },
+}
+
+const RULES: Rules = {
+  floors: FLOORS,
+  maxLines: 300,
+  unspeakable: { below: 'src/', words: /\b(express|fastify|raw-body|next\.js)\b/i },
+}
+
+describe('the source', () => {
+  const paths = [...listFiles('src', '.ts'), ...listFiles('adapters', '.ts')]
+  const tree = new Map(paths.map((path) => [path, readText(path)]))
+
+  it('keeps to its floors', () => {
+    expect(findBreaches(tree, RULES)).toEqual([])
+  })
+
+  it('has been read as a whole', () => {
+    expect(paths).toEqual(
+      expect.arrayContaining(['src/index.ts', 'src/receiver/create-receiver.ts', 'adapters/body.ts']),
+    )
+  })
+
+  it.each(Object.keys(FLOORS))('has something on the floor %s', (floor) => {
+    expect(paths.some((path) => path.startsWith(floor))).toBe(true)
+  })
+})
+
+describe('a tree that breaks one rule', () => {
+  const SOUND = {
+    'src/host/clock.ts': 'export interface Clock {}\n',
+    'src/protocol/signature.ts': "import { createHmac } from 'node:crypto'\nexport const sign = createHmac\n",
+    'src/store/store.ts': "import type { Clock } from '../host/clock.ts'\nexport type Store = Clock\n",
+    'src/receiver/run.ts': "import { sign } from '../protocol/signature.ts'\nexport const run = sign\n",
+    'src/models/contact.ts': "import * as z from 'zod'\nexport const contact = z.string()\n",
+    'src/testing/signed.ts': "import type { run } from '../receiver/run.ts'\nexport type Signed = typeof run\n",
+    'src/index.ts': "export { run } from './receiver/run.ts'\n",
+    'adapters/body.ts': "import getRawBody from 'raw-body'\nexport const body = getRawBody\n",
+    'adapters/web.ts': "import type { run } from '../src/index.ts'\nexport type Web = typeof run\n",
+    'adapters/next.ts':
+      "import { body } from './body.ts'\nimport type { Web } from './web.ts'\nexport const x: Web = body\n",
+  }
+  const breachesOf = (change: Readonly<Record<string, string>>) =>
+    findBreaches(new Map(Object.entries({ ...SOUND, ...change })), RULES)
+
+  it('is sound before the change', () => {
+    expect(breachesOf({})).toEqual([])
+  })
+
+  it.each([
+    ['a floor above', 'src/protocol/signature.ts', "import '../receiver/run.ts'\n"],
+    ['a type of a floor above', 'src/protocol/signature.ts', "import type { run } from '../store/store.ts'\n"],
+    ['an import() type', 'src/protocol/signature.ts', "export type S = import('../store/store.ts').Store\n"],
+    ['a dynamic import', 'src/protocol/signature.ts', "export const s = () => import('../store/store.ts')\n"],
+    ['a computed import', 'src/protocol/signature.ts', 'export const load = (name: string) => import(name)\n'],
+    ['a require', 'src/protocol/signature.ts', "export const s = require('zod')\n"],
+    ['a re-export', 'src/protocol/signature.ts', "export { Store } from '../store/store.ts'\n"],
+    ['a package of another part', 'src/receiver/run.ts', "import * as z from 'zod'\nexport const run = z\n"],
+    ['I/O in the protocol', 'src/protocol/signature.ts', "import { readFile } from 'node:fs'\nexport { readFile }\n"],
+    ['anything from host', 'src/host/clock.ts', "import type { sign } from '../protocol/signature.ts'\n"],
+    ['a value where types are allowed', 'src/testing/signed.ts', "import { run } from '../receiver/run.ts'\n"],
+    ['a value among types', 'src/testing/signed.ts', "import { type run, run as r } from '../receiver/run.ts'\n"],
+    ['the insides, from an adapter', 'adapters/web.ts', "import { run } from '../src/receiver/run.ts'\n"],
+    ['another adapter', 'adapters/web.ts', "import { body } from './body.ts'\n"],
+    ['an adapter, from the source', 'src/receiver/run.ts', "import { body } from '../../adapters/body.ts'\n"],
+    ['a file that is not there', 'src/receiver/run.ts', "import { gone } from './gone.ts'\n"],
+  ])('is told from %s', (_what, path, text) => {
+    const [breach, ...more] = breachesOf({ [path]: text }).filter((each) => !each.startsWith('cycle'))
+    expect(breach).toMatch(new RegExp(`^${path}:1 (must not import|imports) `))
+    expect(more).toEqual([])
+  })
+
+  it.each([
+    ["export * from './run.ts'\n", 'src/receiver/all.ts:1 has export *'],
+    ["export * as run from './run.ts'\n", 'src/receiver/all.ts:1 has export *'],
+    ['export default 1\n', 'src/receiver/all.ts:1 has a default export'],
+    ['export default function all() {}\n', 'src/receiver/all.ts:1 has a default export'],
+    ['const all = 1\nexport { all as default }\n', 'src/receiver/all.ts:2 has a default export'],
+    ['// for Fastify\n', 'src/receiver/all.ts names Fastify, which nothing below src/ may'],
+    ['//\n'.repeat(300), 'src/receiver/all.ts has 300 lines; fewer than 300 are wanted'],
+  ])('is told from %j', (text, breach) => {
+    expect(breachesOf({ 'src/receiver/all.ts': text })).toEqual([breach])
+  })
+
+  it('is told from a part without a floor', () => {
+    expect(breachesOf({ 'src/utils/misc.ts': '\n' })).toEqual([
+      'src/utils/misc.ts stands on no floor; give it a row in the table',
+    ])
+  })
+
+  it('is told from a cycle, also one of types', () => {
+    const cycle = {
+      'src/receiver/a.ts': "import type { B } from './b.ts'\nexport type A = B\n",
+      'src/receiver/b.ts': "import type { C } from './c.ts'\nexport type B = C\n",
+      'src/receiver/c.ts': "export type C = import('./a.ts').A\n",
+    }
+    expect(breachesOf(cycle)).toEqual([
+      'cycle: src/receiver/a.ts -> src/receiver/b.ts -> src/receiver/c.ts -> src/receiver/a.ts',
+    ])
+  })
+})

@@ -1,0 +1,86 @@
+import ts from 'typescript'
+
+/** One place where a file names another module. */
+export interface Import {
+  readonly specifier: string
+  /** Nothing of it is left at run time. */
+  readonly isTypeOnly: boolean
+  readonly line: number
+}
+
+/** What the architecture rules look at in a file. */
+export interface FileFacts {
+  readonly imports: readonly Import[]
+  /** Lines with `export *`. */
+  readonly starExports: readonly number[]
+  /** Lines with a default export, however it is written. */
+  readonly defaultExports: readonly number[]
+}
+
+/** Reads every form in which TypeScript can name a module: statements, re-exports, `import()` of values and types, `require`. */
+export function readFacts(path: string, text: string): FileFacts {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
+  const imports: Import[] = []
+  const starExports: number[] = []
+  const defaultExports: number[] = []
+  const lineOf = (node: ts.Node) => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1
+  const add = (node: ts.Node, specifier: ts.Node | undefined, isTypeOnly: boolean) => {
+    if (specifier === undefined) return
+    imports.push({
+      specifier: ts.isStringLiteralLike(specifier) ? specifier.text : `(computed: ${specifier.getText(file)})`,
+      isTypeOnly,
+      line: lineOf(node),
+    })
+  }
+
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) {
+      add(node, node.moduleSpecifier, isTypeOnlyImport(node.importClause))
+    } else if (ts.isExportDeclaration(node)) {
+      add(node, node.moduleSpecifier, isTypeOnlyExport(node))
+      if (node.exportClause === undefined || ts.isNamespaceExport(node.exportClause)) starExports.push(lineOf(node))
+      else if (node.exportClause.elements.some((element) => element.name.text === 'default'))
+        defaultExports.push(lineOf(node))
+    } else if (ts.isExportAssignment(node)) {
+      defaultExports.push(lineOf(node))
+    } else if (ts.isImportTypeNode(node)) {
+      add(node, ts.isLiteralTypeNode(node.argument) ? node.argument.literal : node.argument, true)
+    } else if (ts.isImportEqualsDeclaration(node) && ts.isExternalModuleReference(node.moduleReference)) {
+      add(node, node.moduleReference.expression, node.isTypeOnly)
+    } else if (ts.isCallExpression(node) && isModuleCall(node.expression)) {
+      add(node, node.arguments[0], false)
+    }
+    if (ts.canHaveModifiers(node) && ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword))
+      defaultExports.push(lineOf(node))
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return { imports, starExports, defaultExports }
+}
+
+function isModuleCall(callee: ts.Expression): boolean {
+  return callee.kind === ts.SyntaxKind.ImportKeyword || (ts.isIdentifier(callee) && callee.text === 'require')
+}
+
+function isTypeOnlyImport(clause: ts.ImportClause | undefined): boolean {
+  if (clause === undefined) return false
+  if (clause.isTypeOnly) return true
+  const named = clause.namedBindings
+  return (
+    clause.name === undefined &&
+    named !== undefined &&
+    ts.isNamedImports(named) &&
+    named.elements.length > 0 &&
+    named.elements.every((element) => element.isTypeOnly)
+  )
+}
+
+function isTypeOnlyExport({ isTypeOnly, exportClause }: ts.ExportDeclaration): boolean {
+  if (isTypeOnly) return true
+  return (
+    exportClause !== undefined &&
+    ts.isNamedExports(exportClause) &&
+    exportClause.elements.length > 0 &&
+    exportClause.elements.every((element) => element.isTypeOnly)
+  )
+}
