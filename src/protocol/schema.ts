@@ -56,11 +56,21 @@ export type Checked = { readonly value: unknown } | { readonly issues: readonly 
 /** Applies a schema. Throws what the schema throws; gives a promise only where the schema does. */
 export function checkData(schema: StandardSchema, value: unknown): Checked | Promise<Checked> {
   const result = schema['~standard'].validate(value)
-  return result instanceof Promise ? result.then(toChecked) : toChecked(result)
+  return isPromise(result) ? Promise.resolve(result).then(toChecked) : toChecked(result)
+}
+
+/** A promise of any realm or library: taken for a result, it would let every record pass. */
+function isPromise(
+  result: SchemaResult<unknown> | PromiseLike<SchemaResult<unknown>>,
+): result is PromiseLike<SchemaResult<unknown>> {
+  return 'then' in result && typeof result.then === 'function'
 }
 
 function toChecked(result: SchemaResult<unknown>): Checked {
-  return result.issues === undefined ? result : { issues: result.issues.map(toIssue) }
+  if (result.issues) return { issues: result.issues.map(toIssue) }
+  // A success may carry `issues: undefined`, and readers tell the two apart by the field.
+  if ('value' in result) return { value: result.value }
+  throw new TypeError('The schema gave neither a value nor issues.')
 }
 
 function toIssue(issue: SchemaIssue): Issue {

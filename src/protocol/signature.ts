@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { ConfigurationError } from './errors.ts'
+import { ConfigurationError, PosternError } from './errors.ts'
 
 /** A signing secret as the service gave it: text, or the exact bytes. */
 export type Secret = string | Uint8Array
@@ -19,9 +19,10 @@ const WELL_FORMED = /^sha256=[0-9a-fA-F]{64}$/
  * @param body the exact bytes, or text, which is signed as UTF-8
  * @param secret the webhook's signing secret
  * @returns the value of the `X-Service-Signature` header
- * @throws ConfigurationError `secret_unusable`
+ * @throws ConfigurationError `secret_unusable`; PosternError `body_consumed` where the body is neither bytes nor text
  */
 export function sign(body: Uint8Array | string, secret: Secret): string {
+  mustBeRaw(body)
   return PREFIX + createHmac('sha256', importSecret(secret)).update(body).digest('hex')
 }
 
@@ -34,9 +35,10 @@ export function sign(body: Uint8Array | string, secret: Secret): string {
  *
  * @param header the value of `X-Service-Signature`: exactly one, `sha256=` and 64 hexadecimal digits in either case
  * @param secrets one secret or several, such as the old and the new one during a rotation
- * @throws ConfigurationError `secret_unusable`
+ * @throws ConfigurationError `secret_unusable`; PosternError `body_consumed` where the body is neither bytes nor text
  */
 export function verify(body: Uint8Array | string, header: HeaderValue, secrets: Secret | readonly Secret[]): boolean {
+  mustBeRaw(body)
   const keys = isList(secrets) ? secrets.map(importSecret) : [importSecret(secrets)]
   if (keys.length === 0)
     throw new ConfigurationError('secret_unusable', 'The list of secrets is empty: no signature can be checked.')
@@ -51,7 +53,7 @@ export function verify(body: Uint8Array | string, header: HeaderValue, secrets: 
 export function onlyValue(header: HeaderValue): string | undefined {
   if (typeof header === 'string') return header
   if (header == null || header.length === 0) return undefined
-  return header.length === 1 ? header[0] : ''
+  return header.length === 1 && typeof header[0] === 'string' ? header[0] : ''
 }
 
 /** Whether this can be a signature at all. */
@@ -63,11 +65,12 @@ export function isWellFormed(signature: string): boolean {
 const presented = Buffer.alloc(32)
 const computed = Buffer.alloc(32)
 
-/** Compares a well-formed signature with the digest of the body under one key, in constant time. */
+/** Compares a signature with the digest of the body under one key, in constant time. */
 export function matchesKey(body: Uint8Array | string, signature: string, key: KeyObject): boolean {
   const digest = createHmac('sha256', key).update(body).digest('binary')
   computed.write(digest, 'latin1')
-  presented.write(signature.slice(PREFIX.length), 'hex')
+  // A malformed one is turned away long before; here it must not leave the digest of the signature before it to be compared.
+  if (presented.write(signature.slice(PREFIX.length), 'hex') !== presented.length) return false
   return timingSafeEqual(computed, presented)
 }
 
@@ -101,12 +104,27 @@ function unusable(what: string): ConfigurationError {
   )
 }
 
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** The bytes that a blank edge of text has: tab, line feed, carriage return, space, and the first byte of a byte order mark. */
+const EDGE_BYTES: readonly unknown[] = [0x09, 0x0a, 0x0d, 0x20, 0xef]
+
 /** Random key bytes may begin or end with any byte; only what is text as a whole has edges that were not meant. */
 function isBlankEdgedText(bytes: Uint8Array): boolean {
-  const isBlank = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
-  return (
-    (isBlank(bytes[0]) || isBlank(bytes[bytes.length - 1])) &&
-    bytes.every((byte) => isBlank(byte) || (byte > 0x20 && byte < 0x7f))
+  if (!EDGE_BYTES.includes(bytes[0]) && !EDGE_BYTES.includes(bytes[bytes.length - 1])) return false
+  try {
+    const text = strictDecoder.decode(bytes)
+    const inner = text.trim()
+    return inner !== text && !/\p{Cc}/u.test(inner)
+  } catch {
+    return false
+  }
+}
+
+function mustBeRaw(body: unknown): void {
+  if (typeof body === 'string' || ArrayBuffer.isView(body)) return
+  throw new PosternError(
+    'body_consumed',
+    'A signature covers the exact bytes of the body: give the Uint8Array or Buffer that came in, not what a JSON parser made of it.',
   )
 }
 

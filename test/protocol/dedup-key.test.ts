@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { accountOfKey, dedupKey } from '../../src/protocol/dedup-key.ts'
+import { runs } from '../support/runs.ts'
+
+describe('dedupKey', () => {
+  it('keeps short, printable parts readable', () => {
+    expect(dedupKey('default', 'acme', 'evt_1')).toBe('7:default4:acme5:evt_1')
+  })
+
+  it('replaces what is long or not printable ASCII by a digest', () => {
+    const digest = /^7:default#[\w-]{43}5:evt_1$/
+    for (const account of ['a'.repeat(129), 'žluť', 'a b', 'a\n', '\u0000', '\ud800'])
+      expect(dedupKey('default', account, 'evt_1')).toMatch(digest)
+    expect(dedupKey('default', 'a'.repeat(128), 'evt_1')).toContain('a'.repeat(128))
+  })
+
+  type Triple = readonly [string, string, string]
+
+  it.each<readonly [string, Triple, Triple]>([
+    ['the border between parts', ['a', 'bc', 'd'], ['ab', 'c', 'd']],
+    ['a part that looks like a length', ['a', '1:b', 'c'], ['a', 'b', '1:c']],
+    ['digits at the border', ['a', 'b1', '1:c'], ['a', 'b', '11:c']],
+    ['a part that looks like a digest', ['a', `#${'x'.repeat(43)}`, 'c'], ['a', 'x'.repeat(43), 'c']],
+    ['upper case', ['a', 'b', 'EVT'], ['a', 'b', 'evt']],
+    ['a blank at the end', ['a', 'b', 'evt '], ['a', 'b', 'evt']],
+    ['a NUL at the end', ['a', 'b', 'evt\u0000'], ['a', 'b', 'evt']],
+    ['composed and decomposed letters', ['a', 'b', '\u00e9'], ['a', 'b', 'e\u0301']],
+    ['two lone surrogates', ['a', 'b', '\ud800'], ['a', 'b', '\ud801']],
+    ['a lone surrogate and U+FFFD', ['a', 'b', '\ud800'], ['a', 'b', '\ufffd']],
+    ['the last of 1,024 characters', ['a', 'b', 'x'.repeat(1_024)], ['a', 'b', `${'x'.repeat(1_023)}y`]],
+    ['prototype names', ['a', '__proto__', 'b'], ['a', 'constructor', 'b']],
+  ])('tells triples apart that differ by %s', (_what, one, other) => {
+    expect(dedupKey(...one)).not.toBe(dedupKey(...other))
+  })
+
+  // Pieces that are likely to meet: borders, lengths, digests, odd characters.
+  const piece = fc.constantFrom(
+    'a',
+    'b',
+    '1',
+    '2',
+    ':',
+    '#',
+    '1:a',
+    '#x',
+    'é',
+    '\ud800',
+    '\udc00',
+    '\u0000',
+    ' ',
+    'a'.repeat(127),
+  )
+  const part = fc.oneof(
+    fc.array(piece, { minLength: 1, maxLength: 4 }).map((pieces) => pieces.join('')),
+    fc
+      .array(fc.integer({ min: 0, max: 0xffff }), { minLength: 1, maxLength: 200 })
+      .map((units) => String.fromCharCode(...units)),
+  )
+  const triple = fc.tuple(part, part, part)
+
+  it('gives short, printable ASCII', () => {
+    fc.assert(
+      fc.property(triple, (parts) => {
+        const key = dedupKey(...parts)
+        expect(key).toMatch(/^[\x21-\x7e]+$/)
+        expect(key.length).toBeLessThanOrEqual(400)
+      }),
+      runs(300),
+    )
+  })
+
+  it('gives no two triples the same key', () => {
+    fc.assert(
+      fc.property(triple, triple, (one, other) => {
+        const isSame = one.every((text, index) => text === other[index])
+        expect(dedupKey(...one) === dedupKey(...other)).toBe(isSame)
+      }),
+      runs(300),
+    )
+  })
+
+  it('gives no two ways of cutting one text the same key', () => {
+    const cut = fc.tuple(fc.array(piece, { minLength: 3, maxLength: 8 }), fc.nat(), fc.nat(), fc.nat(), fc.nat())
+    fc.assert(
+      fc.property(cut, ([pieces, a, b, c, d]) => {
+        const text = pieces.join('')
+        const cutAt = (x: number, y: number): [string, string, string] => {
+          const [from, to] = [x % (text.length + 1), y % (text.length + 1)].sort((left, right) => left - right) as [
+            number,
+            number,
+          ] // two numbers stay two
+          return [text.slice(0, from), text.slice(from, to), text.slice(to)]
+        }
+        const [one, other] = [cutAt(a, b), cutAt(c, d)]
+        expect(dedupKey(...one) === dedupKey(...other)).toBe(one.every((text, index) => text === other[index]))
+      }),
+      runs(300),
+    )
+  })
+
+  it('gives near-equal ids keys of their own', () => {
+    fc.assert(
+      fc.property(part, fc.nat(), fc.integer({ min: 1, max: 0xffff }), (id, at, xor) => {
+        const place = at % id.length
+        const near = id.slice(0, place) + String.fromCharCode(id.charCodeAt(place) ^ xor) + id.slice(place + 1)
+        expect(dedupKey('default', 'acme', near)).not.toBe(dedupKey('default', 'acme', id))
+      }),
+      runs(300),
+    )
+  })
+
+  it('lets the account be read back where it is readable', () => {
+    fc.assert(
+      fc.property(triple, (parts) => {
+        const account = parts[1]
+        const isReadable = account.length <= 128 && /^[\x21-\x7e]+$/.test(account)
+        expect(accountOfKey(dedupKey(...parts))).toBe(isReadable ? account : undefined)
+      }),
+      runs(300),
+    )
+  })
+
+  it.each(['', 'x', ':', '#', '7:default', '7:default4:acme', '999:x', '1:a99:b', 'evt_1', '__proto__'])(
+    'reads no account out of a foreign key such as %j, and does not throw',
+    (key) => {
+      const account = accountOfKey(key)
+      expect(account === undefined || key.includes(account)).toBe(true)
+    },
+  )
+})

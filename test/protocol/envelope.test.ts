@@ -1,0 +1,259 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { checkEnvelope, claimedAccountOf, hasRecord, isObject, parseEnvelope } from '../../src/protocol/envelope.ts'
+import { Rejection } from '../../src/protocol/outcome.ts'
+import { runs } from '../support/runs.ts'
+
+const ENVELOPE = {
+  id: 'evt_1',
+  type: 'contact.created',
+  timestamp: '2025-01-01T00:00:00.000Z',
+  accountKey: 'acme',
+  data: {},
+}
+
+const encode = (text: string) => new Uint8Array(Buffer.from(text))
+const parse = (text: string) => parseEnvelope(encode(text))
+const parseWith = (fields: object) => parse(JSON.stringify({ ...ENVELOPE, ...fields }))
+
+function codeOf(result: ReturnType<typeof parseEnvelope>): string | undefined {
+  return result instanceof Rejection ? result.code : undefined
+}
+
+describe('parseEnvelope', () => {
+  it('gives the event with all that was in it', () => {
+    const sent = { ...ENVELOPE, data: { record: { _id: '1', tags: [null, 1] } }, attempt: 3, meta: { a: null } }
+    expect(parse(JSON.stringify(sent))).toEqual(sent)
+  })
+
+  it.each<[string, Uint8Array, string]>([
+    ['a BOM', encode(`\ufeff${JSON.stringify(ENVELOPE)}`), 'invalid_utf8'],
+    ['a BOM alone', encode('\ufeff'), 'invalid_utf8'],
+    [
+      'an invalid byte in a string',
+      Buffer.concat([encode('{"id":"'), Buffer.from([0xff]), encode('"}')]),
+      'invalid_utf8',
+    ],
+    [
+      'a character cut in two',
+      encode(JSON.stringify({ ...ENVELOPE, id: 'é' })).filter((byte) => byte !== 0xa9),
+      'invalid_utf8',
+    ],
+    ['an overlong slash', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 'invalid_utf8'],
+    ['an encoded surrogate', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'invalid_utf8'],
+    ['a code point beyond U+10FFFF', Buffer.from([0x22, 0xf4, 0x90, 0x80, 0x80, 0x22]), 'invalid_utf8'],
+    ['UTF-16 with a BOM', Buffer.from(`\ufeff${JSON.stringify(ENVELOPE)}`, 'utf16le'), 'invalid_utf8'],
+    ['UTF-16 without a BOM', Buffer.from(JSON.stringify(ENVELOPE), 'utf16le'), 'invalid_json'],
+    ['nothing', new Uint8Array(), 'invalid_json'],
+    ['blanks', encode('  \n'), 'invalid_json'],
+    ['broken JSON', encode('{"id":"evt_1",'), 'invalid_json'],
+    ['two values', encode(`${JSON.stringify(ENVELOPE)}{}`), 'invalid_json'],
+    ['a NUL at the end', encode(`${JSON.stringify(ENVELOPE)}\u0000`), 'invalid_json'],
+    [
+      'a raw control character in a string',
+      encode(JSON.stringify(ENVELOPE).replace('evt_1', 'evt\u0001')),
+      'invalid_json',
+    ],
+    ['a comment', encode(`/* hi */${JSON.stringify(ENVELOPE)}`), 'invalid_json'],
+    ['single quotes', encode("{'id':'evt_1'}"), 'invalid_json'],
+    ['NaN', encode(JSON.stringify(ENVELOPE).replace('{}', 'NaN')), 'invalid_json'],
+    ['a form', encode('id=evt_1&type=contact.created'), 'invalid_json'],
+    ['null', encode('null'), 'invalid_envelope'],
+    ['true', encode('true'), 'invalid_envelope'],
+    ['a number', encode('7'), 'invalid_envelope'],
+    ['a string', encode('"evt_1"'), 'invalid_envelope'],
+    ['an array', encode('[]'), 'invalid_envelope'],
+    ['an array of an envelope', encode(JSON.stringify([ENVELOPE])), 'invalid_envelope'],
+    ['an empty object', encode('{}'), 'invalid_envelope'],
+    ['an envelope only inside __proto__', encode(`{"__proto__":${JSON.stringify(ENVELOPE)}}`), 'invalid_envelope'],
+    ['an envelope inside an object', encode(`{"event":${JSON.stringify(ENVELOPE)}}`), 'invalid_envelope'],
+  ])('refuses %s', (_what, bytes, code) => expect(codeOf(parseEnvelope(bytes))).toBe(code))
+
+  const ONE = String.fromCodePoint(0x1f40e)
+  it.each<[string, unknown, boolean]>([
+    ['id', 'x', true],
+    ['id', 'x'.repeat(1_024), true],
+    ['id', 'x'.repeat(1_025), false],
+    ['id', 'x'.repeat(100_000), false],
+    ['id', ONE.repeat(512), true],
+    ['id', ONE.repeat(513), false],
+    ['type', 'x'.repeat(256), true],
+    ['type', 'x'.repeat(257), false],
+    ['type', 'x'.repeat(100_000), false],
+    ['accountKey', 'x'.repeat(256), true],
+    ['accountKey', 'x'.repeat(257), false],
+    ['timestamp', '', true],
+    ['timestamp', 'yesterday', true],
+    ['timestamp', 'x'.repeat(1_000), true],
+    ['id', 'constructor', true],
+    ['id', '__proto__', true],
+    ['type', 'toString', true],
+    ['type', '*', true],
+    ['type', 'error', true],
+    ['accountKey', '__proto__', true],
+    ['id', 'https://example.test/a?b=c', true],
+    ['id', ' ', true],
+    ['id', '\u0000\u001b[31m', true],
+    ['id', '\ud800', true],
+  ])('judges "%s" by its length: %j', (field, value, isTaken) => {
+    const result = parseWith({ [field]: value })
+    expect(codeOf(result)).toBe(isTaken ? undefined : 'invalid_envelope')
+    if (isTaken) expect(result).toMatchObject({ [field]: value })
+    else expect(result).toMatchObject({ reason: expect.stringContaining(`"${field}"`) })
+  })
+
+  describe.each(['id', 'type', 'accountKey', 'timestamp'])('"%s"', (field) => {
+    it.each([[undefined], [null], [7], [0], [true], [['evt_1']], [{}]])('is refused when it is %j', (value) =>
+      expect(codeOf(parseWith({ [field]: value }))).toBe('invalid_envelope'),
+    )
+    it('is refused when it stands only inside __proto__', () => {
+      const { [field as 'id']: value, ...rest } = ENVELOPE // one of its keys
+      const text = JSON.stringify(rest).replace('{', `{"__proto__":{"${field}":${JSON.stringify(value)}},`)
+      expect(codeOf(parse(text))).toBe('invalid_envelope')
+    })
+  })
+
+  it.each(['id', 'type', 'accountKey'])('refuses an empty "%s"', (field) =>
+    expect(codeOf(parseWith({ [field]: '' }))).toBe('invalid_envelope'),
+  )
+
+  it.each([
+    ['missing', JSON.stringify({ ...ENVELOPE, data: undefined })],
+    ['null', JSON.stringify({ ...ENVELOPE, data: null })],
+  ])('takes data that is %s for {}', (_what, text) => expect(parse(text)).toEqual(ENVELOPE))
+
+  it.each([[[]], ['text'], [0], [false], [7]])('refuses data that is %j', (data) =>
+    expect(codeOf(parseWith({ data }))).toBe('invalid_envelope'),
+  )
+
+  it('lets the last of duplicate keys win', () => {
+    const text = JSON.stringify(ENVELOPE).replace('}', '},"id":"evt_2","type":"contact.updated"')
+    expect(parse(text)).toMatchObject({ id: 'evt_2', type: 'contact.updated' })
+    expect(codeOf(parse(JSON.stringify(ENVELOPE).replace('}', '},"id":7')))).toBe('invalid_envelope')
+  })
+
+  it('keeps prototype names as ordinary fields and changes no prototype', () => {
+    const text = JSON.stringify(ENVELOPE).replace(
+      '{}',
+      '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}}}',
+    )
+    const event = parse(text.replace('{', '{"__proto__":{"isAdmin":true},'))
+    if (event instanceof Rejection) throw new Error(event.reason)
+    expect(Object.getPrototypeOf(event)).toBe(Object.prototype)
+    expect(Object.getPrototypeOf(event.data)).toBe(Object.prototype)
+    expect(Object.keys(event.data)).toEqual(['__proto__', 'constructor'])
+    expect('isAdmin' in event || 'isAdmin' in event.data || 'isAdmin' in {}).toBe(false)
+  })
+
+  it.each([
+    ['pretty-printed', JSON.stringify(ENVELOPE, null, 2)],
+    ['with Windows line breaks', JSON.stringify(ENVELOPE, null, 2).replaceAll('\n', '\r\n')],
+    ['with blanks around it', ` \t${JSON.stringify(ENVELOPE)}\r\n`],
+    ['with its keys the other way round', JSON.stringify(Object.fromEntries(Object.entries(ENVELOPE).reverse()))],
+    ['with every character escaped', JSON.stringify(ENVELOPE).replace('evt_1', '\\u0065\\u0076\\u0074\\u005f\\u0031')],
+  ])('takes JSON %s', (_what, text) => expect(parse(text)).toEqual(ENVELOPE))
+
+  it('takes an escaped lone surrogate and an emoji', () => {
+    const text = JSON.stringify({ ...ENVELOPE, data: { lone: '\ud83d', whole: '🐎' } })
+    expect(parse(text)).toMatchObject({ data: { lone: '\ud83d', whole: '🐎' } })
+  })
+
+  it('survives nesting 200,000 deep', () => {
+    const arrays = parse(JSON.stringify(ENVELOPE).replace('{}', `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`))
+    expect(codeOf(arrays)).toBeUndefined()
+    const objects = parse(JSON.stringify(ENVELOPE).replace('{}', `${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`))
+    expect(codeOf(objects)).toBeUndefined()
+    expect(codeOf(parse('['.repeat(200_000)))).toBe('invalid_json')
+  })
+
+  it('survives 1e400 and 4,000 keys', () => {
+    expect(parse(JSON.stringify(ENVELOPE).replace('{}', '{"n":1e400,"m":-1e400}'))).toMatchObject({
+      data: { n: Infinity, m: -Infinity },
+    })
+    const keys = Object.fromEntries(Array.from({ length: 4_000 }, (_, index) => [`key ${index}`, index]))
+    expect(parseWith({ data: keys, ...keys })).toMatchObject({ data: keys, ...keys })
+  })
+
+  it('reads a view of a larger buffer as its own bytes only', () => {
+    const text = JSON.stringify(ENVELOPE)
+    expect(parseEnvelope(encode(`xx${text}yy`).subarray(2, 2 + text.length))).toEqual(ENVELOPE)
+  })
+
+  it('gives back any envelope that was written as JSON', () => {
+    const text = (maxLength: number) => fc.string({ unit: 'binary', minLength: 1, maxLength })
+    const envelope = fc.record({
+      id: text(400),
+      type: text(100),
+      timestamp: fc.string({ unit: 'binary' }),
+      accountKey: text(100),
+      data: fc.dictionary(fc.string(), fc.jsonValue()),
+      further: fc.jsonValue(),
+    })
+    fc.assert(
+      fc.property(envelope, fc.constantFrom(undefined, 2, '\t'), (event, indent) => {
+        expect(parse(JSON.stringify(event, null, indent))).toEqual(JSON.parse(JSON.stringify(event)))
+      }),
+      runs(200),
+    )
+  })
+
+  it('gives an event or a rejection for any bytes, and never throws', () => {
+    const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(encode))
+    fc.assert(
+      fc.property(bytes, (body) => {
+        const result = parseEnvelope(body)
+        if (result instanceof Rejection)
+          expect(['invalid_utf8', 'invalid_json', 'invalid_envelope']).toContain(result.code)
+        else expect(isObject(result.data)).toBe(true)
+      }),
+      runs(300),
+    )
+  })
+
+  it('judges any value in any field, and never throws', () => {
+    const anything = fc.oneof(fc.anything(), fc.constant('text'))
+    const fields = fc.record({
+      id: anything,
+      type: anything,
+      timestamp: anything,
+      accountKey: anything,
+      data: anything,
+    })
+    fc.assert(
+      fc.property(fc.oneof(fields, fc.anything()), (value) => {
+        const result = checkEnvelope(value)
+        if (result instanceof Rejection) return
+        for (const text of [result.id, result.type, result.accountKey])
+          expect(text).toEqual(expect.stringMatching(/./s))
+        expect(isObject(result.data)).toBe(true)
+      }),
+      runs(300),
+    )
+  })
+})
+
+describe('claimedAccountOf', () => {
+  it('reads the account by the same rules as the verified event', () => {
+    expect(claimedAccountOf(parse(JSON.stringify(ENVELOPE)))).toBe('acme')
+    expect(claimedAccountOf(parseWith({ accountKey: '__proto__' }))).toBe('__proto__')
+    expect(claimedAccountOf(parse(JSON.stringify(ENVELOPE).replace('}', '},"accountKey":"other"')))).toBe('other')
+    expect(claimedAccountOf(parseWith({ id: 7 }))).toBeUndefined()
+    expect(claimedAccountOf(parse('{'))).toBeUndefined()
+  })
+})
+
+describe('hasRecord', () => {
+  it.each<[object, boolean]>([
+    [{ record: { _id: '1' } }, true],
+    [{ record: { _id: '' } }, true],
+    [{ record: { _id: 7 } }, false],
+    [{ record: { _id: null } }, false],
+    [{ record: {} }, false],
+    [{ record: [] }, false],
+    [{ record: null }, false],
+    [{ record: '_id' }, false],
+    [{}, false],
+    [JSON.parse('{"__proto__":{"record":{"_id":"1"}}}'), false],
+    [JSON.parse('{"record":{"__proto__":{"_id":"1"}}}'), false],
+  ])('of %j is %s', (data, expected) => expect(hasRecord({ ...data })).toBe(expected))
+})

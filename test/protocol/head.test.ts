@@ -1,0 +1,93 @@
+import { sign } from 'postern'
+import { describe, expect, it } from 'vitest'
+import { checkHead, checkSignatureForm, declaredLength } from '../../src/protocol/head.ts'
+import type { HeaderValue } from '../../src/protocol/signature.ts'
+
+const GOOD = sign('{}', 'secret')
+const LIMIT = 1_000
+
+function headOf(headers: Readonly<Record<string, HeaderValue>>, method?: string) {
+  const all: Readonly<Record<string, HeaderValue>> = { 'x-service-signature': GOOD, ...headers }
+  return { method, header: (name: string) => (Object.hasOwn(all, name) ? all[name] : undefined) }
+}
+
+const codeOf = (headers: Readonly<Record<string, HeaderValue>>, method?: string) =>
+  checkHead(headOf(headers, method), LIMIT)?.code
+
+describe('checkHead', () => {
+  it('lets a good head pass', () => {
+    expect(codeOf({ 'content-length': '1000', 'content-type': 'text/plain' }, 'POST')).toBeUndefined()
+    expect(codeOf({})).toBeUndefined()
+  })
+
+  it.each(['GET', 'PUT', 'HEAD', 'OPTIONS', 'post', '', 'constructor'])('refuses the method %j', (method) =>
+    expect(codeOf({}, method)).toBe('method_not_allowed'),
+  )
+
+  it.each<[HeaderValue, string | undefined]>([
+    [undefined, undefined],
+    [null, undefined],
+    ['', undefined],
+    ['identity', undefined],
+    ['Identity', undefined],
+    ['gzip', 'unsupported_encoding'],
+    ['br', 'unsupported_encoding'],
+    ['deflate', 'unsupported_encoding'],
+    ['zstd', 'unsupported_encoding'],
+    ['whatever', 'unsupported_encoding'],
+    ['gzip, identity', 'unsupported_encoding'],
+    ['identity, gzip', 'unsupported_encoding'],
+    [['identity', 'gzip'], 'unsupported_encoding'],
+    [['gzip'], 'unsupported_encoding'],
+    ['constructor', 'unsupported_encoding'],
+  ])('answers a content encoding of %j with %s', (encoding, code) =>
+    expect(codeOf({ 'content-encoding': encoding })).toBe(code),
+  )
+
+  it.each<[HeaderValue, string | undefined]>([
+    ['0', undefined],
+    ['1000', undefined],
+    ['0001000', undefined],
+    ['1001', 'body_too_large'],
+    ['9'.repeat(400), 'body_too_large'],
+    ['-1', undefined],
+    ['1e9', undefined],
+    ['0x1000', undefined],
+    ['banana', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ])('answers a declared length of %j with %s', (length, code) =>
+    expect(codeOf({ 'content-length': length })).toBe(code),
+  )
+
+  it.each<[HeaderValue, string]>([
+    [undefined, 'signature_missing'],
+    [null, 'signature_missing'],
+    [[], 'signature_missing'],
+    ['', 'signature_malformed'],
+    [[GOOD, GOOD], 'signature_malformed'],
+    [`${GOOD}, ${GOOD}`, 'signature_malformed'],
+    [GOOD.slice(0, -1), 'signature_malformed'],
+    [`${GOOD}0`, 'signature_malformed'],
+    [GOOD.toUpperCase(), 'signature_malformed'],
+  ])('answers a signature of %j with %s', (signature, code) => {
+    expect(codeOf({ 'x-service-signature': signature })).toBe(code)
+    expect(checkSignatureForm(signature)?.code).toBe(code)
+  })
+
+  it('asks in the order of the rules: method, encoding, length, signature', () => {
+    const headers = { 'content-encoding': 'gzip', 'content-length': '1001', 'x-service-signature': '' }
+    expect(codeOf(headers, 'GET')).toBe('method_not_allowed')
+    expect(codeOf(headers, 'POST')).toBe('unsupported_encoding')
+    expect(codeOf({ ...headers, 'content-encoding': 'identity' })).toBe('body_too_large')
+    expect(codeOf({ ...headers, 'content-encoding': 'identity', 'content-length': '1' })).toBe('signature_malformed')
+  })
+})
+
+describe('declaredLength', () => {
+  it('is a number, or undefined where nothing can be read as one', () => {
+    expect(declaredLength(headOf({ 'content-length': '42' }))).toBe(42)
+    for (const value of ['+1', '1,1', ' 1', '1 ', '٣', undefined, null, ['1', '1']])
+      expect(declaredLength(headOf({ 'content-length': value }))).toBeUndefined()
+  })
+})

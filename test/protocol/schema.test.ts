@@ -1,0 +1,132 @@
+import { runInNewContext } from 'node:vm'
+import { record, type StandardSchema } from 'postern'
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { checkData, isTypeOnly } from '../../src/protocol/schema.ts'
+
+/** A schema whose validate gives just this, as schemas in plain JavaScript can. */
+function schemaOf(validate: (value: unknown) => unknown): StandardSchema {
+  // The point of these tests is what a library may give beyond the types.
+  return { '~standard': { version: 1, vendor: 'test', validate: validate as StandardSchema['~standard']['validate'] } }
+}
+
+const person = z.object({ name: z.string(), address: z.object({ lines: z.array(z.string()) }) })
+
+describe('checkData', () => {
+  it('gives the output of a schema at once where the schema does', () => {
+    const upper = z.string().transform((text) => text.toUpperCase())
+    expect(checkData(upper, 'ab')).toEqual({ value: 'AB' })
+  })
+
+  it('gives a promise where the schema does', async () => {
+    const checked = checkData(
+      z.string().refine(async (text) => text !== 'ab'),
+      'ab',
+    )
+    expect(checked).toBeInstanceOf(Promise)
+    expect(await checked).toEqual({ issues: [{ path: '', message: expect.any(String) }] })
+  })
+
+  it('gives issues with dotted paths', () => {
+    expect(checkData(person, { name: 7, address: { lines: ['a', 1] } })).toEqual({
+      issues: [
+        { path: 'name', message: expect.stringContaining('string') },
+        { path: 'address.lines.1', message: expect.stringContaining('string') },
+      ],
+    })
+  })
+
+  it.each([
+    ['no path', undefined, ''],
+    ['keys', ['a', 0, 'b'], 'a.0.b'],
+    ['path segments', [{ key: 'a' }, { key: 0 }], 'a.0'],
+    ['a symbol', [Symbol('tag')], 'Symbol(tag)'],
+    ['prototype names', ['__proto__', 'constructor'], '__proto__.constructor'],
+  ])('takes issues with %s', (_what, path, dotted) => {
+    const schema = schemaOf(() => ({ issues: [{ message: 'no', ...(path && { path }) }] }))
+    expect(checkData(schema, 1)).toEqual({ issues: [{ path: dotted, message: 'no' }] })
+  })
+
+  it.each([
+    ['undefined', undefined],
+    ['null', null],
+  ])('takes issues that are %s for a success, and leaves the field out', (_what, issues) => {
+    const checked = checkData(
+      schemaOf((value) => ({ typed: true, value, issues })),
+      7,
+    )
+    expect(checked).toEqual({ value: 7 })
+    expect('issues' in checked).toBe(false)
+  })
+
+  it('takes an empty list of issues for a failure, as the contract says', () => {
+    expect(
+      checkData(
+        schemaOf((value) => ({ value, issues: [] })),
+        7,
+      ),
+    ).toEqual({ issues: [] })
+  })
+
+  it('gives a value of undefined where the schema does', () => {
+    expect(
+      checkData(
+        schemaOf(() => ({ value: undefined })),
+        7,
+      ),
+    ).toEqual({ value: undefined })
+  })
+
+  it.each([
+    ['another realm', () => runInNewContext('Promise.resolve({ issues: [{ message: "no" }] })')],
+    [
+      'another library',
+      // biome-ignore lint/suspicious/noThenProperty: a promise that is not of the language is what this is about
+      () => ({ then: (resolve: (result: unknown) => void) => resolve({ issues: [{ message: 'no' }] }) }),
+    ],
+  ])('waits for a promise of %s', async (_what, validate) => {
+    expect(await checkData(schemaOf(validate), 7)).toEqual({ issues: [{ path: '', message: 'no' }] })
+  })
+
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['true', true],
+    ['neither value nor issues', {}],
+  ])('throws where the schema gives %s', async (_what, result) => {
+    expect(() =>
+      checkData(
+        schemaOf(() => result),
+        7,
+      ),
+    ).toThrow(TypeError)
+    await expect(
+      checkData(
+        schemaOf(async () => result),
+        7,
+      ),
+    ).rejects.toThrow(TypeError)
+  })
+
+  it('throws what the schema throws', () => {
+    const cause = new Error('schema')
+    const throwing = schemaOf(() => {
+      throw cause
+    })
+    expect(() => checkData(throwing, 7)).toThrow(cause)
+  })
+})
+
+describe('record', () => {
+  it('lets every value pass as it is', () => {
+    const value = { _id: '1', nested: {} }
+    expect(checkData(record(), value)).toEqual({ value })
+    expect(checkData(record(), undefined)).toEqual({ value: undefined })
+  })
+
+  it('is known for a schema that need not run', () => {
+    expect(isTypeOnly(record())).toBe(true)
+    expect(isTypeOnly(z.unknown())).toBe(false)
+    expect(isTypeOnly(schemaOf((value) => ({ value })))).toBe(false)
+  })
+})
