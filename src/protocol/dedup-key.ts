@@ -17,9 +17,14 @@ export function dedupKey(name: string, accountKey: string, id: string): string {
 
 /** The account that a key belongs to; undefined where only its digest is in the key. */
 export function accountOfKey(key: string): string | undefined {
-  const afterName = skipPart(key)
-  const length = /^(\d+):/.exec(afterName)
-  return length?.[1] === undefined ? undefined : afterName.slice(length[0].length, length[0].length + Number(length[1]))
+  const part = accountPartOf(key)
+  return /^\d/.test(part) ? part.slice(part.indexOf(':') + 1) : undefined
+}
+
+/** The part of a key that stands for its account, readable or not: the same for all keys of one account. */
+export function accountPartOf(key: string): string {
+  const afterName = key.slice(partLength(key))
+  return afterName.slice(0, partLength(afterName))
 }
 
 function toPart(text: string): string {
@@ -29,8 +34,8 @@ function toPart(text: string): string {
 
 const DIGEST_LENGTH = 43
 
-function skipPart(key: string): string {
-  if (key.startsWith('#')) return key.slice(1 + DIGEST_LENGTH)
+function partLength(key: string): number {
+  if (key.startsWith('#')) return 1 + DIGEST_LENGTH
   const colon = key.indexOf(':')
-  return key.slice(colon + 1 + Number(key.slice(0, colon)))
+  return colon + 1 + Number(key.slice(0, colon))
 }

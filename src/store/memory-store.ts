@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../host/clock.ts'
-import type { Logger } from '../host/logger.ts'
-import { accountOfKey } from '../protocol/dedup-key.ts'
+import type { LogFields, Logger } from '../host/logger.ts'
+import { accountOfKey, accountPartOf } from '../protocol/dedup-key.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { DEFAULT_RETENTION_MS } from '../protocol/schedule.ts'
 import type { Claim, Store } from './store.ts'
 
 export interface MemoryStoreOptions {
-  /** How many done events are remembered at most. Default 100,000, about 14 MB. */
+  /** How many events are remembered at most, done or half done. Default 100,000, about 14 MB; at most 10 million. */
   readonly max?: number
   /** How long each is remembered, in milliseconds. Default 7 days. */
   readonly retentionMs?: number
@@ -16,7 +16,7 @@ export interface MemoryStoreOptions {
 }
 
 export interface MemoryStore extends Store {
-  /** Done ids that were forgotten before `retentionMs` because more than `max` came in. A retry of one of those runs again. */
+  /** Ids that were forgotten before `retentionMs` because more than `max` came in. A retry of one of those runs again. */
   readonly earlyDrops: number
 }
 
@@ -25,11 +25,13 @@ const CLAIM_DONE: Claim = { state: 'done' }
 const CLAIM_BUSY: Claim = { state: 'busy' }
 const NO_MARKS: readonly string[] = []
 const SWEEP_EVERY = 1_024
+/** A Map takes 2 ** 24 keys at most, and room for all of them is taken at once. */
+const MOST = 10_000_000
 
 interface Lease {
   readonly token: string
-  endsAt: number
-  marks: readonly string[]
+  readonly endsAt: number
+  readonly marks: readonly string[]
 }
 
 /**
@@ -72,12 +74,12 @@ class BoundedMemoryStore implements MemoryStore {
   }
 
   reportTo(logger: Logger): void {
-    if (this.#loggers.size === 0 && process.env.NODE_ENV === 'production') {
-      logger.warn(
+    if (this.#loggers.size === 0 && process.env.NODE_ENV === 'production')
+      warn(
+        logger,
         {},
         'memoryStore remembers events for this process only: with several processes, or after a restart, copies of an event run again. Give createReceiver a store that they share.',
       )
-    }
     this.#loggers.add(logger)
   }
 
@@ -96,36 +98,30 @@ class BoundedMemoryStore implements MemoryStore {
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean {
     const lease = this.#leases.get(key)
-    const endsAt = this.#clock.monotonic() + leaseMs
-    if (lease === undefined) {
-      if (this.#finished.peek(key) === DONE) return false
-      this.#leases.set(key, { token, endsAt, marks })
-      return true
-    }
-    if (lease.token !== token) return false
-    lease.endsAt = endsAt
-    lease.marks = union(lease.marks, marks)
+    if (this.#isHeldByAnother(lease, token) || this.#finished.peek(key) === DONE) return false
+    const known = lease?.marks ?? NO_MARKS
+    this.#leases.set(key, { token, endsAt: this.#clock.monotonic() + leaseMs, marks: union(known, marks) })
     return true
   }
 
   complete(key: string, token: string): boolean {
-    if (this.#isHeldByAnother(key, token)) return false
+    if (this.#isHeldByAnother(this.#leases.get(key), token)) return false
     this.#leases.delete(key)
     this.#finished.set(key, DONE)
     return true
   }
 
   release(key: string, token: string, marks: readonly string[]): boolean {
-    if (this.#isHeldByAnother(key, token)) return false
-    const known = this.#leases.get(key)?.marks ?? NO_MARKS
+    const lease = this.#leases.get(key)
+    if (this.#isHeldByAnother(lease, token)) return false
     this.#leases.delete(key)
-    this.#keepMarks(key, union(known, marks))
+    this.#keepMarks(key, union(lease?.marks ?? NO_MARKS, marks))
     return true
   }
 
-  #isHeldByAnother(key: string, token: string): boolean {
-    const lease = this.#leases.get(key)
-    return lease !== undefined && lease.token !== token
+  /** A lease that has ended holds nothing, whoever had it last. */
+  #isHeldByAnother(lease: Lease | undefined, token: string): boolean {
+    return lease !== undefined && lease.token !== token && lease.endsAt > this.#clock.monotonic()
   }
 
   #keepMarks(key: string, marks: readonly string[]): void {
@@ -147,30 +143,41 @@ class BoundedMemoryStore implements MemoryStore {
     this.#earlyDrops++
     if (this.#earlyDrops > 1) return
     const { account, share } = this.#fullestAccount()
-    const who = account === undefined ? 'accounts with unprintable keys fill' : `account "${account}" fills`
-    for (const logger of this.#loggers) {
-      logger.warn(
+    const who =
+      account === undefined ? 'One account, whose key is long or not printable ASCII,' : `Account "${account}"`
+    for (const logger of this.#loggers)
+      warn(
+        logger,
         { max: this.#finished.max, accountKey: account, share },
-        `memoryStore is full: ids are dropped before their ${Math.round(this.retentionMs / 3_600_000)} h are over, and retries of those events will run again. ${who} ${Math.round(share * 100)} % of it. Raise max, or use a store on an engine. Said once; earlyDrops counts on.`,
+        `memoryStore is full: ids are dropped before their ${this.retentionMs / 3_600_000} h are over, and retries of those events will run again. ${who} fills ${Math.round(share * 100)} % of it. Raise max, or use a store on an engine. Said once; earlyDrops counts on.`,
       )
-    }
   }
 
   #fullestAccount(): { readonly account: string | undefined; readonly share: number } {
-    const counts = new Map<string | undefined, number>()
+    const counts = new Map<string, number>()
+    let [fullest, most] = ['', 0]
     for (const key of this.#finished.keys()) {
-      const account = accountOfKey(key)
-      counts.set(account, (counts.get(account) ?? 0) + 1)
+      const part = accountPartOf(key)
+      const count = (counts.get(part) ?? 0) + 1
+      counts.set(part, count)
+      if (count > most) [fullest, most] = [key, count]
     }
-    let [account, most] = [undefined as string | undefined, 0]
-    for (const [candidate, count] of counts) if (count > most) [account, most] = [candidate, count]
-    return { account, share: most / this.#finished.size }
+    return { account: accountOfKey(fullest), share: most / this.#finished.size }
   }
 }
 
+/** A logger that throws must not fail the call that was under way. */
+function warn(logger: Logger, fields: LogFields, message: string): void {
+  try {
+    logger.warn(fields, message)
+  } catch {
+    // The receiver tells its owner of broken loggers.
+  }
+}
+
+/** Never `more` itself, which its caller may change later. */
 function union(known: readonly string[], more: readonly string[]): readonly string[] {
-  if (more.length === 0) return known
-  return known.length === 0 ? more : [...new Set([...known, ...more])]
+  return more.length === 0 ? known : [...new Set([...known, ...more])]
 }
 
 function checkOptions(options: MemoryStoreOptions): Required<MemoryStoreOptions> {
@@ -181,15 +188,15 @@ function checkOptions(options: MemoryStoreOptions): Required<MemoryStoreOptions>
       'option_unknown',
       `memoryStore has no option "${stray}". It takes max, retentionMs and clock.`,
     )
-  if (!Number.isSafeInteger(max) || max < 1)
-    throw new ConfigurationError(
-      'option_invalid',
-      `memoryStore: max is ${max}; give a whole number of events, 1 or more.`,
-    )
-  if (!Number.isFinite(retentionMs) || retentionMs <= 0)
-    throw new ConfigurationError(
-      'option_invalid',
-      `memoryStore: retentionMs is ${retentionMs}; give a number of milliseconds above 0.`,
-    )
+  if (!Number.isInteger(max) || max < 1 || max > MOST)
+    throw invalid(`max is ${String(max)}; give a whole number of events from 1 to ${MOST}.`)
+  if (!Number.isSafeInteger(retentionMs) || retentionMs < 1)
+    throw invalid(`retentionMs is ${String(retentionMs)}; give a whole number of milliseconds, 1 or more.`)
+  if (typeof clock?.monotonic !== 'function')
+    throw invalid('clock has no method monotonic(); leave it out for the clock of the machine.')
   return { max, retentionMs, clock }
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('option_invalid', `memoryStore: ${message}`)
 }

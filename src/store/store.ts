@@ -16,8 +16,9 @@ export type Claim =
  * What remembers which events are done and which are under way. Every method is one atomic step. A claim is a lease: it ends by
  * itself unless it is renewed, so that a process that dies blocks its event for no longer than `leaseMs`.
  *
- * `renew`, `complete` and `release` give false, and change nothing, where another token holds the key. Repeated with the same
- * token they answer as the first time. Time is the engine's own clock, never a caller's.
+ * `renew`, `complete` and `release` give false, and change nothing, where another token holds the key; a lease that has ended
+ * holds nothing. Repeated with the same token they answer as the first time. A mark that was kept is never lost before the event
+ * is done or `retentionMs` have passed. Time is the engine's own clock, never a caller's.
  *
  * Methods may answer at once or by a promise. They throw or reject only where the engine cannot be reached.
  */
@@ -28,13 +29,13 @@ export interface Store {
   /** Takes the key for `leaseMs` milliseconds, or tells why not. `accountKey` is whose event it is, for the store's own reports. */
   claim(key: string, leaseMs: number, accountKey: string): Claim | Promise<Claim>
 
-  /** Extends a claim to `leaseMs` from now, and keeps the marks made since. True as well where the lease had ended and nobody took the key. */
+  /** Extends a claim to `leaseMs` from now, and keeps the marks made since. True as well where nobody holds the key; false where the event is done. */
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean | Promise<boolean>
 
   /** Marks the event as done. True as well where nobody holds the key any more. */
   complete(key: string, token: string): boolean | Promise<boolean>
 
-  /** Gives the key back, with the names of the handlers that have finished, so that the next attempt runs only the others. */
+  /** Gives the key back, with the names of the handlers that have finished, so that the next attempt runs only the others. An event that is done stays so. */
   release(key: string, token: string, marks: readonly string[]): boolean | Promise<boolean>
 
   /** Called once by each receiver that stands on the store, so that it can report what its owner should know. */

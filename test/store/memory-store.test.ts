@@ -1,0 +1,283 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { type Logger, type MemoryStoreOptions, memoryStore } from 'postern'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { dedupKey } from '../../src/protocol/dedup-key.ts'
+import { runs } from '../support/runs.ts'
+import { type StoreSubject, storeCases } from './store-cases.ts'
+import { compareWithModel, steps } from './store-model.ts'
+
+const HOUR = 3_600_000
+const LEASE_MS = 15_000
+
+class ManualClock {
+  time = 0
+  monotonic(): number {
+    return this.time
+  }
+}
+
+function makeSubject(options?: MemoryStoreOptions): StoreSubject & { readonly store: ReturnType<typeof memoryStore> } {
+  const clock = new ManualClock()
+  const pass = (ms: number) => {
+    clock.time += ms
+  }
+  return { store: memoryStore({ clock, ...options }), pass }
+}
+
+function completeNew(store: ReturnType<typeof memoryStore>, account: string, count: number, from = 0): void {
+  for (let index = from; index < from + count; index++) {
+    const key = dedupKey('default', account, `evt_${index}`)
+    const claim = store.claim(key, LEASE_MS, account)
+    if (claim instanceof Promise || claim.state !== 'claimed') throw new Error(`${key} is known`)
+    store.complete(key, claim.token)
+  }
+}
+
+function heapAfterCollection(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
+}
+
+interface Line {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+function recordingLogger(): Logger & { readonly lines: Line[] } {
+  const lines: Line[] = []
+  const keep = (fields: Line['fields'], message: string) => lines.push({ fields, message })
+  return { lines, debug: keep, info: keep, warn: keep, error: keep }
+}
+
+describe('the contract of a store', () => {
+  it.each(storeCases)('$name', ({ options, run }) => run(makeSubject(options)))
+
+  it('holds for any sequence of calls', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps(1_000), (taken) => compareWithModel(makeSubject(), taken)),
+      runs(300),
+    )
+  })
+
+  it('holds while abandoned claims are swept', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps(1_000), async (taken) => {
+        const subject = makeSubject()
+        // Many claims of other keys between any two calls make it look through its leases again and again.
+        const { claim } = subject.store
+        let others = 0
+        const store = Object.assign(Object.create(subject.store), {
+          claim: (...given: Parameters<typeof claim>) => {
+            for (let index = 0; index < 1_024; index++) subject.store.claim(`other-${others++ % 10}`, 1, 'acme')
+            return subject.store.claim(...given)
+          },
+        })
+        for (const method of ['renew', 'complete', 'release'] as const)
+          store[method] = subject.store[method].bind(subject.store)
+        await compareWithModel({ ...subject, store }, taken)
+      }),
+      runs(30),
+    )
+  })
+})
+
+describe('the clock', () => {
+  it('is the one that was given', () => {
+    const { store, pass } = makeSubject()
+    store.claim('key', 1_000, 'acme')
+    pass(999)
+    expect(store.claim('key', 1_000, 'acme')).toEqual({ state: 'busy' })
+    pass(1)
+    expect(store.claim('key', 1_000, 'acme')).toMatchObject({ state: 'claimed' })
+  })
+
+  it('forgets to the millisecond, also at its very beginning', () => {
+    const { store, pass } = makeSubject({ retentionMs: 3 * HOUR })
+    completeNew(store, 'acme', 1)
+    const key = dedupKey('default', 'acme', 'evt_0')
+    pass(3 * HOUR)
+    expect(store.claim(key, LEASE_MS, 'acme')).toEqual({ state: 'done' })
+    pass(1)
+    expect(store.claim(key, LEASE_MS, 'acme')).toMatchObject({ state: 'claimed' })
+  })
+
+  it("is the machine's monotonic one by default, which wall time cannot move", () => {
+    const store = memoryStore()
+    completeNew(store, 'acme', 1)
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 30 * 24 * HOUR)
+    expect(store.claim(dedupKey('default', 'acme', 'evt_0'), LEASE_MS, 'acme')).toEqual({ state: 'done' })
+  })
+
+  afterEach(() => vi.restoreAllMocks())
+})
+
+describe('the bound', () => {
+  it('keeps 100,000 events for 7 days by default', () => {
+    const { store, pass } = makeSubject()
+    completeNew(store, 'acme', 100_000)
+    pass(7 * 24 * HOUR - 1)
+    expect(store.earlyDrops).toBe(0)
+    for (const index of [0, 50_000, 99_999])
+      expect(store.claim(dedupKey('default', 'acme', `evt_${index}`), LEASE_MS, 'acme')).toEqual({ state: 'done' })
+    expect(store.retentionMs).toBe(7 * 24 * HOUR)
+  })
+
+  it('drops the oldest ids, and counts them', () => {
+    const { store } = makeSubject({ max: 10 })
+    completeNew(store, 'acme', 13)
+    expect(store.earlyDrops).toBe(3)
+    const states = Array.from({ length: 13 }, (_, index) => {
+      const claim = store.claim(dedupKey('default', 'acme', `evt_${index}`), LEASE_MS, 'acme')
+      return claim instanceof Promise ? 'late' : claim.state
+    })
+    expect(states).toEqual([...Array(3).fill('claimed'), ...Array(10).fill('done')])
+  })
+
+  it('does not count ids whose time was over', () => {
+    const { store, pass } = makeSubject({ max: 10, retentionMs: 1_000 })
+    completeNew(store, 'acme', 10)
+    pass(1_001)
+    completeNew(store, 'acme', 10, 10)
+    expect(store.earlyDrops).toBe(0)
+    completeNew(store, 'acme', 1, 20)
+    expect(store.earlyDrops).toBe(1)
+  })
+
+  it('never drops live claims, nor their marks', () => {
+    const { store } = makeSubject({ max: 2 })
+    const half = store.claim('half', LEASE_MS, 'acme')
+    if (half instanceof Promise || half.state !== 'claimed') throw new Error('not claimed')
+    store.renew('half', half.token, LEASE_MS, ['a'])
+    for (let index = 0; index < 5_000; index++) store.claim(`live-${index}`, LEASE_MS, 'acme')
+    completeNew(store, 'flood', 5_000)
+    for (let index = 0; index < 5_000; index++)
+      expect(store.claim(`live-${index}`, LEASE_MS, 'acme')).toEqual({ state: 'busy' })
+    expect(store.release('half', half.token, ['b'])).toBe(true)
+    expect(store.claim('half', LEASE_MS, 'acme')).toMatchObject({ state: 'claimed', marks: ['a', 'b'] })
+  })
+
+  it('lets go of claims that nobody renewed', () => {
+    const { store, pass } = makeSubject({ max: 1 })
+    const held = heapAfterCollection()
+    for (let round = 0; round < 200; round++) {
+      for (let index = 0; index < 1_024; index++) store.claim(`${round}-${index}-${'x'.repeat(300)}`, 1_000, 'acme')
+      pass(1_001)
+    }
+    // 200,000 of them would be more than 60 MB; two rounds of them are at most what is left.
+    expect(heapAfterCollection() - held).toBeLessThan(10_000_000)
+  })
+})
+
+describe('what it reports', () => {
+  beforeEach(() => vi.stubEnv('NODE_ENV', 'test'))
+  afterEach(() => vi.unstubAllEnvs())
+
+  it('says once that it is full, and names the account that filled it', () => {
+    const { store } = makeSubject({ max: 100, retentionMs: 24 * HOUR })
+    const logger = recordingLogger()
+    store.reportTo?.(logger)
+    completeNew(store, 'acme', 20)
+    completeNew(store, 'flooding-tenant', 79)
+    expect(logger.lines).toEqual([])
+    completeNew(store, 'acme', 500, 1_000)
+    expect(logger.lines).toHaveLength(1)
+    const [line] = logger.lines
+    expect(line?.fields).toEqual({ max: 100, accountKey: 'flooding-tenant', share: 0.79 })
+    expect(line?.message).toMatch(/full.* 24 h .*"flooding-tenant" fills 79 %.*Raise max/)
+    expect(store.earlyDrops).toBe(499)
+  })
+
+  it.each(['účet', 'x'.repeat(200), 'a b'])(
+    'counts the ids of account %j together, though only its digest is kept',
+    (account) => {
+      const { store } = makeSubject({ max: 10 })
+      const logger = recordingLogger()
+      store.reportTo?.(logger)
+      completeNew(store, 'š', 3)
+      completeNew(store, account, 5)
+      completeNew(store, 'acme', 3)
+      expect(logger.lines).toEqual([
+        {
+          fields: { max: 10, accountKey: undefined, share: 0.5 },
+          message: expect.stringContaining('not printable ASCII, fills 50 %'),
+        },
+      ])
+    },
+  )
+
+  it('tells every receiver that stands on it', () => {
+    const { store } = makeSubject({ max: 1 })
+    const loggers = [recordingLogger(), recordingLogger()]
+    for (const logger of loggers) store.reportTo?.(logger)
+    completeNew(store, 'acme', 2)
+    for (const { lines } of loggers) expect(lines).toHaveLength(1)
+  })
+
+  it('does not fail a call because a logger does', () => {
+    const { store } = makeSubject({ max: 1 })
+    const broken = () => {
+      throw new Error('the disk is full')
+    }
+    vi.stubEnv('NODE_ENV', 'production')
+    expect(() => store.reportTo?.({ debug: broken, info: broken, warn: broken, error: broken })).not.toThrow()
+    completeNew(store, 'acme', 2)
+    expect(store.claim(dedupKey('default', 'acme', 'evt_1'), LEASE_MS, 'acme')).toEqual({ state: 'done' })
+    expect(store.earlyDrops).toBe(1)
+  })
+
+  it('takes keys that are not its own for an account without a name', () => {
+    const { store } = makeSubject({ max: 1 })
+    const logger = recordingLogger()
+    store.reportTo?.(logger)
+    for (const key of ['', '#', 'x', '__proto__', '9:', '1:a']) store.complete(key, '1')
+    expect(store.earlyDrops).toBe(5)
+    expect(logger.lines).toHaveLength(1)
+  })
+
+  it.each([
+    ['production', 1],
+    ['development', 0],
+    ['', 0],
+  ])('with NODE_ENV=%s says %i times that it is for one process', (environment, times) => {
+    vi.stubEnv('NODE_ENV', environment)
+    const { store } = makeSubject()
+    const loggers = [recordingLogger(), recordingLogger()]
+    for (const logger of loggers) store.reportTo?.(logger)
+    const lines = loggers.flatMap((logger) => logger.lines)
+    expect(lines).toHaveLength(times)
+    for (const { message } of lines) expect(message).toMatch(/this process only/)
+  })
+})
+
+describe('the options', () => {
+  it.each<[string, string, unknown]>([
+    ['option_unknown', 'maxSize', { maxSize: 10 }],
+    ['option_unknown', 'ttl', { max: 10, ttl: 10 }],
+    ...[0, -1, 1.5, Number.NaN, Infinity, 10_000_001, 2 ** 53, '10', null, 10n].map(
+      (max): [string, string, unknown] => ['option_invalid', 'max', { max }],
+    ),
+    ...[0, -1, 0.5, Number.NaN, Infinity, 1e300, '7d', null].map((retentionMs): [string, string, unknown] => [
+      'option_invalid',
+      'retentionMs',
+      { retentionMs },
+    ]),
+    ...[null, {}, { monotonic: 7 }, 'clock'].map((clock): [string, string, unknown] => [
+      'option_invalid',
+      'clock',
+      { clock },
+    ]),
+  ])('are refused with %s where "%s" cannot work: %o', (code, option, options) => {
+    // Plain JavaScript can give anything.
+    expect(() => memoryStore(options as MemoryStoreOptions)).toThrow(
+      expect.objectContaining({ name: 'ConfigurationError', code, message: expect.stringContaining(option) }),
+    )
+  })
+
+  it('are all optional', () => {
+    expect(memoryStore({}).retentionMs).toBe(7 * 24 * HOUR)
+    expect(memoryStore({ max: 1, retentionMs: 1 }).retentionMs).toBe(1)
+  })
+})
