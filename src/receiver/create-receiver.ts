@@ -1,9 +1,9 @@
-import { checkEnvelope } from '../protocol/envelope.ts'
+import { checkEnvelope, type ParsedEvent } from '../protocol/envelope.ts'
 import { ConfigurationError, PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
 import { type Outcome, Rejection } from '../protocol/outcome.ts'
-import { onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
+import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import type { Store } from '../store/store.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { Handler, HandlerOptions } from './handler.ts'
@@ -55,8 +55,8 @@ class MountedReceiver {
     this.#routes = new Routes(settings.models, settings.events)
     this.#reporter = new Reporter(settings)
     this.#dispatcher = new Dispatcher(settings, this.#routes, this.#reporter)
-    takeName(settings.store, settings.name)
-    settings.store.reportTo?.(settings.logger)
+    takeName(settings.store, settings.name, this)
+    settings.store.reportTo?.(this.#reporter.logger)
   }
 
   on(pattern: string, optionsOrHandler: HandlerOptions | Handler<never>, handler?: Handler<never>): this {
@@ -77,53 +77,42 @@ class MountedReceiver {
   async handle(request: DeliveryRequest): Promise<Reply> {
     const startedAt = this.#settings.clock.monotonic()
     let source: string | undefined
+    let sourceFailure: PosternError | undefined
     try {
       source = request.source?.()
     } catch (cause) {
-      const failed = this.#secretsFailed(
-        new PosternError('secrets_unavailable', "The adapter's source option threw.", { cause }),
-      )
-      return this.#reply(failed, { startedAt, source, waitUntil: request.waitUntil }, request)
+      sourceFailure = new PosternError('secrets_unavailable', "The adapter's source option threw.", { cause })
     }
     const delivery: Delivery = { startedAt, source, waitUntil: request.waitUntil }
     const refusal = this.#refuseClosed() ?? checkHead(request, this.#settings.maxBodyBytes)
     if (refusal !== undefined) return this.#reply(toOutcome(refusal), delivery, request)
+    if (sourceFailure !== undefined) return this.#reply(this.#secretsFailed(sourceFailure), delivery, request)
     const body = await this.#read(request, delivery)
     if (!(body instanceof Uint8Array)) return this.#reply(body, delivery, request)
-    const outcome = await this.#verifyAndDispatch(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery)
-    return this.#reply(outcome, delivery)
+    const outcome = this.#verifyAndDispatch(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery)
+    return this.#reply(outcome instanceof Promise ? await outcome : outcome, delivery)
   }
 
   async receive({ body, signature, source, receivedAt, waitUntil }: ReceivedDelivery): Promise<Outcome> {
-    const { clock, maxBodyBytes, deadlineMs } = this.#settings
-    const elapsedMs = receivedAt === undefined ? 0 : Math.min(Math.max(clock.now() - receivedAt, 0), deadlineMs)
-    const delivery: Delivery = { startedAt: clock.monotonic() - elapsedMs, source, waitUntil }
-    if (!(body instanceof Uint8Array))
-      return this.#report(
-        this.#consumed(
-          'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object.',
-        ),
-        delivery,
-      )
-    const refusal =
-      this.#refuseClosed() ??
-      (body.length > maxBodyBytes ? BODY_REJECTIONS.body_too_large : checkSignatureForm(signature))
-    if (refusal !== undefined) return this.#report(toOutcome(refusal), delivery)
-    return this.#report(await this.#verifyAndDispatch(body, onlyValue(signature) ?? '', delivery), delivery)
+    const delivery: Delivery = { startedAt: this.#startOf(receivedAt), source, waitUntil }
+    const refusal = this.#refuseBytes(body, signature)
+    if (refusal !== undefined) return this.#report(refusal, delivery)
+    const outcome = this.#verifyAndDispatch(body, onlyValue(signature) ?? '', delivery)
+    return this.#report(outcome instanceof Promise ? await outcome : outcome, delivery)
   }
 
   async dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome> {
     const copy = checkEnvelope({ ...event })
     if (copy instanceof Rejection)
       throw new PosternError('event_invalid', `dispatch() was given something that is not an event: ${copy.reason}`)
-    const delivery: Delivery = { startedAt: this.#settings.clock.monotonic(), source: undefined, waitUntil: undefined }
+    const delivery: Delivery = { startedAt: this.#startOf(undefined), source: undefined, waitUntil: undefined }
     return this.#report(await this.#dispatcher.dispatch(copy, delivery), delivery)
   }
 
   async close({ timeoutMs = 10_000 }: { readonly timeoutMs?: number } = {}): Promise<CloseResult> {
     this.#dispatcher.isClosing = true
     await this.#dispatcher.drain(timeoutMs)
-    releaseName(this.#settings.store, this.#settings.name)
+    releaseName(this.#settings.store, this.#settings.name, this)
     return { unfinished: this.#dispatcher.runsUnderWay }
   }
 
@@ -132,6 +121,18 @@ class MountedReceiver {
     return this.#dispatcher.isClosing && this.#dispatcher.runsUnderWay === 0
       ? { outcome: 'closing', status: 503 }
       : undefined
+  }
+
+  #refuseBytes(body: unknown, signature: HeaderValue): Outcome | undefined {
+    if (!(body instanceof Uint8Array))
+      return this.#consumed(
+        'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object.',
+      )
+    const closed = this.#refuseClosed()
+    if (closed !== undefined) return closed
+    const isTooLarge = body.length > this.#settings.maxBodyBytes
+    const refusal = isTooLarge ? BODY_REJECTIONS.body_too_large : checkSignatureForm(signature)
+    return refusal && toRejected(refusal)
   }
 
   /** The exact bytes, or the outcome of a body that could not be had by the deadline. */
@@ -169,17 +170,22 @@ class MountedReceiver {
 
   /** Stops 3 to 10. Goes through without waiting where secrets, store and handlers do. */
   #verifyAndDispatch(body: Uint8Array, signature: string, delivery: Delivery): Outcome | Promise<Outcome> {
+    const { source, startedAt } = delivery
+    let verified: ParsedEvent | Rejection | Promise<ParsedEvent | Rejection>
     try {
-      const verified = this.#authenticator.authenticate(body, signature, delivery.source, this.#left(delivery))
-      if (!isThenable(verified))
-        return verified instanceof Rejection ? toOutcome(verified) : this.#dispatcher.dispatch(verified, delivery)
-      return verified.then(
-        (event) => (event instanceof Rejection ? toOutcome(event) : this.#dispatcher.dispatch(event, delivery)),
-        (error: PosternError) => this.#secretsFailed(error),
-      )
+      verified = this.#authenticator.authenticate(body, signature, source, startedAt + this.#settings.deadlineMs)
     } catch (error) {
       return this.#secretsFailed(error as PosternError) // authenticate throws nothing else
     }
+    if (!(verified instanceof Promise)) return this.#dispatch(verified, delivery)
+    return verified.then(
+      (event) => this.#dispatch(event, delivery),
+      (error: PosternError) => this.#secretsFailed(error),
+    )
+  }
+
+  #dispatch(verified: ParsedEvent | Rejection, delivery: Delivery): Outcome | Promise<Outcome> {
+    return verified instanceof Rejection ? toRejected(verified) : this.#dispatcher.dispatch(verified, delivery)
   }
 
   #secretsFailed(error: PosternError): Outcome {
@@ -194,6 +200,13 @@ class MountedReceiver {
     )
     this.#reporter.errorOnce(error)
     return { outcome: 'error', status: 500, code: 'body_consumed', error }
+  }
+
+  /** On the monotonic clock; what is not a time of the past counts as now. */
+  #startOf(receivedAt: number | undefined): number {
+    const { clock, deadlineMs } = this.#settings
+    const elapsedMs = receivedAt === undefined ? 0 : clock.now() - receivedAt
+    return clock.monotonic() - (elapsedMs > 0 ? Math.min(elapsedMs, deadlineMs) : 0)
   }
 
   #left({ startedAt }: Delivery): number {
@@ -224,18 +237,20 @@ function isBodiless(request: DeliveryRequest): boolean {
 }
 
 /** Two receivers of one name would take each other's events for duplicates. */
-const namesByStore = new WeakMap<Store, Set<string>>()
+const namesByStore = new WeakMap<Store, Map<string, object>>()
 
-function takeName(store: Store, name: string): void {
-  const names = namesByStore.get(store) ?? new Set()
+function takeName(store: Store, name: string, receiver: object): void {
+  const names = namesByStore.get(store) ?? new Map<string, object>()
   if (names.has(name))
     throw new ConfigurationError(
       'store_shared',
       `A receiver named "${name}" stands on this store already, and each would take the other's events for duplicates. Give one of them another name: createReceiver({ name: '…' }). A receiver that is closed gives its name back.`,
     )
-  namesByStore.set(store, names.add(name))
+  namesByStore.set(store, names.set(name, receiver))
 }
 
-function releaseName(store: Store, name: string): void {
-  namesByStore.get(store)?.delete(name)
+/** Only what it holds itself: a receiver that is closed twice must not free the name of its successor. */
+function releaseName(store: Store, name: string, receiver: object): void {
+  const names = namesByStore.get(store)
+  if (names?.get(name) === receiver) names.delete(name)
 }

@@ -9,6 +9,8 @@ import type { Routes } from './routes.ts'
 import { Run } from './run.ts'
 import type { Delivery, RunHost } from './run-host.ts'
 
+/** Timers that are set for longer go off at once. */
+const LONGEST_TIMER_MS = 2_147_483_647
 const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
 
 /** Stops 6 to 10 of a delivery: its route, then the run that it starts or joins. */
@@ -72,7 +74,9 @@ export class Dispatcher implements RunHost {
     return run.join(delivery)
   }
 
-  ended(key: string): void {
+  ended(key: string, run: object): void {
+    // A run that was over at once never stood here, and a handler may have begun another one of its key meanwhile.
+    if (this.#runs.get(key) !== run) return
     this.#runs.delete(key)
     if (this.#runs.size > 0) return
     for (const resolve of this.#onIdle) resolve()
@@ -83,7 +87,7 @@ export class Dispatcher implements RunHost {
   drain(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.#runs.size === 0) return resolve()
-      const timer = this.clock.setTimeout(resolve, timeoutMs)
+      const timer = this.clock.setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER_MS))
       this.#onIdle.push(() => {
         this.clock.clearTimeout(timer)
         resolve()

@@ -1,6 +1,7 @@
 import { PosternError } from '../protocol/errors.ts'
+import type { Claim } from '../store/store.ts'
 import type { RunHost } from './run-host.ts'
-import { type Continuations, callWithin } from './within.ts'
+import { callWithin } from './within.ts'
 
 /** A call to the store is given up after this many milliseconds. */
 export const STORE_LIMIT_MS = 3_000
@@ -12,10 +13,11 @@ export class Lease {
   readonly #token: string
   #renewAt: number
   #timer: unknown
-  #isRenewing = false
   #isKept = false
+  #isRenewing = false
+  #afterRenewal: (() => void) | undefined
 
-  /** @param askedAt when the claim was asked for: the engine cannot have begun to count earlier */
+  /** @param askedAt when the claim was asked for, or earlier: the engine cannot have begun to count before */
   constructor(host: RunHost, key: string, token: string, askedAt: number) {
     this.#host = host
     this.#key = key
@@ -25,69 +27,98 @@ export class Lease {
 
   /** Renews the claim at a third of its time, with the marks made so far, until `stop`. */
   keepAlive(marks: readonly string[], onLost: () => void): void {
+    if (this.#isKept) return
     this.#isKept = true
-    const renewAndArm = () => {
-      this.renew(marks, onLost)
-      arm()
-    }
+    const { clock } = this.#host
     const arm = () => {
-      if (this.#isKept)
-        this.#timer = this.#host.clock.setTimeout(renewAndArm, this.#renewAt - this.#host.clock.monotonic())
+      this.#timer = clock.setTimeout(renew, Math.max(this.#renewAt - clock.monotonic(), 0))
+    }
+    const renew = () => {
+      this.#renew(marks, onLost)
+      if (this.#isKept) arm()
     }
     arm()
   }
 
   stop(): void {
+    if (!this.#isKept) return
     this.#isKept = false
     this.#host.clock.clearTimeout(this.#timer)
   }
 
-  /** @param onLost called where another token holds the key */
-  renew(marks: readonly string[], onLost: () => void): void {
-    const { store, leaseMs, clock, reporter } = this.#host
-    this.#renewAt = clock.monotonic() + leaseMs / 3
-    if (this.#isRenewing) return
-    this.#isRenewing = true
-    callWithin(clock, STORE_LIMIT_MS, 'store.renew', () => store.renew(this.#key, this.#token, leaseMs, [...marks]), {
-      onAnswer: (isHeld) => {
-        this.#isRenewing = false
-        if (isHeld) return
-        this.stop()
-        onLost()
-      },
-      onFailure: (cause) => {
-        this.#isRenewing = false
-        reporter.error(toStoreError('renew', cause, 'it is tried again while the handlers run'))
-      },
-    })
+  /** Leaves the claim to run out, and the marks made so far with it. */
+  abandon(marks: readonly string[]): void {
+    this.stop()
+    if (marks.length > 0) this.#whenRenewed(() => this.#renew(marks, ignore))
   }
 
-  complete(limitMs: number, next: Continuations<boolean>): void {
-    callWithin(
-      this.#host.clock,
-      limitMs,
-      'store.complete',
-      () => this.#host.store.complete(this.#key, this.#token),
-      next,
-    )
+  /** Tells the store that the event is done. What it throws is thrown, and its answer is not waited for. */
+  complete(): boolean | Promise<boolean> {
+    return this.#host.store.complete(this.#key, this.#token)
   }
 
   /** Gives the claim back. Where the store can't be reached that is only reported: the lease ends by itself. */
   release(limitMs: number, marks: readonly string[], then: () => void): void {
-    callWithin(
-      this.#host.clock,
-      limitMs,
-      'store.release',
-      () => this.#host.store.release(this.#key, this.#token, marks),
-      {
-        onAnswer: then,
-        onFailure: (cause) => {
-          this.#host.reporter.error(toStoreError('release', cause, 'the lease ends by itself'))
+    // A renewal that the store carried out after the release would bring the claim back to life.
+    this.#whenRenewed(() => {
+      const { clock, store, reporter } = this.#host
+      callWithin(
+        clock,
+        limitMs,
+        'store.release',
+        () => store.release(this.#key, this.#token, marks),
+        then,
+        (cause) => {
+          reporter.error(toStoreError('release', cause, 'the lease ends by itself'))
           then()
         },
+      )
+    })
+  }
+
+  #renew(marks: readonly string[], onLost: () => void): void {
+    const { store, leaseMs, clock, reporter } = this.#host
+    this.#renewAt = clock.monotonic() + leaseMs / 3
+    if (this.#isRenewing) return
+    this.#isRenewing = true
+    callWithin(
+      clock,
+      STORE_LIMIT_MS,
+      'store.renew',
+      () => store.renew(this.#key, this.#token, leaseMs, [...marks]),
+      (isHeld) => {
+        if (!isHeld) {
+          this.stop()
+          onLost()
+        }
+        this.#onRenewalEnd()
+      },
+      (cause) => {
+        reporter.error(toStoreError('renew', cause, 'it is tried again while the claim is needed'))
+        this.#onRenewalEnd()
       },
     )
   }
+
+  #onRenewalEnd(): void {
+    this.#isRenewing = false
+    const next = this.#afterRenewal
+    this.#afterRenewal = undefined
+    next?.()
+  }
+
+  #whenRenewed(next: () => void): void {
+    if (this.#isRenewing) this.#afterRenewal = next
+    else next()
+  }
+}
+
+/** Whether a store's answer to `claim` is one. Stores of one's own may be plain JavaScript. */
+export function isClaim(answer: unknown): answer is Claim {
+  const { state, token, marks } = Object(answer) as Partial<Record<'state' | 'token' | 'marks', unknown>> // each is checked here
+  return (
+    state === 'done' || state === 'busy' || (state === 'claimed' && typeof token === 'string' && Array.isArray(marks))
+  )
 }
 
 export function toStoreError(
@@ -99,3 +130,5 @@ export function toStoreError(
     cause,
   })
 }
+
+const ignore = () => {}

@@ -9,6 +9,7 @@ import type { StandardSchema } from '../protocol/schema.ts'
 import { memoryStore } from '../store/memory-store.ts'
 import type { Store } from '../store/store.ts'
 import type { Secrets, SecretsFunction } from './secrets.ts'
+import { show } from './show.ts'
 
 /** What `onOutcome` is told beside the outcome. */
 export interface OutcomeInfo {
@@ -80,7 +81,7 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
   const {
     secret,
     models,
-    events,
+    events = {},
     store,
     name = 'default',
     maxBodyBytes = 1_048_576,
@@ -121,8 +122,8 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
   return {
     secret,
     models: models === undefined ? undefined : checkSchemas('models', models, checkModelKey),
-    events: checkSchemas('events', events ?? {}, checkEventType),
-    store: checkStore(store ?? memoryStore({ clock })),
+    events: checkSchemas('events', events, checkEventType),
+    store: checkStore(store === undefined ? memoryStore({ clock }) : store),
     name,
     maxBodyBytes,
     deadlineMs,
@@ -212,14 +213,4 @@ function checkEventType(type: string): void {
 
 function invalid(message: string): ConfigurationError {
   return new ConfigurationError('option_invalid', `createReceiver: ${message}`)
-}
-
-function show(value: unknown): string {
-  return typeof value === 'string'
-    ? JSON.stringify(value)
-    : typeof value === 'object'
-      ? value === null
-        ? 'null'
-        : 'an object'
-      : String(value)
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../host/clock.ts'
-import type { LogFields, Logger } from '../host/logger.ts'
+import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { Outcome, Rejected } from '../protocol/outcome.ts'
 import type { OutcomeInfo, Settings } from './options.ts'
@@ -10,32 +10,35 @@ const QUIET_MS = 1_000
 
 /** Tells the owner, through hooks and logger. Whatever those do changes nothing for the deliveries. */
 export class Reporter {
+  /** The owner's logger, whose throws end here: for whoever writes lines of its own. */
+  readonly logger: Logger
   readonly #logger: Logger
   readonly #clock: Clock
   readonly #onOutcome: ((outcome: Outcome, info: OutcomeInfo) => unknown) | undefined
   readonly #onError: ((error: PosternError) => unknown) | undefined
   readonly #refusals = new Map<string, { readonly since: number; untold: number }>()
   readonly #toldOnce = new Map<string, number>()
-  #isHookFailureTold = false
+  readonly #failedHooks = new Set<string>()
 
-  constructor({ logger, clock, onOutcome, onError }: Settings) {
+  constructor({ logger, clock, onOutcome, onError }: Pick<Settings, 'logger' | 'clock' | 'onOutcome' | 'onError'>) {
     this.#logger = logger
     this.#clock = clock
     this.#onOutcome = onOutcome
     this.#onError = onError
+    this.logger = {
+      debug: (fields, message) => this.#log('debug', fields, message),
+      info: (fields, message) => this.#log('info', fields, message),
+      warn: (fields, message) => this.#log('warn', fields, message),
+      error: (fields, message) => this.#log('error', fields, message),
+    }
   }
 
   outcome(outcome: Outcome, source: string | undefined, startedAt: number): void {
-    if (this.#onOutcome !== undefined) {
-      const durationMs = this.#clock.monotonic() - startedAt
-      this.#guard('onOutcome', () => this.#onOutcome?.(outcome, { source, durationMs }))
-    }
+    if (this.#onOutcome !== undefined)
+      this.callHook('onOutcome', this.#onOutcome, outcome, { source, durationMs: this.#clock.monotonic() - startedAt })
     switch (outcome.outcome) {
       case 'rejected':
-        return this.#sparingly(
-          'warn',
-          outcome.code,
-          `delivery refused: ${outcome.reason}`,
+        return this.#sparingly('warn', outcome.code, `delivery refused: ${outcome.reason}`, () =>
           rejectionFields(outcome, source),
         )
       case 'late':
@@ -45,29 +48,27 @@ export class Reporter {
           'handlers still run at the deadline; the sender was told to come again',
         )
       case 'overloaded':
-        return this.#sparingly(
-          'warn',
-          'overloaded',
-          'delivery put off: maxInFlight deliveries are under way',
+        return this.#sparingly('warn', 'overloaded', 'delivery put off: maxInFlight deliveries are under way', () =>
           fieldsOf(outcome, source),
         )
       case 'failed':
       case 'error':
         return // told as an error, where it happened
       default:
-        this.#log('debug', fieldsOf(outcome, source), outcome.outcome)
+        // The default logger drops these lines, and most deliveries end here.
+        if (this.#logger !== consoleLogger) this.#log('debug', fieldsOf(outcome, source), outcome.outcome)
     }
   }
 
   error(error: PosternError, fields: LogFields = {}): void {
-    if (this.#onError !== undefined) this.#guard('onError', () => this.#onError?.(error))
+    this.#tellOnError(error)
     this.#log('error', { ...fields, code: error.code, err: error }, error.message)
   }
 
   /** For what a stranger can bring about as often as he likes: every time to `onError`, now and then to the log. */
   strangersError(error: PosternError): void {
-    if (this.#onError !== undefined) this.#guard('onError', () => this.#onError?.(error))
-    this.#sparingly('error', error.code, error.message, { code: error.code, err: error })
+    this.#tellOnError(error)
+    this.#sparingly('error', error.code, error.message, () => ({ code: error.code, err: error }))
   }
 
   /** For mistakes that every delivery repeats: the whole text once, then only `onError` and a count. */
@@ -75,11 +76,24 @@ export class Reporter {
     const count = (this.#toldOnce.get(error.code) ?? 0) + 1
     this.#toldOnce.set(error.code, count)
     if (count === 1) return this.error(error)
-    if (this.#onError !== undefined) this.#guard('onError', () => this.#onError?.(error))
+    this.#tellOnError(error)
     this.#log('debug', { code: error.code, count }, 'said before, and still so')
   }
 
-  #sparingly(level: keyof Logger, kind: string, message: string, fields: LogFields): void {
+  /** Calls a function of the owner's, which may throw, or reject where it is asynchronous. */
+  callHook<Args extends readonly unknown[]>(name: string, hook: (...args: Args) => unknown, ...args: Args): void {
+    try {
+      this.#follow(name, hook(...args))
+    } catch (error) {
+      this.#hookFailed(name, error)
+    }
+  }
+
+  #tellOnError(error: PosternError): void {
+    if (this.#onError !== undefined) this.callHook('onError', this.#onError, error)
+  }
+
+  #sparingly(level: keyof Logger, kind: string, message: string, toFields: () => LogFields): void {
     const now = this.#clock.monotonic()
     const last = this.#refusals.get(kind)
     if (last !== undefined && now - last.since < QUIET_MS) {
@@ -87,36 +101,32 @@ export class Reporter {
       return
     }
     this.#refusals.set(kind, { since: now, untold: 0 })
-    this.#log(
-      level,
-      last === undefined || last.untold === 0 ? fields : { ...fields, alikeSinceLastLine: last.untold },
-      message,
-    )
+    const untold = last?.untold ?? 0
+    this.#log(level, untold === 0 ? toFields() : { ...toFields(), alikeSinceLastLine: untold }, message)
   }
 
   #log(level: keyof Logger, fields: LogFields, message: string): void {
-    this.#guard('logger', () => this.#logger[level](fields, message))
-  }
-
-  #guard(what: string, call: () => unknown): void {
     try {
-      const result = call()
-      if (isThenable(result)) result.then(undefined, (error: unknown) => this.#hookFailed(what, error))
+      this.#follow('logger', this.#logger[level](fields, message))
     } catch (error) {
-      this.#hookFailed(what, error)
+      this.#hookFailed('logger', error)
     }
   }
 
-  #hookFailed(what: string, cause: unknown): void {
-    if (this.#isHookFailureTold) return
-    this.#isHookFailureTold = true
+  #follow(hook: string, result: unknown): void {
+    if (isThenable(result)) Promise.resolve(result).then(undefined, (error: unknown) => this.#hookFailed(hook, error))
+  }
+
+  #hookFailed(hook: string, cause: unknown): void {
+    if (this.#failedHooks.has(hook)) return
+    this.#failedHooks.add(hook)
     const error = new PosternError(
       'hook_failed',
-      `${what} threw. Deliveries go on as if it had not; further throws of hooks are not reported.`,
+      `${hook} threw. Deliveries go on as if it had not; when it throws again, that is not reported.`,
       { cause },
     )
-    if (what !== 'onError' && this.#onError !== undefined) this.#guard('onError', () => this.#onError?.(error))
-    if (what !== 'logger') this.#log('error', { code: error.code, err: error }, error.message)
+    if (hook !== 'onError') this.#tellOnError(error)
+    if (hook !== 'logger') this.#log('error', { code: error.code, err: error }, error.message)
   }
 }
 

@@ -3,6 +3,7 @@ import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../protocol/event-type.
 import type { Action, AnyEvent } from '../protocol/events.ts'
 import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
 import type { Handler, HandlerContext, HandlerOptions } from './handler.ts'
+import { show } from './show.ts'
 
 /** Wraps each run of a handler. Must return what `run` returns, or a promise that ends after it. */
 export type Interceptor = (run: () => unknown, event: AnyEvent, context: HandlerContext, handlerName: string) => unknown
@@ -76,7 +77,7 @@ export class Routes {
     if (typeof handler !== 'function')
       throw new ConfigurationError(
         'handler_invalid',
-        `The handler for "${pattern.text}" is ${typeof handler}; give a function: .on('${pattern.text}', async (event) => { … }).`,
+        `The handler for "${pattern.text}" is ${show(handler)}; give a function: .on('${pattern.text}', async (event) => { … }).`,
       )
     const givenName = checkName(options, pattern.text)
     // The event's type follows from the pattern; the types of .on() hold the two together.
@@ -88,7 +89,7 @@ export class Routes {
   intercept(interceptor: Interceptor): void {
     this.#mustBeOpen('intercept')
     if (typeof interceptor !== 'function')
-      throw new ConfigurationError('handler_invalid', `.intercept() takes a function, not ${typeof interceptor}.`)
+      throw new ConfigurationError('handler_invalid', `.intercept() takes a function, not ${show(interceptor)}.`)
     this.#interceptors.push(interceptor)
   }
 
@@ -133,7 +134,7 @@ export class Routes {
     if (typeof text !== 'string' || text === '')
       throw new ConfigurationError(
         'pattern_invalid',
-        `.on() takes a pattern such as 'contact.created', not ${JSON.stringify(text)}.`,
+        `.on() takes a pattern such as 'contact.created', not ${show(text)}.`,
       )
     if (text === '*') return { kind: 'all', text }
     if (this.#events.has(text)) return { kind: 'type', text, model: undefined, action: undefined }
@@ -159,7 +160,7 @@ export class Routes {
 
   #refuseClash(added: Registration): void {
     for (const other of this.#registrations) {
-      // Unnamed handlers of one pattern get a number each; see #namesOf.
+      // Unnamed handlers of one pattern get a number each; see #nameOf.
       if (added.givenName === undefined && other.givenName === undefined) continue
       if ((added.givenName ?? added.pattern.text) !== (other.givenName ?? other.pattern.text)) continue
       if (!canMeet(added.pattern, other.pattern)) continue
@@ -263,7 +264,7 @@ function checkName(options: HandlerOptions, pattern: string): string | undefined
   if (typeof name === 'string' && /^[\x21-\x7e]{1,100}$/.test(name) && !name.includes('#')) return name
   throw new ConfigurationError(
     'handler_invalid',
-    `The name of the handler for "${pattern}" is ${JSON.stringify(name)}; give 1 to 100 printable characters without blanks and without "#".`,
+    `The name of the handler for "${pattern}" is ${show(name)}; give 1 to 100 printable characters without blanks and without "#".`,
   )
 }
 

@@ -7,7 +7,7 @@ export interface Delivery {
   /** On the monotonic clock. */
   readonly startedAt: number
   readonly source: string | undefined
-  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
+  readonly waitUntil: ((work: Promise<unknown>) => unknown) | undefined
 }
 
 /** What the runs of one receiver share. */
@@ -19,6 +19,6 @@ export interface RunHost {
   readonly deadlineMs: number
   readonly handlerTimeoutMs: number
   readonly isClosing: boolean
-  /** The run of this key is over. */
-  ended(key: string): void
+  /** This run of the key is over. */
+  ended(key: string, run: object): void
 }

@@ -2,13 +2,14 @@ import type { ParsedEvent } from '../protocol/envelope.ts'
 import { HandlerError } from '../protocol/errors.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Claim } from '../store/store.ts'
-import { Lease, STORE_LIMIT_MS, toStoreError } from './lease.ts'
+import { isClaim, Lease, STORE_LIMIT_MS, toStoreError } from './lease.ts'
 import { asLate, toEventOutcome, toFailed } from './outcomes.ts'
 import type { Route } from './routes.ts'
 import type { Delivery, RunHost } from './run-host.ts'
+import { quote } from './show.ts'
 import { handOver, Waiters } from './waiters.ts'
-import { callWithin } from './within.ts'
-import { Work, type WorkListener, type WorkResult } from './work.ts'
+import { callWithin, isThenable, within } from './within.ts'
+import { type Settlement, Work, type WorkListener } from './work.ts'
 
 /** How often a claim that is held elsewhere is asked for again, in milliseconds. */
 const BUSY_POLL_MS = 1_000
@@ -18,7 +19,8 @@ const FIRST_STORE_DELAY_MS = 100
 
 /**
  * One event on its way through claim, work and settling, together with every delivery that waits for the result. It goes as far
- * as it can without waiting: with a store and handlers that answer at once, no promise and no timer is made.
+ * as it can without waiting: with a store and handlers that answer at once, no promise, no timer and no closure is made, which is
+ * why the calls of that path are written out.
  */
 export class Run implements WorkListener {
   readonly key: string
@@ -29,7 +31,7 @@ export class Run implements WorkListener {
   readonly #event: ParsedEvent
   readonly #route: Route
   readonly #first: Delivery
-  readonly #waiters: Waiters
+  #waiters: Waiters | undefined
   /** `storing`: the handlers succeeded and everybody was told, but the store has not taken it yet. */
   #phase: 'claiming' | 'busy' | 'working' | 'settling' | 'storing' = 'claiming'
   /** What the answer will be unless the store objects, once the work has ended. */
@@ -38,7 +40,7 @@ export class Run implements WorkListener {
   #work: Work | undefined
   #timer: unknown
   #wasAnsweredLate = false
-  #onEnded: (() => void)[] = []
+  #onEnded: (() => void)[] | undefined
 
   constructor(host: RunHost, key: string, event: ParsedEvent, route: Route, first: Delivery) {
     this.#host = host
@@ -46,7 +48,6 @@ export class Run implements WorkListener {
     this.#event = event
     this.#route = route
     this.#first = first
-    this.#waiters = new Waiters(host, first, (delivery) => this.#answerAtDeadline(delivery))
   }
 
   /** Begins, and goes on as far as it can at once. Look at `outcome` afterwards; where there is none, `join`. */
@@ -57,7 +58,10 @@ export class Run implements WorkListener {
   /** The answer of a delivery that waits for this run: its result, or what is known at the delivery's own deadline. */
   join(delivery: Delivery): Outcome | Promise<Outcome> {
     const isCopy = delivery !== this.#first
-    if (this.#phase !== 'storing') return this.#waiters.add(delivery, isCopy)
+    if (this.#phase !== 'storing') {
+      this.#waiters ??= new Waiters(this.#host, (waiting) => this.#answerAtDeadline(waiting))
+      return this.#waiters.add(delivery, isCopy)
+    }
     handOver(this.#host, delivery, () => this.#whenEnded())
     return toEventOutcome(isCopy ? 'duplicate' : 'handled', this.#event)
   }
@@ -65,24 +69,27 @@ export class Run implements WorkListener {
   // ── Claim ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #claim(askedAt: number): void {
-    const { clock, store, leaseMs } = this.#host
-    callWithin<Claim>(
-      clock,
-      this.#storeLimit(),
-      'store.claim',
-      () => store.claim(this.key, leaseMs, this.#event.accountKey),
-      {
-        onAnswer: (claim) => this.#onClaim(claim, askedAt),
-        onFailure: (cause) => this.#onClaimFailed(cause),
-        // Nobody waits for it any more, and nobody would ever release it.
-        onLate: (claim) =>
-          claim.state === 'claimed' &&
-          new Lease(this.#host, this.key, claim.token, askedAt).release(STORE_LIMIT_MS, claim.marks, ignore),
-      },
+    const { store, leaseMs } = this.#host
+    let claim: Claim | PromiseLike<Claim>
+    try {
+      claim = store.claim(this.key, leaseMs, this.#event.accountKey)
+      if (isThenable(claim)) return this.#awaitClaim(claim, askedAt)
+    } catch (cause) {
+      return this.#onClaimFailed(cause)
+    }
+    this.#onClaim(claim, askedAt)
+  }
+
+  #awaitClaim(claim: PromiseLike<Claim>, askedAt: number): void {
+    within(this.#host.clock, this.#storeLimit(), 'store.claim', claim, (late) => this.#giveBack(late, askedAt)).then(
+      (answer) => this.#onClaim(answer, askedAt),
+      (cause: unknown) => this.#onClaimFailed(cause),
     )
   }
 
   #onClaim(claim: Claim, askedAt: number): void {
+    if (this.outcome !== undefined) return this.#giveBack(claim, askedAt)
+    if (!isClaim(claim)) return this.#onClaimFailed(new TypeError('store.claim() gave something that is not a claim'))
     switch (claim.state) {
       case 'done':
         return this.#end(toEventOutcome('duplicate', this.#event))
@@ -97,9 +104,19 @@ export class Run implements WorkListener {
   }
 
   #onClaimFailed(cause: unknown): void {
+    if (this.outcome === undefined) this.#end(this.#noClaim(cause))
+  }
+
+  /** A claim that came when nobody waited for it any more: nobody else would ever release it. */
+  #giveBack(claim: Claim, askedAt: number): void {
+    if (isClaim(claim) && claim.state === 'claimed')
+      new Lease(this.#host, this.key, claim.token, askedAt).release(STORE_LIMIT_MS, claim.marks, ignore)
+  }
+
+  #noClaim(cause: unknown): Outcome {
     const error = toStoreError('claim', cause, 'no handler ran, and the sender will come again')
     this.#host.reporter.error(error)
-    this.#end(toFailed(503, 'store_unavailable', error, this.#event))
+    return toFailed(503, 'store_unavailable', error, this.#event)
   }
 
   /** Another process is at it, and whoever waits here may still see it end. */
@@ -114,33 +131,47 @@ export class Run implements WorkListener {
 
   // ── Work ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  onPending(): void {
-    const { finished } = this.#work ?? { finished: [] }
+  onPending(finished: readonly string[]): void {
     this.#lease?.keepAlive(finished, () => this.#work?.loseLease())
   }
 
-  onEnd({ verdict, settleBy }: WorkResult): void {
-    this.#lease?.stop()
+  onEnd(verdict: Outcome, settleBy: Settlement, finished: readonly string[]): void {
     this.#phase = 'settling'
     this.#verdict = verdict
-    if (settleBy === 'nothing') return this.#end(verdict)
-    if (settleBy === 'release')
-      return this.#lease?.release(this.#storeLimit(), this.#work?.finished ?? [], () => this.#end(verdict))
-    this.#lease?.complete(this.#storeLimit(), {
-      onAnswer: (isDone) => this.#onCompleted(isDone),
-      onFailure: (cause) => this.#storeLater(cause),
-    })
+    if (settleBy === 'complete') return this.#complete()
+    if (settleBy === 'abandon') this.#lease?.abandon(finished)
+    this.#lease?.stop()
+    if (settleBy === 'release') this.#lease?.release(this.#storeLimit(), finished, () => this.#end(verdict))
+    else this.#end(verdict)
   }
 
   // ── Settling ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #onCompleted(isDone: boolean): void {
-    if (isDone) return this.#end(toEventOutcome('handled', this.#event))
+  #complete(): void {
+    let isDone: boolean | PromiseLike<boolean> | undefined
+    try {
+      isDone = this.#lease?.complete()
+      if (isThenable(isDone)) return this.#awaitCompletion(isDone)
+    } catch (cause) {
+      return this.#storeLater(cause)
+    }
+    this.#onCompleted(isDone)
+  }
+
+  #awaitCompletion(isDone: PromiseLike<boolean | undefined>): void {
+    within(this.#host.clock, this.#storeLimit(), 'store.complete', isDone).then(
+      (answer) => this.#onCompleted(answer),
+      (cause: unknown) => this.#storeLater(cause),
+    )
+  }
+
+  #onCompleted(isDone: boolean | undefined): void {
+    if (isDone && this.#verdict !== undefined) return this.#end(this.#verdict)
     const { id, type } = this.#event
     const handlers = this.#route.handlers.map(({ name }) => name)
     const error = new HandlerError(
       'lease_lost',
-      `Another process had taken over "${type}" when its handlers ended here.`,
+      `Another process had taken over ${quote(type)} when its handlers ended here.`,
       { handlers, eventId: id, eventType: type },
     )
     this.#host.reporter.error(error)
@@ -151,65 +182,77 @@ export class Run implements WorkListener {
   #storeLater(cause: unknown): void {
     const { clock, leaseMs, reporter } = this.#host
     reporter.error(toStoreError('complete', cause, 'the handlers succeeded, so it is tried again for 60 s'))
+    const handled = toEventOutcome('handled', this.#event)
     this.#phase = 'storing'
-    this.#waiters.handOverAll(() => this.#whenEnded())
-    this.#waiters.answerAll(toEventOutcome('handled', this.#event))
+    this.#lease?.keepAlive(this.#work?.finished ?? [], ignore)
+    this.#waiters?.handOverAll(() => this.#whenEnded())
+    this.#waiters?.answerAll(handled)
     const giveUpAt = clock.monotonic() + STORE_FOR_MS
     let delayMs = FIRST_STORE_DELAY_MS
+    const onFailure = (again: unknown) => {
+      if (clock.monotonic() >= giveUpAt) {
+        reporter.error(
+          toStoreError('complete', again, 'that was the last try, and a later copy of the event may run again'),
+        )
+        return this.#end(handled)
+      }
+      delayMs = Math.min(delayMs * 2, leaseMs / 3)
+      this.#timer = clock.setTimeout(tryAgain, delayMs)
+    }
     const tryAgain = () =>
-      this.#lease?.complete(STORE_LIMIT_MS, {
-        onAnswer: (isDone) => this.#onCompleted(isDone),
-        onFailure: () => {
-          if (clock.monotonic() >= giveUpAt) return this.#end(toEventOutcome('handled', this.#event))
-          this.#lease?.renew(this.#work?.finished ?? [], ignore)
-          delayMs = Math.min(delayMs * 2, leaseMs / 3)
-          this.#timer = clock.setTimeout(tryAgain, delayMs)
-        },
-      })
+      callWithin(
+        clock,
+        STORE_LIMIT_MS,
+        'store.complete',
+        () => this.#lease?.complete(),
+        (isDone) => this.#onCompleted(isDone),
+        onFailure,
+      )
     this.#timer = clock.setTimeout(tryAgain, delayMs)
   }
 
   #end(outcome: Outcome): void {
     if (this.#timer !== undefined) this.#host.clock.clearTimeout(this.#timer)
+    this.#lease?.stop()
     this.outcome = outcome
-    this.#host.ended(this.key)
-    this.#waiters.answerAll(outcome)
+    this.#host.ended(this.key, this)
+    this.#waiters?.answerAll(outcome)
     if (this.#wasAnsweredLate) this.#host.reporter.outcome(asLate(outcome), this.#first.source, this.#first.startedAt)
-    for (const resolve of this.#onEnded) resolve()
+    if (this.#onEnded !== undefined) for (const resolve of this.#onEnded) resolve()
   }
 
   // ── Those who wait ───────────────────────────────────────────────────────────────────────────────────────────────
 
   #answerAtDeadline(delivery: Delivery): Outcome {
-    if (this.#phase === 'busy') {
-      queueMicrotask(() => {
-        if (this.#waiters.isEmpty && this.outcome === undefined) this.#end(toEventOutcome('busy', this.#event))
-      })
-      return toEventOutcome('busy', this.#event)
-    }
+    if (this.#phase === 'busy') return this.#giveUp(toEventOutcome('busy', this.#event))
+    if (this.#phase === 'claiming') return this.#giveUp(this.#noClaim(undefined))
     handOver(this.#host, delivery, () => this.#whenEnded())
     if (this.#verdict !== undefined) return this.#verdict
-    if (this.#phase === 'claiming')
-      return toFailed(
-        503,
-        'store_unavailable',
-        toStoreError('claim', undefined, 'no handler ran by the deadline'),
-        this.#event,
-      )
     this.#wasAnsweredLate = true
     return toEventOutcome('late', this.#event)
   }
 
+  /** Nothing has begun here: the run is over once nobody is left who waits for the claim. */
+  #giveUp(outcome: Outcome): Outcome {
+    queueMicrotask(() => {
+      if (this.#waiters?.isEmpty && this.#work === undefined && this.outcome === undefined) this.#end(outcome)
+    })
+    return outcome
+  }
+
   /** Three seconds, or what is left to the deadline of whoever waits longest; work that outlived them all gets the three. */
   #storeLimit(): number {
-    const left = this.#waiters.latestDeadline - this.#host.clock.monotonic()
+    const { clock, deadlineMs } = this.#host
+    const deadline = this.#waiters?.latestDeadline ?? this.#first.startedAt + deadlineMs
+    const left = deadline - clock.monotonic()
     return left > 0 ? Math.min(STORE_LIMIT_MS, left) : STORE_LIMIT_MS
   }
 
   #whenEnded(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.outcome !== undefined) resolve()
-      else this.#onEnded.push(resolve)
+      if (this.outcome !== undefined) return resolve()
+      this.#onEnded ??= []
+      this.#onEnded.push(resolve)
     })
   }
 }

@@ -4,6 +4,7 @@ import { claimedAccountOf, type ParsedEvent, parseEnvelope } from '../protocol/e
 import { ConfigurationError, PosternError } from '../protocol/errors.ts'
 import { Rejection } from '../protocol/outcome.ts'
 import { importSecret, matchesKey, type Secret } from '../protocol/signature.ts'
+import { reasonOf } from './show.ts'
 import { isThenable, within } from './within.ts'
 
 /** A secret that speaks for one account only: an event of another account is refused, though its signature holds. */
@@ -66,31 +67,41 @@ export class Authenticator {
   /**
    * The verified event of a body, or why there is none.
    *
-   * @param limitMs what is left to the deadline
+   * @param deadline of the delivery, on the monotonic clock
    * @throws PosternError `secrets_unavailable`, by throwing or by rejecting
    */
   authenticate(
     body: Uint8Array,
     signature: string,
     source: string | undefined,
-    limitMs: number,
+    deadline: number,
   ): ParsedEvent | Rejection | Promise<ParsedEvent | Rejection> {
     if (this.#fixed !== undefined) return check(body, signature, this.#fixed, undefined)
     const request = new LazySecretRequest(body, source)
-    const chosen = this.#call(request)
-    if (!isThenable(chosen)) return this.#checkChosen(request, signature, chosen)
-    return within(this.#clock, Math.min(SECRETS_LIMIT_MS, limitMs), 'The secrets function', chosen).then(
-      (secrets) => this.#checkChosen(request, signature, secrets),
-      (error: unknown) => Promise.reject(unavailable(error)),
-    )
-  }
-
-  #call(request: SecretRequest) {
+    let chosen: ReturnType<SecretsFunction>
     try {
-      return this.#choose?.(request)
+      chosen = this.#choose?.(request)
+      if (isThenable(chosen)) return this.#awaitChosen(request, signature, chosen, deadline)
     } catch (error) {
       throw unavailable(error)
     }
+    return this.#checkChosen(request, signature, chosen)
+  }
+
+  async #awaitChosen(
+    request: LazySecretRequest,
+    signature: string,
+    chosen: PromiseLike<Secrets | null | undefined>,
+    deadline: number,
+  ): Promise<ParsedEvent | Rejection> {
+    const limitMs = Math.min(SECRETS_LIMIT_MS, Math.max(deadline - this.#clock.monotonic(), 0))
+    let secrets: Secrets | null | undefined
+    try {
+      secrets = await within(this.#clock, limitMs, 'The secrets function', chosen)
+    } catch (error) {
+      throw unavailable(error)
+    }
+    return this.#checkChosen(request, signature, secrets)
   }
 
   #checkChosen(
@@ -126,18 +137,15 @@ function check(
   entries: readonly Entry[],
   parsed: ParsedEvent | Rejection | undefined,
 ): ParsedEvent | Rejection {
-  let isMatched = false
-  let speaksForAny = false
-  const accounts: string[] = []
+  let accounts: 'any' | readonly string[] | undefined
   for (const { key, accountKey } of entries) {
     if (!matchesKey(body, signature, key)) continue
-    isMatched = true
-    if (accountKey === undefined) speaksForAny = true
-    else accounts.push(accountKey)
+    if (accountKey === undefined) accounts = 'any'
+    else if (accounts !== 'any') accounts = [...(accounts ?? []), accountKey]
   }
-  if (!isMatched) return MISMATCH
+  if (accounts === undefined) return MISMATCH
   const event = parsed ?? parseEnvelope(body)
-  if (event instanceof Rejection || speaksForAny || accounts.includes(event.accountKey)) return event
+  if (event instanceof Rejection || accounts === 'any' || accounts.includes(event.accountKey)) return event
   return OTHER_ACCOUNT
 }
 
@@ -187,6 +195,5 @@ function importSecrets(secrets: Secrets | undefined, toKey: (secret: unknown) =>
 }
 
 function unavailable(cause: unknown): PosternError {
-  const why = cause instanceof Error ? cause.message : 'it threw something that is not an error'
-  return new PosternError('secrets_unavailable', `The secrets function failed: ${why}`, { cause })
+  return new PosternError('secrets_unavailable', `The secrets function failed: ${reasonOf(cause)}`, { cause })
 }

@@ -1,4 +1,3 @@
-import { PosternError } from '../protocol/errors.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { asJoined } from './outcomes.ts'
 import type { Delivery, RunHost } from './run-host.ts'
@@ -16,13 +15,12 @@ export class Waiters {
   readonly #onDeadline: (delivery: Delivery) => Outcome
   readonly #waiters = new Set<Waiter>()
   /** The deadline of whoever waits longest, on the monotonic clock. */
-  latestDeadline: number
+  latestDeadline = Number.NEGATIVE_INFINITY
 
   /** @param onDeadline gives the answer of a delivery that can't wait any longer */
-  constructor(host: RunHost, first: Delivery, onDeadline: (delivery: Delivery) => Outcome) {
+  constructor(host: RunHost, onDeadline: (delivery: Delivery) => Outcome) {
     this.#host = host
     this.#onDeadline = onDeadline
-    this.latestDeadline = first.startedAt + host.deadlineMs
   }
 
   get isEmpty(): boolean {
@@ -41,7 +39,7 @@ export class Waiters {
         if (this.#waiters.has(waiter))
           waiter.timer = clock.setTimeout(
             () => this.#answer(waiter, this.#onDeadline(delivery)),
-            deadline - clock.monotonic(),
+            Math.max(deadline - clock.monotonic(), 0),
           )
       })
     })
@@ -65,12 +63,5 @@ export class Waiters {
 
 /** A serverless host may freeze the process once the answer is out, unless it is told what still goes on. */
 export function handOver(host: RunHost, { waitUntil }: Delivery, work: () => Promise<void>): void {
-  if (waitUntil === undefined) return
-  try {
-    waitUntil(work())
-  } catch (cause) {
-    host.reporter.error(
-      new PosternError('hook_failed', 'waitUntil threw; work that goes on after the answer may be cut off.', { cause }),
-    )
-  }
+  if (waitUntil !== undefined) host.reporter.callHook('waitUntil', waitUntil, work())
 }

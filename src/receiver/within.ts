@@ -17,13 +17,14 @@ export function within<T>(
   work: PromiseLike<T>,
   onLate?: (value: T) => void,
 ): Promise<T> {
+  const settled = Promise.resolve(work)
   return new Promise((resolve, reject) => {
     let isLate = false
     const timer = clock.setTimeout(() => {
       isLate = true
       reject(new TimeUp(`${what} did not answer within ${Math.round(ms)} ms`))
     }, ms)
-    work.then(
+    settled.then(
       (value) => {
         clock.clearTimeout(timer)
         if (isLate) onLate?.(value)
@@ -37,31 +38,26 @@ export function within<T>(
   })
 }
 
-/** What is done with the answer of a call that may come at once or by a promise, in time, too late, or not at all. */
-export interface Continuations<T> {
-  onAnswer(answer: T): void
-  onFailure(cause: unknown): void
-  onLate?(answer: T): void
-}
-
-/** Calls, and goes on without waiting where the answer is there at once. */
+/** Calls, and goes on without waiting where the answer is there at once. One of the two continuations is called, once. */
 export function callWithin<T>(
   clock: Clock,
   ms: number,
   what: string,
   call: () => T | PromiseLike<T>,
-  next: Continuations<T>,
+  onAnswer: (answer: T) => void,
+  onFailure: (cause: unknown) => void,
 ): void {
   let answer: T | PromiseLike<T>
   try {
     answer = call()
+    if (isThenable(answer)) {
+      within(clock, ms, what, answer).then(onAnswer, onFailure)
+      return
+    }
   } catch (error) {
-    next.onFailure(error)
-    return
+    return onFailure(error)
   }
-  if (!isThenable(answer)) next.onAnswer(answer)
-  else
-    within(clock, ms, what, answer, next.onLate?.bind(next)).then(next.onAnswer.bind(next), next.onFailure.bind(next))
+  onAnswer(answer)
 }
 
 /** Whether this has to be awaited. Reads `then`, which may throw on values that come from a handler. */

@@ -7,6 +7,7 @@ import type { HandlerContext } from './handler.ts'
 import { toEventOutcome, toFailed, toRejected } from './outcomes.ts'
 import type { NamedHandler, Route } from './routes.ts'
 import type { RunHost } from './run-host.ts'
+import { quote } from './show.ts'
 import { isThenable } from './within.ts'
 
 /** How long after its abort a handler is still waited for, in milliseconds. */
@@ -14,17 +15,14 @@ const ABANDON_AFTER_MS = 5_000
 
 const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
 
-/** What the work came to, and what the claim is to be settled by; an abandoned or lost one is left to run out. */
-export interface WorkResult {
-  readonly verdict: Outcome
-  readonly settleBy: 'complete' | 'release' | 'nothing'
-}
+/** What the claim is to be settled by. An abandoned or a lost one is left to run out, and only the former can still keep marks. */
+export type Settlement = 'complete' | 'release' | 'abandon' | 'nothing'
 
 /** What the work tells whoever began it. Each is called once at most. */
 export interface WorkListener {
   /** The work was not over at once: from here on it takes time. */
-  onPending(): void
-  onEnd(result: WorkResult): void
+  onPending(finished: readonly string[]): void
+  onEnd(verdict: Outcome, settleBy: Settlement, finished: readonly string[]): void
 }
 
 /** Schema and handlers of one claimed event, with their abort and, in the end, their abandonment. */
@@ -36,7 +34,7 @@ export class Work {
   readonly #route: Route
   readonly #source: string | undefined
   readonly #listener: WorkListener
-  readonly #failures: { readonly name: string; readonly error: unknown }[] = []
+  #failures: { readonly name: string; readonly error: unknown }[] | undefined
   #todo: readonly NamedHandler[] = []
   #pending = 0
   #isOver = false
@@ -67,7 +65,7 @@ export class Work {
     // Handlers that end within this turn of the event loop never cost a timer.
     queueMicrotask(() => {
       if (this.#isOver) return
-      this.#listener.onPending()
+      this.#listener.onPending(this.finished)
       this.#timer = this.#host.clock.setTimeout(() => this.#abort('handler_timeout'), this.#host.handlerTimeoutMs)
     })
   }
@@ -99,7 +97,7 @@ export class Work {
     } catch (error) {
       return this.#onSchemaThrew(error)
     }
-    if (!isThenable(checked)) return this.#onChecked(checked)
+    if (!(checked instanceof Promise)) return this.#onChecked(checked)
     checked.then(
       (result) => this.#onChecked(result),
       (error: unknown) => this.#onSchemaThrew(error),
@@ -119,15 +117,14 @@ export class Work {
     // What the schema gave stands in for what came in; nobody else holds this event.
     if (this.#route.model !== undefined) this.#event.data = { ...this.#event.data, record: checked.value }
     else this.#event.data = checked.value as ParsedEvent['data'] // handlers know the type of the schema's output
-    if (this.#abortReason === undefined) this.#runHandlers()
-    else this.#end(toFailed(503, 'schema_failed', this.#abortReason, this.#event), 'release')
+    this.#runHandlers()
   }
 
   #onSchemaThrew(cause: unknown): void {
     if (this.#isOver) return
     const error = new PosternError(
       'schema_failed',
-      `The schema for "${this.#event.type}" threw instead of reporting issues.`,
+      `The schema for ${quote(this.#event.type)} threw instead of reporting issues.`,
       { cause },
     )
     this.#host.reporter.error(error)
@@ -137,6 +134,7 @@ export class Work {
   // ── Handlers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #runHandlers(): void {
+    if (this.#abortReason !== undefined) return this.#endUnbegun(this.#abortReason)
     if (this.#host.isClosing) return this.#end(toEventOutcome('closing', this.#event), 'release')
     const { handlers } = this.#route
     this.#todo = this.finished.length === 0 ? handlers : handlers.filter(({ name }) => !this.finished.includes(name))
@@ -149,40 +147,48 @@ export class Work {
     try {
       const result = run(this.#event as AnyEvent, new WorkContext(this, name, this.#source)) // model and action were set with the route
       if (isThenable(result)) {
-        Promise.resolve(result).then(
-          () => this.#onHandlerEnd(() => this.finished.push(name)),
-          (error: unknown) => this.#onHandlerEnd(() => this.#failures.push({ name, error })),
-        )
+        this.#awaitHandler(name, result)
         return
       }
       this.finished.push(name)
     } catch (error) {
-      this.#failures.push({ name, error })
+      this.#onFailure(name, error)
     }
     this.#pending--
   }
 
-  #onHandlerEnd(keep: () => void): void {
+  /** `await` takes a promise's end at its first word, also from one whose `then` was tampered with. */
+  async #awaitHandler(name: string, result: PromiseLike<unknown>): Promise<void> {
+    try {
+      await result
+      if (!this.#isOver) this.finished.push(name)
+    } catch (error) {
+      if (!this.#isOver) this.#onFailure(name, error)
+    }
     if (this.#isOver) return // abandoned: the event is somebody else's by now
-    keep()
     if (--this.#pending === 0) this.#onAllEnded()
   }
 
+  #onFailure(name: string, error: unknown): void {
+    this.#failures ??= []
+    this.#failures.push({ name, error })
+  }
+
   #onAllEnded(): void {
+    const error = this.#failures === undefined ? undefined : this.#toFailure(this.#failures)
+    if (error !== undefined) this.#host.reporter.error(error)
     if (this.#abortReason?.code === 'lease_lost')
       return this.#end(toFailed(503, 'lease_lost', this.#abortReason, this.#event), 'nothing')
-    if (this.#failures.length === 0) return this.#end(toEventOutcome('handled', this.#event), 'complete')
-    const names = this.#failures.map(({ name }) => name)
-    const errors = this.#failures.map(({ error }) => error)
+    if (error === undefined) this.#end(toEventOutcome('handled', this.#event), 'complete')
+    else this.#end(toFailed(500, 'handler_failed', error, this.#event), 'release')
+  }
+
+  #toFailure(failures: readonly { readonly name: string; readonly error: unknown }[]): HandlerError {
+    const names = failures.map(({ name }) => name)
+    const errors = failures.map(({ error }) => error)
     const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, `${errors.length} handlers failed`)
-    const error = this.#toError(
-      'handler_failed',
-      `Handlers of "${this.#event.type}" failed: ${names.join(', ')}.`,
-      names,
-      cause,
-    )
-    this.#host.reporter.error(error)
-    this.#end(toFailed(500, 'handler_failed', error, this.#event), 'release')
+    const message = `Handlers of ${quote(this.#event.type)} failed: ${names.join(', ')}.`
+    return this.#toError('handler_failed', message, names, cause)
   }
 
   // ── Abort and abandonment ────────────────────────────────────────────────────────────────────────────────────────
@@ -191,27 +197,35 @@ export class Work {
     const { clock, handlerTimeoutMs, reporter } = this.#host
     const message =
       code === 'handler_timeout'
-        ? `The handlers of "${this.#event.type}" ran for ${handlerTimeoutMs} ms (handlerTimeoutMs).`
-        : `Another process has taken over "${this.#event.type}" while its handlers ran here.`
+        ? `The handlers of ${quote(this.#event.type)} ran for ${handlerTimeoutMs} ms (handlerTimeoutMs).`
+        : `Another process has taken over ${quote(this.#event.type)} while its handlers ran here.`
     const isFirst = this.#abortReason === undefined
     this.#abortReason = this.#toError(code, message, this.#running(), undefined)
     reporter.error(this.#abortReason)
     this.#controller?.abort(this.#abortReason)
     if (!isFirst) return // the time to stop is running already
     clock.clearTimeout(this.#timer)
-    this.#timer = clock.setTimeout(() => this.#abandon(), ABANDON_AFTER_MS)
+    this.#timer = clock.setTimeout(() => this.#abandon(this.#abortReason), ABANDON_AFTER_MS)
   }
 
-  #abandon(): void {
+  #abandon(reason: HandlerError | undefined): void {
     const names = this.#running()
+    if (names.length === 0 && reason !== undefined) return this.#endUnbegun(reason)
     const message = `Handlers did not end within ${ABANDON_AFTER_MS} ms of their abort: ${names.join(', ')}. Pass context.signal to what they wait for.`
-    const error = this.#toError('handler_abandoned', message, names, this.#abortReason)
+    const error = this.#toError('handler_abandoned', message, names, reason)
     this.#host.reporter.error(error)
-    this.#end(toFailed(500, 'handler_abandoned', error, this.#event), 'nothing')
+    const settleBy = reason?.code === 'lease_lost' ? 'nothing' : 'abandon'
+    this.#end(toFailed(500, 'handler_abandoned', error, this.#event), settleBy)
+  }
+
+  /** The schema took all the time there was: no handler has begun, and none will. */
+  #endUnbegun(reason: HandlerError): void {
+    if (reason.code === 'lease_lost') this.#end(toFailed(503, 'lease_lost', reason, this.#event), 'nothing')
+    else this.#end(toFailed(500, 'schema_failed', reason, this.#event), 'release')
   }
 
   #running(): readonly string[] {
-    const ended = new Set([...this.finished, ...this.#failures.map(({ name }) => name)])
+    const ended = new Set([...this.finished, ...(this.#failures ?? []).map(({ name }) => name)])
     return this.#todo.map(({ name }) => name).filter((name) => !ended.has(name))
   }
 
@@ -229,10 +243,10 @@ export class Work {
     )
   }
 
-  #end(verdict: Outcome, settleBy: WorkResult['settleBy']): void {
+  #end(verdict: Outcome, settleBy: Settlement): void {
     this.#isOver = true
     if (this.#timer !== undefined) this.#host.clock.clearTimeout(this.#timer)
-    this.#listener.onEnd({ verdict, settleBy })
+    this.#listener.onEnd(verdict, settleBy, this.finished)
   }
 }
 

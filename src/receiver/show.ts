@@ -1,0 +1,26 @@
+/** A value of the owner's in a message about it. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
+  return String(value)
+}
+
+/** Text of a sender's in a message: whatever a terminal, or a reader of the log, could act on is escaped. */
+export function quote(text: string): string {
+  const escaped = text.replace(
+    /["\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  )
+  return `"${escaped}"`
+}
+
+/** What was thrown, in words. Anything can be thrown, and looking at it may throw again. */
+export function reasonOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error && typeof thrown.message === 'string') return thrown.message
+  } catch {
+    // a getter or a proxy of the thrown value
+  }
+  return 'it threw something that is not an error'
+}
