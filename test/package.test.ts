@@ -1,0 +1,204 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, posix } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import packageJson from '../package.json' with { type: 'json' }
+import { entries } from '../scripts/entries.ts'
+import { readFacts } from './support/imports.ts'
+import { installAlone, pack, run } from './support/package.ts'
+import { ROOT } from './support/repository.ts'
+
+/** Building, packing and installing take some ten seconds on an idle machine, each check of types some seconds. */
+const SLOW = 180_000
+
+const specifiers = Object.keys(entries).map((name) => (name === 'index' ? 'postern' : `postern/${name}`))
+const documents = packageJson.files.filter((file) => file !== 'dist')
+
+let folder: string
+let tarball: string
+let project: string
+let dist: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-package-'))
+  project = join(folder, 'project')
+  dist = join(project, 'node_modules/postern/dist')
+  tarball = await pack(folder)
+  await installAlone(project, tarball)
+}, SLOW)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Runs a program in the empty project, and gives what it printed as JSON. */
+async function runProgram(name: string, code: string): Promise<unknown> {
+  await writeFile(join(project, name), code)
+  return JSON.parse(await run(project, process.execPath, '--unhandled-rejections=strict', name))
+}
+
+/** Type-checks one file in the empty project, with Node's own types at hand and no others. Rejects with the complaints. */
+async function checkProgram(name: string, code: string, options: object): Promise<void> {
+  await writeFile(join(project, name), code)
+  const typeRoots = [join(ROOT, 'node_modules/@types')]
+  const compilerOptions = { strict: true, noEmit: true, target: 'es2022', types: ['node'], typeRoots, ...options }
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [name] }))
+  await run(project, process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '--project', 'tsconfig.json')
+}
+
+describe('the tarball', () => {
+  it('holds the documents and the build of every subpath, and nothing else', async () => {
+    const files = (await run(folder, 'tar', '-tzf', tarball)).trim().split('\n')
+    const others = files.filter((file) => !/^package\/dist\/[\w-]+(\.js|\.d\.ts)$/.test(file))
+    expect(others.sort()).toEqual(['package.json', ...documents].map((file) => `package/${file}`).sort())
+    for (const name of Object.keys(entries))
+      expect(files).toEqual(expect.arrayContaining([`package/dist/${name}.js`, `package/dist/${name}.d.ts`]))
+  })
+
+  it('says nothing of the machine and the folder that made it', async () => {
+    for (const file of await readdir(dist)) {
+      const text = await readFile(join(dist, file), 'utf8')
+      for (const trace of [ROOT, folder, '/node_modules/', 'sourceMappingURL', ".ts'", '.ts"'])
+        expect(text.includes(trace), `${file} holds ${trace}`).toBe(false)
+    }
+  })
+
+  it('brings its own dependencies, and no framework', async () => {
+    const installed = await readdir(join(project, 'node_modules'))
+    expect(installed).toEqual(expect.arrayContaining(['postern', ...Object.keys(packageJson.dependencies)]))
+    for (const absent of ['express', 'fastify', 'next', 'typescript']) expect(installed).not.toContain(absent)
+  })
+
+  it.each([
+    ['index', ['lru-cache', 'node:crypto']],
+    ['express', ['raw-body']],
+    ['fastify', ['raw-body']],
+    ['next', ['raw-body']],
+    ['node', ['raw-body']],
+    ['web', []],
+    ['models', ['zod']],
+    ['testing', ['node:crypto']],
+  ])('loads no more than it needs: %s', async (name, packages) => {
+    expect(await packagesLoadedBy(`${name}.js`)).toEqual(packages)
+  })
+})
+
+/** The packages and parts of Node that a file of the build imports, itself or through its chunks. */
+async function packagesLoadedBy(start: string): Promise<readonly string[]> {
+  const files = new Set([start])
+  const packages = new Set<string>()
+  for (const file of files) {
+    for (const { specifier } of readFacts(file, await readFile(join(dist, file), 'utf8')).imports) {
+      if (specifier.startsWith('.')) files.add(posix.normalize(specifier))
+      else packages.add(specifier)
+    }
+  }
+  return [...packages].sort()
+}
+
+describe('every subpath', () => {
+  const toKeys = (names: readonly string[]) => [...names].sort()
+
+  it('is imported', async () => {
+    const list = specifiers.map((specifier) => `[${JSON.stringify(specifier)}, await import('${specifier}')]`)
+    const code = `const all = [${list}].map(([name, module]) => [name, Object.keys(module)])\nconsole.log(JSON.stringify(all))`
+    const found = await runProgram('import.mjs', code)
+    const expected = specifiers.map(async (name) => [name, toKeys(Object.keys(await import(/* @vite-ignore */ name)))])
+    expect(found).toEqual(await Promise.all(expected))
+  })
+
+  it('is required', async () => {
+    const list = specifiers.map((specifier) => `[${JSON.stringify(specifier)}, require('${specifier}')]`)
+    const code = `const all = [${list}].map(([name, module]) => [name, Object.keys(module)])\nconsole.log(JSON.stringify(all))`
+    const found = await runProgram('require.cjs', code)
+    const expected = specifiers.map(async (name) => [name, toKeys(Object.keys(await import(/* @vite-ignore */ name)))])
+    expect(found).toEqual(await Promise.all(expected))
+  })
+
+  it('gives the same error classes, imported or required', async () => {
+    const code = `
+      import { createRequire } from 'node:module'
+      import { ConfigurationError, createReceiver, PosternError } from 'postern'
+      import { events, signed } from 'postern/testing'
+      const required = createRequire(import.meta.url)('postern')
+      const thrownBy = (act) => { try { act() } catch (error) { return error } }
+      console.log(JSON.stringify([
+        thrownBy(() => signed(events.contact.created(), { secret: '' })) instanceof ConfigurationError,
+        thrownBy(() => required.sign('', '')) instanceof ConfigurationError,
+        thrownBy(() => createReceiver({ secret: undefined })) instanceof required.ConfigurationError,
+        required.PosternError === PosternError,
+      ]))`
+    expect(await runProgram('shared.mjs', code)).toEqual([true, true, true, true])
+  })
+
+  it('serves, the structural handler for Express without Express', async () => {
+    const code = `
+      import { once } from 'node:events'
+      import { createServer } from 'node:http'
+      import { createReceiver } from 'postern'
+      import { expressHandler } from 'postern/express'
+      import { contact } from 'postern/models'
+      import { nodeHandler } from 'postern/node'
+      import { events, signed } from 'postern/testing'
+      const secret = 'test-secret'
+      const logger = { debug() {}, info() {}, warn() {}, error() {} }
+      const receiver = createReceiver({ secret, logger, models: { contact } }).on('contact.*', () => {})
+      const statuses = []
+      for (const listener of [nodeHandler(receiver), expressHandler(receiver)]) {
+        const server = createServer(listener).listen(0, '127.0.0.1')
+        await once(server, 'listening')
+        const url = 'http://127.0.0.1:' + server.address().port
+        for (const tamper of ['none', 'flip-bit'])
+          statuses.push((await fetch(signed(events.contact.created(), { secret, tamper }).request(url))).status)
+        server.close()
+        server.closeAllConnections()
+      }
+      console.log(JSON.stringify(statuses))`
+    expect(await runProgram('serve.mjs', code)).toEqual([200, 401, 200, 401])
+  })
+})
+
+describe('types', () => {
+  const importAll = (names: readonly string[]) =>
+    names.map((name, index) => `import * as m${index} from '${name}'\nexport const x${index} = m${index}\n`).join('')
+  const use = `
+    import { createReceiver } from 'postern'
+    import { expressHandler } from 'postern/express'
+    import { contact } from 'postern/models'
+    import { events, signed } from 'postern/testing'
+    export const receiver = createReceiver({ secret: 'x', models: { contact } })
+    receiver.on('contact.created', (event) => {
+      const email: string | null | undefined = event.data.record.email
+      void email
+    })
+    // @ts-expect-error: no such model
+    receiver.on('contcat.created', () => {})
+    // @ts-expect-error: no such field
+    receiver.on('contact.created', (event) => void event.data.record.emial)
+    export const handler: (request: never, response: never, next: () => void) => Promise<void> = expressHandler(receiver)
+    export const bytes: Uint8Array = signed(events.contact.created(), { secret: 'x' }).bytes`
+  const MODERN = { module: 'nodenext' }
+  const OLD = { module: 'commonjs', moduleResolution: 'node10', esModuleInterop: true }
+
+  it.each([
+    ['an ES module, nodenext', 'use.mts', MODERN],
+    ['CommonJS, nodenext', 'use.cts', MODERN],
+    ['a bundler', 'use.ts', { module: 'esnext', moduleResolution: 'bundler' }],
+    ['CommonJS, node10 by typesVersions', 'use.ts', OLD],
+  ])('resolve and infer: %s', { timeout: SLOW }, async (_what, name, options) => {
+    await checkProgram(name, use, { ...options, skipLibCheck: true })
+  })
+
+  it.each([
+    ['nodenext', 'all.mts', MODERN],
+    ['node10', 'all.ts', OLD],
+  ])('of all but Fastify are whole without any framework: %s', { timeout: SLOW }, async (_what, name, options) => {
+    const names = specifiers.filter((specifier) => specifier !== 'postern/fastify')
+    await checkProgram(name, importAll(names), { ...options, skipLibCheck: false })
+  })
+
+  it('of Fastify ask for Fastify, unless libraries go unchecked', { timeout: SLOW }, async () => {
+    const code = importAll(['postern/fastify'])
+    await checkProgram('fastify.mts', code, { ...MODERN, skipLibCheck: true })
+    const checked = checkProgram('fastify.mts', code, { ...MODERN, skipLibCheck: false })
+    await expect(checked).rejects.toThrow(/postern\/dist\/fastify\.d\.ts.*Cannot find module 'fastify'/)
+  })
+})
