@@ -4,10 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver } from 'postern'
 import { events, signed } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
-import { type CodeBlock, findCodeBlocks, listAnchors, listLinks } from './support/markdown.ts'
+import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS, SERVICE_DEADLINE_MS } from '../src/protocol/schedule.ts'
+import { type CodeBlock, findCodeBlocks, findSection, listAnchors, listLinks, readTable } from './support/markdown.ts'
 import { listFiles, ROOT, readText } from './support/repository.ts'
 import { checkTypes } from './support/types.ts'
 
@@ -124,6 +126,63 @@ describe('the README', () => {
     const { output } = await finish(process)
     expect(output.match(/^welcome Zoë of account acme$/gm)).toHaveLength(2)
     expect(output).toContain('delivery refused: The signature is by none of the secrets')
+  })
+})
+
+describe('docs/service.md', () => {
+  const page = readText('docs/service.md')
+
+  it('tells the schedule of the source', () => {
+    let sinceEvent = 0
+    const rows = ATTEMPT_DELAYS_MS.map((delay, index) => {
+      sinceEvent += delay
+      return [String(index + 1), index === 0 ? 'none' : toWords(delay), index === 0 ? '0' : toWords(sinceEvent)]
+    })
+    expect(readTable(findSection(page, '## Attempts'))).toEqual(rows)
+    expect(rows).toHaveLength(MAX_ATTEMPTS)
+  })
+
+  it('tells the deadline of the source', () => {
+    expect(page).toContain(`within ${SERVICE_DEADLINE_MS / 1_000} seconds`)
+  })
+})
+
+/** `2 h 35 min 30 s` */
+function toWords(ms: number): string {
+  const [h, min, s] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, Math.floor(ms / 1_000) % 60]
+  return [h > 0 && `${h} h`, min > 0 && `${min} min`, s > 0 && `${s} s`].filter(Boolean).join(' ')
+}
+
+describe('docs/reference/receiver.md', () => {
+  const rows = readTable(findSection(readText('docs/reference/receiver.md'), '## Options'))
+  const toNumber = (text: string | undefined) => Number(text?.replaceAll(',', ''))
+  const create = (options: object) => createReceiver({ secret: 'test-secret', ...options })
+
+  it('lists the options that there are', () => {
+    const names = rows.flatMap(([cell = '']) => cell.split(', '))
+    let message = ''
+    try {
+      create({ stray: 1 })
+    } catch (error) {
+      message = String(error)
+    }
+    expect(/It takes (.*)\.$/.exec(message)?.[1]?.split(', ').sort()).toEqual(names.sort())
+  })
+
+  const bounded = rows.flatMap(([name = '', , meaning = '']) => {
+    const [, least, most] = /^([\d,]+) to ([\d,]+)[,.]/.exec(meaning) ?? []
+    return least === undefined ? [] : [{ name, least: toNumber(least), most: toNumber(most) }]
+  })
+
+  it('gives bounds of every number', () => {
+    const names = ['maxBodyBytes', 'deadlineMs', 'handlerTimeoutMs', 'leaseMs', 'maxInFlight']
+    expect(bounded.map(({ name }) => name)).toEqual(names)
+  })
+
+  it.each(bounded)('gives the bounds that are checked: $name, $least to $most', ({ name, least, most }) => {
+    for (const value of [least, most]) expect(() => create({ [name]: value })).not.toThrow()
+    for (const value of [least - 1, most + 1])
+      expect(() => create({ [name]: value })).toThrow(expect.objectContaining({ code: 'option_invalid' }))
   })
 })
 
