@@ -1,0 +1,100 @@
+/** `npm run runtimes`: the test suite on every supported Node, and the Fetch adapter's cases on Bun, Deno and workerd. */
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { install } from './install.ts'
+import { prepare } from './prepare.ts'
+import { killAll } from './processes.ts'
+import { RUNTIMES, type Runtime } from './runtimes.ts'
+import { type Result, runFetchCases, runSuite } from './tests.ts'
+
+const names = [...new Set(RUNTIMES.map(({ name }) => name))]
+const USAGE = `usage: npm run runtimes -- [--only ${names.join(',')}]
+
+Runs the test suite on Node, and deliveries over HTTP against the Fetch adapter on the other runtimes. Each comes
+from the npm registry, once, into ~/.cache/postern-runtimes (or below XDG_CACHE_HOME). Exits with 1 if anything failed.`
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+async function main(): Promise<void> {
+  const chosen = choose()
+  if (chosen === undefined) return
+  process.chdir(root) // the paths in tsup's settings start from here
+  const folder = await mkdtemp(join(tmpdir(), 'postern-runtimes-'))
+  const cleanUp = () => {
+    killAll()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', cleanUp)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+  if (chosen.some(({ test }) => test.kind === 'fetch')) await prepare(root, folder)
+  const rows: (readonly string[])[] = []
+  for (const runtime of chosen) {
+    const startedAt = performance.now()
+    const result = await runOn(runtime, folder)
+    const seconds = `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`
+    const title = `${runtime.title} ${runtime.version}`
+    for (const detail of result.details) console.error(`\n--- ${title}: ${detail}`)
+    console.error(`${title}: ${sum(result)} (${seconds})`)
+    rows.push([title, runtime.test.kind === 'suite' ? 'test suite' : 'Fetch cases', sum(result), seconds])
+    if (result.failed > 0) process.exitCode = 1
+  }
+  printTable([['runtime', 'what', 'result', 'time'], ...rows])
+}
+
+function choose(): readonly Runtime[] | undefined {
+  let only: string | undefined
+  try {
+    const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean' } } })
+    if (values.help === true) {
+      console.log(USAGE)
+      return undefined
+    }
+    only = values.only
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
+  }
+  if (only === undefined) return RUNTIMES
+  const wanted = only.split(',')
+  const stray = wanted.find((name) => !names.includes(name))
+  return stray === undefined ? RUNTIMES.filter(({ name }) => wanted.includes(name)) : refuse(`no runtime "${stray}"`)
+}
+
+function refuse(why: string): undefined {
+  console.error(`${why}\n\n${USAGE}`)
+  process.exitCode = 2
+}
+
+async function runOn(runtime: Runtime, folder: string): Promise<Result> {
+  try {
+    const binary = await install(runtime)
+    if (runtime.test.kind === 'suite') return await runSuite(binary, root)
+    return await runFetchCases(binary, runtime.test, folder)
+  } catch (error) {
+    return { passed: 0, failed: 1, skipped: 0, details: [error instanceof Error ? error.message : String(error)] }
+  }
+}
+
+function sum({ passed, failed, skipped }: Result): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}
+
+function printTable(rows: readonly (readonly string[])[]): void {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
+  console.log(
+    `\n${rows
+      .map((row) =>
+        row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd(),
+      )
+      .join('\n')}`,
+  )
+}
+
+await main()

@@ -1,0 +1,55 @@
+import { delimiter, dirname, join } from 'node:path'
+import { fetchCases } from './fetch-cases.ts'
+import { Process } from './processes.ts'
+import type { FetchTest } from './runtimes.ts'
+import { Target } from './target.ts'
+
+export interface Result {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+  /** What to read where something failed. */
+  readonly details: readonly string[]
+}
+
+/** Runs the whole test suite on a Node of this path. */
+export async function runSuite(binary: string, root: string): Promise<Result> {
+  const suite = new Process(binary, [join(root, 'node_modules/vitest/vitest.mjs'), 'run'], {
+    cwd: root,
+    env: { PATH: dirname(binary) + delimiter + process.env.PATH, NO_COLOR: '1' },
+  })
+  const code = await suite.exit()
+  const [, passed, failed, skipped = '0'] =
+    /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/.exec(suite.output) ?? []
+  const counts = { passed: Number(passed ?? 0), failed: Number(failed ?? 0), skipped: Number(skipped) }
+  if (code === 0 && passed !== undefined && counts.failed === 0) return { ...counts, details: [] }
+  return { ...counts, failed: Math.max(counts.failed, 1), details: [suite.output] }
+}
+
+/** Serves the program of a prepared folder with a runtime, and sends it every case. */
+export async function runFetchCases(binary: string, { args }: FetchTest, folder: string): Promise<Result> {
+  const host = new Process(binary, args, { cwd: folder, env: { NO_COLOR: '1' } })
+  const details: string[] = []
+  try {
+    const [, port] = await host.says(/"port":\s*(\d+)/)
+    const target = new Target(Number(port))
+    for (const { name, run } of fetchCases) {
+      try {
+        await run(target)
+      } catch (error) {
+        details.push(`${name}\n${indent(error instanceof Error ? (error.stack ?? error.message) : String(error))}`)
+      }
+    }
+    if (details.length > 0) details.push(`the last that it wrote\n${indent(host.output.slice(-3_000))}`)
+    const failed = Math.max(details.length - 1, 0)
+    return { passed: fetchCases.length - failed, failed, skipped: 0, details }
+  } catch (error) {
+    return { passed: 0, failed: fetchCases.length, skipped: 0, details: [String(error)] }
+  } finally {
+    await host.stop()
+  }
+}
+
+function indent(text: string): string {
+  return text.trim().replaceAll(/^/gm, '    ')
+}
