@@ -1,0 +1,302 @@
+import { ConfigurationError, createReceiver, memoryStore, type ReceiverOptions, record } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { Bench, ManualClock, SECRET, watchRejections } from './support.ts'
+
+watchRejections()
+
+const make = (options: unknown) => createReceiver(options as ReceiverOptions<never, never>) // what plain JavaScript can write
+const failure = (call: () => unknown): ConfigurationError => {
+  try {
+    call()
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+const store = () => memoryStore()
+const without = (method: string) => ({ ...methods, [method]: undefined })
+const methods = { retentionMs: 1e9, claim() {}, renew() {}, complete() {}, release() {} }
+const logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+describe('options', () => {
+  it.each<[string, unknown, string]>([
+    ['no options', undefined, 'createReceiver({ secret })'],
+    ['null', null, 'createReceiver({ secret })'],
+    ['a name of blanks', { name: 'a b' }, 'give 1 to 64 printable characters'],
+    ['an empty name', { name: '' }, 'name is ""'],
+    ['a name of 65 characters', { name: 'x'.repeat(65) }, '1 to 64'],
+    ['a name of another alphabet', { name: 'é' }, 'printable'],
+    ['a name that is no text', { name: 7 }, 'name is 7'],
+    ['a null name', { name: null }, 'name is null'],
+    ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a number from 1 to 1073741824'],
+    ['maxBodyBytes NaN', { maxBodyBytes: Number.NaN }, 'maxBodyBytes is NaN'],
+    ['maxBodyBytes Infinity', { maxBodyBytes: Number.POSITIVE_INFINITY }, 'maxBodyBytes is Infinity'],
+    ['maxBodyBytes in words', { maxBodyBytes: '1mb' }, 'maxBodyBytes is "1mb"'],
+    ['maxBodyBytes empty', { maxBodyBytes: '' }, 'maxBodyBytes is ""'],
+    ['maxBodyBytes below 0', { maxBodyBytes: -1 }, 'maxBodyBytes is -1'],
+    ['half a byte', { maxBodyBytes: 10.5 }, 'maxBodyBytes is 10.5'],
+    ['a deadline over 9.5 s', { deadlineMs: 9_501 }, 'give a number from 100 to 9500'],
+    ['a deadline of 99 ms', { deadlineMs: 99 }, 'deadlineMs is 99'],
+    ['a null deadline', { deadlineMs: null }, 'deadlineMs is null'],
+    ['handlerTimeoutMs 0', { handlerTimeoutMs: 0 }, 'handlerTimeoutMs is 0'],
+    ['handlerTimeoutMs over a day', { handlerTimeoutMs: 86_400_001 }, 'to 86400000'],
+    ['a lease of 1.9 s', { leaseMs: 1_900 }, 'give a number from 2000 to 25000'],
+    ['a lease of 26 s', { leaseMs: 26_000 }, 'leaseMs is 26000'],
+    ['maxInFlight 0', { maxInFlight: 0 }, 'maxInFlight is 0'],
+    ['maxAge under 3 h', { maxAge: 10_799_999 }, 'since the last of the five attempts comes 2 h 36 min'],
+    [
+      'a clock without monotonic',
+      { clock: { now() {}, setTimeout() {}, clearTimeout() {} } },
+      'clock has no method monotonic()',
+    ],
+    ['a clock that is no object', { clock: 5 }, 'clock has no method now()'],
+    ['a logger without debug', { logger: { ...logger, debug: 1 } }, 'logger has no method debug()'],
+    ['null for a logger', { logger: null }, 'it needs debug, info, warn, error'],
+    ['onOutcome that is no function', { onOutcome: 'log' }, 'onOutcome is "log"; give a function'],
+    ['onError that is no function', { onError: {} }, 'onError is an object; give a function'],
+    ['null for a store', { store: null }, 'store has no method claim()'],
+    ...['claim', 'renew', 'complete', 'release'].map((method): [string, unknown, string] => [
+      `a store without ${method}`,
+      { store: without(method) },
+      `store has no method ${method}()`,
+    ]),
+    [
+      'a store that keeps ids for 2 h 59',
+      { store: { ...methods, retentionMs: 10_799_999 } },
+      'at least 10800000 (3 h)',
+    ],
+    [
+      'a store that does not say',
+      { store: { ...methods, retentionMs: undefined } },
+      'keeps done events for undefined ms',
+    ],
+    ['a store that keeps ids for NaN', { store: { ...methods, retentionMs: Number.NaN } }, 'for NaN ms'],
+    ['models that are a list', { models: [] }, 'models is a list; give an object of schemas by key'],
+    ['models that are null', { models: null }, 'models is null'],
+    ['events that are null', { events: null }, 'events is null'],
+    ['a model that is no schema', { models: { contact: {} } }, 'models.contact is not a schema. Give one of zod'],
+    ['a model that is undefined', { models: { contact: undefined } }, 'models.contact is not a schema'],
+    ['a model key with a dot', { models: { 'a.b': record() } }, '"a.b" cannot be a model key'],
+    ['a model key with a star', { models: { '*': record() } }, 'without dot or star'],
+    ['an empty model key', { models: { '': record() } }, '"" cannot be a model key'],
+    [
+      'an event about a record',
+      { events: { 'invoice.created': record() } },
+      'declare its model instead, models: { invoice: … }',
+    ],
+    ['an event that reads as a pattern', { events: { '*.paid': record() } }, 'it reads as a pattern'],
+    ['an event that ends in a star', { events: { 'invoice.*': record() } }, 'it reads as a pattern'],
+    ['an empty event type', { events: { '': record() } }, 'it reads as a pattern'],
+  ])('refuses %s', (_what, options, fix) => {
+    const given = options == null ? options : { secret: SECRET, ...(options as object) }
+    const error = failure(() => make(given))
+    expect(error.code).toBe('option_invalid')
+    expect(error.message).toContain(fix)
+    expect(error.message).toMatch(/^createReceiver: /)
+  })
+
+  it.each([
+    ['secrets', 'Several secrets are given as a list in "secret".'],
+    ['deadline', 'It takes secret, models, events, store, name, maxBodyBytes, deadlineMs'],
+    ['toString', 'createReceiver has no option "toString"'],
+  ])('refuses the unknown option %s', (option, fix) => {
+    const error = failure(() => make({ secret: SECRET, [option]: 1 }))
+    expect(error.code).toBe('option_unknown')
+    expect(error.message).toContain(fix)
+  })
+
+  it.each([
+    [
+      'the least',
+      { maxBodyBytes: 1, deadlineMs: 100, handlerTimeoutMs: 1, leaseMs: 2_000, maxInFlight: 1, maxAge: 10_800_000 },
+    ],
+    ['the most', { maxBodyBytes: 1_073_741_824, deadlineMs: 9_500, handlerTimeoutMs: 86_400_000, leaseMs: 25_000 }],
+    [
+      'undefined for every option',
+      { models: undefined, events: undefined, store: undefined, maxAge: undefined, onError: undefined },
+    ],
+    ['prototype names for models', { models: { constructor: record(), toString: record(), ['__proto__']: record() } }],
+    ['a store that keeps ids for ever', { store: { ...methods, retentionMs: Number.POSITIVE_INFINITY } }],
+  ])('takes %s', (_what, options) => {
+    expect(() => make({ secret: SECRET, ...options })).not.toThrow()
+  })
+})
+
+describe('secrets that cannot be used', () => {
+  const bytes = (text: string) => new TextEncoder().encode(text)
+  it.each([
+    ['undefined', undefined, 'is the environment variable set'],
+    ['null', null, 'is null'],
+    ['a number', 5, 'of type number'],
+    ['an empty text', '', 'is an empty string'],
+    ['a blank text', ' \n', 'is blank'],
+    ['text with a line break behind it', `${SECRET}\n`, 'trim it'],
+    ['text with a blank before it', ` ${SECRET}`, 'trim it'],
+    ['no bytes', new Uint8Array(), 'is empty'],
+    ['bytes of a file that ends with a line break', bytes(`${SECRET}\n`), 'trim it'],
+    ['an empty list', [], 'The list of secrets is empty'],
+    ['a list with nothing in it', [undefined], 'is undefined'],
+    ['a list with an empty text', [SECRET, ''], 'is an empty string'],
+    ['a bound secret without its account', { secret: SECRET }, 'needs its accountKey'],
+    ['a bound secret of an empty account', { secret: SECRET, accountKey: '' }, 'needs its accountKey'],
+    ['a bound secret without the secret', { accountKey: 'acme' }, 'is undefined'],
+    ['a bound secret with a misspelt field', { secret: SECRET, acountKey: 'acme' }, 'it has no field "acountKey"'],
+    ['a bound secret in a list, empty', [{ secret: '', accountKey: 'acme' }], 'is an empty string'],
+  ])('refuses %s', (_what, secret, fix) => {
+    const error = failure(() => make({ secret }))
+    expect(error.code).toBe('secret_unusable')
+    expect(error.message).toContain(fix)
+    expect(error.message).not.toContain(SECRET)
+  })
+})
+
+describe('the name on a store', () => {
+  it('is refused to a second receiver, by a message that says the fix', () => {
+    const shared = store()
+    make({ secret: SECRET, store: shared })
+    const error = failure(() => make({ secret: SECRET, store: shared }))
+    expect(error.code).toBe('store_shared')
+    expect(error.message).toContain("createReceiver({ name: '…' })")
+    expect(() => make({ secret: SECRET, store: shared, name: 'billing' })).not.toThrow()
+    expect(() => make({ secret: SECRET, store: store() })).not.toThrow()
+  })
+
+  it('is not taken by a receiver that could not be made', () => {
+    const shared = store()
+    expect(() => make({ secret: '', store: shared })).toThrow(ConfigurationError)
+    expect(() => make({ secret: SECRET, store: shared })).not.toThrow()
+  })
+
+  it('is given back by close, once: closing again does not free it under its next holder', async () => {
+    const shared = store()
+    const first = createReceiver({ secret: SECRET, store: shared })
+    await first.close()
+    make({ secret: SECRET, store: shared })
+    await first.close()
+    expect(failure(() => make({ secret: SECRET, store: shared })).code).toBe('store_shared')
+  })
+})
+
+describe('registration', () => {
+  it.each([
+    ['on', (bench: Bench) => bench.receiver.on('contact.updated', () => {})],
+    ['intercept', (bench: Bench) => bench.receiver.intercept((run) => run())],
+  ])('is over for .%s() with the first verified delivery', async (method, register) => {
+    const bench = new Bench()
+    bench.receiver.on('contact.created', () => {})
+    expect((await bench.send(events.contact.created(), { tamper: 'other-secret' })).status).toBe(401)
+    bench.receiver.on('contact.deleted', () => {})
+    expect((await bench.send(events.contact.created())).status).toBe(200)
+    const error = failure(() => register(bench))
+    expect(error.code).toBe('registration_frozen')
+    expect(error.message).toContain(`.${method}() was called after the first delivery. Register every handler before`)
+    await bench.expectAtRest()
+  })
+
+  it('gives the receiver back, for chains', () => {
+    const { receiver } = new Bench()
+    expect(receiver.on('contact.created', () => {})).toBe(receiver)
+    expect(receiver.on('contact.created', { name: 'other' }, () => {})).toBe(receiver)
+    expect(receiver.intercept((run) => run())).toBe(receiver)
+  })
+})
+
+describe('receive', () => {
+  const open = () => {
+    const bench = new Bench({ maxBodyBytes: 2_000 })
+    bench.receiver.on('*', () => {})
+    return bench
+  }
+
+  it.each<[string, unknown]>([
+    ['text', 'a body'],
+    ['a parsed object', { id: 'evt_1' }],
+    ['nothing', undefined],
+    ['an ArrayBuffer', new ArrayBuffer(4)],
+  ])('takes bytes only: %s is answered 500, with the fix', async (_what, body) => {
+    const bench = open()
+    const outcome = await bench.receiver.receive({ body: body as Uint8Array, signature: undefined }) // as plain JavaScript may
+    expect(outcome).toMatchObject({ outcome: 'error', status: 500, code: 'body_consumed' })
+    expect(bench.errors[0]?.message).toContain('Uint8Array or Buffer')
+    expect(bench.outcomes).toHaveLength(1)
+    expect(bench.store.calls).toEqual([])
+  })
+
+  it.each([
+    ['no signature', { tamper: 'no-header' }, 401, 'signature_missing'],
+    ['a malformed signature', { tamper: 'short' }, 401, 'signature_malformed'],
+    ['a wrong signature', { tamper: 'other-secret' }, 401, 'signature_mismatch'],
+    ['a changed body', { tamper: 'flip-bit' }, 401, 'signature_mismatch'],
+  ] as const)('refuses %s', async (_what, options, status, code) => {
+    const bench = open()
+    expect(await bench.send(events.contact.created(), options)).toMatchObject({ outcome: 'rejected', status, code })
+    expect(bench.outcomes.map((outcome) => outcome.id)).toEqual([undefined])
+    expect(bench.store.calls).toEqual([])
+  })
+
+  it('takes a body of maxBodyBytes, and refuses one more before looking at its signature', async () => {
+    const bench = open()
+    const body = (length: number) => {
+      const event = JSON.stringify(events.raw('sync.completed', { fill: '' }))
+      return event.replace('"fill":""', `"fill":"${'x'.repeat(length - event.length)}"`)
+    }
+    expect(await bench.send(body(2_000))).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(body(2_001), { tamper: 'no-header' })).toMatchObject({
+      status: 413,
+      code: 'body_too_large',
+    })
+  })
+
+  it.each([
+    ['an hour ahead of the clock', 3_600_000],
+    ['not a number', Number.NaN],
+  ])('takes a receivedAt that is %s for now', async (_what, offset) => {
+    const bench = open()
+    const outcome = bench.send(events.contact.created(), { receivedAt: bench.clock.now() + offset })
+    expect(await outcome).toMatchObject({ outcome: 'handled' })
+    expect(bench.outcomes[0]?.durationMs).toBe(0)
+  })
+})
+
+describe('dispatch', () => {
+  it('handles an event that was verified before, and deduplicates it with deliveries', async () => {
+    const bench = new Bench()
+    const seen: unknown[] = []
+    bench.receiver.on('contact.*', (event) => void seen.push(event.data.record))
+    const event = events.contact.created({ firstName: 'Ada' })
+    expect(await bench.receiver.dispatch(event)).toMatchObject({ outcome: 'handled', status: 200, id: event.id })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    expect(seen).toEqual([event.data.record])
+  })
+
+  it.each([[null], ['text'], [[]], [{}], [{ id: '', type: 'a', timestamp: '', accountKey: 'a', data: {} }]])(
+    'rejects %j with event_invalid',
+    async (event) => {
+      const { receiver } = new Bench()
+      await expect(receiver.dispatch(event as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as plain JavaScript may
+    },
+  )
+
+  it('leaves the event of the caller as it was', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const event = Object.freeze(events.contact.created())
+    const before = JSON.stringify(event)
+    await bench.receiver.dispatch(event)
+    expect(JSON.stringify(event)).toBe(before)
+    expect(Object.keys(event)).not.toContain('model')
+  })
+})
+
+it('stands on a memory store of its own by default, on the given clock', async () => {
+  const clock = new ManualClock()
+  const receiver = createReceiver({ secret: SECRET, clock, logger })
+  receiver.on('*', () => {})
+  const event = events.syncCompleted()
+  expect((await receiver.dispatch(event)).outcome).toBe('handled')
+  expect((await receiver.dispatch(event)).outcome).toBe('duplicate')
+  await clock.advance(7 * 24 * 3_600_000 + 1)
+  expect((await receiver.dispatch(event)).outcome).toBe('handled')
+})

@@ -1,0 +1,242 @@
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import {
+  answeringAfter,
+  Bench,
+  delayedBy,
+  Gate,
+  hanging,
+  rejecting,
+  saying,
+  throwing,
+  watchRejections,
+} from './support.ts'
+
+watchRejections()
+
+function gated(options: ConstructorParameters<typeof Bench>[0] = {}) {
+  const bench = new Bench({ handlerTimeoutMs: 600_000, ...options })
+  const gate = new Gate<unknown>()
+  const signals: AbortSignal[] = []
+  bench.receiver.on('contact.*', { name: 'slow' }, (_event, { signal }) => {
+    signals.push(signal)
+    return gate.promise
+  })
+  return { bench, gate, signals }
+}
+
+const renewalsOf = (bench: Bench) =>
+  bench.store.calls.filter(({ method }) => method === 'renew').map(({ at }) => at - 1_000)
+
+describe('a claim is renewed', () => {
+  it('at each third of its time while handlers run, and no longer', async () => {
+    const { bench, gate } = gated()
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(21_000)
+    expect(renewalsOf(bench)).toEqual([5_000, 10_000, 15_000, 20_000])
+    gate.open(undefined)
+    await bench.clock.advance(60_000)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(bench.store.count('renew')).toBe(4)
+    await bench.expectAtRest()
+  })
+
+  it('with the marks that were made since', async () => {
+    const { bench, gate } = gated()
+    const quick = new Gate<unknown>()
+    bench.receiver.on('contact.created', { name: 'quick' }, () => quick.promise)
+    bench.receiver.on('*', { name: 'at-once' }, () => {})
+    bench.send(events.contact.created())
+    await bench.clock.advance(6_000)
+    quick.open(undefined)
+    await bench.clock.advance(5_000)
+    expect(bench.store.marksOf('renew')).toEqual([['at-once'], ['at-once', 'quick']])
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    await bench.expectAtRest()
+  })
+
+  it('early enough where the event loop was blocked before it was asked for', async () => {
+    const { bench, gate } = gated()
+    bench.store.plan('claim', answeringAfter(2_900))
+    bench.send(events.contact.created())
+    await bench.clock.advance(5_000)
+    expect(renewalsOf(bench)).toEqual([5_000])
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    await bench.expectAtRest()
+  })
+
+  it.each([
+    ['throws', throwing],
+    ['rejects', rejecting],
+  ] as const)('again at the next third where the store %s, and that is reported', async (_what, behaviour) => {
+    const { bench, gate, signals } = gated()
+    bench.store.plan('renew', behaviour)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(10_000)
+    expect(renewalsOf(bench)).toEqual([5_000, 10_000])
+    expect(bench.codes).toEqual(['store_unavailable'])
+    expect(signals[0]?.aborted).toBe(false)
+    gate.open(undefined)
+    await sent
+    await bench.clock.advance(0)
+    await bench.expectAtRest()
+  })
+
+  it('by one call at a time', async () => {
+    const { bench, gate } = gated({ leaseMs: 2_000 })
+    bench.store.plan('renew', hanging)
+    bench.send(events.contact.created())
+    await bench.clock.advance(3_600)
+    expect(bench.store.count('renew')).toBe(1)
+    await bench.clock.advance(1_000)
+    expect(bench.store.count('renew')).toBe(2)
+    expect(bench.codes).toEqual(['store_unavailable'])
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    await bench.expectAtRest()
+  })
+})
+
+describe('a claim that another process has taken', () => {
+  it('aborts the handlers with lease_lost, and what they end with changes nothing', async () => {
+    const { bench, gate, signals } = gated()
+    bench.store.plan('renew', saying(false))
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(5_000)
+    expect(signals[0]?.aborted).toBe(true)
+    expect(signals[0]?.reason).toMatchObject({ code: 'lease_lost', handlers: ['slow'], eventId: event.id })
+    gate.open(undefined)
+    expect(await sent).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
+    expect(bench.codes).toEqual(['lease_lost'])
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
+    await bench.expectAtRest()
+  })
+
+  it('still has the failures of the handlers told', async () => {
+    const { bench, gate } = gated()
+    bench.store.plan('renew', saying(false))
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(5_000)
+    gate.fail(new Error('half a transfer'))
+    expect(await sent).toMatchObject({ status: 503, code: 'lease_lost' })
+    expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
+    await bench.expectAtRest()
+  })
+
+  it('lets go of handlers that do not end within 5 s', async () => {
+    const { bench, gate } = gated()
+    bench.store.plan('renew', saying(false))
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(10_000)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(bench.codes).toEqual(['lease_lost', 'handler_abandoned'])
+    await bench.expectAtRest()
+    gate.open(undefined)
+    await bench.clock.advance(1_000)
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
+  })
+
+  it('by a handler that is abandoned here runs there, and the late end here is fenced', async () => {
+    const bench = new Bench({ handlerTimeoutMs: 1_000 })
+    const gates = [new Gate<unknown>(), new Gate<unknown>()]
+    let runs = 0
+    bench.receiver.on('*', () => gates[runs++]?.promise)
+    const event = events.contact.created()
+    const first = bench.send(event)
+    await bench.clock.advance(6_000)
+    expect(await first).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_abandoned' })
+    const second = bench.send(event)
+    await bench.clock.advance(1_000)
+    expect(runs).toBe(1)
+    await bench.clock.advance(7_000)
+    expect(await second).toMatchObject({ outcome: 'busy' })
+    await bench.clock.advance(16_000)
+    const third = bench.send(event)
+    await bench.clock.advance(10)
+    expect(runs).toBe(2)
+    gates[0]?.open(undefined)
+    await bench.clock.advance(10)
+    expect(bench.store.count('complete')).toBe(0)
+    gates[1]?.open(undefined)
+    expect(await third).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    await bench.expectAtRest()
+  })
+})
+
+describe('a renewal that is under way', () => {
+  it('is waited for before the claim is released, which it would bring back to life', async () => {
+    const bench = new Bench()
+    const gate = new Gate<unknown>()
+    let runs = 0
+    bench.receiver.on('*', () => (runs++ === 0 ? gate.promise : undefined))
+    bench.store.plan('renew', delayedBy(1_000))
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(5_500)
+    gate.fail(new Error('once'))
+    await bench.clock.advance(400)
+    expect(bench.store.count('release')).toBe(0)
+    await bench.clock.advance(100)
+    expect(await sent).toMatchObject({ status: 500 })
+    expect(bench.store.count('release')).toBe(1)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(runs).toBe(2)
+    await bench.expectAtRest()
+  })
+
+  it('and hangs delays the release by its 3 s, and the answer not past the deadline', async () => {
+    const { bench, gate } = gated()
+    bench.store.plan('renew', hanging)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(5_500)
+    gate.fail(new Error('once'))
+    await bench.clock.advance(2_500)
+    expect(await sent).toMatchObject({ status: 500, code: 'handler_failed' })
+    await bench.clock.advance(1_000)
+    expect(bench.store.count('release')).toBe(1)
+    await bench.expectAtRest()
+  })
+
+  it('and finds the event done does not lose a lease that was settled', async () => {
+    const { bench, gate } = gated()
+    bench.store.plan('renew', delayedBy(1_000))
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(5_500)
+    gate.open(undefined)
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    await bench.clock.advance(5_000)
+    expect(bench.errors).toEqual([])
+    await bench.expectAtRest()
+  })
+})
+
+it('an abandoned handler does not cost the marks of those that ended since the last renewal', async () => {
+  const bench = new Bench({ handlerTimeoutMs: 1_000 })
+  const quick = new Gate<unknown>()
+  const runs: string[] = []
+  bench.receiver
+    .on('*', { name: 'quick' }, () => {
+      runs.push('quick')
+      return quick.promise
+    })
+    .on('*', { name: 'stuck' }, () => {
+      runs.push('stuck')
+      return runs.length < 3 ? new Promise(() => {}) : undefined
+    })
+  const event = events.contact.created()
+  const sent = bench.send(event)
+  await bench.clock.advance(5_500)
+  quick.open(undefined)
+  await bench.clock.advance(500)
+  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+  expect(bench.errors.at(-1)).toMatchObject({ code: 'handler_abandoned', handlers: ['stuck'] })
+  expect(bench.store.marksOf('renew').at(-1)).toEqual(['quick'])
+  await bench.clock.advance(30_000)
+  expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+  expect(runs).toEqual(['quick', 'stuck', 'stuck'])
+  await bench.expectAtRest()
+})

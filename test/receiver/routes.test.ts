@@ -1,0 +1,358 @@
+import { ConfigurationError, createReceiver, type Receiver, record, type StandardSchema } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { Bench, SECRET, watchRejections } from './support.ts'
+
+watchRejections()
+
+const models = { contact: record(), opportunity: record() }
+const ignore = () => {}
+/** Registration as plain JavaScript sees it: the types refuse most of what is tried here. */
+type Loose = { on(pattern: unknown, ...rest: unknown[]): Loose; intercept(interceptor: unknown): Loose }
+const loose = (receiver: unknown) => receiver as Loose
+
+const fresh = (options = {}) => loose(createReceiver({ secret: SECRET, ...options }) as unknown)
+const failure = (call: () => unknown): ConfigurationError => {
+  try {
+    call()
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+/** The names of the handlers that an event of the type reaches. */
+async function reached(patterns: readonly string[], type: string, options: Record<string, unknown> = {}) {
+  const bench = new Bench(options)
+  const names: string[] = []
+  for (const pattern of patterns)
+    loose(bench.receiver).on(pattern, (_event: unknown, context: { handlerName: string }) =>
+      names.push(context.handlerName),
+    )
+  const outcome = await bench.receiver.dispatch(events.raw(type, { record: { _id: 'r1' } }))
+  await bench.expectAtRest()
+  return { names, outcome: outcome.outcome, calls: bench.store.calls.length }
+}
+
+const ALL = ['contact.created', 'contact.*', '*.created', '*.deleted', '*', 'sync.completed', 'invoice.paid']
+
+describe('patterns', () => {
+  it.each([
+    ['contact.created', ['contact.created', 'contact.*', '*.created', '*']],
+    ['contact.updated', ['contact.*', '*']],
+    ['contact.deleted', ['contact.*', '*.deleted', '*']],
+    ['opportunity.created', ['*.created', '*']],
+    ['opportunity.updated', ['*']],
+    ['unheard-of.created', ['*.created', '*']],
+    ['unheard-of.deleted', ['*.deleted', '*']],
+    ['sync.completed', ['*', 'sync.completed']],
+    ['sync.failed', ['*']],
+    ['invoice.paid', ['*', 'invoice.paid']],
+    ['contact.merged', ['*']],
+    ['contact.created.twice', ['*']],
+    ['a.b.c.created', ['*']],
+    ['contact', ['*']],
+    ['.created', ['*']],
+    ['contact.', ['*']],
+    ['*', ['*']],
+    ['*.created', ['*.created', '*']],
+    ['contact.*', ['*']],
+    ['error', ['*']],
+    ['constructor', ['*']],
+    ['__proto__', ['*']],
+    ['toString.created', ['*.created', '*']],
+    ['__proto__.deleted', ['*.deleted', '*']],
+  ])('of type %s runs %j', async (type, names) => {
+    const options = { models, events: { 'invoice.paid': record() } }
+    expect((await reached(ALL, type, options)).names).toEqual(names)
+  })
+
+  it.each([
+    ['contact.updated'],
+    ['sync.failed'],
+    ['constructor'],
+    ['__proto__'],
+    ['toString'],
+    ['hasOwnProperty.created'],
+    ['*'],
+    ['a.b.c.created'],
+    ['error'],
+  ])('ignore an event of type %s where no handler takes it, and write nothing to the store', async (type) => {
+    expect(await reached(['contact.created', 'sync.completed'], type)).toEqual({
+      names: [],
+      outcome: 'ignored',
+      calls: 0,
+    })
+  })
+
+  it('ignore actions that no handler takes of a model that is declared', async () => {
+    expect(await reached(['*.deleted'], 'contact.created', { models })).toMatchObject({ outcome: 'ignored', calls: 0 })
+  })
+
+  it.each([
+    ['nothing', undefined, {}, "such as 'contact.created', not undefined"],
+    ['an empty text', '', {}, 'not ""'],
+    ['a bigint', 10n, {}, 'not 10'],
+    ['a symbol', Symbol('x'), {}, 'not Symbol(x)'],
+    [
+      'an object that refers to itself',
+      (() => {
+        const self: Record<string, unknown> = {}
+        self.self = self
+        return self
+      })(),
+      {},
+      'not an object',
+    ],
+    ['a word', 'contact', {}, 'No event can match "contact"'],
+    ['an unknown action', 'contact.merged', {}, "actions are 'created', 'updated', 'deleted'"],
+    ['two stars', '*.*', {}, 'No event can match "*.*"'],
+    ['a star within', 'con*.created', {}, 'No event can match'],
+    ['an action alone', '.created', {}, 'No event can match'],
+    ['an action too many', 'contact.created.created', {}, 'No event can match'],
+    [
+      'a model that is not declared',
+      'contcat.created',
+      { models },
+      "Declared are: 'contact', 'opportunity'. Add it to models.",
+    ],
+    [
+      'all of a model that is not declared',
+      'toString.*',
+      { models },
+      'names the model "toString", which is not declared',
+    ],
+    [
+      'an event that is not declared',
+      'invoice.paid',
+      { events: { 'invoice.sent': record() } },
+      "declared in the events option ('invoice.sent')",
+    ],
+  ])('refuse %s', (_what, pattern, options, fix) => {
+    const error = failure(() => fresh(options).on(pattern, ignore))
+    expect(error.code).toBe('pattern_invalid')
+    expect(error.message).toContain(fix)
+  })
+
+  it.each([
+    ['no handler', [undefined], 'handler_invalid', "give a function: .on('contact.created', async (event) => { … })"],
+    ['a handler that is text', ['run'], 'handler_invalid', 'is "run"'],
+    ['options without a handler', [{ name: 'a' }], 'handler_invalid', 'is an object'],
+    ['null for options', [null, ignore], 'handler_invalid', "{ name: '…' }, handler"],
+    ['an unknown option', [{ title: 'a' }, ignore], 'option_unknown', 'has no option "title". It takes name.'],
+    ['an empty name', [{ name: '' }, ignore], 'handler_invalid', 'is ""; give 1 to 100 printable characters'],
+    ['a name with "#"', [{ name: 'a#1/2' }, ignore], 'handler_invalid', 'without "#"'],
+    ['a name with a blank', [{ name: 'a b' }, ignore], 'handler_invalid', 'without blanks'],
+    ['a name of 101 characters', [{ name: 'x'.repeat(101) }, ignore], 'handler_invalid', '1 to 100'],
+    ['a name that is a bigint', [{ name: 1n }, ignore], 'handler_invalid', 'is 1;'],
+  ])('refuse %s', (_what, rest, code, fix) => {
+    const error = failure(() => fresh().on('contact.created', ...rest))
+    expect(error.code).toBe(code)
+    expect(error.message).toContain(fix)
+  })
+
+  it('refuse an interceptor that is no function', () => {
+    expect(failure(() => fresh().intercept('trace'))).toMatchObject({ code: 'handler_invalid' })
+  })
+})
+
+describe('names of handlers', () => {
+  it.each([
+    ['one pattern, one name twice', ['contact.created', 'a'], ['contact.created', 'a']],
+    ['a type and its model', ['contact.created', 'a'], ['contact.*', 'a']],
+    ['a type and its action', ['contact.created', 'a'], ['*.created', 'a']],
+    ['a type and everything', ['sync.completed', 'a'], ['*', 'a']],
+    ['a model and an action', ['contact.*', 'a'], ['*.deleted', 'a']],
+    ['a model and everything', ['contact.*', 'a'], ['*', 'a']],
+    ['everything twice', ['*', 'a'], ['*', 'a']],
+    ['a name that is the other one’s pattern', ['contact.*', 'contact.created'], ['contact.created', undefined]],
+    ['a pattern that is the other one’s name', ['contact.created', undefined], ['*', 'contact.created']],
+  ] as const)('clash where both can run for one event: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
+    const receiver = fresh().on(patternA, { name: nameA }, ignore)
+    const error = failure(() => receiver.on(patternB, { name: nameB }, ignore))
+    expect(error.code).toBe('handler_name_clash')
+    expect(error.message).toContain('can run for one event')
+    expect(error.message).toContain("{ name: '…' }")
+  })
+
+  it.each([
+    ['two types', ['contact.created', 'a'], ['contact.updated', 'a']],
+    ['two models', ['contact.*', 'a'], ['opportunity.*', 'a']],
+    ['two actions', ['*.created', 'a'], ['*.deleted', 'a']],
+    ['a type and another model', ['contact.created', 'a'], ['opportunity.*', 'a']],
+    ['a type and another action', ['contact.created', 'a'], ['*.deleted', 'a']],
+    ['a service type and an action', ['sync.completed', 'a'], ['*.created', 'a']],
+    ['two unnamed ones of one pattern', ['*', undefined], ['*', undefined]],
+  ] as const)('may be the same where no event reaches both: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
+    expect(() => fresh().on(patternA, { name: nameA }, ignore).on(patternB, { name: nameB }, ignore)).not.toThrow()
+  })
+
+  it('carry place and count where unnamed handlers share a pattern', async () => {
+    const bench = new Bench()
+    const names: string[] = []
+    const note = (_event: unknown, { handlerName }: { readonly handlerName: string }) => void names.push(handlerName)
+    bench.receiver
+      .on('contact.created', note)
+      .on('contact.created', { name: 'mail' }, note)
+      .on('contact.created', note)
+      .on('contact.*', note)
+      .on('contact.created', note)
+    await bench.send(events.contact.created())
+    expect(names).toEqual(['contact.created#1/3', 'mail', 'contact.created#2/3', 'contact.*', 'contact.created#3/3'])
+  })
+
+  it('with place and count are not those of a deployment with another count', async () => {
+    const bench = new Bench()
+    const event = events.contact.created()
+    const runs: string[] = []
+    bench.receiver
+      .on('contact.created', () => void runs.push('first of two'))
+      .on('contact.created', () => Promise.reject(new Error('not yet')))
+    expect(await bench.send(event)).toMatchObject({ status: 500 })
+    await bench.receiver.close()
+    const next = new Bench({ store: bench.store, clock: bench.clock })
+    for (const run of ['first', 'second', 'third'])
+      next.receiver.on('contact.created', () => void runs.push(`${run} of three`))
+    expect(await next.send(event)).toMatchObject({ status: 200 })
+    expect(runs).toEqual(['first of two', 'first of three', 'second of three', 'third of three'])
+  })
+})
+
+describe('models', () => {
+  const noting = (seen: unknown[]): StandardSchema => ({
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => {
+        seen.push(value)
+        return { value }
+      },
+    },
+  })
+
+  it('are read from the type, and undefined for other events', async () => {
+    const bench = new Bench()
+    const seen: unknown[] = []
+    bench.receiver.on('*', ({ type, model, action }) => void seen.push([type, model, action]))
+    for (const type of ['contact.deleted', '__proto__.created', 'toString.updated'])
+      await bench.receiver.dispatch(events.raw(type, { record: { _id: '1' } }))
+    await bench.receiver.dispatch(events.syncFailed())
+    expect(seen).toEqual([
+      ['contact.deleted', 'contact', 'deleted'],
+      ['__proto__.created', '__proto__', 'created'],
+      ['toString.updated', 'toString', 'updated'],
+      ['sync.failed', undefined, undefined],
+    ])
+  })
+
+  it.each([
+    ['contact.created', 'record'],
+    ['contact.updated', 'record'],
+    ['contact.deleted', 'nothing'],
+    ['opportunity.created', 'nothing'],
+    ['invoice.paid', 'data'],
+    ['sync.completed', 'nothing'],
+  ])('and events have their schemas applied: for %s it is given the %s', async (type, part) => {
+    const [records, data]: [unknown[], unknown[]] = [[], []]
+    const bench = new Bench({ models: { contact: noting(records) }, events: { 'invoice.paid': noting(data) } })
+    bench.receiver.on('*', ignore)
+    const event = events.raw(type, { record: { _id: '1' } })
+    expect(await bench.receiver.dispatch(event)).toMatchObject({ status: 200 })
+    expect(records).toEqual(part === 'record' ? [event.data.record] : [])
+    expect(data).toEqual(part === 'data' ? [event.data] : [])
+  })
+
+  it('named like what every object inherits are models like others', async () => {
+    const seen: unknown[] = []
+    const bench = new Bench({ models: { constructor: noting(seen) } })
+    loose(bench.receiver).on('constructor.created', ignore)
+    expect(await bench.receiver.dispatch(events.raw('constructor.created', { record: { _id: '1' } }))).toMatchObject({
+      status: 200,
+    })
+    expect(seen).toEqual([{ _id: '1' }])
+    expect(await bench.receiver.dispatch(events.raw('toString.created', { record: { _id: '1' } }))).toMatchObject({
+      outcome: 'ignored',
+    })
+  })
+})
+
+describe('eventTypes', () => {
+  const typesOf = (patterns: readonly string[], options = {}) => {
+    const receiver = createReceiver({ secret: SECRET, ...options }) as unknown as Receiver // tables of options are untyped
+    for (const pattern of patterns) loose(receiver).on(pattern, { name: pattern }, ignore)
+    return receiver.eventTypes()
+  }
+
+  it.each([
+    ['nothing', [], {}, [], false],
+    ['a type, once', ['contact.created', 'contact.created'], {}, ['contact.created'], false],
+    ['a model', ['contact.*'], {}, ['contact.created', 'contact.updated', 'contact.deleted'], false],
+    ['an action of declared models', ['*.deleted'], { models }, ['contact.deleted', 'opportunity.deleted'], true],
+    ['an action without models', ['*.deleted'], {}, [], true],
+    ['further events', ['invoice.paid'], { events: { 'invoice.paid': record() } }, ['invoice.paid'], false],
+  ])('of %s', (_what, patterns, options, types, open) => {
+    const unique = [...new Set(patterns)]
+    expect(typesOf(unique, options)).toEqual({ types, open })
+  })
+
+  it('of everything name models, the service’s types and further events, and are open', () => {
+    const { types, open } = typesOf(['*'], { models, events: { 'invoice.paid': record() } })
+    expect(types).toEqual([
+      ...['contact', 'opportunity'].flatMap((model) => [`${model}.created`, `${model}.updated`, `${model}.deleted`]),
+      ...['finance.payment.completed', 'finance.payment.failed', 'sync.completed', 'sync.failed'],
+      ...['import.completed', 'export.completed', 'invoice.paid'],
+    ])
+    expect(open).toBe(true)
+  })
+
+  it('may be asked before handlers are registered, and end nothing', () => {
+    const { receiver } = new Bench()
+    expect(receiver.eventTypes()).toEqual({ types: [], open: false })
+    expect(() => receiver.on('contact.created', ignore)).not.toThrow()
+  })
+})
+
+describe('interceptors', () => {
+  it('stand around each run of each handler, the first one outermost', async () => {
+    const bench = new Bench()
+    const steps: string[] = []
+    for (const name of ['outer', 'inner'])
+      bench.receiver.intercept(async (run, event, { handlerName }, given) => {
+        steps.push(`${name} before ${given} ${event.type} ${handlerName === given}`)
+        await run()
+        steps.push(`${name} after ${given}`)
+      })
+    bench.receiver.on('sync.completed', { name: 'a' }, () => void steps.push('a'))
+    await bench.send(events.syncCompleted())
+    expect(steps).toEqual([
+      'outer before a sync.completed true',
+      'inner before a sync.completed true',
+      'a',
+      'inner after a',
+      'outer after a',
+    ])
+  })
+
+  it('count as the handler itself when they throw', async () => {
+    const bench = new Bench()
+    bench.receiver.intercept(() => {
+      throw new Error('no span')
+    })
+    bench.receiver.on('sync.completed', ignore)
+    expect(await bench.send(events.syncCompleted())).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.errors[0]).toMatchObject({ code: 'handler_failed', handlers: ['sync.completed'] })
+    await bench.expectAtRest()
+  })
+
+  it('that are registered after a handler wrap it as well', async () => {
+    const bench = new Bench()
+    let runs = 0
+    bench.receiver.on('sync.completed', ignore).intercept((run) => {
+      runs++
+      return run()
+    })
+    await bench.send(events.syncCompleted())
+    expect(runs).toBe(1)
+  })
+})

@@ -1,0 +1,698 @@
+import type { Outcome, PosternError } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import {
+  answeringAfter,
+  atOnce,
+  type Behaviour,
+  Bench,
+  delayedBy,
+  Gate,
+  hanging,
+  rejecting,
+  saying,
+  soon,
+  thenable,
+  throwing,
+  watchRejections,
+} from './support.ts'
+
+watchRejections()
+
+const outcomesOf = (bench: Bench) =>
+  bench.outcomes.map(({ outcome, late, joined }) =>
+    [outcome, ...(late ? ['late'] : []), ...(joined ? ['joined'] : [])].join(' '),
+  )
+
+/** A bench whose one handler waits for a gate. */
+function gated(options: ConstructorParameters<typeof Bench>[0] = {}) {
+  const bench = new Bench(options)
+  const gate = new Gate<unknown>()
+  let runs = 0
+  bench.receiver.on('contact.created', () => {
+    runs++
+    return gate.promise
+  })
+  return { bench, gate, runs: () => runs }
+}
+
+describe.each<[string, Behaviour]>([
+  ['at once', atOnce],
+  ['by a promise', soon],
+])('with a store that answers %s', (_how, usual) => {
+  it('a handled event is done, and its copies are duplicates', async () => {
+    const bench = new Bench({ usual })
+    let runs = 0
+    bench.receiver.on('contact.created', () => void runs++)
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled', status: 200, id: event.id, accountKey: 'acme' })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate', status: 200 })
+    expect(await bench.send(event, { format: 'pretty' })).toMatchObject({ outcome: 'duplicate', status: 200 })
+    expect(runs).toBe(1)
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'complete', 'claim', 'claim'])
+    expect(outcomesOf(bench)).toEqual(['handled', 'duplicate', 'duplicate'])
+    await bench.expectAtRest()
+  })
+
+  it('100 copies at once run the handler once, and all get its result', async () => {
+    const { bench, gate, runs } = gated({ usual })
+    const event = events.contact.created()
+    const sent = Array.from({ length: 100 }, () => bench.send(event))
+    await bench.clock.advance(10)
+    expect(runs()).toBe(1)
+    gate.open(undefined)
+    const outcomes = await Promise.all(sent)
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array(100).fill('handled'))
+    expect(outcomes.filter(({ joined }) => joined)).toHaveLength(99)
+    expect(runs()).toBe(1)
+    expect(bench.store.count('claim')).toBe(1)
+    expect(bench.store.count('complete')).toBe(1)
+    await bench.expectAtRest()
+  })
+
+  it('100 copies of a failing event run it once, all are told so, and the next attempt runs it again', async () => {
+    const { bench, gate, runs } = gated({ usual })
+    const event = events.contact.created()
+    const sent = Array.from({ length: 100 }, () => bench.send(event))
+    gate.fail(new Error('the database is down'))
+    for (const outcome of await Promise.all(sent))
+      expect(outcome).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.codes).toEqual(['handler_failed'])
+    await bench.send(event)
+    expect(runs()).toBe(2)
+    await bench.expectAtRest()
+  })
+
+  it('a handler that outlives the deadline is answered 503, and its late success makes the retry a duplicate', async () => {
+    const { bench, gate, runs } = gated({ usual })
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(7_999)
+    expect(bench.outcomes).toEqual([])
+    await bench.clock.advance(1)
+    expect(await sent).toMatchObject({ outcome: 'late', status: 503, id: event.id })
+    await bench.clock.advance(4_000)
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    expect(outcomesOf(bench)).toEqual(['late', 'handled late'])
+    expect(bench.outcomes.map(({ durationMs }) => durationMs)).toEqual([8_000, 12_000])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate', status: 200 })
+    expect(runs()).toBe(1)
+    await bench.expectAtRest()
+  })
+
+  it('late failure releases the claim, and the retry runs', async () => {
+    const { bench, gate, runs } = gated({ usual })
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(9_000)
+    gate.fail(new Error('in the end'))
+    await sent
+    await bench.clock.advance(0)
+    expect(outcomesOf(bench)).toEqual(['late', 'failed late'])
+    expect(bench.codes).toEqual(['handler_failed'])
+    expect(bench.store.count('release')).toBe(1)
+    await bench.send(event)
+    expect(runs()).toBe(2)
+    await bench.expectAtRest()
+  })
+})
+
+describe('copies of a running event', () => {
+  it('join it while its claim is asked for', async () => {
+    const bench = new Bench()
+    let runs = 0
+    bench.receiver.on('*', () => void runs++)
+    bench.store.plan('claim', delayedBy(500))
+    const event = events.contact.created()
+    const sent = [bench.send(event), bench.send(event)]
+    await bench.clock.advance(500)
+    expect((await Promise.all(sent)).map(({ outcome, joined }) => [outcome, joined])).toEqual([
+      ['handled', undefined],
+      ['handled', true],
+    ])
+    expect([runs, bench.store.count('claim')]).toEqual([1, 1])
+    await bench.expectAtRest()
+  })
+
+  it('join one that is late already, and get its result within their own deadline', async () => {
+    const { bench, gate, runs } = gated()
+    const event = events.contact.created()
+    const first = bench.send(event)
+    await bench.clock.advance(30_000)
+    expect((await first).outcome).toBe('late')
+    const retry = bench.send(event)
+    await bench.clock.advance(3_000)
+    gate.open(undefined)
+    expect(await retry).toMatchObject({ outcome: 'handled', status: 200, joined: true })
+    expect(runs()).toBe(1)
+    expect(outcomesOf(bench)).toEqual(['late', 'handled late', 'handled joined'])
+    await bench.expectAtRest()
+  })
+
+  it('are each answered at their own deadline', async () => {
+    const { bench, gate } = gated()
+    const event = events.contact.created()
+    const answered: [string, number][] = []
+    const note = (name: string, sent: Promise<Outcome>) =>
+      sent.then(({ outcome }) => answered.push([`${name} ${outcome}`, bench.clock.monotonic() - 1_000]))
+    note('first', bench.send(event))
+    await bench.clock.advance(2_000)
+    note('second', bench.send(event))
+    note('third', bench.send(event, { receivedAt: bench.clock.now() - 5_000 }))
+    await bench.clock.advance(7_000)
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    expect(answered).toEqual([
+      ['third late', 5_000],
+      ['first late', 8_000],
+      ['second handled', 9_000],
+    ])
+    await bench.expectAtRest()
+  })
+
+  it('that was received long ago are answered at once', async () => {
+    const { bench, gate } = gated()
+    const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 60_000 })
+    await bench.clock.advance(0)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    expect(outcomesOf(bench)).toEqual(['late', 'handled late'])
+    await bench.expectAtRest()
+  })
+})
+
+describe('a claim that another process holds', () => {
+  const elsewhere = (bench: Bench, event: { readonly id: string }, leaseMs = 60_000) =>
+    bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, leaseMs, 'acme')
+
+  it('is asked for again about once a second, and answered 409 at the deadline', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const event = events.contact.created()
+    expect(elsewhere(bench, event)).toMatchObject({ state: 'claimed' })
+    const sent = bench.send(event)
+    await bench.clock.advance(7_999)
+    expect(bench.outcomes).toEqual([])
+    const times = bench.store.calls.map(({ at }) => at - 1_000)
+    expect(times).toEqual([0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000])
+    await bench.clock.advance(1)
+    expect(await sent).toMatchObject({ outcome: 'busy', status: 409, id: event.id })
+    await bench.clock.advance(5_000)
+    expect(bench.store.calls.length).toBeLessThanOrEqual(9)
+    await bench.expectAtRest()
+  })
+
+  it('gives 200 without a run where the other process succeeds meanwhile', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => expect.unreachable())
+    const event = events.contact.created()
+    const claim = elsewhere(bench, event)
+    const sent = [bench.send(event), bench.send(event)]
+    await bench.clock.advance(2_500)
+    if ((await claim).state !== 'claimed') expect.unreachable()
+    bench.store.inner.complete(
+      `7:default4:acme${event.id.length}:${event.id}`,
+      ((await claim) as { token: string }).token,
+    ) // narrowed above
+    await bench.clock.advance(1_000)
+    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(['duplicate', 'duplicate'])
+    await bench.expectAtRest()
+  })
+
+  it('runs here where the other process dies meanwhile', async () => {
+    const bench = new Bench()
+    let runs = 0
+    bench.receiver.on('*', () => void runs++)
+    const event = events.contact.created()
+    elsewhere(bench, event, 4_500)
+    const sent = bench.send(event)
+    await bench.clock.advance(5_000)
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(runs).toBe(1)
+    await bench.expectAtRest()
+  })
+
+  it('is waited for as long as any copy waits', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const event = events.contact.created()
+    elsewhere(bench, event)
+    const first = bench.send(event)
+    await bench.clock.advance(3_000)
+    const second = bench.send(event)
+    await bench.clock.advance(5_000)
+    expect(await first).toMatchObject({ outcome: 'busy' })
+    expect(bench.outcomes).toHaveLength(1)
+    await bench.clock.advance(3_000)
+    expect(await second).toMatchObject({ outcome: 'busy', joined: true })
+    await bench.expectAtRest()
+  })
+
+  it('that comes after everybody was answered is given back, and runs nothing', async () => {
+    const bench = new Bench()
+    let runs = 0
+    bench.receiver.on('*', () => void runs++)
+    const event = events.contact.created()
+    elsewhere(bench, event, 6_500)
+    bench.store.plan('claim', soon, soon, soon, soon, soon, soon, soon, answeringAfter(2_500))
+    const sent = bench.send(event)
+    await bench.clock.advance(8_000)
+    expect(await sent).toMatchObject({ outcome: 'busy' })
+    await bench.clock.advance(5_000)
+    expect(runs).toBe(0)
+    expect(bench.store.count('release')).toBe(1)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(bench.codes).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it('that comes after everybody was answered does not disturb the copy that came since', async () => {
+    const { bench, gate, runs } = gated()
+    const event = events.contact.created()
+    elsewhere(bench, event, 6_500)
+    bench.store.plan('claim', soon, soon, soon, soon, soon, soon, soon, answeringAfter(2_000))
+    const first = bench.send(event)
+    await bench.clock.advance(8_000)
+    expect(await first).toMatchObject({ outcome: 'busy' })
+    const copies = [bench.send(event)]
+    await bench.clock.advance(2_500)
+    expect(runs()).toBe(1)
+    copies.push(bench.send(event))
+    await bench.clock.advance(100)
+    gate.open(undefined)
+    expect((await Promise.all(copies)).map(({ outcome }) => outcome)).toEqual(['handled', 'handled'])
+    expect(runs()).toBe(1)
+    await bench.expectAtRest()
+  })
+})
+
+describe('a store that fails at the claim', () => {
+  it.each<[string, Behaviour]>([
+    ['throws', throwing],
+    ['rejects', rejecting],
+    ['gives nothing', saying(undefined)],
+    ['gives null', saying(null)],
+    ['gives an unknown state', saying({ state: 'maybe' })],
+    ['gives a claim without a token', saying({ state: 'claimed', marks: [] })],
+    ['gives a claim without marks', saying({ state: 'claimed', token: 't' })],
+    ['gives undefined at once', () => undefined as never],
+    [
+      'gives a thenable whose then throws',
+      () =>
+        thenable(() => {
+          throw new Error('no')
+        }) as never,
+    ],
+    [
+      'gives a thenable that throws when it is looked at',
+      () =>
+        Object.defineProperty({}, 'then', {
+          get: () => {
+            throw new Error('no')
+          },
+        }) as never,
+    ],
+  ])('that %s is answered 503 at once, and no handler runs', async (_what, behaviour) => {
+    const bench = new Bench()
+    let runs = 0
+    bench.receiver.on('*', () => void runs++)
+    bench.store.plan('claim', behaviour)
+    const event = events.contact.created()
+    const outcome = await bench.send(event)
+    expect(outcome).toMatchObject({ outcome: 'failed', status: 503, code: 'store_unavailable', id: event.id })
+    expect(bench.codes).toEqual(['store_unavailable'])
+    expect(runs).toBe(0)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it('that hangs is answered 503 after 3 s', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('claim', hanging)
+    const event = events.contact.created()
+    const sent = [bench.send(event), bench.send(event)]
+    await bench.clock.advance(2_999)
+    expect(bench.outcomes).toEqual([])
+    await bench.clock.advance(1)
+    for (const outcome of await Promise.all(sent))
+      expect(outcome).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(bench.codes).toEqual(['store_unavailable'])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it('that hangs is answered at the deadline where less than 3 s are left to it', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('claim', hanging)
+    const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 7_000 })
+    await bench.clock.advance(1_000)
+    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(bench.codes).toEqual(['store_unavailable'])
+    await bench.expectAtRest()
+  })
+
+  it('that hangs where no time is left at all runs nothing afterwards', async () => {
+    const bench = new Bench()
+    let runs = 0
+    bench.receiver.on('*', () => void runs++)
+    bench.store.plan('claim', answeringAfter(1_000))
+    const event = events.contact.created()
+    const sent = bench.send(event, { receivedAt: bench.clock.now() - 9_000 })
+    await bench.clock.advance(0)
+    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
+    await bench.clock.advance(2_000)
+    expect(runs).toBe(0)
+    expect(bench.store.count('release')).toBe(1)
+    expect(bench.codes).toEqual(['store_unavailable'])
+    await bench.expectAtRest()
+  })
+
+  it('that answers late: the claim is released with the marks it came with', async () => {
+    const bench = new Bench()
+    const runs: string[] = []
+    let isBroken = true
+    bench.receiver
+      .on('contact.created', () => void runs.push('first'))
+      .on('*', () => {
+        runs.push('second')
+        if (isBroken) throw new Error('not yet')
+      })
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({ status: 500 })
+    bench.store.plan('claim', answeringAfter(4_000))
+    const sent = bench.send(event)
+    await bench.clock.advance(3_000)
+    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
+    await bench.clock.advance(1_000)
+    expect(bench.store.marksOf('release')).toEqual([['contact.created'], ['contact.created']])
+    isBroken = false
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(runs).toEqual(['first', 'second', 'second'])
+    await bench.expectAtRest()
+  })
+
+  it.each<[string, Behaviour]>([
+    [
+      'something that is not a claim',
+      async (_call, clock) => {
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, 4_000))
+        return null as never
+      },
+    ],
+    [
+      'a rejection',
+      async (_call, clock) => {
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, 4_000))
+        throw new Error('gone')
+      },
+    ],
+    [
+      'that it is busy',
+      async (_call, clock) => {
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, 4_000))
+        return { state: 'busy' } as never
+      },
+    ],
+  ])('that gives %s late changes nothing', async (_what, behaviour) => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('claim', behaviour)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(5_000)
+    expect(await sent).toMatchObject({ status: 503 })
+    expect(bench.store.count('release')).toBe(0)
+    expect(bench.codes).toEqual(['store_unavailable'])
+    await bench.expectAtRest()
+  })
+
+  it('that fails while a claim is waited for ends the wait with 503', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('claim', saying({ state: 'busy' }), rejecting)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(1_000)
+    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
+    await bench.expectAtRest()
+  })
+})
+
+describe('a store that fails after the handlers succeeded', () => {
+  it.each<[string, Behaviour]>([
+    ['throws', throwing],
+    ['rejects', rejecting],
+  ])('and %s: 200, tried again with back-off, and copies here are duplicates meanwhile', async (_what, behaviour) => {
+    const bench = new Bench()
+    let runs = 0
+    bench.receiver.on('*', () => void runs++)
+    bench.store.plan('complete', behaviour, behaviour, behaviour, behaviour)
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled', status: 200 })
+    expect(bench.codes).toEqual(['store_unavailable'])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate', status: 200 })
+    expect(bench.store.count('claim')).toBe(1)
+    await bench.clock.advance(10_000)
+    const times = bench.store.calls.filter(({ method }) => method === 'complete').map(({ at }) => at - 1_000)
+    expect(times).toEqual([0, 100, 300, 700, 1_500])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    expect(bench.store.count('claim')).toBe(2)
+    expect(runs).toBe(1)
+    await bench.expectAtRest()
+  })
+
+  it('at once, with handlers that end at once, is answered 200 at once', async () => {
+    const bench = new Bench({ usual: atOnce })
+    bench.receiver.on('*', () => {})
+    bench.store.plan('complete', throwing)
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    await bench.clock.advance(1_000)
+    expect(bench.store.count('complete')).toBe(2)
+    await bench.expectAtRest()
+  })
+
+  it('for over 60 s: the claim is renewed all the while, then it is given up and reported', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('complete', ...Array<Behaviour>(40).fill(rejecting))
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    await bench.clock.advance(59_000)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    const renewals = bench.store.calls.filter(({ method }) => method === 'renew').map(({ at }) => at - 1_000)
+    expect(renewals).toEqual([5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 35_000, 40_000, 45_000, 50_000, 55_000])
+    expect(bench.store.marksOf('renew')[0]).toEqual(['*'])
+    await bench.clock.advance(10_000)
+    expect(bench.codes).toEqual(['store_unavailable', 'store_unavailable'])
+    expect(bench.errors[1]?.message).toContain('the last try')
+    const calls = bench.store.calls.length
+    await bench.clock.advance(60_000)
+    expect(bench.store.calls).toHaveLength(calls)
+    expect(outcomesOf(bench)).toEqual(['handled', 'duplicate'])
+    await bench.expectAtRest()
+  })
+
+  it('by hanging: 200 after 3 s, and the renewals keep a short lease alive', async () => {
+    const bench = new Bench({ leaseMs: 2_000 })
+    bench.receiver.on('*', () => {})
+    bench.store.plan('complete', hanging, hanging)
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(3_000)
+    expect(await sent).toMatchObject({ outcome: 'handled', status: 200 })
+    await bench.clock.advance(2_500)
+    expect(bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, 1_000, 'acme')).toEqual({
+      state: 'busy',
+    })
+    await bench.clock.advance(5_000)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    await bench.expectAtRest()
+  })
+
+  it('though it had carried it out: the answer alone was late, and the retry finds it done', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('complete', answeringAfter(3_500))
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(5_000)
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(bench.codes).toEqual(['store_unavailable'])
+    await bench.expectAtRest()
+  })
+
+  it('past the deadline of its delivery: 200, since the handlers have succeeded', async () => {
+    const { bench, gate } = gated()
+    bench.store.plan('complete', hanging)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(7_000)
+    gate.open(undefined)
+    await bench.clock.advance(1_000)
+    expect(await sent).toMatchObject({ outcome: 'handled', status: 200 })
+    await bench.clock.advance(5_000)
+    expect(outcomesOf(bench)).toEqual(['handled'])
+    await bench.expectAtRest()
+  })
+
+  it('at the end of a late run: told once more when it is stored', async () => {
+    const { bench, gate } = gated()
+    bench.store.plan('complete', rejecting)
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(9_000)
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    await bench.clock.advance(1_000)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(outcomesOf(bench)).toEqual(['late', 'duplicate', 'handled late'])
+    await bench.expectAtRest()
+  })
+
+  it('with the news that another process has the event: 503 lease_lost', async () => {
+    const bench = new Bench()
+    bench.receiver.on('contact.*', { name: 'mail' }, () => {})
+    bench.store.plan('complete', saying(false))
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost', id: event.id })
+    expect(bench.errors[0]).toMatchObject({ code: 'lease_lost', handlers: ['mail'], eventId: event.id })
+    await bench.expectAtRest()
+  })
+})
+
+describe('a store that fails at the release', () => {
+  it.each<[string, Behaviour, number]>([
+    ['throws', throwing, 0],
+    ['rejects', rejecting, 0],
+    ['hangs', hanging, 3_000],
+  ])('and %s: the answer stays 500, and the lease ends by itself', async (_what, behaviour, ms) => {
+    const bench = new Bench()
+    let runs = 0
+    bench.receiver.on('*', () => {
+      runs++
+      if (runs === 1) throw new Error('once')
+    })
+    bench.store.plan('release', behaviour)
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(ms)
+    expect(await sent).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.codes).toEqual(['handler_failed', 'store_unavailable'])
+    await bench.clock.advance(30_000)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it('beyond the deadline: the failure is answered in time', async () => {
+    const { bench, gate } = gated()
+    bench.store.plan('release', hanging)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(7_900)
+    gate.fail(new Error('late, but not too late'))
+    await bench.clock.advance(100)
+    expect(await sent).toMatchObject({ status: 500, code: 'handler_failed' })
+    await bench.clock.advance(3_000)
+    expect(outcomesOf(bench)).toEqual(['failed'])
+    await bench.expectAtRest()
+  })
+})
+
+describe('waitUntil', () => {
+  const handing = () => {
+    const handed: Promise<unknown>[] = []
+    const state = { ended: 0 }
+    const waitUntil = (work: Promise<unknown>) => {
+      handed.push(work)
+      work.then(() => state.ended++)
+    }
+    return { handed, state, waitUntil }
+  }
+
+  it('is not bothered with work that ends in time', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const { handed, waitUntil } = handing()
+    await bench.send(events.contact.created(), { waitUntil })
+    expect(handed).toEqual([])
+  })
+
+  it('gets the work of each delivery that is answered late, until it is settled', async () => {
+    const { bench, gate } = gated()
+    bench.store.plan('complete', delayedBy(1_000))
+    const event = events.contact.created()
+    const { handed, state, waitUntil } = handing()
+    const sent = [bench.send(event, { waitUntil }), bench.send(event, { waitUntil }), bench.send(event)]
+    await bench.clock.advance(8_000)
+    await Promise.all(sent)
+    expect(handed).toHaveLength(2)
+    gate.open(undefined)
+    await bench.clock.advance(999)
+    expect(state.ended).toBe(0)
+    await bench.clock.advance(1)
+    expect(state.ended).toBe(2)
+  })
+
+  it('gets the storing of a success that the store did not take yet', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('complete', rejecting, rejecting)
+    const event = events.contact.created()
+    const { handed, state, waitUntil } = handing()
+    await bench.send(event, { waitUntil })
+    await bench.send(event, { waitUntil })
+    expect([handed.length, state.ended]).toEqual([2, 0])
+    await bench.clock.advance(1_000)
+    expect(state.ended).toBe(2)
+    await bench.expectAtRest()
+  })
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no context')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no context'))],
+  ])('that %s is reported and changes nothing', async (_what, waitUntil) => {
+    const { bench, gate } = gated()
+    const sent = bench.send(events.contact.created(), { waitUntil: waitUntil as () => void }) // plain JavaScript may return anything
+    await bench.clock.advance(8_000)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(bench.codes).toEqual(['hook_failed'])
+    expect(bench.errors[0]?.message).toContain('waitUntil')
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    expect(outcomesOf(bench)).toEqual(['late', 'handled late'])
+    await bench.expectAtRest()
+  })
+})
+
+it('a handler that dispatches its own event again waits for nothing but itself, and both end', async () => {
+  const bench = new Bench({ usual: atOnce })
+  const inner: Promise<Outcome>[] = []
+  const event = events.contact.created()
+  bench.receiver.on('*', () => {
+    if (inner.length === 0) inner.push(bench.receiver.dispatch(event))
+  })
+  expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+  await bench.clock.advance(1_000)
+  expect(await inner[0]).toMatchObject({ outcome: 'duplicate' })
+  await bench.expectAtRest()
+})
+
+it('tells errors of the store with what was thrown as their cause', async () => {
+  const bench = new Bench()
+  bench.receiver.on('*', () => {})
+  bench.store.plan('claim', rejecting)
+  const outcome = await bench.send(events.contact.created())
+  const { error } = outcome as { readonly error: PosternError } // a failed outcome
+  expect(error.cause).toEqual(new Error('the engine is gone'))
+  expect(error.message).toBe(
+    'store.claim() failed or did not answer in time; no handler ran, and the sender will come again.',
+  )
+})

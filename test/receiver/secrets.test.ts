@@ -1,0 +1,326 @@
+import type { SecretRequest, Secrets, SecretsFunction } from 'postern'
+import { events, type SignedOptions } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { Bench, evilError, evilProxy, Gate, hanging, SECRET, thenable, watchRejections } from './support.ts'
+
+watchRejections()
+
+const OLD = 'whsec_before_the_rotation'
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+function receiving(secret: Secrets | SecretsFunction, options = {}) {
+  const bench = new Bench({ secret, ...options })
+  const ran: string[] = []
+  bench.receiver.on('*', (event) => void ran.push(event.id))
+  return { bench, ran }
+}
+
+const contact = (accountKey = 'acme') => events.contact.created({}, { accountKey })
+
+describe('whose secret', () => {
+  const bound = (accountKey: string, secret = SECRET) => ({ secret, accountKey })
+  it.each<[string, Secrets, string, string, number, string?]>([
+    ['the one', SECRET, SECRET, 'acme', 200],
+    ['the one, as bytes', bytes(SECRET), SECRET, 'acme', 200],
+    ['another', SECRET, OLD, 'acme', 401, 'signature_mismatch'],
+    ['the first of a list', [SECRET, OLD], SECRET, 'acme', 200],
+    ['the last of a list', [SECRET, bytes(OLD)], OLD, 'acme', 200],
+    ['none of a list', [SECRET, OLD], 'other', 'acme', 401, 'signature_mismatch'],
+    ['that of its account', bound('acme'), SECRET, 'acme', 200],
+    ['that of another account', bound('acme'), SECRET, 'globex', 401, 'account_mismatch'],
+    ['that of an account it is a prefix of', bound('acme'), SECRET, 'acm', 401, 'account_mismatch'],
+    ['its own, beside others', [bound('acme'), bound('globex', OLD)], OLD, 'globex', 200],
+    [
+      'that of the other account in the list',
+      [bound('acme'), bound('globex', OLD)],
+      OLD,
+      'acme',
+      401,
+      'account_mismatch',
+    ],
+    ['one secret of two accounts, first', [bound('acme'), bound('globex')], SECRET, 'acme', 200],
+    ['one secret of two accounts, second', [bound('acme'), bound('globex')], SECRET, 'globex', 200],
+    [
+      'one secret of two accounts, a third',
+      [bound('acme'), bound('globex')],
+      SECRET,
+      'initech',
+      401,
+      'account_mismatch',
+    ],
+    ['one that is bound and bare', [bound('acme'), SECRET], SECRET, 'globex', 200],
+    ['one that is bare and bound', [SECRET, bound('acme')], SECRET, 'globex', 200],
+    [
+      'a bound one, with a bare one that does not match',
+      [bound('acme'), OLD],
+      SECRET,
+      'globex',
+      401,
+      'account_mismatch',
+    ],
+    ['bound to "constructor"', bound('constructor'), SECRET, 'constructor', 200],
+    ['bound to "__proto__", for another', bound('__proto__'), SECRET, 'acme', 401, 'account_mismatch'],
+  ])('%s', async (_what, secret, signedWith, accountKey, status, code) => {
+    for (const given of [secret, () => secret, async () => secret]) {
+      const { bench, ran } = receiving(given)
+      const outcome = await bench.send(contact(accountKey), { secret: signedWith })
+      expect(outcome).toMatchObject(code === undefined ? { status } : { outcome: 'rejected', status, code })
+      expect(ran).toHaveLength(status === 200 ? 1 : 0)
+      expect(bench.store.count('claim')).toBe(status === 200 ? 1 : 0)
+      await bench.expectAtRest()
+    }
+  })
+
+  it('a secret of one’s own for every account, by claimedAccountKey: proven by that account’s secret only', async () => {
+    const ofAccount: Readonly<Record<string, string>> = { acme: SECRET, globex: OLD }
+    const secret: SecretsFunction = ({ claimedAccountKey = '' }) =>
+      Object.hasOwn(ofAccount, claimedAccountKey) ? ofAccount[claimedAccountKey] : undefined
+    const { bench, ran } = receiving(secret)
+    expect(await bench.send(contact('acme'), { secret: SECRET })).toMatchObject({ status: 200 })
+    expect(await bench.send(contact('globex'), { secret: OLD })).toMatchObject({ status: 200 })
+    expect(await bench.send(contact('globex'), { secret: SECRET })).toMatchObject({ code: 'signature_mismatch' })
+    expect(await bench.send(contact('initech'), { secret: SECRET })).toMatchObject({ code: 'unknown_source' })
+    expect(await bench.send(contact('constructor'), { secret: SECRET })).toMatchObject({ code: 'unknown_source' })
+    expect(await bench.send(contact('__proto__'), { secret: SECRET })).toMatchObject({ code: 'unknown_source' })
+    expect(ran).toHaveLength(2)
+  })
+
+  it('the same id in two accounts is two events', async () => {
+    const { bench, ran } = receiving(SECRET)
+    for (const accountKey of ['acme', 'globex'])
+      expect(await bench.send(events.contact.created({}, { id: 'evt_1', accountKey }))).toMatchObject({
+        outcome: 'handled',
+      })
+    expect(ran).toEqual(['evt_1', 'evt_1'])
+  })
+})
+
+describe('a secrets function', () => {
+  it('is given the source, and parses the body only when it asks for the account, once', async () => {
+    const requests: SecretRequest[] = []
+    const { bench } = receiving((request) => {
+      requests.push(request)
+      return SECRET
+    })
+    // Not JSON at all: whoever parsed it before the signature held would know.
+    expect(await bench.send('not JSON', { source: 'tenant-1' })).toMatchObject({ status: 400, code: 'invalid_json' })
+    expect(requests[0]?.source).toBe('tenant-1')
+    expect(requests[0]?.claimedAccountKey).toBeUndefined()
+    await bench.send(contact('acme'))
+    expect(requests[1]?.claimedAccountKey).toBe('acme')
+  })
+
+  it.each<[string, ReturnType<SecretsFunction>]>([
+    ['null', null],
+    ['undefined', undefined],
+    ['a promise of null', Promise.resolve(null)],
+    ['a promise of undefined', Promise.resolve(undefined)],
+  ])('that gives %s means 401, and the reason is the owner’s only', async (_what, given) => {
+    const { bench } = receiving(() => given)
+    expect(await bench.send(contact())).toMatchObject({ outcome: 'rejected', status: 401, code: 'unknown_source' })
+    expect(bench.errors).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws an error',
+      () => {
+        throw new Error('vault sealed')
+      },
+    ],
+    [
+      'throws undefined',
+      () => {
+        throw undefined
+      },
+    ],
+    [
+      'throws null',
+      () => {
+        throw null
+      },
+    ],
+    [
+      'throws text',
+      () => {
+        throw 'sealed'
+      },
+    ],
+    [
+      'throws what throws when it is looked at',
+      () => {
+        throw evilError()
+      },
+    ],
+    [
+      'throws a proxy that throws',
+      () => {
+        throw evilProxy()
+      },
+    ],
+    ['rejects with an error', () => Promise.reject(new Error('vault sealed'))],
+    ['rejects with undefined', () => Promise.reject(undefined)],
+    ['rejects with what throws when it is looked at', () => Promise.reject(evilError())],
+    [
+      'gives a thenable whose then throws',
+      () =>
+        thenable(() => {
+          throw new Error('no')
+        }),
+    ],
+    [
+      'gives a thenable that throws when it is looked at',
+      () =>
+        Object.defineProperty({}, 'then', {
+          get() {
+            throw new Error('no')
+          },
+        }),
+    ],
+    ['gives an empty text', () => ''],
+    ['gives a blank text', async () => '  '],
+    ['gives an empty list', () => []],
+    ['gives a list with an empty text in it', () => [SECRET, '']],
+    ['gives a number', () => 5],
+    ['gives false', () => false],
+    ['gives an object without the secret', () => ({ accountKey: 'acme' })],
+    ['gives a bound secret without the account', () => ({ secret: SECRET })],
+    ['gives a record of secrets', () => ({ acme: SECRET })],
+    [
+      'gives an object that throws when it is read',
+      () =>
+        Object.defineProperty({ accountKey: 'acme' }, 'secret', {
+          enumerable: true,
+          get() {
+            throw new Error('no')
+          },
+        }),
+    ],
+  ])('that %s is the app’s failure: 503, never 401', async (_what, secret) => {
+    const { bench, ran } = receiving(secret as SecretsFunction) // plain JavaScript may give anything
+    expect(await bench.send(contact())).toMatchObject({ outcome: 'failed', status: 503, code: 'secrets_unavailable' })
+    expect(bench.codes).toEqual(['secrets_unavailable'])
+    expect(bench.errors[0]).toHaveProperty('cause')
+    expect(bench.store.calls).toEqual([])
+    expect(ran).toEqual([])
+    expect(bench.outcomes).toHaveLength(1)
+    await bench.expectAtRest()
+  })
+
+  it('that takes over 3 s is answered 503 then, and its late end changes nothing', async () => {
+    const gate = new Gate<string>()
+    const { bench, ran } = receiving(() => gate.promise)
+    const sent = bench.send(contact())
+    await bench.clock.advance(2_999)
+    expect(bench.outcomes).toEqual([])
+    await bench.clock.advance(1)
+    expect(await sent).toMatchObject({ status: 503, code: 'secrets_unavailable' })
+    expect(bench.errors[0]?.message).toContain('did not answer within 3000 ms')
+    gate.open(SECRET)
+    await bench.clock.advance(10_000)
+    expect(ran).toEqual([])
+    expect(bench.outcomes).toHaveLength(1)
+    await bench.expectAtRest()
+  })
+
+  it('that rejects after its 3 s leaves no rejection behind', async () => {
+    const gate = new Gate<string>()
+    const { bench } = receiving(() => gate.promise)
+    const sent = bench.send(contact())
+    await bench.clock.advance(3_000)
+    gate.fail(new Error('too late'))
+    expect(await sent).toMatchObject({ status: 503 })
+    await bench.expectAtRest()
+  })
+
+  it('has no longer than what is left to the deadline', async () => {
+    const { bench } = receiving(() => new Promise(() => {}), { deadlineMs: 1_000 })
+    const sent = bench.send(contact(), { receivedAt: bench.clock.now() - 400 })
+    await bench.clock.advance(600)
+    expect(await sent).toMatchObject({ status: 503, code: 'secrets_unavailable' })
+  })
+
+  it('that ends in time leaves what it took off the deadline', async () => {
+    const { bench } = receiving(async () => SECRET)
+    const slow = new Gate<string>()
+    const { bench: late } = receiving(() => slow.promise)
+    late.store.plan('claim', hanging)
+    const sent = late.send(contact())
+    await late.clock.advance(2_900)
+    slow.open(SECRET)
+    await late.clock.advance(3_000)
+    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(late.outcomes[0]?.durationMs).toBe(5_900)
+    await bench.expectAtRest()
+  })
+
+  it('is told to onError each time, and to the log once a second', async () => {
+    const { bench } = receiving(() => {
+      throw new Error('vault sealed')
+    })
+    for (let count = 0; count < 5; count++) await bench.send(contact())
+    expect(bench.errors).toHaveLength(5)
+    expect(bench.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+    await bench.clock.advance(1_000)
+    await bench.send(contact())
+    expect(bench.lines.filter(({ level }) => level === 'error')[1]?.fields).toMatchObject({ alikeSinceLastLine: 4 })
+  })
+})
+
+describe('signed, but not an event', () => {
+  const byAccount: SecretsFunction = ({ claimedAccountKey }) => (claimedAccountKey === undefined ? undefined : SECRET)
+  const withId = (rest: object) =>
+    JSON.stringify({ id: 'evt_1', type: 'a.b', timestamp: 't', accountKey: 'acme', data: {}, ...rest })
+  it.each<[string, string | Uint8Array, string]>([
+    ['nothing', '', 'invalid_json'],
+    ['null', 'null', 'invalid_envelope'],
+    ['a list', '[]', 'invalid_envelope'],
+    ['a number', '1', 'invalid_envelope'],
+    ['broken JSON', '{"id":', 'invalid_json'],
+    ['a byte order mark', `\ufeff${withId({})}`, 'invalid_utf8'],
+    ['bytes that are not UTF-8', Uint8Array.of(0x7b, 0xff, 0x7d), 'invalid_utf8'],
+    ['no id', withId({ id: undefined }), 'invalid_envelope'],
+    ['an empty id', withId({ id: '' }), 'invalid_envelope'],
+    ['an id of 1,025 characters', withId({ id: 'x'.repeat(1_025) }), 'invalid_envelope'],
+    ['a type of 257 characters', withId({ type: 'x'.repeat(257) }), 'invalid_envelope'],
+    ['a type that is a number', withId({ type: 1 }), 'invalid_envelope'],
+    ['no timestamp', withId({ timestamp: null }), 'invalid_envelope'],
+    ['no account', withId({ accountKey: undefined }), 'invalid_envelope'],
+    ['data that is a list', withId({ data: [] }), 'invalid_envelope'],
+    [
+      'id only in __proto__',
+      '{"__proto__":{"id":"evt_1"},"type":"a","timestamp":"t","accountKey":"acme"}',
+      'invalid_envelope',
+    ],
+  ])('%s: 400 by a known secret, 401 where no account can be read to choose one by', async (_what, body, code) => {
+    const known = receiving(SECRET)
+    expect(await known.bench.send(body)).toMatchObject({ outcome: 'rejected', status: 400, code })
+    expect(known.bench.store.calls).toEqual([])
+    expect(known.bench.outcomes[0]?.id).toBeUndefined()
+    const chosen = receiving(byAccount)
+    expect(await chosen.bench.send(body)).toMatchObject({ outcome: 'rejected', status: 401, code: 'unknown_source' })
+    expect([...known.ran, ...chosen.ran]).toEqual([])
+  })
+
+  it('does not block the id: the event itself runs afterwards', async () => {
+    const { bench, ran } = receiving(SECRET)
+    const event = contact()
+    await bench.send(JSON.stringify({ ...event, type: '' }))
+    await bench.send(event, { tamper: 'other-secret' })
+    await bench.send(event, { tamper: 'flip-bit' })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(ran).toEqual([event.id])
+  })
+})
+
+it.each<[string, Partial<SignedOptions>]>([
+  ['compact', { format: 'compact' }],
+  ['spaced', { format: 'spaced' }],
+  ['pretty', { format: 'pretty' }],
+  ['escaped', { format: 'escaped' }],
+])('takes JSON however it is written: %s', async (_what, options) => {
+  const { bench, ran } = receiving(SECRET)
+  expect(await bench.send(contact(), options)).toMatchObject({ status: 200 })
+  expect(ran).toHaveLength(1)
+})

@@ -1,0 +1,316 @@
+import {
+  type Claim,
+  type Clock,
+  createReceiver,
+  type DeliveryRequest,
+  type HeaderValue,
+  type Logger,
+  type MemoryStore,
+  memoryStore,
+  type Outcome,
+  type OutcomeInfo,
+  type PosternError,
+  type Receiver,
+  type ReceiverOptions,
+  type Store,
+  type WebhookEvent,
+} from 'postern'
+import { type SignedOptions, signed } from 'postern/testing'
+import { afterEach, beforeEach, expect } from 'vitest'
+
+export const SECRET = 'whsec_receiver_tests'
+
+/** Lets every promise chain that is under way run as far as it can. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Time that stands still until it is moved; between two timers everything that is under way goes on. */
+export class ManualClock implements Clock {
+  readonly epoch = Date.UTC(2025, 0, 1)
+  #time = 1_000
+  #count = 0
+  readonly #timers = new Map<number, { readonly at: number; readonly callback: () => void }>()
+
+  /** Timers that are set and have not gone off. */
+  get pending(): number {
+    return this.#timers.size
+  }
+
+  now(): number {
+    return this.epoch + this.#time
+  }
+
+  monotonic(): number {
+    return this.#time
+  }
+
+  setTimeout(callback: () => void, ms: number): unknown {
+    if (!(ms >= 0 && ms <= 2_147_483_647)) throw new RangeError(`a timer of ${ms} ms`)
+    this.#count++
+    this.#timers.set(this.#count, { at: this.#time + ms, callback })
+    return this.#count
+  }
+
+  clearTimeout(timer: unknown): void {
+    this.#timers.delete(timer as number) // only what setTimeout gave can be in the map
+  }
+
+  async advance(ms: number): Promise<void> {
+    const end = this.#time + ms
+    await settle()
+    for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
+      const [id, timer] = next
+      this.#timers.delete(id)
+      this.#time = Math.max(this.#time, timer.at)
+      timer.callback()
+      await settle()
+    }
+    this.#time = end
+    await settle()
+  }
+
+  /** Time passes, but the event loop is blocked: what is due runs only afterwards. */
+  block(ms: number): void {
+    this.#time += ms
+  }
+
+  #next(end: number) {
+    const due = [...this.#timers].filter(([, { at }]) => at <= end)
+    return due.sort(([idA, a], [idB, b]) => a.at - b.at || idA - idB)[0]
+  }
+}
+
+export type Method = 'claim' | 'renew' | 'complete' | 'release'
+
+/** How one call of a store goes: it may carry the call out now, later, or not at all. */
+export type Behaviour = <T>(call: () => T, clock: ManualClock) => T | Promise<T>
+
+const wait = (clock: ManualClock, ms: number) => new Promise<void>((resolve) => clock.setTimeout(resolve, ms))
+
+export const atOnce: Behaviour = (call) => call()
+export const soon: Behaviour = async (call) => call()
+export const throwing: Behaviour = () => {
+  throw new Error('the engine is gone')
+}
+export const rejecting: Behaviour = () => Promise.reject(new Error('the engine is gone'))
+export const hanging: Behaviour = () => new Promise(() => {})
+/** Carried out at once, answered after `ms`. */
+export const answeringAfter =
+  (ms: number): Behaviour =>
+  async (call, clock) => {
+    const answer = call()
+    await wait(clock, ms)
+    return answer
+  }
+/** Carried out and answered after `ms`. */
+export const delayedBy =
+  (ms: number): Behaviour =>
+  async (call, clock) => {
+    await wait(clock, ms)
+    return call()
+  }
+/** Not carried out; `value` is the answer. */
+export const saying =
+  (value: unknown): Behaviour =>
+  async () =>
+    value as never // stands for whatever a store of one's own may answer
+
+/** A memory store behind a wall of behaviours: each call takes the next one planned for its method, or the usual one. */
+export class ScriptedStore implements Store {
+  readonly inner: MemoryStore
+  readonly retentionMs: number
+  readonly calls: { readonly method: Method; readonly at: number; readonly marks?: readonly string[] }[] = []
+  usual: Behaviour
+  readonly #clock: ManualClock
+  readonly #plans: Record<Method, Behaviour[]> = { claim: [], renew: [], complete: [], release: [] }
+
+  constructor(clock: ManualClock, usual: Behaviour = soon) {
+    this.#clock = clock
+    this.usual = usual
+    this.inner = memoryStore({ clock })
+    this.retentionMs = this.inner.retentionMs
+  }
+
+  plan(method: Method, ...behaviours: Behaviour[]): this {
+    this.#plans[method].push(...behaviours)
+    return this
+  }
+
+  count(method: Method): number {
+    return this.calls.filter((call) => call.method === method).length
+  }
+
+  marksOf(method: Method): readonly (readonly string[])[] {
+    return this.calls.filter((call) => call.method === method).map(({ marks }) => [...(marks ?? [])])
+  }
+
+  claim(key: string, leaseMs: number): Claim | Promise<Claim> {
+    return this.#carryOut('claim', () => this.inner.claim(key, leaseMs, 'acme') as Claim) // memoryStore answers at once
+  }
+
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean | Promise<boolean> {
+    return this.#carryOut('renew', () => this.inner.renew(key, token, leaseMs, marks) as boolean, marks) // as above
+  }
+
+  complete(key: string, token: string): boolean | Promise<boolean> {
+    return this.#carryOut('complete', () => this.inner.complete(key, token) as boolean) // as above
+  }
+
+  release(key: string, token: string, marks: readonly string[]): boolean | Promise<boolean> {
+    return this.#carryOut('release', () => this.inner.release(key, token, marks) as boolean, marks) // as above
+  }
+
+  #carryOut<T>(method: Method, call: () => T, marks?: readonly string[]): T | Promise<T> {
+    this.calls.push({ method, at: this.#clock.monotonic(), ...(marks !== undefined && { marks: [...marks] }) })
+    return (this.#plans[method].shift() ?? this.usual)(call, this.#clock)
+  }
+}
+
+export interface Line {
+  readonly level: keyof Logger
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+export function linesInto(lines: Line[]): Logger {
+  const write = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) => {
+    lines.push({ level, fields, message })
+  }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+export type AnyReceiver = Pick<
+  Receiver,
+  'on' | 'intercept' | 'handle' | 'receive' | 'dispatch' | 'eventTypes' | 'close'
+>
+
+type Options = Partial<ReceiverOptions<Record<string, never>, Record<string, never>>>
+
+/** A receiver on a manual clock and a scripted store, with everything it tells its owner written down. */
+export class Bench {
+  readonly clock = new ManualClock()
+  readonly store: ScriptedStore
+  readonly outcomes: (Outcome & { readonly source: string | undefined; readonly durationMs: number })[] = []
+  readonly errors: PosternError[] = []
+  readonly lines: Line[] = []
+  readonly receiver: Receiver
+
+  constructor({ usual = soon, ...options }: { readonly usual?: Behaviour } & Record<string, unknown> = {}) {
+    this.store = new ScriptedStore(this.clock, usual)
+    const given: Options = {
+      secret: SECRET,
+      store: this.store,
+      clock: this.clock,
+      logger: linesInto(this.lines),
+      onOutcome: (outcome: Outcome, info: OutcomeInfo) => this.outcomes.push({ ...outcome, ...info }),
+      onError: (error: PosternError) => this.errors.push(error),
+      ...options,
+    }
+    this.receiver = createReceiver(given as ReceiverOptions<never, never>) as unknown as Receiver // tables of options are untyped
+  }
+
+  /** Signs and delivers; the answer may be awaited after time was moved. */
+  send(
+    event: WebhookEvent<string, unknown> | string | Uint8Array,
+    delivery: {
+      readonly source?: string
+      readonly receivedAt?: number
+      readonly waitUntil?: (work: Promise<unknown>) => void
+    } & Partial<SignedOptions> = {},
+  ): Promise<Outcome> {
+    const { secret = SECRET, format, tamper, ...rest } = delivery
+    const { bytes, signature } = signed(event, { secret, ...(format && { format }), ...(tamper && { tamper }) })
+    return this.receiver.receive({ body: bytes, signature, ...rest })
+  }
+
+  get codes(): readonly string[] {
+    return this.errors.map(({ code }) => code)
+  }
+
+  /** That nothing is left behind: no run, no timer. */
+  async expectAtRest(): Promise<void> {
+    const closing = this.receiver.close({ timeoutMs: 0 })
+    await this.clock.advance(0)
+    expect(await closing).toEqual({ unfinished: 0 })
+    expect(this.clock.pending).toBe(0)
+  }
+}
+
+/** What a handler waits for, until the test lets it go on or fail. */
+export class Gate<T = void> {
+  readonly promise: Promise<T>
+  readonly open: (value: T) => void
+  readonly fail: (error: unknown) => void
+
+  constructor() {
+    let [open, fail]: [(value: T) => void, (error: unknown) => void] = [() => {}, () => {}]
+    this.promise = new Promise<T>((resolve, reject) => {
+      ;[open, fail] = [resolve, reject]
+    })
+    this.open = open
+    this.fail = fail
+  }
+}
+
+/** What an adapter would make of an HTTP request. */
+export function request(
+  event: WebhookEvent<string, unknown> | string | Uint8Array,
+  overrides: Partial<DeliveryRequest> & {
+    readonly headers?: Readonly<Record<string, HeaderValue>>
+    readonly options?: Partial<SignedOptions>
+  } = {},
+): DeliveryRequest & { readonly wasRead: () => boolean } {
+  const { headers, options, ...rest } = overrides
+  const { bytes, headers: made } = signed(event, { secret: SECRET, ...options })
+  const all: Readonly<Record<string, HeaderValue>> = { ...made, 'content-length': String(bytes.length), ...headers }
+  let wasRead = false
+  return {
+    method: 'POST',
+    header: (name) => all[name],
+    read: () => {
+      wasRead = true
+      return bytes
+    },
+    ...rest,
+    wasRead: () => wasRead,
+  }
+}
+
+/** Fails each test of the file that leaves a rejection without a handler. */
+export function watchRejections(): void {
+  const rejections: unknown[] = []
+  const keep = (reason: unknown) => rejections.push(reason)
+  beforeEach(() => {
+    rejections.length = 0
+    process.on('unhandledRejection', keep)
+  })
+  afterEach(async () => {
+    await settle()
+    process.off('unhandledRejection', keep)
+    expect(rejections).toEqual([])
+  })
+}
+
+/** An object that calls itself a promise. */
+export function thenable(
+  then: (resolve: (value?: unknown) => void, reject: (error?: unknown) => void) => unknown,
+): object {
+  return Object.defineProperty({}, 'then', { value: then })
+}
+
+/** An error that throws when its message is read. */
+export function evilError(): Error {
+  const refuse = () => {
+    throw new Error('looked at')
+  }
+  return Object.defineProperties(new Error('x'), { message: { get: refuse }, stack: { get: refuse } })
+}
+
+/** An object that throws whatever is done to it. */
+export function evilProxy(): object {
+  const refuse = () => {
+    throw new Error('looked at')
+  }
+  return new Proxy({}, { get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse })
+}
