@@ -11,7 +11,7 @@ export type HeaderValue = string | readonly string[] | null | undefined
 export const SIGNATURE_HEADER = 'x-service-signature'
 
 const PREFIX = 'sha256='
-const WELL_FORMED = /^sha256=[0-9a-fA-F]{64}$/
+const WELL_FORMED_LENGTH = PREFIX.length + 64
 
 /**
  * Signs a body as the service does: HMAC-SHA256 over its bytes, in lower-case hexadecimal, behind `sha256=`.
@@ -58,7 +58,12 @@ export function onlyValue(header: HeaderValue): string | undefined {
 
 /** Whether this can be a signature at all. */
 export function isWellFormed(signature: string): boolean {
-  return WELL_FORMED.test(signature)
+  // The decoder stops at the first character that is not a hexadecimal digit, and costs a third of a regular expression.
+  return (
+    signature.length === WELL_FORMED_LENGTH &&
+    signature.startsWith(PREFIX) &&
+    presented.write(signature.slice(PREFIX.length), 'hex') === presented.length
+  )
 }
 
 // Both digests are decoded into these; nothing is awaited between writing and comparing them.

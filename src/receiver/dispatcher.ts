@@ -1,4 +1,4 @@
-import { dedupKey } from '../protocol/dedup-key.ts'
+import { makeDedupKeys } from '../protocol/dedup-key.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, Rejection } from '../protocol/outcome.ts'
@@ -23,7 +23,7 @@ export class Dispatcher implements RunHost {
   readonly reporter: Reporter
   isClosing = false
 
-  readonly #name: string
+  readonly #toKey: (accountKey: string, id: string) => string
   readonly #maxInFlight: number
   readonly #maxAge: number | undefined
   readonly #routes: Routes
@@ -38,7 +38,7 @@ export class Dispatcher implements RunHost {
     this.deadlineMs = settings.deadlineMs
     this.handlerTimeoutMs = settings.handlerTimeoutMs
     this.reporter = reporter
-    this.#name = settings.name
+    this.#toKey = makeDedupKeys(settings.name)
     this.#maxInFlight = settings.maxInFlight
     this.#maxAge = settings.maxAge
     this.#routes = routes
@@ -57,7 +57,7 @@ export class Dispatcher implements RunHost {
     const route = this.#routes.find(event.type)
     if (route === undefined) return toEventOutcome('ignored', event)
 
-    const key = dedupKey(this.#name, event.accountKey, event.id)
+    const key = this.#toKey(event.accountKey, event.id)
     const underWay = this.#runs.get(key)
     if (this.isClosing && underWay === undefined) return toEventOutcome('closing', event)
     if (this.#runs.size + this.#joined >= this.#maxInFlight) return toEventOutcome('overloaded', event)

@@ -20,13 +20,15 @@ export interface MemoryStore extends Store {
   readonly earlyDrops: number
 }
 
-const DONE = 'done'
 const CLAIM_DONE: Claim = { state: 'done' }
 const CLAIM_BUSY: Claim = { state: 'busy' }
 const NO_MARKS: readonly string[] = []
 const SWEEP_EVERY = 1_024
 /** A Map takes 2 ** 24 keys at most, and room for all of them is taken at once. */
 const MOST = 10_000_000
+
+/** What is left of an event that nobody holds: until when it counts as done, or the marks of handlers that finished. */
+type Finished = number | { readonly until: number; readonly marks: readonly string[] }
 
 interface Lease {
   readonly token: string
@@ -48,8 +50,7 @@ class BoundedMemoryStore implements MemoryStore {
   readonly retentionMs: number
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #leases = new Map<string, Lease>()
-  /** `done`, or the marks of handlers that finished before the others failed. */
-  readonly #finished: LRUCache<string, typeof DONE | readonly string[]>
+  readonly #finished: LRUCache<string, Finished>
   readonly #loggers = new Set<Logger>()
   #claims = 0
   #earlyDrops = 0
@@ -57,14 +58,11 @@ class BoundedMemoryStore implements MemoryStore {
   constructor({ max, retentionMs, clock }: Required<MemoryStoreOptions>) {
     this.retentionMs = retentionMs
     this.#clock = clock
+    // Times are kept as values: lru-cache's own take 16 bytes more an id, and a clock reading at every step.
     this.#finished = new LRUCache({
       max,
-      ttl: retentionMs,
-      // lru-cache takes a start of 0 as "never ends", and would go on with a cached time for a millisecond.
-      perf: { now: () => 1 + clock.monotonic() },
-      ttlResolution: 0,
-      dispose: (_value, key, reason) => {
-        if (reason === 'evict') this.#onEvicted(key)
+      dispose: (finished, _key, reason) => {
+        if (reason === 'evict' && untilOf(finished) > clock.monotonic()) this.#onEarlyDrop()
       },
     })
   }
@@ -88,45 +86,54 @@ class BoundedMemoryStore implements MemoryStore {
     if (++this.#claims % SWEEP_EVERY === 0) this.#sweep(now)
     const lease = this.#leases.get(key)
     if (lease !== undefined && lease.endsAt > now) return CLAIM_BUSY
-    const finished = this.#finished.peek(key)
-    if (finished === DONE) return CLAIM_DONE
-    const marks = union(finished ?? NO_MARKS, lease?.marks ?? NO_MARKS)
+    const finished = this.#recall(key, now)
+    if (typeof finished === 'number') return CLAIM_DONE
+    const marks = union(finished?.marks ?? NO_MARKS, lease?.marks ?? NO_MARKS)
     const token = String(this.#claims)
     this.#leases.set(key, { token, endsAt: now + leaseMs, marks })
     return { state: 'claimed', token, marks }
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean {
+    const now = this.#clock.monotonic()
     const lease = this.#leases.get(key)
-    if (this.#isHeldByAnother(lease, token) || this.#finished.peek(key) === DONE) return false
+    if (isHeldByAnother(lease, token, now) || typeof this.#recall(key, now) === 'number') return false
     const known = lease?.marks ?? NO_MARKS
-    this.#leases.set(key, { token, endsAt: this.#clock.monotonic() + leaseMs, marks: union(known, marks) })
+    this.#leases.set(key, { token, endsAt: now + leaseMs, marks: union(known, marks) })
     return true
   }
 
   complete(key: string, token: string): boolean {
-    if (this.#isHeldByAnother(this.#leases.get(key), token)) return false
+    const now = this.#clock.monotonic()
+    if (isHeldByAnother(this.#leases.get(key), token, now)) return false
     this.#leases.delete(key)
-    this.#finished.set(key, DONE)
+    this.#finished.set(key, this.#untilFrom(now))
     return true
   }
 
   release(key: string, token: string, marks: readonly string[]): boolean {
+    const now = this.#clock.monotonic()
     const lease = this.#leases.get(key)
-    if (this.#isHeldByAnother(lease, token)) return false
+    if (isHeldByAnother(lease, token, now)) return false
     this.#leases.delete(key)
-    this.#keepMarks(key, union(lease?.marks ?? NO_MARKS, marks))
+    this.#keepMarks(key, union(lease?.marks ?? NO_MARKS, marks), now)
     return true
   }
 
-  /** A lease that has ended holds nothing, whoever had it last. */
-  #isHeldByAnother(lease: Lease | undefined, token: string): boolean {
-    return lease !== undefined && lease.token !== token && lease.endsAt > this.#clock.monotonic()
+  #recall(key: string, now: number): Finished | undefined {
+    const finished = this.#finished.peek(key)
+    return finished !== undefined && untilOf(finished) >= now ? finished : undefined
   }
 
-  #keepMarks(key: string, marks: readonly string[]): void {
-    const finished = this.#finished.peek(key)
-    if (marks.length > 0 && finished !== DONE) this.#finished.set(key, union(finished ?? NO_MARKS, marks))
+  #keepMarks(key: string, marks: readonly string[], now: number): void {
+    const finished = this.#recall(key, now)
+    if (marks.length === 0 || typeof finished === 'number') return
+    this.#finished.set(key, { until: this.#untilFrom(now), marks: union(finished?.marks ?? NO_MARKS, marks) })
+  }
+
+  /** A whole number, which V8 keeps in the place of a pointer. */
+  #untilFrom(now: number): number {
+    return Math.ceil(now + this.retentionMs)
   }
 
   /** Lets go of leases that ended without a word: their handlers were abandoned, and no retry came for the key since. */
@@ -134,12 +141,11 @@ class BoundedMemoryStore implements MemoryStore {
     for (const [key, lease] of this.#leases) {
       if (lease.endsAt > now) continue
       this.#leases.delete(key)
-      this.#keepMarks(key, lease.marks)
+      this.#keepMarks(key, lease.marks, now)
     }
   }
 
-  #onEvicted(key: string): void {
-    if (this.#finished.getRemainingTTL(key) <= 0) return
+  #onEarlyDrop(): void {
     this.#earlyDrops++
     if (this.#earlyDrops > 1) return
     const { account, share } = this.#fullestAccount()
@@ -164,6 +170,15 @@ class BoundedMemoryStore implements MemoryStore {
     }
     return { account: accountOfKey(fullest), share: most / this.#finished.size }
   }
+}
+
+function untilOf(finished: Finished): number {
+  return typeof finished === 'number' ? finished : finished.until
+}
+
+/** A lease that has ended holds nothing, whoever had it last. */
+function isHeldByAnother(lease: Lease | undefined, token: string, now: number): boolean {
+  return lease !== undefined && lease.token !== token && lease.endsAt > now
 }
 
 /** A logger that throws must not fail the call that was under way. */
