@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { copyFile, cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pack, run } from './package.ts'
+import { ROOT, readText } from './repository.ts'
+
+const SOURCE = join(ROOT, 'examples/next')
+const MANIFESTS = ['package.json', 'package-lock.json', '.npmrc']
+/** What installing, building and running in place leave behind there. */
+const LEFTOVERS = ['node_modules', '.next', 'next-env.d.ts', 'postern.tgz']
+
+/** A copy of the example in a folder of its own, built. */
+export interface NextApp {
+  start(environment: Readonly<Record<string, string>>): Promise<NextServer>
+  remove(): Promise<void>
+}
+
+/** `next start` on a free port of loopback. */
+export interface NextServer {
+  readonly url: string
+  /** All that it has written so far, to stdout and stderr. */
+  log(): string
+  isAlive(): boolean
+  /** Sends SIGTERM and gives the exit code, which Next sets to 143; null where it had to be killed. */
+  stop(): Promise<number | null>
+}
+
+/**
+ * Packs the package, and builds the example with it. Next itself, some 370 MB, is installed once for each state of the lock file and
+ * found in the folder above; the package is unpacked anew each time.
+ */
+export async function buildNextApp(): Promise<NextApp> {
+  const workshop = await mkdtemp(join(tmpdir(), 'postern-pack-'))
+  try {
+    const tarball = await pack(workshop)
+    const cache = await installOnce(tarball)
+    const folder = await mkdtemp(join(cache, 'run-'))
+    const left = [...LEFTOVERS, 'package-lock.json'].map((name) => join(SOURCE, name))
+    await cp(SOURCE, folder, { recursive: true, filter: (path) => !left.includes(path) })
+    const home = join(folder, 'node_modules/postern')
+    await mkdir(home, { recursive: true })
+    await run(folder, 'tar', '-xzf', tarball, '-C', home, '--strip-components=1')
+    await build(folder)
+    return {
+      start: (environment) => start(folder, environment),
+      remove: () => rm(folder, { recursive: true, force: true }),
+    }
+  } finally {
+    await rm(workshop, { recursive: true, force: true })
+  }
+}
+
+/** The folder with everything that the lock file names, but for the package itself. */
+async function installOnce(tarball: string): Promise<string> {
+  const key = createHash('sha256').update(`${process.platform} ${process.arch}`)
+  for (const name of MANIFESTS) key.update(readText(`examples/next/${name}`))
+  const cache = join(tmpdir(), `postern-next-${key.digest('hex').slice(0, 16)}`)
+  if (existsSync(cache)) return cache
+  const folder = await mkdtemp(`${cache}-`)
+  try {
+    for (const name of MANIFESTS) await copyFile(join(SOURCE, name), join(folder, name))
+    await copyFile(tarball, join(folder, 'postern.tgz'))
+    await run(folder, 'npm', 'ci', '--ignore-scripts', '--prefer-offline')
+    await rm(join(folder, 'node_modules/postern'), { recursive: true })
+    await rename(folder, cache) // whole or not at all, also when two runs are at it
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    if (!existsSync(cache)) throw error
+  }
+  return cache
+}
+
+async function build(folder: string): Promise<void> {
+  const child = spawnNext(folder, ['build'], {})
+  const log = readLog(child)
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`next build failed:\n${log()}`)
+}
+
+async function start(folder: string, environment: Readonly<Record<string, string>>): Promise<NextServer> {
+  const child = spawnNext(folder, ['start', '--port', '0', '--hostname', '127.0.0.1'], environment)
+  const log = readLog(child)
+  const isAlive = () => child.exitCode === null && child.signalCode === null
+  const killIt = () => child.kill('SIGKILL')
+  process.once('exit', killIt) // where the tests are broken off
+  const ended = once(child, 'exit')
+
+  async function stop(): Promise<number | null> {
+    const timer = setTimeout(killIt, 20_000)
+    child.kill('SIGTERM')
+    await ended
+    clearTimeout(timer)
+    process.off('exit', killIt)
+    return child.exitCode
+  }
+
+  while (isAlive()) {
+    const url = /Local:\s+(http:\S+)[\s\S]*Ready in/.exec(log())?.[1]
+    if (url !== undefined) return { url, log, isAlive, stop }
+    await Promise.race([once(child.stdout, 'data'), ended])
+  }
+  throw new Error(`next start ended:\n${log()}`)
+}
+
+function spawnNext(folder: string, args: readonly string[], environment: Readonly<Record<string, string>>) {
+  const env = {
+    ...process.env,
+    NODE_ENV: 'production',
+    NODE_OPTIONS: '',
+    NEXT_TELEMETRY_DISABLED: '1',
+    NO_COLOR: '1',
+    FORCE_COLOR: undefined,
+    WEBHOOK_SECRET: undefined,
+    ...environment,
+  }
+  const command = join(folder, '../node_modules/next/dist/bin/next')
+  return spawn(process.execPath, [command, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+function readLog({ stdout, stderr }: ReturnType<typeof spawnNext>): () => string {
+  let text = ''
+  for (const stream of [stdout, stderr]) {
+    stream.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+    })
+  }
+  return () => text
+}
