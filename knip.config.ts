@@ -3,7 +3,7 @@ import { entries } from './scripts/entries.ts'
 
 const config: KnipConfig = {
   entry: [...Object.values(entries), 'examples/*/main.ts', 'test/types/**/*.test-d.ts'],
-  ignore: ['examples/next/**'], // a package of its own, type-checked by its own build
+  ignore: ['examples/next/**', 'bench/**'], // packages of their own
   ignoreDependencies: ['@arethetypeswrong/cli', 'publint'], // scripts/check.mjs starts them by the names of their binaries
 }
 

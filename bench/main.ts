@@ -1,0 +1,20 @@
+/** `npm run bench`: every figure that the docs state, measured side by side in one run. `npm run bench -- in-process http` picks sections. */
+import { benchHttp } from './http/main.ts'
+import { benchInProcess } from './in-process/main.ts'
+
+const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean }) => Promise<void>>> = {
+  http: benchHttp,
+  'in-process': benchInProcess,
+}
+
+const flags = process.argv.slice(2)
+const isQuick = flags.includes('--quick')
+const chosen = flags.filter((flag) => !flag.startsWith('--'))
+const stray = chosen.find((name) => !(name in SECTIONS))
+if (stray !== undefined || flags.includes('--help')) {
+  console.log(`usage: npm run bench -- [--quick] [${Object.keys(SECTIONS).join('] [')}]`)
+  process.exit(stray === undefined ? 0 : 2)
+}
+console.log(`Node ${process.version}, ${process.platform} ${process.arch}`)
+for (const [name, bench] of Object.entries(SECTIONS))
+  if (chosen.length === 0 || chosen.includes(name)) await bench({ isQuick })
