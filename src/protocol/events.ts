@@ -13,7 +13,9 @@ export type ServiceEventType =
   | 'export.completed'
 
 /** Data whose fields the service does not describe. */
-export type OpenData = Readonly<Record<string, unknown>>
+export interface OpenData {
+  readonly [field: string]: unknown
+}
 
 /** A record whose model has no schema: `_id` is certain, everything else is to be checked. */
 export interface OpenRecord {
@@ -77,51 +79,69 @@ export type Pattern<M, E> =
  *
  * It is computed from the one literal that is written: a union over all models would cost the compiler minutes at 300 models.
  */
-export type EventOf<M, P extends string, E = NoEvents> = P extends '*'
-  ? AnyEvent
-  : P extends keyof E
-    ? WebhookEvent<P, SchemaOutput<E[P]>>
-    : P extends ServiceEventType
-      ? WebhookEvent<P>
-      : P extends `*.${infer A extends Action}`
-        ? ModelEvent<string, A, A extends 'deleted' ? DeletedRecord : OpenRecord>
-        : P extends `${infer Model}.${infer A}`
-          ? A extends 'deleted'
-            ? ModelEvent<Model, A, DeletedRecord>
-            : A extends 'created' | 'updated'
-              ? ModelEvent<Model, A, RecordOf<M, Model>>
-              : A extends '*'
-                ?
-                    | ModelEvent<Model, 'created', RecordOf<M, Model>>
-                    | ModelEvent<Model, 'updated', RecordOf<M, Model>>
-                    | ModelEvent<Model, 'deleted', DeletedRecord>
-                : never
+export type EventOf<M, P extends string, E = NoEvents> = P extends `${infer Model}.${infer A extends Action}`
+  ? ModelEvent<Model extends '*' ? string : Model, A, A extends 'deleted' ? DeletedRecord : RecordOf<M, Model>>
+  : P extends '*'
+    ? AnyEvent
+    : P extends keyof E
+      ? WebhookEvent<P, SchemaOutput<E[P]>>
+      : P extends ServiceEventType
+        ? WebhookEvent<P>
+        : P extends `${infer Model}.*`
+          ?
+              | ModelEvent<Model, 'created', RecordOf<M, Model>>
+              | ModelEvent<Model, 'updated', RecordOf<M, Model>>
+              | ModelEvent<Model, 'deleted', DeletedRecord>
           : never
 
-type RecordOf<M, Model> = Model extends keyof M ? SchemaOutput<M[Model]> : OpenRecord
+/** The look-up of `SchemaOutput` written out: it is done for every handler, and an alias more costs a tenth. */
+type RecordOf<M, Model> = Model extends keyof M
+  ? M[Model] extends StandardSchema<unknown, infer Output>
+    ? Output
+    : unknown
+  : OpenRecord
 
 /** The compile error for a pattern that can never match: it names the legal patterns with the same action or model. */
 export interface NoSuchPattern<Legal extends string> {
   readonly 'legal patterns': Legal
 }
 
-/** `unknown` for a legal pattern, so that `P & Check<P>` is P itself; else an error that names what was probably meant. */
-export type Check<P extends string, M, E> = P extends '*' | `*.${Action}` | ServiceEventType
-  ? unknown
-  : P extends keyof E
-    ? unknown
-    : P extends `${infer Model}.${infer A}`
-      ? A extends Action | '*'
-        ? Model extends ''
-          ? NoSuchPattern<`${keyof M & string}.${A}`>
-          : Model extends keyof M
-            ? unknown
-            : NoSuchPattern<`${keyof M & string}.${A}` | (A extends Action ? `*.${A}` : never)>
-        : Model extends '*'
-          ? NoSuchPattern<`*.${Action}`>
-          : string extends keyof M
-            ? NoSuchPattern<ServiceEventType | (keyof E & string) | `${Model}.${Action | '*'}`>
-            : Model extends keyof M
-              ? NoSuchPattern<`${Model}.${Action | '*'}`>
-              : NoSuchPattern<ServiceEventType | (keyof E & string)>
-      : NoSuchPattern<'*' | ServiceEventType | (keyof E & string) | `${keyof M & string}.${Action | '*'}`>
+/** P itself for a legal pattern, so that `P & Check<P>` is P as well; else an error that names what was probably meant. */
+export type Check<P extends string, M, E> = P extends `${infer Model}.${infer A extends Action | '*'}`
+  ? Model extends NoModel
+    ? P extends `*.${Action}`
+      ? P
+      : NoSuchPattern<Model extends '*' ? '*' : SameAction<A, M>>
+    : Model extends keyof M
+      ? P
+      : NoSuchPattern<SameAction<A, M>>
+  : P extends '*' | ServiceEventType | keyof E
+    ? P
+    : P extends `${infer Word}.${string}`
+      ? NoSuchPattern<OrElse<SameStart<Word, M, E>, ServiceEventType | (keyof E & string)>>
+      : P extends Action
+        ? NoSuchPattern<SameAction<P, M>>
+        : NoSuchPattern<
+            OrElse<SameModel<P, M>, '*' | ServiceEventType | (keyof E & string) | `${keyof M & string}.${Action | '*'}`>
+          >
+
+// The following are conditional for a second reason: the compiler shows those resolved, and other aliases by name.
+
+/** What no model can be named. */
+type NoModel = '' | `${string}*${string}`
+
+type SameAction<A extends string, M> = A extends Action
+  ? `${keyof M & string}.${A}` | `*.${A}`
+  : `${keyof M & string}.${A}`
+
+type SameModel<Model extends string, M> = Model extends NoModel
+  ? never
+  : Model extends keyof M
+    ? `${Model}.${Action | '*'}`
+    : never
+
+type SameStart<Word extends string, M, E> = Word extends '*'
+  ? `*.${Action}`
+  : SameModel<Word, M> | Extract<ServiceEventType | keyof E, `${Word}.${string}`>
+
+type OrElse<T, Fallback> = [T] extends [never] ? Fallback : T

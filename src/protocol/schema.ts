@@ -21,11 +21,7 @@ export interface SchemaIssue {
 }
 
 /** What handlers see of a schema: its output. */
-export type SchemaOutput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
-  ? NonNullable<T> extends { readonly output: infer Output }
-    ? Output
-    : unknown
-  : unknown
+export type SchemaOutput<S> = S extends StandardSchema<unknown, infer Output> ? Output : unknown
 
 /** One thing that a schema, or the service's own rules, found wrong. `path` is dotted, and empty for the whole. */
 export interface Issue {

@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest'
+import { Editor } from './editor.ts'
+
+const HEAD = [
+  "import { createReceiver, record, type EventOf } from 'postern'",
+  "import { contact } from 'postern/models'",
+  'interface Opportunity { readonly _id: string; readonly title: string }',
+  'interface InvoicePaid { readonly total: number }',
+  'const models = { contact, opportunity: record<Opportunity>(), financeInvoice: record<{ readonly _id: string }>() }',
+  "const receiver = createReceiver({ secret: 's', models, events: { 'invoice.paid': record<InvoicePaid>() } })",
+  "const open = createReceiver({ secret: 's' })",
+]
+const actionsOf = (model: string) => [`"${model}.created"`, `"${model}.updated"`, `"${model}.deleted"`, `"${model}.*"`]
+
+interface Wrong {
+  readonly what: string
+  readonly line: string
+  readonly named: readonly string[]
+  readonly unnamed?: readonly string[]
+}
+
+const wrongPatterns: readonly Wrong[] = [
+  {
+    what: 'a misspelt action',
+    line: "receiver.on('contact.creatd', () => {})",
+    named: actionsOf('contact'),
+    unnamed: ['opportunity'],
+  },
+  {
+    what: 'a model without an action',
+    line: "receiver.on('contact', () => {})",
+    named: actionsOf('contact'),
+    unnamed: ['opportunity'],
+  },
+  {
+    what: 'an action without a model',
+    line: "receiver.on('deleted', () => {})",
+    named: ['"*.deleted"', '"contact.deleted"', '"opportunity.deleted"'],
+    unnamed: ['created'],
+  },
+  {
+    what: 'a misspelt action of every model',
+    line: "receiver.on('*.delete', () => {})",
+    named: ['"*.deleted"', '"*.created"'],
+    unnamed: ['contact'],
+  },
+  { what: 'a misspelt event', line: "receiver.on('invoice.payed', () => {})", named: ['<"invoice.paid">'] },
+  {
+    what: 'a misspelt event of the service',
+    line: "receiver.on('sync.done', () => {})",
+    named: ['<"sync.completed" | "sync.failed">'],
+  },
+  {
+    what: 'a longer one',
+    line: "receiver.on('finance.payment.complete', () => {})",
+    named: ['<"finance.payment.completed" | "finance.payment.failed">'],
+  },
+  {
+    what: 'an event that begins like none',
+    line: "receiver.on('shop.closed', () => {})",
+    named: ['ServiceEventType', '"invoice.paid"'],
+    unnamed: ['contact'],
+  },
+  { what: 'two stars', line: "receiver.on('*.*', () => {})", named: ['<"*">'] },
+  { what: 'no model', line: "receiver.on('.created', () => {})", named: ['"contact.created"'] },
+  {
+    what: 'nothing at all',
+    line: "receiver.on('', () => {})",
+    named: ['ServiceEventType', '"*"', '"invoice.paid"', '"contact.created"'],
+  },
+  {
+    what: 'a misspelt action, without declared models',
+    line: "open.on('contact.creatd', () => {})",
+    named: actionsOf('contact'),
+  },
+  { what: 'no action, without declared models', line: "open.on('contact', () => {})", named: actionsOf('contact') },
+  {
+    what: 'a misspelt event, without declared models',
+    line: "open.on('sync.done', () => {})",
+    named: ['"sync.completed"', '"sync.failed"'],
+  },
+  { what: 'two stars, without declared models', line: "open.on('*.*', () => {})", named: ['<"*">'] },
+  { what: 'a star in a name, without declared models', line: "open.on('con*.created', () => {})", named: ['.created'] },
+]
+
+const MISSPELT_MODEL =
+  "receiver.on('contcat.created', { name: 'x' }, async (event) => { event.data.record._id.trim() })"
+const MISSPELT_FIELD = "receiver.on('contact.created', (event) => event.data.record.emial)"
+const OTHER_HANDLER = "receiver.on('contact.created', (event: EventOf<typeof models, 'opportunity.created'>) => event)"
+
+describe('the message', () => {
+  const editor = new Editor([
+    ...HEAD,
+    ...wrongPatterns.map(({ line }) => line),
+    MISSPELT_MODEL,
+    MISSPELT_FIELD,
+    OTHER_HANDLER,
+  ])
+  const errors = editor.errors()
+
+  /** The first line of the only message, which is all that most editors show. */
+  function messageFor(line: string): string {
+    expect(errors.get(line)).toHaveLength(1)
+    return errors.get(line)?.[0]?.split('\n')[0] ?? ''
+  }
+
+  it('for a misspelt model quotes the pattern and names the legal ones, once, and still knows the event', () => {
+    expect(messageFor(MISSPELT_MODEL)).toBe(
+      `Argument of type '"contcat.created"' is not assignable to parameter of type '"contcat.created" & NoSuchPattern<"*.created" | "contact.created" | "opportunity.created" | "financeInvoice.created">'.`,
+    )
+  })
+
+  it.each(wrongPatterns)('names what is near to $what', ({ line, named, unnamed = [] }) => {
+    const message = messageFor(line)
+    expect(message).toMatch(
+      /^Argument of type '(".*")' is not assignable to parameter of type '\1 & NoSuchPattern<.*>'\.$/,
+    )
+    for (const name of named) expect(message).toContain(name)
+    for (const name of unnamed) expect(message).not.toContain(name)
+  })
+
+  it('names the field that was probably meant', () => {
+    expect(messageFor(MISSPELT_FIELD)).toBe("Property 'emial' does not exist on type 'Contact'. Did you mean 'email'?")
+  })
+
+  it('says of a handler for another event which one it should be for', () => {
+    expect(errors.get(OTHER_HANDLER)?.join('\n')).toContain('ModelEvent<"contact", "created", Contact>')
+  })
+})
+
+describe('an editor', () => {
+  const hovers = [
+    ['contact.created', 'ModelEvent<"contact", "created", Contact>'],
+    ['opportunity.updated', 'ModelEvent<"opportunity", "updated", Opportunity>'],
+    ['contact.deleted', 'ModelEvent<"contact", "deleted", DeletedRecord>'],
+    [
+      'contact.*',
+      'ModelEvent<"contact", "created", Contact> | ModelEvent<"contact", "updated", Contact> | ModelEvent<"contact", "deleted", DeletedRecord>',
+    ],
+    ['*.deleted', 'ModelEvent<string, "deleted", DeletedRecord>'],
+    ['*.created', 'ModelEvent<string, "created", OpenRecord>'],
+    ['*', 'AnyEvent'],
+    ['invoice.paid', 'WebhookEvent<"invoice.paid", InvoicePaid>'],
+    ['finance.payment.failed', 'WebhookEvent<"finance.payment.failed", OpenData>'],
+  ] as const
+  const editor = new Editor([
+    ...HEAD,
+    ...hovers.map(([pattern], index) => `receiver.on('${pattern}', (event${index}) => event${index}.id)`),
+    "export function welcome(outside: EventOf<typeof models, 'contact.created'>) { return outside.id }",
+    "receiver.on('contact.created', ({ data: { record } }, context) => [record, context])",
+    "receiver.on('contact.updated', ({ data }) => { data.record. })",
+    "const completed = receiver; completed.on('')",
+  ])
+
+  it.each(hovers.map((hover, index) => [...hover, index] as const))(
+    'shows the event of %s by plain names: %s',
+    (_pattern, type, index) => {
+      const [name, shown] = editor.hover(`event${index})`).split(': ')
+      expect(name).toBe(`(parameter) event${index}`)
+      // The compiler orders a union as it comes across its members.
+      expect(shown?.split(' | ').sort()).toEqual(type.split(' | ').sort())
+    },
+  )
+
+  it('shows the same for a handler in another file', () => {
+    expect(editor.hover('outside:')).toBe('(parameter) outside: ModelEvent<"contact", "created", Contact>')
+  })
+
+  it('shows record and context by name', () => {
+    expect(editor.hover('record }')).toBe('(parameter) record: Contact')
+    expect(editor.hover('context)')).toBe('(parameter) context: HandlerContext')
+  })
+
+  it('offers every pattern', () => {
+    const some = [
+      '*',
+      '*.deleted',
+      'contact.created',
+      'contact.*',
+      'financeInvoice.updated',
+      'finance.payment.failed',
+      'invoice.paid',
+    ]
+    expect(editor.completions("completed.on('")).toEqual(expect.arrayContaining(some))
+  })
+
+  it('offers the fields of a record', () => {
+    const fields = ['_id', 'email', 'firstName', 'lastName', 'status']
+    expect(editor.completions('{ data.record.').toSorted()).toEqual(fields)
+  })
+})
+
+describe('the cost of the types', () => {
+  /** Models that exist in types only, each with one handler that reads a field of its own. */
+  function withModels(count: number): Editor {
+    const range = Array.from({ length: count }, (_, index) => index)
+    return new Editor([
+      "import { createReceiver, record } from 'postern'",
+      ...range.map((index) => `interface M${index} { readonly _id: string; readonly f${index}: number }`),
+      `createReceiver({ secret: 's', models: { ${range.map((index) => `m${index}: record<M${index}>()`).join(', ')} } })`,
+      ...range.map((index) => `  .on('m${index}.created', (event) => event.data.record.f${index})`),
+    ])
+  }
+
+  it('grows by at most 100 instantiations a model', () => {
+    const [some, many] = [withModels(30), withModels(300)]
+    expect(many.errors()).toEqual(new Map())
+    expect(many.instantiations() / 300).toBeLessThanOrEqual(100)
+    expect((many.instantiations() - some.instantiations()) / 270).toBeLessThanOrEqual(100)
+  })
+})

@@ -1,0 +1,259 @@
+import {
+  type Action,
+  type AnyEvent,
+  createReceiver,
+  type DeletedRecord,
+  type EventOf,
+  type HandlerContext,
+  type ModelEvent,
+  type OpenData,
+  type OpenRecord,
+  record,
+  type StandardSchema,
+  type WebhookEvent,
+} from 'postern'
+import { type Contact, contact } from 'postern/models'
+import * as z from 'zod'
+import { type Equal, expectType } from './equal.ts'
+
+// Read by the compiler only: every line that is wrong fails `tsc --noEmit`.
+
+interface Invoice {
+  readonly _id: string
+  readonly total: number
+}
+
+const project = z.object({ _id: z.string(), title: z.string().nullable(), tags: z.array(z.string()).optional() })
+const deal = z.object({
+  _id: z.string(),
+  closesAt: z.string().transform((text) => new Date(text)),
+  stage: z.string().default('new'),
+})
+declare const handWritten: StandardSchema<
+  { readonly _id: string; readonly size: string },
+  { readonly _id: string; readonly size: number }
+>
+
+const models = { contact, project, deal, handWritten, financeInvoice: record<Invoice>() }
+const events = {
+  'invoice.paid': z.object({ amount: z.coerce.number() }),
+  'order.shipped': record<{ readonly carrier: string }>(),
+}
+
+const receiver = createReceiver({ secret: 'secret', models, events })
+
+// ── One model, one action ──────────────────────────────────────────────────────────────────────────────────────────────
+
+receiver.on('contact.created', (event, context) => {
+  expectType<Equal<typeof event, ModelEvent<'contact', 'created', Contact>>>()
+  expectType<Equal<typeof event.data.record, Contact>>()
+  expectType<Equal<typeof event.data.record.email, string | null | undefined>>()
+  expectType<Equal<typeof event.type, 'contact.created'>>()
+  expectType<Equal<typeof event.model, 'contact'>>()
+  expectType<Equal<typeof event.action, 'created'>>()
+  expectType<Equal<typeof context, HandlerContext>>()
+  expectType<Equal<typeof context.signal, AbortSignal>>()
+  expectType<Equal<typeof context.source, string | undefined>>()
+  // @ts-expect-error a misspelt field of the documented contact
+  event.data.record.emial
+  // @ts-expect-error an event is not to be changed
+  event.id = 'other'
+})
+
+receiver.on('project.updated', (event) => {
+  expectType<Equal<typeof event.data.record, { _id: string; title: string | null; tags?: string[] | undefined }>>()
+})
+
+// Handlers see the output of a schema, not its input.
+receiver.on('deal.created', (event) => {
+  expectType<Equal<typeof event.data.record, { _id: string; closesAt: Date; stage: string }>>()
+})
+receiver.on('handWritten.created', (event) => {
+  expectType<Equal<typeof event.data.record.size, number>>()
+})
+
+receiver.on('financeInvoice.created', { name: 'ledger' }, (event, context) => {
+  expectType<Equal<typeof event.data.record, Invoice>>()
+  expectType<Equal<typeof context.handlerName, string>>()
+})
+
+receiver.on('financeInvoice.deleted', (event) => {
+  expectType<Equal<typeof event, ModelEvent<'financeInvoice', 'deleted', DeletedRecord>>>()
+  // @ts-expect-error nothing but the id is left of a deleted record
+  event.data.record.total
+})
+
+// ── Wildcards ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+receiver.on('contact.*', (event) => {
+  expectType<Equal<typeof event.action, Action>>()
+  switch (event.action) {
+    case 'created':
+      expectType<Equal<typeof event, ModelEvent<'contact', 'created', Contact>>>()
+      break
+    case 'updated':
+      expectType<Equal<typeof event.data.record, Contact>>()
+      break
+    case 'deleted':
+      expectType<Equal<typeof event.data.record, DeletedRecord>>()
+      break
+    default:
+      expectType<Equal<typeof event, never>>()
+  }
+})
+
+receiver.on('*.deleted', (event) => {
+  expectType<Equal<typeof event, ModelEvent<string, 'deleted', DeletedRecord>>>()
+  expectType<Equal<typeof event.model, string>>()
+  expectType<Equal<typeof event.data.record._id, string>>()
+})
+
+receiver.on('*.updated', (event) => {
+  expectType<Equal<typeof event.data.record, OpenRecord>>()
+  expectType<Equal<typeof event.data.record.anything, unknown>>()
+})
+
+receiver.on('*', (event) => {
+  expectType<Equal<typeof event, AnyEvent>>()
+  expectType<Equal<typeof event.type, string>>()
+  expectType<Equal<typeof event.model, string | undefined>>()
+  expectType<Equal<typeof event.data, OpenData>>()
+})
+
+// ── Events that are not about records ──────────────────────────────────────────────────────────────────────────────────
+
+receiver.on('finance.payment.failed', (event) => {
+  expectType<Equal<typeof event, WebhookEvent<'finance.payment.failed'>>>()
+  expectType<Equal<typeof event.data.reason, unknown>>()
+  // @ts-expect-error it is about no model
+  event.model
+})
+receiver.on('sync.completed', (event) => expectType<Equal<typeof event.type, 'sync.completed'>>())
+receiver.on('invoice.paid', (event) => {
+  expectType<Equal<typeof event, WebhookEvent<'invoice.paid', { amount: number }>>>()
+})
+receiver.on('order.shipped', (event) => expectType<Equal<typeof event.data.carrier, string>>())
+
+// ── Patterns that can never match ──────────────────────────────────────────────────────────────────────────────────────
+
+// @ts-expect-error a misspelt model
+receiver.on('contcat.created', () => {})
+// @ts-expect-error a model that was not declared
+receiver.on('opportunity.*', () => {})
+// @ts-expect-error a misspelt action
+receiver.on('contact.creatd', () => {})
+// @ts-expect-error a misspelt action of every model
+receiver.on('*.delete', () => {})
+// @ts-expect-error a misspelt event
+receiver.on('invoice.payed', () => {})
+// @ts-expect-error a misspelt event of the service
+receiver.on('finance.payment.complete', () => {})
+// @ts-expect-error a model without an action
+receiver.on('contact', () => {})
+// @ts-expect-error an action without a model
+receiver.on('created', () => {})
+// @ts-expect-error a name in other letters
+receiver.on('Contact.created', () => {})
+// @ts-expect-error two stars
+receiver.on('*.*', () => {})
+// @ts-expect-error no events begin with this
+receiver.on('finance.*', () => {})
+// @ts-expect-error nothing
+receiver.on('', () => {})
+// @ts-expect-error the same with options
+receiver.on('contcat.created', { name: 'welcome' }, () => {})
+// @ts-expect-error a pattern that is known at run time only
+receiver.on(String('contact.created'), () => {})
+// @ts-expect-error one of two is wrong
+receiver.on(process.argv.length > 2 ? 'contact.created' : 'contcat.created', () => {})
+// @ts-expect-error a misspelt option
+receiver.on('contact.created', { nmae: 'welcome' }, () => {})
+// @ts-expect-error no handler
+receiver.on('contact.created', { name: 'welcome' })
+// @ts-expect-error a handler for another event
+receiver.on('contact.created', (event: ModelEvent<'project', 'created', Contact>) => event)
+
+for (const pattern of ['contact.created', 'contact.updated'] as const)
+  receiver.on(pattern, (event) => {
+    expectType<Equal<typeof event.data.record, Contact>>()
+    expectType<Equal<typeof event.action, 'created' | 'updated'>>()
+  })
+
+// ── Handlers in other files ────────────────────────────────────────────────────────────────────────────────────────────
+
+async function welcome(event: EventOf<typeof models, 'contact.created'>, { signal }: HandlerContext): Promise<void> {
+  expectType<Equal<typeof event, ModelEvent<'contact', 'created', Contact>>>()
+  signal.throwIfAborted()
+}
+function follow(event: EventOf<typeof models, 'contact.*'>): string {
+  return event.action === 'deleted' ? event.data.record._id : (event.data.record.email ?? '')
+}
+function drop({ model }: EventOf<typeof models, '*.deleted'>): string {
+  return model
+}
+function book(event: EventOf<typeof models, 'invoice.paid', typeof events>): number {
+  return event.data.amount
+}
+function count({ type }: AnyEvent): string {
+  return type
+}
+receiver.on('contact.created', welcome).on('contact.*', follow).on('*.deleted', drop).on('invoice.paid', book)
+// A handler of wider events takes narrower ones as well.
+receiver.on('contact.created', follow).on('contact.deleted', drop).on('contact.created', count).on('sync.failed', count)
+// @ts-expect-error a handler of narrower events takes no wider ones
+receiver.on('contact.*', welcome)
+expectType<Equal<EventOf<typeof models, 'invoice.payed', typeof events>, never>>()
+
+// ── Without models ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const open = createReceiver({ secret: 'secret' })
+
+open.on('anything.created', (event) => {
+  expectType<Equal<typeof event, ModelEvent<'anything', 'created', OpenRecord>>>()
+  expectType<Equal<typeof event.data.record._id, string>>()
+  expectType<Equal<typeof event.data.record.email, unknown>>()
+})
+open.on('anything.deleted', (event) => expectType<Equal<typeof event.data.record, DeletedRecord>>())
+open.on('anything.*', (event) => expectType<Equal<typeof event.model, 'anything'>>())
+open.on('*.deleted', (event) => expectType<Equal<typeof event.model, string>>())
+open.on('sync.failed', (event) => expectType<Equal<typeof event.data, OpenData>>())
+open.on('*', (event) => expectType<Equal<typeof event, AnyEvent>>())
+// @ts-expect-error a misspelt action
+open.on('anything.creatd', () => {})
+// @ts-expect-error a type that was not declared
+open.on('invoice.paid', () => {})
+// @ts-expect-error two stars
+open.on('*.*', () => {})
+// @ts-expect-error a star within a name
+open.on('con*.created', () => {})
+// @ts-expect-error no model
+open.on('.created', () => {})
+
+// ── With further events only, and with no models at all ────────────────────────────────────────────────────────────────
+
+const withEvents = createReceiver({ secret: 'secret', events })
+withEvents.on('anything.created', (event) => expectType<Equal<typeof event.data.record, OpenRecord>>())
+withEvents.on('invoice.paid', (event) => expectType<Equal<typeof event.data, { amount: number }>>())
+
+const closed = createReceiver({ secret: 'secret', models: {} })
+closed.on('*.deleted', drop).on('sync.failed', count)
+// @ts-expect-error no model was declared
+closed.on('contact.created', () => {})
+
+// ── The options ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+createReceiver({ secret: process.env.WEBHOOK_SECRET })
+createReceiver({ secret: new Uint8Array(32) })
+createReceiver({ secret: ['old', new Uint8Array(32), { secret: 'new', accountKey: 'acme' }] })
+createReceiver({ secret: ({ source }) => (source === undefined ? undefined : [source]) })
+createReceiver({ secret: async ({ claimedAccountKey }) => ({ secret: 'one', accountKey: claimedAccountKey ?? '' }) })
+// @ts-expect-error the secret is not optional, though it may be undefined
+createReceiver({})
+// @ts-expect-error a misspelt option
+createReceiver({ secrets: ['one'] })
+// @ts-expect-error a list goes into `secret`, and a number is none
+createReceiver({ secret: 42 })
+// @ts-expect-error a bound secret needs its account
+createReceiver({ secret: { secret: 'one' } })
+// @ts-expect-error a type is not a schema
+createReceiver({ secret: 'one', models: { contact: {} } })
