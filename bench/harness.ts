@@ -6,10 +6,10 @@ export class Contestant {
   readonly name: string
   readonly #child: ChildProcess
 
-  constructor(name: string, program: string, args: readonly string[]) {
+  constructor(name: string, program: string, args: readonly string[], execArgv: readonly string[] = []) {
     this.name = name
     // No loader of this process: contestants are plain JavaScript, and import what was built.
-    this.#child = fork(fileURLToPath(new URL(program, import.meta.url)), args, { execArgv: [] })
+    this.#child = fork(fileURLToPath(new URL(program, import.meta.url)), args, { execArgv: [...execArgv] })
   }
 
   ask<Answer>(question: object): Promise<Answer> {

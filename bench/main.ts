@@ -1,8 +1,10 @@
 /** `npm run bench`: every figure that the docs state, measured side by side in one run. `npm run bench -- in-process http` picks sections. */
+import { benchCost } from './cost/main.ts'
 import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
 
 const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean }) => Promise<void>>> = {
+  cost: benchCost,
   http: benchHttp,
   'in-process': benchInProcess,
 }

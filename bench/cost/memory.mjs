@@ -1,0 +1,34 @@
+/** The memory store alone: what it takes before the first id, what an id takes with its key, and what a claim costs when it is full. */
+import { memoryStore } from '../../dist/index.js'
+
+const IDS = 100_000
+// Joined, as the receiver does it: a sum would keep its pieces.
+const keyOf = (index) => ['7:default4:acme28:', `evt_${String(index).padStart(24, '0')}`].join('')
+const heap = () => {
+  for (let round = 0; round < 4; round++) globalThis.gc()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+const take = (store, key) => store.complete(key, store.claim(key, 15_000, 'acme').token)
+
+const empty = heap()
+const store = memoryStore()
+take(store, keyOf(0))
+const first = heap()
+for (let index = 1; index < IDS; index++) take(store, keyOf(index))
+const full = heap()
+
+const times = []
+for (let round = 0; round < 15; round++) {
+  const keys = Array.from({ length: 20_000 }, (_, index) => keyOf(IDS + round * 20_000 + index))
+  // A key that was never looked up has no hash yet, as that of a new event.
+  const start = process.cpuUsage()
+  for (const key of keys) take(store, key)
+  const { user, system } = process.cpuUsage(start)
+  times.push((user + system) / keys.length)
+}
+times.sort((a, b) => a - b)
+process.on('disconnect', () => process.exit())
+process.on('message', () =>
+  process.send({ first: first - empty, each: (full - first) / IDS, claim: times[times.length >> 1] }),
+)

@@ -1,0 +1,2 @@
+export { createReceiver } from '../../dist/index.js'
+export { fetchHandler } from '../../dist/web.js'
