@@ -24,39 +24,65 @@ export function fetchHandler(
   options: FetchHandlerOptions = {},
 ): (request: Request, ...host: unknown[]) => Promise<Response> {
   return async (request, ...host) => {
+    const body = new FetchBody(request)
     const reply = await receiver.handle({
       method: request.method,
       header: (name) => request.headers.get(name),
-      read: (limit, stop) => readBody(request, limit, stop),
+      read: (limit) => body.read(limit),
       source: () => options.source?.(request),
       waitUntil: options.waitUntil ?? waitUntilOf(host),
     })
-    if (!request.bodyUsed) request.body?.cancel().catch(ignore)
+    body.discardRest(reply.drainMs)
     return new Response(reply.body, { status: reply.status, headers: reply.headers })
   }
 }
 
-/** Counts what comes in: a declared length may understate it. */
-async function readBody(
-  request: Request,
-  limit: number,
-  stop: { readonly signal: AbortSignal },
-): Promise<Uint8Array | BodyFailure> {
-  if (request.bodyUsed || request.body?.locked) return CONSUMED
-  if (request.body === null) return new Uint8Array()
-  const reader = request.body.getReader()
-  stop.signal.addEventListener('abort', () => reader.cancel().catch(ignore), { once: true })
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    length += part.value.byteLength
-    if (length > limit) {
-      reader.cancel().catch(ignore)
-      return { failure: 'body_too_large' }
-    }
-    chunks.push(part.value)
+/** The body of a request, with the one reader that it may have. */
+class FetchBody {
+  readonly #request: Request
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  #isAtEnd = false
+
+  constructor(request: Request) {
+    this.#request = request
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length)
+
+  /** Counts what comes in: a declared length may understate it. */
+  async read(limit: number): Promise<Uint8Array | BodyFailure> {
+    const { body, bodyUsed } = this.#request
+    if (bodyUsed || body?.locked) return CONSUMED
+    if (body === null) return new Uint8Array()
+    this.#reader = body.getReader()
+    const chunks: Uint8Array[] = []
+    let length = 0
+    for (let part = await this.#reader.read(); !part.done; part = await this.#reader.read()) {
+      length += part.value.byteLength
+      if (length > limit) return { failure: 'body_too_large' }
+      chunks.push(part.value)
+    }
+    this.#isAtEnd = true
+    return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length)
+  }
+
+  /**
+   * Reads on without keeping anything, and cancels a body that takes longer. Cancelling at once would cut the connection under a
+   * sender that is still sending, who then never reads the answer; and on Node 20 a stream that is cancelled while a
+   * chunk of it is on the way ends the process.
+   */
+  discardRest(drainMs: number): void {
+    const { body, bodyUsed } = this.#request
+    const reader = this.#reader ?? (bodyUsed || body?.locked ? undefined : body?.getReader())
+    if (reader === undefined || this.#isAtEnd) return
+    const cancel = () => reader.cancel().catch(ignore)
+    const timer = setTimeout(cancel, drainMs)
+    const stop = () => clearTimeout(timer)
+    const endsAt = Date.now() + drainMs
+    const readOn = async () => {
+      // A stream out of memory gives part after part without ever letting a timer run.
+      while (!(await reader.read()).done) if (Date.now() > endsAt) return cancel()
+    }
+    readOn().then(stop, stop)
+  }
 }
 
 function waitUntilOf(host: readonly unknown[]): ((work: Promise<unknown>) => void) | undefined {

@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest'
+import { type Host, hosts } from './hosts.ts'
+import { deliver, expectAnswer, expectUntouched, type Sample, sample, startScene, withoutLength } from './scene.ts'
+import { chunked, exchange, type Headers, head, Wire } from './wire.ts'
+
+/** What is the same on every host: heads and handlers here; signatures, bodies that misbehave, and crowds have files of their own. */
+describe.each(hosts)('$name', (host: Host) => {
+  describe('heads', () => {
+    it.each(['gzip', 'br', 'deflate', 'GZIP', 'gzip, identity', 'nonsense'])(
+      'refuses the content encoding %s before the body comes',
+      async (encoding) => {
+        const scene = await startScene(host)
+        const wire = await Wire.open(scene.port)
+        await wire.send(head({ ...sample().headers, 'content-encoding': encoding }))
+        expectAnswer(await wire.answer(), 415, 'unsupported_encoding')
+        wire.abort()
+        expectUntouched(scene)
+      },
+    )
+
+    it('takes the content encoding identity', async () => {
+      const scene = await startScene(host)
+      const delivery = sample()
+      expectAnswer(await deliver(scene, delivery, { 'content-encoding': 'identity' }), 200, 'handled', delivery.id)
+    })
+
+    it.each([
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/octet-stream',
+      'application/json; charset=utf-16',
+      'APPLICATION/JSON',
+    ])('handles a delivery of type %s, and refuses a forged one', async (type) => {
+      const scene = await startScene(host)
+      const delivery = sample()
+      const forged = sample({ tamper: 'flip-bit' })
+      expectAnswer(await deliver(scene, forged, { 'content-type': type }), 401, 'unauthorized')
+      expectUntouched(scene)
+      expectAnswer(await deliver(scene, delivery, { 'content-type': type }), 200, 'handled', delivery.id)
+    })
+
+    it('handles a delivery without a type, and refuses a forged one', async () => {
+      const scene = await startScene(host)
+      expectAnswer(await deliver(scene, withoutType(sample({ tamper: 'flip-bit' }))), 401, 'unauthorized')
+      expectUntouched(scene)
+      const delivery = withoutType(sample())
+      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    })
+
+    it.each(['', 'nonsense', 'application/json\tx', 'a/b/c', ';', 'application/json, text/plain'])(
+      'never lets a type that is none, %j, decide about a signature',
+      async (type) => {
+        const scene = await startScene(host)
+        const odd = { 'content-type': type }
+        const forged = await deliver(scene, sample({ tamper: 'flip-bit' }), odd)
+        expect(forged.status).toBe(host.refusesOddTypes && forged.status === 415 ? 415 : 401)
+        expectUntouched(scene)
+        const right = await deliver(scene, sample(), odd)
+        expect(right.status).toBe(host.refusesOddTypes && right.status === 415 ? 415 : 200)
+        expect(scene.runs.size).toBe(right.status === 200 ? 1 : 0)
+      },
+    )
+
+    it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('does not answer %s by a success', async (method) => {
+      const scene = await startScene(host)
+      const wire = await Wire.open(scene.port)
+      await wire.send(head({ connection: 'close' }, { method }))
+      const answer = await wire.answer({ isToHead: method === 'HEAD' })
+      const isExpressOptions = host.otherMethods === 404 && method === 'OPTIONS'
+      if (isExpressOptions) expect(answer).toMatchObject({ status: 200, headers: { allow: 'POST' } })
+      else expect(answer.status).toBe(host.otherMethods)
+      if (answer.status === 405) {
+        expect(answer.headers.allow).toBe('POST')
+        if (method !== 'HEAD') expectAnswer(answer, 405, 'method_not_allowed')
+      }
+      await wire.closed()
+      expectUntouched(scene)
+    })
+
+    it('does not take a signed PUT for a delivery', async () => {
+      const scene = await startScene(host)
+      const { bytes, headers } = sample()
+      const answer = await exchange(scene.port, head(headers, { method: 'PUT' }), bytes)
+      expect(answer.status).toBe(host.otherMethods)
+      expectUntouched(scene)
+    })
+
+    it('takes a query string', async () => {
+      const scene = await startScene(host)
+      const { bytes, headers, id } = sample()
+      const answer = await exchange(scene.port, head(headers, { target: '/webhooks?a=1&b=/x' }), bytes)
+      expectAnswer(answer, 200, 'handled', id)
+    })
+
+    it('takes HTTP/1.0', async () => {
+      const scene = await startScene(host)
+      const { bytes, headers, id } = sample()
+      const wire = await Wire.open(scene.port)
+      await wire.send(head(headers, { version: '1.0' }), bytes)
+      expectAnswer(await wire.answer(), 200, 'handled', id)
+      await wire.closed()
+    })
+
+    it('takes Expect: 100-continue', async () => {
+      const scene = await startScene(host)
+      const { bytes, headers, id } = sample()
+      const wire = await Wire.open(scene.port)
+      await wire.send(head({ ...headers, expect: '100-continue' }))
+      expect((await wire.answer()).status).toBe(100)
+      await wire.send(bytes)
+      expectAnswer(await wire.answer(), 200, 'handled', id)
+      wire.abort()
+    })
+
+    it('answers a declared 100 MB at once', async () => {
+      const scene = await startScene(host)
+      const wire = await Wire.open(scene.port)
+      const startedAt = performance.now()
+      await wire.send(head({ ...sample().headers, 'content-length': 104_857_600 }))
+      expectAnswer(await wire.answer(), 413, 'body_too_large')
+      expect(performance.now() - startedAt).toBeLessThan(1_000)
+      wire.abort()
+      expectUntouched(scene)
+    })
+
+    const oddLengths: Headers[] = [
+      { 'content-length': ['5', '6'] },
+      { 'content-length': '-1' },
+      { 'content-length': '1e3' },
+      { 'content-length': '0x10' },
+      { 'content-length': '99999999999999999999999' },
+    ]
+    it.each(oddLengths)('does not take $content-length for a length', async (odd) => {
+      const scene = await startScene(host)
+      const { headers, bytes } = sample()
+      const wire = await Wire.open(scene.port)
+      await wire.send(head({ ...headers, ...odd }), bytes)
+      const answer = await wire.answerOrEnd()
+      expect(answer?.status ?? 400).toBeGreaterThanOrEqual(400)
+      expect(answer?.status ?? 400).toBeLessThan(500)
+      wire.abort()
+      expectUntouched(scene)
+    })
+  })
+
+  describe('handlers', () => {
+    it.each([
+      [
+        'throws undefined',
+        () => {
+          throw undefined
+        },
+      ],
+      [
+        'throws null',
+        () => {
+          throw null
+        },
+      ],
+      [
+        'throws text',
+        () => {
+          throw 'secret text'
+        },
+      ],
+      [
+        'throws an error',
+        () => {
+          throw new Error('secret text')
+        },
+      ],
+      ['rejects with undefined', () => Promise.reject(undefined)],
+      [
+        'rejects with an object that throws',
+        () =>
+          Promise.reject({
+            get message() {
+              throw new Error('secret text')
+            },
+          }),
+      ],
+    ])('answers 500 where one %s, and runs it again', async (_, fail) => {
+      let isBroken = true
+      const scene = await startScene(host, {}, () => (isBroken ? fail() : undefined))
+      const delivery = sample()
+      expectAnswer(await deliver(scene, delivery), 500, 'handler_failed', delivery.id)
+      isBroken = false
+      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+      expect(scene.runs.get(delivery.id)).toBe(2)
+    })
+
+    it('answers 503 with Retry-After where one is late, and 200 when it has ended', async () => {
+      let finish = () => {}
+      const work = new Promise<void>((resolve) => {
+        finish = resolve
+      })
+      const scene = await startScene(host, { deadlineMs: 150 }, () => work)
+      const delivery = sample()
+      const answer = await deliver(scene, delivery)
+      expectAnswer(answer, 503, 'late', delivery.id)
+      expect(answer.headers['retry-after']).toBe('30')
+      finish()
+      expect((await deliver(scene, delivery)).status).toBe(200)
+      expect(scene.runs.get(delivery.id)).toBe(1)
+    })
+
+    it('answers 503 when the receiver is closed', async () => {
+      const scene = await startScene(host)
+      await scene.receiver.close()
+      const answer = await deliver(scene, sample())
+      expectAnswer(answer, 503, 'closing')
+      expect(answer.headers['retry-after']).toBe('30')
+      expectUntouched(scene)
+    })
+  })
+
+  it('puts an answer of 1-byte chunks together', async () => {
+    const scene = await startScene(host)
+    const { bytes, headers, id } = sample()
+    expectAnswer(await exchange(scene.port, head(withoutLength(headers)), chunked(bytes, 1)), 200, 'handled', id)
+  })
+})
+
+function withoutType({ id, bytes, headers: { 'content-type': _, ...headers } }: Sample): Sample {
+  return { id, bytes, headers }
+}

@@ -1,0 +1,109 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo, createServer as createTcpServer } from 'node:net'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import express from 'express'
+import express4 from 'express4'
+import fastify from 'fastify'
+import type { Receives } from 'postern'
+import { expressHandler } from 'postern/express'
+import { fastifyPlugin } from 'postern/fastify'
+import { nextApiHandler, nextHandler } from 'postern/next'
+import { nodeHandler } from 'postern/node'
+import { fetchHandler } from 'postern/web'
+
+/** A server that listens on loopback. */
+export interface RunningHost {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Everything that can carry a receiver: each answers POST /webhooks by it. */
+export interface Host {
+  readonly name: string
+  /** Who answers other methods than POST: the receiver with 405, or the framework's router with 404. */
+  readonly otherMethods: 404 | 405
+  /** What refuses a content type that is not one, before the receiver is asked. */
+  readonly refusesOddTypes?: true
+  start(receiver: Receives): Promise<RunningHost>
+}
+
+export const hosts: readonly Host[] = [
+  {
+    name: 'Express 4',
+    otherMethods: 404,
+    start: (receiver) => listen(createServer(express4().post('/webhooks', expressHandler(receiver)))),
+  },
+  {
+    name: 'Express 5',
+    otherMethods: 404,
+    start: (receiver) => listen(createServer(express().post('/webhooks', expressHandler(receiver)))),
+  },
+  {
+    name: 'Fastify 5',
+    otherMethods: 405,
+    refusesOddTypes: true,
+    start: async (receiver) => {
+      const app = fastify({ forceCloseConnections: true })
+      await app.register(fastifyPlugin, { receiver, url: '/webhooks' })
+      await app.listen({ port: 0, host: '127.0.0.1' })
+      return { port: portOf(app.server), close: () => app.close() }
+    },
+  },
+  {
+    name: 'node:http',
+    otherMethods: 405,
+    start: (receiver) => listen(createServer(nodeHandler(receiver, { path: '/webhooks' }))),
+  },
+  {
+    name: 'Fetch',
+    otherMethods: 405,
+    start: (receiver) => listen(createServer(toListener(fetchHandler(receiver)))),
+  },
+  {
+    name: 'Next.js App Router',
+    otherMethods: 405,
+    start: (receiver) => listen(createServer(toListener(nextHandler(receiver)))),
+  },
+  {
+    name: 'Next.js Pages Router',
+    otherMethods: 405,
+    // Next.js with bodyParser off hands over the request of node:http as it came.
+    start: (receiver) => listen(createServer(nextApiHandler(receiver))),
+  },
+]
+
+/** A bridge from node:http to Fetch, as small as can be: what hosts of Fetch handlers do on Node. */
+export function toListener(handle: (request: Request) => Promise<Response>): RequestListener {
+  return async (incoming, outgoing) => {
+    const headers = new Headers()
+    for (const [name, values] of Object.entries(incoming.headersDistinct))
+      for (const value of values ?? []) headers.append(name, value)
+    const isBodiless = incoming.method === 'GET' || incoming.method === 'HEAD'
+    // Node's stream is the one that Request takes; the two libraries of types don't know each other.
+    const body = isBodiless
+      ? null
+      : (Readable.toWeb(incoming) as ReadableStream as globalThis.ReadableStream<Uint8Array>)
+    const init: RequestInit = { method: incoming.method ?? 'GET', headers, body, duplex: 'half' }
+    const response = await handle(new Request(`http://localhost${incoming.url}`, init))
+    const answer = Buffer.from(await response.arrayBuffer())
+    outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), 'content-length': answer.length })
+    outgoing.end(answer)
+  }
+}
+
+export async function listen(server: Server): Promise<RunningHost> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: portOf(server),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function portOf(server: ReturnType<typeof createTcpServer>): number {
+  return (server.address() as AddressInfo).port // it listens on a port, not on a pipe
+}

@@ -1,0 +1,124 @@
+import {
+  createReceiver,
+  memoryStore,
+  type Outcome,
+  type PosternError,
+  type Receiver,
+  type ReceiverOptions,
+} from 'postern'
+import { events, signed, type Tamper } from 'postern/testing'
+import { expect, onTestFinished } from 'vitest'
+import type { Host } from './hosts.ts'
+import { type Answer, exchange, type Headers, head } from './wire.ts'
+
+export const SECRET = 'a secret that nobody else has'
+
+/** A receiver behind a host, and everything that can be seen of the two. */
+export interface Scene {
+  readonly port: number
+  readonly receiver: Receiver
+  /** How often the handler ran, by event id. */
+  readonly runs: ReadonlyMap<string, number>
+  /** Calls of the store: none for what is refused. */
+  readonly storeCalls: () => number
+  readonly outcomes: readonly Outcome[]
+  readonly errors: readonly PosternError[]
+  /** What was logged above debug, as one text. */
+  readonly log: () => string
+}
+
+type Options = Partial<ReceiverOptions<Record<string, never>, Record<string, never>>>
+
+/** A receiver whose handler counts, with `work` done in it. */
+export function createScene(options: Options = {}, work: (id: string) => unknown = () => {}): Omit<Scene, 'port'> {
+  const runs = new Map<string, number>()
+  const outcomes: Outcome[] = []
+  const errors: PosternError[] = []
+  const lines: string[] = []
+  const note = (fields: object, message: string) => lines.push(`${message} ${JSON.stringify(fields)}`)
+  const inner = memoryStore()
+  let storeCalls = 0
+  const receiver: Receiver = createReceiver({
+    secret: SECRET,
+    store: {
+      retentionMs: inner.retentionMs,
+      claim: (...claim) => {
+        storeCalls++
+        return inner.claim(...claim)
+      },
+      renew: inner.renew.bind(inner),
+      complete: inner.complete.bind(inner),
+      release: inner.release.bind(inner),
+    },
+    logger: { debug: () => {}, info: note, warn: note, error: note },
+    onOutcome: (outcome) => outcomes.push(outcome),
+    onError: (error) => errors.push(error),
+    ...options,
+  })
+  receiver.on('*', (event) => {
+    runs.set(event.id, (runs.get(event.id) ?? 0) + 1)
+    return work(event.id)
+  })
+  return { receiver, runs, outcomes, errors, log: () => lines.join('\n'), storeCalls: () => storeCalls }
+}
+
+/** The same behind a host on a free port, until the test ends. */
+export async function startScene(host: Host, options?: Options, work?: (id: string) => unknown): Promise<Scene> {
+  const scene = createScene(options, work)
+  const { port, close } = await host.start(scene.receiver)
+  onTestFinished(async () => {
+    await close()
+    await scene.receiver.close({ timeoutMs: 1_000 })
+  })
+  return { ...scene, port }
+}
+
+/** A delivery with everything that a raw request needs. */
+export interface Sample {
+  readonly id: string
+  readonly bytes: Buffer
+  /** Signature, type and length. */
+  readonly headers: Headers
+}
+
+/** A good delivery, or one that is spoilt in one way. */
+export function sample({ id = `evt_${++count}`, tamper = 'none' }: { id?: string; tamper?: Tamper } = {}): Sample {
+  return { ...sampleOf(events.contact.created({ firstName: 'Zoë 🚪' }, { id }), tamper), id }
+}
+
+/** Raw text or bytes, signed as they are. */
+export function sampleOf(event: Parameters<typeof signed>[0], tamper: Tamper = 'none'): Sample {
+  const { bytes, headers } = signed(event, { secret: SECRET, tamper })
+  return { id: '', bytes: Buffer.from(bytes), headers: { ...headers, 'content-length': bytes.length } }
+}
+
+let count = 0
+
+/** The same without its declared length, for bodies in chunks. */
+export function withoutLength({ 'content-length': _, ...headers }: Headers): Headers {
+  return { ...headers, 'transfer-encoding': 'chunked' }
+}
+
+/** One delivery over a connection of its own. */
+export function deliver(
+  { port }: Pick<Scene, 'port'>,
+  { bytes, headers }: Sample,
+  extra: Headers = {},
+): Promise<Answer> {
+  return exchange(port, Buffer.concat([Buffer.from(head({ ...headers, ...extra })), bytes]))
+}
+
+/** The whole of an answer: a status, a code word, and the id only where the signature held. */
+export function expectAnswer(answer: Answer, status: number, code: string, id?: string): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status,
+    body: JSON.stringify(id === undefined ? { code } : { code, id }),
+  })
+  expect(answer.headers['content-type']).toMatch(/^application\/json(; ?charset=utf-8)?$/)
+}
+
+/** Nothing ran, and the store was never asked. */
+export function expectUntouched({ runs, storeCalls }: Pick<Scene, 'runs' | 'storeCalls'>): void {
+  expect(runs.size).toBe(0)
+  expect(storeCalls()).toBe(0)
+}

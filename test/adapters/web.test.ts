@@ -1,0 +1,225 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver, type Outcome } from 'postern'
+import { events, signed } from 'postern/testing'
+import { type FetchHandlerOptions, fetchHandler } from 'postern/web'
+import { expect, it } from 'vitest'
+import { createScene, SECRET, sample } from './scene.ts'
+
+const URL = 'https://app.example.test/webhooks'
+
+it('answers a Request', async () => {
+  const { receiver, runs } = createScene()
+  const event = events.contact.created()
+  const response = await fetchHandler(receiver)(signed(event, { secret: SECRET }).request())
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('application/json')
+  expect(await response.json()).toEqual({ code: 'handled', id: event.id })
+  expect(runs.get(event.id)).toBe(1)
+})
+
+it.each([1, 2, 7, 1_000])('puts a body of %i-byte parts together', async (size) => {
+  const { receiver } = createScene()
+  const { bytes, headers } = sample()
+  const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+    bytes.subarray(at * size, (at + 1) * size),
+  )
+  const response = await fetchHandler(receiver)(post(headers, streamOf(parts).stream))
+  expect(response.status).toBe(200)
+})
+
+it.each([
+  ['was read', async (request: Request) => void (await request.text())],
+  ['was read in part', async (request: Request) => void (await readOnce(request))],
+  ['is being read', async (request: Request) => void request.body?.getReader()],
+])('answers 500 and names the fix where the body %s before', async (_, spoil) => {
+  const { receiver, outcomes, log, runs } = createScene()
+  const request = signed(events.contact.created(), { secret: SECRET }).request()
+  await spoil(request)
+  const response = await fetchHandler(receiver)(request)
+  expect(response.status).toBe(500)
+  expect(await response.json()).toEqual({ code: 'body_consumed' })
+  expect(outcomes).toMatchObject([{ outcome: 'error', code: 'body_consumed' }])
+  expect(log()).toContain('await request.clone().json()')
+  expect(runs.size).toBe(0)
+})
+
+it('takes a request of which a clone was read', async () => {
+  const { receiver } = createScene()
+  const request = signed(events.contact.created(), { secret: SECRET }).request()
+  await request.clone().json()
+  expect((await fetchHandler(receiver)(request)).status).toBe(200)
+})
+
+it('takes a request without a body for an empty one', async () => {
+  const { receiver } = createScene()
+  const { headers } = signed('', { secret: SECRET })
+  const response = await fetchHandler(receiver)(new Request(URL, { method: 'POST', headers }))
+  expect(response.status).toBe(400)
+  expect(await response.json()).toEqual({ code: 'invalid_json' })
+})
+
+it('counts the bytes of a body whose length was understated', async () => {
+  const { receiver, runs } = createScene({ maxBodyBytes: 1_000 })
+  const { headers } = sample()
+  const { stream, pulls } = streamOf(endless(100), { everyMs: 1 })
+  const response = await fetchHandler(receiver)(post({ ...headers, 'content-length': 50 }, stream))
+  expect(response.status).toBe(413)
+  expect(runs.size).toBe(0)
+  expect(pulls()).toBeLessThan(20)
+})
+
+it('answers 400 where the body breaks off', async () => {
+  const { receiver, runs } = createScene()
+  const { bytes, headers } = sample()
+  const stream = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(bytes.subarray(0, 20)),
+    pull: (controller) => controller.error(new Error('reset by peer')),
+  })
+  const response = await fetchHandler(receiver)(post(headers, stream))
+  expect(response.status).toBe(400)
+  expect(await response.json()).toEqual({ code: 'body_incomplete' })
+  expect(runs.size).toBe(0)
+})
+
+it('answers 408 where the body stops coming, and cancels it some time later', async () => {
+  const { receiver } = createScene({ deadlineMs: 100 })
+  const { bytes, headers } = sample()
+  const { stream, cancelled } = streamOf([bytes.subarray(0, 20)], { isSilentAfter: true })
+  const startedAt = performance.now()
+  const response = await fetchHandler(receiver)(post(headers, stream))
+  expect(response.status).toBe(408)
+  const answeredAt = performance.now()
+  expect(answeredAt - startedAt).toBeLessThan(8_000)
+  await cancelled
+  expect(performance.now() - answeredAt).toBeGreaterThan(1_500)
+})
+
+it('reads the rest of a refused body, so that its sender reads the answer', async () => {
+  const { receiver, storeCalls } = createScene()
+  const { bytes, headers } = sample({ tamper: 'no-header' })
+  const { stream, pulls, isCancelled } = streamOf(Array.from({ length: 50 }, () => bytes))
+  const response = await fetchHandler(receiver)(post({ ...headers, 'content-length': 50 * bytes.length }, stream))
+  expect(response.status).toBe(401)
+  await expect.poll(pulls).toBe(51)
+  expect(isCancelled()).toBe(false)
+  expect(storeCalls()).toBe(0)
+})
+
+it.each([
+  ['comes slowly', 5],
+  ['comes faster than timers run', 0],
+])('cancels a refused body that does not end and %s', async (_, everyMs) => {
+  const { receiver } = createScene({ deadlineMs: 100 })
+  const { headers } = sample({ tamper: 'no-header' })
+  const { stream, cancelled } = streamOf(endless(100), { everyMs })
+  const response = await fetchHandler(receiver)(post(headers, stream))
+  expect(response.status).toBe(401)
+  await cancelled
+})
+
+it('survives a refused body that breaks off, or cannot be cancelled', async () => {
+  const { receiver } = createScene({ deadlineMs: 100 })
+  const { 'content-length': length, ...headers } = sample({ tamper: 'no-header' }).headers
+  const breaking = new ReadableStream({ pull: (controller) => controller.error(new Error('reset by peer')) })
+  const stuck = new ReadableStream({ cancel: () => Promise.reject(new Error('no')) })
+  for (const stream of [breaking, stuck])
+    expect((await fetchHandler(receiver)(post({ ...headers, 'content-length': length ?? 0 }, stream))).status).toBe(401)
+  await sleep(200)
+})
+
+it('gives the source to the secrets function and to the owner', async () => {
+  const outcomes: [Outcome, string | undefined][] = []
+  const receiver = createReceiver({
+    secret: ({ source }) => (source === 'acme' ? SECRET : undefined),
+    onOutcome: (outcome, { source }) => outcomes.push([outcome, source]),
+    logger: silent,
+  }).on('*', () => {})
+  const handle = fetchHandler(receiver, { source: (request) => request.url.split('/').at(-1) })
+  const delivery = signed(events.contact.created(), { secret: SECRET })
+  expect((await handle(delivery.request('https://app.example.test/webhooks/acme'))).status).toBe(200)
+  expect((await handle(delivery.request('https://app.example.test/webhooks/other'))).status).toBe(401)
+  expect(outcomes.map(([{ status }, source]) => [status, source])).toEqual([
+    [200, 'acme'],
+    [401, 'other'],
+  ])
+})
+
+it('answers 503 where the source option throws', async () => {
+  const { receiver, errors } = createScene()
+  const source = () => {
+    throw new Error('no such tenant')
+  }
+  const response = await fetchHandler(receiver, { source })(
+    signed(events.contact.created(), { secret: SECRET }).request(),
+  )
+  expect(response.status).toBe(503)
+  expect(errors).toMatchObject([{ code: 'secrets_unavailable' }])
+})
+
+it.each([
+  ['the option', (waitUntil: WaitUntil) => [{ waitUntil }]],
+  ['the context that a Worker gets', (waitUntil: WaitUntil) => [{}, { secret: 'env' }, { waitUntil }]],
+  ['the context before the environment', (waitUntil: WaitUntil) => [{}, { waitUntil }, undefined, null, 'text']],
+])('gives late work to waitUntil of %s', async (_, place) => {
+  let finish = () => {}
+  const work = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const { receiver, outcomes } = createScene({ deadlineMs: 100 }, () => work)
+  const handed: Promise<unknown>[] = []
+  const [options, ...host] = place((promise) => handed.push(promise))
+  const handle = fetchHandler(receiver, options as FetchHandlerOptions) // each row gives options first
+  expect((await handle(signed(events.contact.created(), { secret: SECRET }).request(), ...host)).status).toBe(503)
+  expect(handed).toHaveLength(1)
+  finish()
+  await handed[0]
+  expect(outcomes).toMatchObject([{ outcome: 'late' }, { outcome: 'handled', late: true }])
+})
+
+type WaitUntil = (promise: Promise<unknown>) => void
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+function post(headers: Readonly<Record<string, unknown>>, body: ReadableStream<Uint8Array>): Request {
+  const lines = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
+  return new Request(URL, { method: 'POST', headers: lines, body, duplex: 'half' })
+}
+
+async function readOnce({ body }: Request): Promise<void> {
+  const reader = body?.getReader()
+  await reader?.read()
+  reader?.releaseLock()
+}
+
+function* endless(size: number): Generator<Uint8Array> {
+  for (;;) yield new Uint8Array(size)
+}
+
+/** A stream that tells what was done with it. */
+function streamOf(parts: Iterable<Uint8Array>, { isSilentAfter = false, everyMs = 0 } = {}) {
+  const iterator = parts[Symbol.iterator]()
+  let pulls = 0
+  let isCancelled = false
+  let onCancel = () => {}
+  const cancelled = new Promise<void>((resolve) => {
+    onCancel = resolve
+  })
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        pulls++
+        if (everyMs > 0) await sleep(everyMs)
+        const { value, done } = iterator.next()
+        if (!done) controller.enqueue(value)
+        else if (isSilentAfter) await cancelled
+        else controller.close()
+      },
+      cancel() {
+        isCancelled = true
+        onCancel()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { stream, cancelled, pulls: () => pulls, isCancelled: () => isCancelled }
+}
