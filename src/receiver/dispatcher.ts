@@ -58,9 +58,9 @@ export class Dispatcher implements RunHost {
     if (route === undefined) return toEventOutcome('ignored', event)
 
     const key = this.#toKey(event.accountKey, event.id)
-    const underWay = this.#runs.get(key)
+    const underWay = this.#findRun(key)
     if (this.isClosing && underWay === undefined) return toEventOutcome('closing', event)
-    if (this.#runs.size + this.#joined >= this.#maxInFlight) return toEventOutcome('overloaded', event)
+    if (this.#isFull()) return toEventOutcome('overloaded', event)
     if (underWay !== undefined) return this.#join(underWay, delivery)
 
     if (route.model !== undefined && route.action !== undefined) {
@@ -93,6 +93,25 @@ export class Dispatcher implements RunHost {
         resolve()
       })
     })
+  }
+
+  #findRun(key: string): Run | undefined {
+    const run = this.#runs.get(key)
+    if (run === undefined || !run.isCutOff) return run
+    this.#drop(run)
+    return undefined
+  }
+
+  #isFull(): boolean {
+    if (this.#runs.size + this.#joined < this.#maxInFlight) return false
+    for (const run of this.#runs.values()) if (run.isCutOff) this.#drop(run)
+    return this.#runs.size + this.#joined >= this.#maxInFlight
+  }
+
+  /** Its claim has ended as well. Should it ever go on, the claim's token fences it off. */
+  #drop(run: Run): void {
+    this.ended(run.key, run)
+    this.reporter.error(run.toCutOffError())
   }
 
   #join(run: Run, delivery: Delivery): Outcome | Promise<Outcome> {

@@ -25,6 +25,11 @@ export class Lease {
     this.#renewAt = askedAt + host.leaseMs / 3
   }
 
+  /** When the claim ends unless it is renewed again, on the monotonic clock. */
+  get endsAt(): number {
+    return this.#renewAt + (this.#host.leaseMs * 2) / 3
+  }
+
   /** Renews the claim at a third of its time, with the marks made so far, until `stop`. */
   keepAlive(marks: readonly string[], onLost: () => void): void {
     if (this.#isKept) return

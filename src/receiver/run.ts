@@ -16,6 +16,8 @@ const BUSY_POLL_MS = 1_000
 /** How long the success of handlers is offered to a store that does not take it, and how soon again at first. */
 const STORE_FOR_MS = 60_000
 const FIRST_STORE_DELAY_MS = 100
+/** How far behind its own next step a run may be before it counts as cut off. */
+const CUT_OFF_AFTER_MS = 5_000
 
 /**
  * One event on its way through claim, work and settling, together with every delivery that waits for the result. It goes as far
@@ -64,6 +66,24 @@ export class Run implements WorkListener {
     }
     handOver(this.#host, delivery, () => this.#whenEnded())
     return toEventOutcome(isCopy ? 'duplicate' : 'handled', this.#event)
+  }
+
+  /**
+   * Whether the host has stopped this run for good, as some serverless hosts stop whatever a finished request leaves behind: a run
+   * that goes on renews its claim, or ends, long before.
+   */
+  get isCutOff(): boolean {
+    return this.#host.clock.monotonic() > (this.#lease?.endsAt ?? this.#latestDeadline) + CUT_OFF_AFTER_MS
+  }
+
+  /** What the owner is to be told of a run that was cut off. */
+  toCutOffError(): HandlerError {
+    const { id, type } = this.#event
+    return new HandlerError(
+      'handler_abandoned',
+      `The host stopped the handlers of ${quote(type)} once their delivery had been answered. Give the adapter a waitUntil, or do less in them.`,
+      { handlers: this.#handlerNames(), eventId: id, eventType: type },
+    )
   }
 
   // ── Claim ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -168,11 +188,10 @@ export class Run implements WorkListener {
   #onCompleted(isDone: boolean | undefined): void {
     if (isDone && this.#verdict !== undefined) return this.#end(this.#verdict)
     const { id, type } = this.#event
-    const handlers = this.#route.handlers.map(({ name }) => name)
     const error = new HandlerError(
       'lease_lost',
       `Another process had taken over ${quote(type)} when its handlers ended here.`,
-      { handlers, eventId: id, eventType: type },
+      { handlers: this.#handlerNames(), eventId: id, eventType: type },
     )
     this.#host.reporter.error(error)
     this.#end(toFailed(503, 'lease_lost', error, this.#event))
@@ -240,12 +259,18 @@ export class Run implements WorkListener {
     return outcome
   }
 
+  get #latestDeadline(): number {
+    return this.#waiters?.latestDeadline ?? this.#first.startedAt + this.#host.deadlineMs
+  }
+
   /** Three seconds, or what is left to the deadline of whoever waits longest; work that outlived them all gets the three. */
   #storeLimit(): number {
-    const { clock, deadlineMs } = this.#host
-    const deadline = this.#waiters?.latestDeadline ?? this.#first.startedAt + deadlineMs
-    const left = deadline - clock.monotonic()
+    const left = this.#latestDeadline - this.#host.clock.monotonic()
     return left > 0 ? Math.min(STORE_LIMIT_MS, left) : STORE_LIMIT_MS
+  }
+
+  #handlerNames(): readonly string[] {
+    return this.#route.handlers.map(({ name }) => name)
   }
 
   #whenEnded(): Promise<void> {

@@ -197,7 +197,7 @@ export class Work {
     const { clock, handlerTimeoutMs, reporter } = this.#host
     const message =
       code === 'handler_timeout'
-        ? `The handlers of ${quote(this.#event.type)} ran for ${handlerTimeoutMs} ms (handlerTimeoutMs).`
+        ? `The ${this.#todo.length === 0 ? 'schema' : 'handlers'} of ${quote(this.#event.type)} ran for ${handlerTimeoutMs} ms (handlerTimeoutMs).`
         : `Another process has taken over ${quote(this.#event.type)} while its handlers ran here.`
     const isFirst = this.#abortReason === undefined
     this.#abortReason = this.#toError(code, message, this.#running(), undefined)

@@ -127,7 +127,7 @@ describe('options', () => {
 describe('secrets that cannot be used', () => {
   const bytes = (text: string) => new TextEncoder().encode(text)
   it.each([
-    ['undefined', undefined, 'is the environment variable set'],
+    ['undefined', undefined, 'environment variable'],
     ['null', null, 'is null'],
     ['a number', 5, 'of type number'],
     ['an empty text', '', 'is an empty string'],

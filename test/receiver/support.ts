@@ -189,7 +189,7 @@ type Options = Partial<ReceiverOptions<Record<string, never>, Record<string, nev
 
 /** A receiver on a manual clock and a scripted store, with everything it tells its owner written down. */
 export class Bench {
-  readonly clock = new ManualClock()
+  readonly clock: ManualClock
   readonly store: ScriptedStore
   readonly outcomes: (Outcome & { readonly source: string | undefined; readonly durationMs: number })[] = []
   readonly errors: PosternError[] = []
@@ -197,6 +197,7 @@ export class Bench {
   readonly receiver: Receiver
 
   constructor({ usual = soon, ...options }: { readonly usual?: Behaviour } & Record<string, unknown> = {}) {
+    this.clock = options.clock instanceof ManualClock ? options.clock : new ManualClock()
     this.store = new ScriptedStore(this.clock, usual)
     const given: Options = {
       secret: SECRET,
@@ -299,12 +300,14 @@ export function thenable(
   return Object.defineProperty({}, 'then', { value: then })
 }
 
-/** An error that throws when its message is read. */
+/** An error that throws when it is read. */
 export function evilError(): Error {
   const refuse = () => {
     throw new Error('looked at')
   }
-  return Object.defineProperties(new Error('x'), { message: { get: refuse }, stack: { get: refuse } })
+  const error = new Error('x')
+  String(error.stack) // V8 writes the stack, and reads the message for it, when it is first asked for
+  return Object.defineProperties(error, { message: { get: refuse }, stack: { get: refuse } })
 }
 
 /** An object that throws whatever is done to it. */

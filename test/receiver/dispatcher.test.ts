@@ -1,0 +1,360 @@
+import { createReceiver, memoryStore } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import {
+  answeringAfter,
+  Bench,
+  delayedBy,
+  Gate,
+  hanging,
+  ManualClock,
+  rejecting,
+  SECRET,
+  saying,
+  watchRejections,
+} from './support.ts'
+
+watchRejections()
+
+function gated(options: ConstructorParameters<typeof Bench>[0] = {}) {
+  const bench = new Bench(options)
+  const gate = new Gate<unknown>()
+  const runs: string[] = []
+  bench.receiver.on('contact.created', (event) => {
+    runs.push(event.id)
+    return gate.promise
+  })
+  return { bench, gate, runs }
+}
+
+describe('closing', () => {
+  it('answers new deliveries 503 before anything else is looked at, also once closed', async () => {
+    const { bench, runs } = gated()
+    await bench.receiver.close()
+    for (const tamper of ['none', 'no-header', 'flip-bit'] as const)
+      expect(await bench.send(events.contact.created(), { tamper })).toEqual({ outcome: 'closing', status: 503 })
+    expect(runs).toEqual([])
+    expect(bench.store.calls).toEqual([])
+  })
+
+  it('waits for what runs, refuses other events, and lets copies join', async () => {
+    const { bench, gate, runs } = gated()
+    const event = events.contact.created()
+    const first = bench.send(event)
+    await bench.clock.advance(10)
+    const closing = bench.receiver.close()
+    const copy = bench.send(event)
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'closing', status: 503 })
+    expect(await bench.send(event, { tamper: 'flip-bit' })).toMatchObject({ status: 401 })
+    await bench.clock.advance(1_000)
+    gate.open(undefined)
+    expect(await closing).toEqual({ unfinished: 0 })
+    expect(await first).toMatchObject({ outcome: 'handled' })
+    expect(await copy).toMatchObject({ outcome: 'handled', joined: true })
+    expect(runs).toEqual([event.id])
+    await bench.expectAtRest()
+  })
+
+  it('says what is unfinished at timeoutMs; that goes on, keeps its claim, and is done in the end', async () => {
+    const { bench, gate } = gated()
+    const event = events.contact.created()
+    const sent = [bench.send(event), bench.send(events.contact.created())]
+    await bench.clock.advance(10)
+    const closing = bench.receiver.close({ timeoutMs: 3_000 })
+    await bench.clock.advance(3_000)
+    expect(await closing).toEqual({ unfinished: 2 })
+    await bench.clock.advance(10_000)
+    expect(bench.store.count('renew')).toBe(4)
+    gate.open(undefined)
+    await Promise.all(sent)
+    await bench.clock.advance(0)
+    expect(bench.store.count('complete')).toBe(2)
+    await bench.expectAtRest()
+  })
+
+  it('waits 10 s by default', async () => {
+    const { bench, gate } = gated()
+    bench.send(events.contact.created())
+    await bench.clock.advance(10)
+    let closed: unknown
+    bench.receiver.close().then((result) => {
+      closed = result
+    })
+    await bench.clock.advance(9_999)
+    expect(closed).toBeUndefined()
+    await bench.clock.advance(1)
+    expect(closed).toEqual({ unfinished: 1 })
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    await bench.expectAtRest()
+  })
+
+  it('may wait for ever', async () => {
+    const { bench, gate } = gated()
+    bench.send(events.contact.created())
+    await bench.clock.advance(10)
+    const closing = bench.receiver.close({ timeoutMs: Number.POSITIVE_INFINITY })
+    await bench.clock.advance(30_000)
+    gate.open(undefined)
+    expect(await closing).toEqual({ unfinished: 0 })
+  })
+
+  it('may be asked for twice, and both wait', async () => {
+    const { bench, gate } = gated()
+    bench.send(events.contact.created())
+    await bench.clock.advance(10)
+    const closings = [bench.receiver.close(), bench.receiver.close()]
+    gate.open(undefined)
+    expect(await Promise.all(closings)).toEqual([{ unfinished: 0 }, { unfinished: 0 }])
+    await bench.expectAtRest()
+  })
+
+  it('releases a claim whose handlers have not begun', async () => {
+    const { bench, runs } = gated()
+    bench.store.plan('claim', delayedBy(500))
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(100)
+    const closing = bench.receiver.close()
+    await bench.clock.advance(400)
+    expect(await sent).toMatchObject({ outcome: 'closing', status: 503, id: event.id })
+    expect(await closing).toEqual({ unfinished: 0 })
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'release'])
+    expect(runs).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it('releases a claim whose schema is still at it', async () => {
+    const gate = new Gate<unknown>()
+    const validate = () => gate.promise
+    const bench = new Bench({ models: { contact: { '~standard': { version: 1, vendor: 'test', validate } } } })
+    bench.receiver.on('*', () => expect.unreachable('no handler begins while closing'))
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(100)
+    const closing = bench.receiver.close()
+    gate.open({ value: { _id: '1' } })
+    expect(await sent).toMatchObject({ outcome: 'closing' })
+    expect(await closing).toEqual({ unfinished: 0 })
+    expect(bench.store.count('release')).toBe(1)
+    await bench.expectAtRest()
+  })
+
+  it('ends the wait for a claim that is held elsewhere', async () => {
+    const { bench } = gated()
+    bench.store.plan('claim', saying({ state: 'busy' }))
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(100)
+    const closing = bench.receiver.close()
+    await bench.clock.advance(900)
+    expect(await sent).toMatchObject({ outcome: 'closing', status: 503 })
+    expect(await closing).toEqual({ unfinished: 0 })
+    expect(bench.store.count('claim')).toBe(1)
+    await bench.expectAtRest()
+  })
+
+  it('waits for a success that the store has not taken yet', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('complete', rejecting, rejecting)
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    const closing = bench.receiver.close()
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    await bench.clock.advance(300)
+    expect(await closing).toEqual({ unfinished: 0 })
+    expect(bench.store.count('complete')).toBe(3)
+    await bench.expectAtRest()
+  })
+
+  it('refuses dispatch as well', async () => {
+    const { bench } = gated()
+    await bench.receiver.close()
+    expect(await bench.receiver.dispatch(events.contact.created())).toMatchObject({ outcome: 'closing' })
+  })
+
+  it('gives the name back, and the next receiver on the store knows what was done', async () => {
+    const clock = new ManualClock()
+    const store = memoryStore({ clock })
+    const event = events.syncCompleted()
+    const [first, second] = [0, 1].map(() => () => createReceiver({ secret: SECRET, store, clock }).on('*', () => {}))
+    const receiver = first?.()
+    expect(await receiver?.dispatch(event)).toMatchObject({ outcome: 'handled' })
+    await receiver?.close()
+    expect(await second?.().dispatch(event)).toMatchObject({ outcome: 'duplicate' })
+  })
+})
+
+describe('maxInFlight', () => {
+  it('is the number of deliveries under way, copies included; more are overloaded', async () => {
+    const { bench, gate, runs } = gated({ maxInFlight: 3 })
+    const [a, b] = [events.contact.created(), events.contact.created()]
+    const sent = [bench.send(a), bench.send(a), bench.send(b)]
+    await bench.clock.advance(10)
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'overloaded', status: 503 })
+    expect(await bench.send(a)).toMatchObject({ outcome: 'overloaded', id: a.id })
+    expect(await bench.send(events.syncCompleted())).toMatchObject({ outcome: 'ignored' })
+    expect(await bench.send(a, { tamper: 'flip-bit' })).toMatchObject({ status: 401 })
+    gate.open(undefined)
+    for (const outcome of await Promise.all(sent)) expect(outcome).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    expect(runs).toHaveLength(3)
+    expect(bench.store.count('claim')).toBe(3)
+    await bench.expectAtRest()
+  })
+
+  it('counts handlers that run on after their answer', async () => {
+    const { bench, gate } = gated({ maxInFlight: 1 })
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(8_000)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'overloaded' })
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+})
+
+describe('maxAge', () => {
+  const aged = (bench: Bench, ageMs: number) =>
+    events.syncCompleted(undefined, { timestamp: new Date(bench.clock.now() - ageMs).toISOString() })
+
+  it('refuses events that are older by their signed time with 422, and those without a time', async () => {
+    const bench = new Bench({ maxAge: 3 * 3_600_000 })
+    let runs = 0
+    bench.receiver.on('*', () => void runs++)
+    expect(await bench.send(aged(bench, 3 * 3_600_000))).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(aged(bench, -600_000))).toMatchObject({ outcome: 'handled' })
+    const old = aged(bench, 3 * 3_600_000 + 1)
+    expect(await bench.send(old)).toMatchObject({ outcome: 'rejected', status: 422, code: 'event_too_old', id: old.id })
+    expect(await bench.send(events.syncCompleted({}, { timestamp: 'yesterday' }))).toMatchObject({ status: 422 })
+    expect(runs).toBe(2)
+    expect(bench.store.count('claim')).toBe(2)
+  })
+
+  it('is off by default', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    expect(await bench.send(aged(bench, 3 * 86_400_000))).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(events.syncCompleted({}, { timestamp: '' }))).toMatchObject({ outcome: 'handled' })
+  })
+})
+
+describe('no handler registered at all', () => {
+  it('is the app’s mistake: 500, never success, with the fix in the log once', async () => {
+    const bench = new Bench()
+    for (let count = 0; count < 3; count++)
+      expect(await bench.send(events.contact.created())).toMatchObject({
+        outcome: 'error',
+        status: 500,
+        code: 'no_handlers',
+      })
+    expect(bench.codes).toEqual(['no_handlers', 'no_handlers', 'no_handlers'])
+    const lines = bench.lines.filter(({ level }) => level === 'error')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.message).toContain('import it before the receiver is mounted')
+    expect(bench.store.calls).toEqual([])
+    expect(await bench.send(events.contact.created(), { tamper: 'flip-bit' })).toMatchObject({ status: 401 })
+  })
+
+  it('ends no registration: nothing was acknowledged', async () => {
+    const bench = new Bench()
+    const event = events.contact.created()
+    await bench.send(event)
+    bench.receiver.on('contact.created', () => {})
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+  })
+})
+
+describe('a run that its host cut off', () => {
+  /** Timers stop, as on hosts that freeze what a finished request leaves behind. */
+  class FrozenClock extends ManualClock {
+    isFrozen = false
+    override setTimeout(callback: () => void, ms: number): unknown {
+      return super.setTimeout(() => this.isFrozen || callback(), ms)
+    }
+  }
+
+  function freezing(options = {}) {
+    const clock = new FrozenClock()
+    const bench = new Bench({ clock, ...options })
+    const runs: string[] = []
+    bench.receiver.on('*', { name: 'slow' }, (event) => {
+      runs.push(event.id)
+      return clock.isFrozen || runs.length > 1 ? undefined : new Promise(() => {})
+    })
+    return { bench, clock, runs }
+  }
+
+  it('blocks nothing: once its lease must have ended, a copy begins anew, and the owner is told', async () => {
+    const { bench, clock, runs } = freezing()
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await clock.advance(8_000)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    clock.isFrozen = true
+    await clock.advance(30_000)
+    clock.isFrozen = false
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(bench.codes).toEqual(['handler_abandoned'])
+    expect(bench.errors[0]).toMatchObject({ handlers: ['slow'], eventId: event.id })
+    expect(bench.errors[0]?.message).toContain('waitUntil')
+    expect(runs).toEqual([event.id, event.id])
+    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
+  })
+
+  it('and that comes back to life is fenced off, and does not disturb the new one', async () => {
+    const clock = new FrozenClock()
+    const bench = new Bench({ clock })
+    const gates = [new Gate<unknown>(), new Gate<unknown>()]
+    let runs = 0
+    bench.receiver.on('*', () => gates[runs++]?.promise)
+    const event = events.contact.created()
+    const sent = [bench.send(event)]
+    await clock.advance(8_000)
+    clock.isFrozen = true
+    await clock.advance(30_000)
+    clock.isFrozen = false
+    sent.push(bench.send(event))
+    await clock.advance(10)
+    gates[0]?.open(undefined)
+    await clock.advance(10)
+    sent.push(bench.send(event))
+    await clock.advance(10)
+    gates[1]?.open(undefined)
+    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(['late', 'handled', 'handled'])
+    expect([runs, bench.codes]).toEqual([2, ['handler_abandoned', 'lease_lost']])
+    await bench.expectAtRest()
+  })
+
+  it('makes room for others where maxInFlight is reached', async () => {
+    const { bench, clock } = freezing({ maxInFlight: 1 })
+    const sent = bench.send(events.contact.created())
+    await clock.advance(8_000)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    clock.isFrozen = true
+    await clock.advance(10)
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'overloaded' })
+    await clock.advance(30_000)
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    expect(bench.codes).toEqual(['handler_abandoned'])
+  })
+
+  it.each([
+    ['a claim that hangs', (bench: Bench) => bench.store.plan('claim', hanging)],
+    ['a claim that comes late', (bench: Bench) => bench.store.plan('claim', answeringAfter(7_000))],
+    ['a handler that takes its 60 s', () => {}],
+  ])('is not mistaken for one that goes on: %s', async (_what, plan) => {
+    const { bench, gate } = gated()
+    plan(bench)
+    const event = events.contact.created()
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      bench.send(event)
+      await bench.clock.advance(5_000)
+    }
+    expect(bench.codes.filter((code) => code === 'handler_abandoned')).toEqual([])
+    gate.open(undefined)
+    await bench.clock.advance(10_000)
+    await bench.expectAtRest()
+  })
+})

@@ -1,0 +1,373 @@
+import { type BodyFailure, type DeliveryRequest, type Outcome, REJECTION_STATUS, type Reply } from 'postern'
+import { events, type Tamper } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { Bench, Gate, hanging, request, SECRET, saying, watchRejections } from './support.ts'
+
+watchRejections()
+
+function open(options: Record<string, unknown> = {}) {
+  const bench = new Bench({ maxBodyBytes: 2_000, ...options })
+  const ran: string[] = []
+  bench.receiver.on('contact.*', (event) => void ran.push(event.id))
+  return { bench, ran }
+}
+
+const codeOf = ({ body }: Reply) => (JSON.parse(body) as { readonly code: string }).code // every reply has one
+const ZEROS = `sha256=${'0'.repeat(64)}`
+
+describe('the order of checks', () => {
+  // Each row is wrong in its own way and in every way of the rows below it; the topmost wrong decides.
+  const wrongs: readonly [string, number, Parameters<typeof request>[1]][] = [
+    ['method_not_allowed', 405, { method: 'GET' }],
+    ['unsupported_encoding', 415, { headers: { 'content-encoding': 'gzip' } }],
+    ['body_too_large', 413, { headers: { 'content-length': '2001' } }],
+    ['unauthorized', 401, { headers: { 'x-service-signature': 'sha256=1' } }],
+  ]
+  const allFrom = (index: number): Parameters<typeof request>[1] => {
+    const rest = wrongs.slice(index).map(([, , wrong]) => wrong)
+    return Object.assign({}, ...rest, { headers: Object.assign({}, ...rest.map((wrong) => wrong?.headers)) })
+  }
+
+  it.each(wrongs.map(([code, status], index) => [code, status, index] as const))(
+    '%s comes before what follows, and before a byte of the body is read',
+    async (code, status, index) => {
+      const { bench } = open({ secret: () => expect.unreachable('secrets come later') })
+      const delivery = request(events.contact.created(), allFrom(index))
+      const reply = await bench.receiver.handle(delivery)
+      expect([reply.status, codeOf(reply)]).toEqual([status, code])
+      expect(delivery.wasRead()).toBe(false)
+      expect(bench.outcomes).toHaveLength(1)
+      expect(bench.store.calls).toEqual([])
+    },
+  )
+
+  it('closing comes before all of it', async () => {
+    const { bench } = open()
+    await bench.receiver.close()
+    const delivery = request(events.contact.created(), allFrom(0))
+    expect(await bench.receiver.handle(delivery)).toMatchObject({ status: 503, body: '{"code":"closing"}' })
+    expect(delivery.wasRead()).toBe(false)
+  })
+
+  it('a source that throws comes after the head, and before the body', async () => {
+    const fail = {
+      source: () => {
+        throw new Error('no such tenant')
+      },
+    }
+    const { bench } = open()
+    const refused = await bench.receiver.handle(request(events.contact.created(), { ...allFrom(0), ...fail }))
+    expect(refused.status).toBe(405)
+    expect(bench.errors).toEqual([])
+    const delivery = request(events.contact.created(), fail)
+    const reply = await bench.receiver.handle(delivery)
+    expect(reply).toMatchObject({
+      status: 503,
+      body: '{"code":"secrets_unavailable"}',
+      headers: { 'retry-after': '30' },
+    })
+    expect(delivery.wasRead()).toBe(false)
+    expect(bench.errors[0]).toMatchObject({ code: 'secrets_unavailable', cause: new Error('no such tenant') })
+    expect(bench.outcomes).toHaveLength(2)
+  })
+
+  it('then the bytes, the secrets, the signature, the envelope, the account, the routes', async () => {
+    const steps: string[] = []
+    const { bench } = open({
+      secret: ({ source }: { readonly source: string }) => {
+        steps.push(`secrets of ${source}`)
+        return source === 'none' ? undefined : { secret: SECRET, accountKey: 'acme' }
+      },
+    })
+    const send = async (event: Parameters<typeof request>[0], overrides: Parameters<typeof request>[1] = {}) => {
+      const delivery = request(event, { source: () => 'a', ...overrides })
+      const reply = await bench.receiver.handle(delivery)
+      return [reply.status, reply.body, delivery.wasRead()]
+    }
+    const unauthorized = [401, '{"code":"unauthorized"}', true]
+    expect(await send('x'.repeat(2_001), { headers: { 'content-length': undefined } })).toEqual([
+      413,
+      '{"code":"body_too_large"}',
+      true,
+    ])
+    expect(steps).toEqual([])
+    expect(await send('not JSON', { source: () => 'none' })).toEqual(unauthorized)
+    expect(await send('not JSON', { options: { tamper: 'other-secret' } })).toEqual(unauthorized)
+    expect(await send('not JSON')).toEqual([400, '{"code":"invalid_json"}', true])
+    expect(await send('{"accountKey":"globex"}')).toEqual([400, '{"code":"invalid_envelope"}', true])
+    expect(await send(events.syncCompleted({}, { accountKey: 'globex' }))).toEqual(unauthorized)
+    const ignored = events.syncCompleted()
+    expect(await send(ignored)).toEqual([200, `{"code":"ignored","id":"${ignored.id}"}`, true])
+    expect(bench.store.calls).toEqual([])
+    expect(bench.outcomes.map((outcome) => ('code' in outcome ? outcome.code : outcome.outcome))).toEqual([
+      'body_too_large',
+      'unknown_source',
+      'signature_mismatch',
+      'invalid_json',
+      'invalid_envelope',
+      'account_mismatch',
+      'ignored',
+    ])
+  })
+})
+
+describe('the head', () => {
+  it.each<[string, Parameters<typeof request>[1], number]>([
+    ['POST', { method: 'POST' }, 200],
+    ['no method, where the framework chose by it', { method: undefined }, 200],
+    ['post in lower case', { method: 'post' }, 405],
+    ['HEAD', { method: 'HEAD' }, 405],
+    ['identity', { headers: { 'content-encoding': 'identity' } }, 200],
+    ['br', { headers: { 'content-encoding': 'br' } }, 415],
+    ['an unknown encoding', { headers: { 'content-encoding': 'identity, gzip' } }, 415],
+    ['no declared length', { headers: { 'content-length': undefined, 'transfer-encoding': 'chunked' } }, 200],
+    ['two signatures', { headers: { 'x-service-signature': [ZEROS, ZEROS] } }, 401],
+    ['a list of signatures', { headers: { 'x-service-signature': `${ZEROS},${ZEROS}` } }, 401],
+    ['an empty signature', { headers: { 'x-service-signature': '' } }, 401],
+    ['no signature', { headers: { 'x-service-signature': null } }, 401],
+  ])('with %s', async (_what, overrides, status) => {
+    const { bench, ran } = open()
+    const reply = await bench.receiver.handle(request(events.contact.created(), overrides))
+    expect(reply.status).toBe(status)
+    expect(ran).toHaveLength(status === 200 ? 1 : 0)
+  })
+})
+
+describe('the reply', () => {
+  it.each<[string, number, string, Record<string, string>, (bench: Bench) => unknown]>([
+    ['handled', 200, 'handled', {}, () => {}],
+    [
+      'busy',
+      409,
+      'busy',
+      { 'retry-after': '30' },
+      ({ store }) => store.plan('claim', ...Array(9).fill(saying({ state: 'busy' }))),
+    ],
+    ['lost', 503, 'lease_lost', { 'retry-after': '30' }, ({ store }) => store.plan('complete', saying(false))],
+    ['without a store', 503, 'store_unavailable', { 'retry-after': '30' }, ({ store }) => store.plan('claim', hanging)],
+    ['done before', 200, 'duplicate', {}, ({ store }) => store.plan('claim', saying({ state: 'done' }))],
+    ['late', 503, 'late', { 'retry-after': '30' }, ({ receiver }) => receiver.on('*', () => new Promise(() => {}))],
+    [
+      'failed',
+      500,
+      'handler_failed',
+      {},
+      ({ receiver }) =>
+        receiver.on('*', () => {
+          throw new Error('secret text')
+        }),
+    ],
+  ])('of what is %s carries a code word, the event id, and its headers', async (_what, status, code, headers, plan) => {
+    const { bench } = open()
+    plan(bench)
+    const event = events.contact.created({}, { id: 'evt "1"\u2028' })
+    const replying = bench.receiver.handle(request(event))
+    await bench.clock.advance(8_000)
+    const reply = await replying
+    expect(reply).toEqual({
+      status,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ code, id: event.id }),
+      close: false,
+      drainMs: 0,
+    })
+    await bench.clock.advance(100_000)
+  })
+
+  it.each<[Tamper]>([
+    ['no-header'],
+    ['no-prefix'],
+    ['sha1'],
+    ['short'],
+    ['long'],
+    ['non-hex'],
+    ['flip-bit'],
+    ['other-secret'],
+    ['reserialised'],
+  ])('to a signature with %s tells nothing but unauthorized', async (tamper) => {
+    const { bench, ran } = open()
+    const reply = await bench.receiver.handle(request(events.contact.created(), { options: { tamper } }))
+    expect([reply.status, reply.body]).toEqual([401, '{"code":"unauthorized"}'])
+    expect(ran).toEqual([])
+    expect(bench.outcomes[0]).toMatchObject({
+      outcome: 'rejected',
+      status: 401,
+      code: expect.stringMatching(/^signature_/),
+    })
+  })
+
+  it('to another method names the one that is allowed', async () => {
+    const { bench } = open()
+    const reply = await bench.receiver.handle(request(events.contact.created(), { method: 'PUT' }))
+    expect(reply).toMatchObject({ status: 405, headers: { allow: 'POST' } })
+  })
+
+  it('to a refused record holds no issue', async () => {
+    const { bench } = open()
+    const event = events.raw('contact.created', { record: { secretField: 1 } })
+    const reply = await bench.receiver.handle(request(event))
+    expect([reply.status, reply.body]).toEqual([422, `{"code":"invalid_record","id":"${event.id}"}`])
+  })
+})
+
+describe('the body', () => {
+  const reading = (read: DeliveryRequest['read'], headers = {}) => request(events.contact.created(), { read, headers })
+
+  it.each<[string, BodyFailure | Promise<BodyFailure>, number, Outcome['outcome'], string]>([
+    ['over the limit', { failure: 'body_too_large' }, 413, 'rejected', 'body_too_large'],
+    ['over the limit, later', Promise.resolve({ failure: 'body_too_large' }), 413, 'rejected', 'body_too_large'],
+    ['not whole', Promise.resolve({ failure: 'body_incomplete' }), 400, 'rejected', 'body_incomplete'],
+    ['read before', { failure: 'body_consumed', fix: 'Mount it first.' }, 500, 'error', 'body_consumed'],
+    ['read before, without a fix', { failure: 'body_consumed' }, 500, 'error', 'body_consumed'],
+  ])('%s', async (_what, failure, status, outcome, code) => {
+    const { bench, ran } = open()
+    const reply = await bench.receiver.handle(reading(() => failure))
+    expect([reply.status, codeOf(reply)]).toEqual([status, code])
+    expect(bench.outcomes).toMatchObject([{ outcome, status, code }])
+    expect(ran).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it('read before us: the fix is in the log once, and told to onError each time', async () => {
+    const { bench } = open()
+    for (let count = 0; count < 3; count++)
+      await bench.receiver.handle(reading(() => ({ failure: 'body_consumed', fix: 'Mount it before express.json().' })))
+    expect(bench.codes).toEqual(['body_consumed', 'body_consumed', 'body_consumed'])
+    const lines = bench.lines.filter(({ level }) => level === 'error')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.message).toContain('Mount it before express.json().')
+    expect(bench.lines.at(-1)).toMatchObject({ level: 'debug', fields: { count: 3 } })
+  })
+
+  it.each<[string, () => never | Promise<never>]>([
+    [
+      'throws',
+      () => {
+        throw new Error('reset')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('reset'))],
+    ['rejects with undefined', () => Promise.reject(undefined)],
+  ])('whose reading %s is incomplete', async (_what, read) => {
+    const { bench } = open()
+    expect(await bench.receiver.handle(reading(read))).toMatchObject({ status: REJECTION_STATUS.body_incomplete })
+    await bench.expectAtRest()
+  })
+
+  it('that is larger than what read was allowed is refused', async () => {
+    const { bench } = open()
+    expect(await bench.receiver.handle(reading(() => new Uint8Array(2_001)))).toMatchObject({ status: 413 })
+  })
+
+  it('that is not there by the deadline: 408, and whoever reads is told to stop', async () => {
+    const { bench, ran } = open()
+    const gate = new Gate<Uint8Array>()
+    let [limit, isStopped] = [0, false]
+    const delivery = request(events.contact.created())
+    const bytes = delivery.read(2_000, new AbortController()) as Uint8Array // request() gives them at once
+    const replying = bench.receiver.handle({
+      ...delivery,
+      read: (given, stop) => {
+        limit = given
+        stop.signal.addEventListener('abort', () => {
+          isStopped = true
+        })
+        return gate.promise
+      },
+    })
+    await bench.clock.advance(7_999)
+    expect([limit, isStopped, bench.outcomes.length]).toEqual([2_000, false, 0])
+    await bench.clock.advance(1)
+    expect(await replying).toMatchObject({ status: 408, body: '{"code":"body_timeout"}', close: true })
+    expect(isStopped).toBe(true)
+    gate.open(bytes)
+    await bench.clock.advance(100)
+    expect(ran).toEqual([])
+    expect(bench.outcomes).toHaveLength(1)
+    await bench.expectAtRest()
+  })
+
+  it('that fails after its time leaves no rejection behind', async () => {
+    const { bench } = open()
+    const gate = new Gate<Uint8Array>()
+    const replying = bench.receiver.handle(reading(() => gate.promise))
+    await bench.clock.advance(8_000)
+    gate.fail(new Error('reset'))
+    expect(await replying).toMatchObject({ status: 408 })
+    await bench.expectAtRest()
+  })
+
+  it('that took its time leaves less of it to the handlers', async () => {
+    const { bench } = open()
+    bench.receiver.on('*', () => new Promise(() => {}))
+    const gate = new Gate<Uint8Array>()
+    const delivery = request(events.contact.created())
+    const bytes = delivery.read(2_000, new AbortController()) as Uint8Array // as above
+    const replying = bench.receiver.handle({ ...delivery, read: () => gate.promise })
+    await bench.clock.advance(6_000)
+    gate.open(bytes)
+    await bench.clock.advance(1_999)
+    expect(bench.outcomes).toEqual([])
+    await bench.clock.advance(1)
+    expect(await replying).toMatchObject({ status: 503, body: expect.stringContaining('"late"') })
+    await bench.clock.advance(100_000)
+  })
+})
+
+describe('what is still to come of a request', () => {
+  const unsigned = { 'x-service-signature': undefined }
+  it.each<[string, Parameters<typeof request>[1], boolean, number]>([
+    ['nothing, after a whole body', {}, false, 0],
+    ['nothing, where there is no body', { method: 'GET', headers: { 'content-length': undefined } }, false, 0],
+    ['a declared length within the limit: discarded in the body’s time', { headers: unsigned }, false, 8_000],
+    ['a declared length over the limit: the connection ends', { headers: { 'content-length': '2001' } }, true, 2_000],
+    [
+      'no declared length: the connection ends',
+      { headers: { ...unsigned, 'content-length': undefined, 'transfer-encoding': 'chunked' } },
+      true,
+      2_000,
+    ],
+    [
+      'a length that is no number: the connection ends',
+      { headers: { ...unsigned, 'content-length': '1e3', 'transfer-encoding': 'chunked' } },
+      true,
+      2_000,
+    ],
+    [
+      'more than was declared: the connection ends',
+      {
+        headers: { 'content-length': undefined, 'transfer-encoding': 'chunked' },
+        read: () => ({ failure: 'body_too_large' }),
+      },
+      true,
+      2_000,
+    ],
+    ['a wrong method with a body', { method: 'PUT' }, false, 8_000],
+    ['a body that somebody else has read', { read: () => ({ failure: 'body_consumed' }) }, false, 8_000],
+  ])('%s', async (_what, overrides, close, drainMs) => {
+    const { bench } = open()
+    expect(await bench.receiver.handle(request(events.contact.created(), overrides))).toMatchObject({ close, drainMs })
+  })
+})
+
+it('hands unfinished work to the request’s own waitUntil, and tells the source', async () => {
+  const { bench } = open()
+  const gate = new Gate()
+  const handed: Promise<unknown>[] = []
+  bench.receiver.on('*', { name: 'slow' }, (_event, { source }) => {
+    expect(source).toBe('tenant-1')
+    return gate.promise
+  })
+  const replying = bench.receiver.handle(
+    request(events.contact.created(), { source: () => 'tenant-1', waitUntil: (work) => void handed.push(work) }),
+  )
+  await bench.clock.advance(8_000)
+  expect((await replying).status).toBe(503)
+  expect(handed).toHaveLength(1)
+  gate.open()
+  await handed[0]
+  expect(bench.outcomes.map(({ outcome, source }) => [outcome, source])).toEqual([
+    ['late', 'tenant-1'],
+    ['handled', 'tenant-1'],
+  ])
+})

@@ -1,0 +1,332 @@
+import { consoleLogger, createReceiver, memoryStore, type Outcome } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  Bench,
+  evilError,
+  evilProxy,
+  Gate,
+  type Line,
+  linesInto,
+  rejecting,
+  SECRET,
+  thenable,
+  watchRejections,
+} from './support.ts'
+
+watchRejections()
+
+const misbehaviours: [string, () => unknown][] = [
+  [
+    'throws an error',
+    () => {
+      throw new Error('no')
+    },
+  ],
+  [
+    'throws undefined',
+    () => {
+      throw undefined
+    },
+  ],
+  [
+    'throws a proxy that throws',
+    () => {
+      throw evilProxy()
+    },
+  ],
+  ['rejects with an error', () => Promise.reject(new Error('no'))],
+  ['rejects with undefined', () => Promise.reject(undefined)],
+  ['rejects with what cannot be read', () => Promise.reject(evilError())],
+  ['gives a thenable that rejects', () => thenable((_resolve, reject) => reject('no'))],
+  [
+    'gives a thenable whose then throws',
+    () =>
+      thenable(() => {
+        throw new Error('no')
+      }),
+  ],
+  ['gives what throws when it is looked at', () => evilProxy()],
+]
+
+/** One delivery of each kind, and the outcomes they have to have whatever the hooks do. */
+async function deliverAll(bench: Bench): Promise<void> {
+  bench.receiver
+    .on('contact.created', () => {})
+    .on('contact.updated', () => {
+      throw new Error('no')
+    })
+    .on('contact.deleted', () => new Promise(() => {}))
+  const done = events.contact.created()
+  const codes: unknown[] = []
+  for (const sent of [
+    bench.send(done),
+    bench.send(done),
+    bench.send(events.syncCompleted()),
+    bench.send(events.contact.updated()),
+    bench.send(events.contact.created(), { tamper: 'flip-bit' }),
+  ])
+    codes.push((await sent).outcome)
+  const late = bench.send(events.contact.deleted())
+  await bench.clock.advance(8_000)
+  codes.push((await late).outcome)
+  expect(codes).toEqual(['handled', 'handled', 'ignored', 'failed', 'rejected', 'late'])
+  await bench.clock.advance(100_000)
+  await bench.expectAtRest()
+}
+
+describe.each(misbehaviours)('a hook that %s changes nothing, and is reported once:', (_what, misbehave) => {
+  it('onOutcome', async () => {
+    const bench = new Bench({ onOutcome: misbehave })
+    await deliverAll(bench)
+    expect(bench.codes.filter((code) => code === 'hook_failed')).toEqual(['hook_failed'])
+    expect(bench.errors.find(({ code }) => code === 'hook_failed')?.message).toContain('onOutcome threw')
+  })
+
+  it('onError', async () => {
+    const bench = new Bench({ onError: misbehave })
+    await deliverAll(bench)
+    const lines = bench.lines.filter(({ fields }) => fields.code === 'hook_failed')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.message).toContain('onError threw')
+  })
+
+  it('the logger', async () => {
+    const bench = new Bench({ logger: { debug: misbehave, info: misbehave, warn: misbehave, error: misbehave } })
+    await deliverAll(bench)
+    expect(bench.codes.filter((code) => code === 'hook_failed')).toEqual(['hook_failed'])
+  })
+
+  it('all of them together', async () => {
+    const logger = { debug: misbehave, info: misbehave, warn: misbehave, error: misbehave }
+    await deliverAll(new Bench({ onOutcome: misbehave, onError: misbehave, logger }))
+  })
+})
+
+it('a logger that throws stops neither the making of a receiver nor the store that reports through it', async () => {
+  vi.stubEnv('NODE_ENV', 'production')
+  try {
+    const fail = () => {
+      throw new Error('disk full')
+    }
+    const errors: unknown[] = []
+    const store = memoryStore({ max: 2 })
+    const receiver = createReceiver({
+      secret: SECRET,
+      store,
+      logger: { debug: fail, info: fail, warn: fail, error: fail },
+      onError: ({ code }) => errors.push(code),
+    })
+    receiver.on('*', () => {})
+    for (let count = 0; count < 5; count++)
+      expect(await receiver.dispatch(events.syncCompleted())).toMatchObject({ outcome: 'handled' })
+    expect(store.earlyDrops).toBeGreaterThan(0)
+    expect(errors).toEqual(['hook_failed'])
+  } finally {
+    vi.unstubAllEnvs()
+  }
+})
+
+describe('lines', () => {
+  it('about refusals come once a second for each kind, with the number of those left out', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    for (let count = 0; count < 50; count++) {
+      await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
+      await bench.send(events.syncCompleted(), { tamper: 'short' })
+    }
+    expect(bench.lines.map(({ level, fields }) => [level, fields.code])).toEqual([
+      ['warn', 'signature_mismatch'],
+      ['warn', 'signature_malformed'],
+    ])
+    await bench.clock.advance(1_000)
+    await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
+    await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
+    expect(bench.lines).toHaveLength(3)
+    expect(bench.lines[2]?.fields).toMatchObject({ code: 'signature_mismatch', alikeSinceLastLine: 49 })
+    expect(bench.outcomes).toHaveLength(102)
+  })
+
+  it('about deliveries that were put off are as sparing', async () => {
+    const bench = new Bench({ maxInFlight: 1 })
+    bench.receiver.on('*', () => new Promise(() => {}))
+    bench.send(events.syncCompleted())
+    await bench.clock.advance(1)
+    for (let count = 0; count < 10; count++) await bench.send(events.syncCompleted())
+    expect(bench.lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
+    await bench.clock.advance(100_000)
+  })
+
+  it.each([
+    ['handled', 'debug', events.contact.created()],
+    ['ignored', 'debug', events.exportCompleted()],
+    ['duplicate', 'debug', undefined],
+  ])('about what is %s are for debugging', async (outcome, level, event) => {
+    const bench = new Bench()
+    bench.receiver.on('contact.*', () => {})
+    const done = events.contact.created()
+    if (event === undefined) await bench.send(done)
+    bench.lines.length = 0
+    await bench.send(event ?? done, { source: 'tenant-1' })
+    const { id, type } = event ?? done
+    expect(bench.lines).toEqual([
+      { level, message: outcome, fields: { status: 200, id, type, accountKey: 'acme', source: 'tenant-1' } },
+    ])
+  })
+
+  const secretText = 'a record that nobody may read'
+  const texts = (lines: readonly Line[]) =>
+    JSON.stringify(lines, (_key, value) =>
+      value instanceof Error ? { ...value, message: value.message, stack: value.stack } : value,
+    )
+
+  it('contain no secret, no signature and no record, whatever became of the delivery', async () => {
+    const bench = new Bench({
+      secret: [SECRET, { secret: 'whsec_bound', accountKey: 'globex' }],
+      models: {
+        opportunity: {
+          '~standard': {
+            version: 1,
+            vendor: 'test',
+            validate: (value: unknown) => ({ issues: [{ message: `bad: ${JSON.stringify(value)}`, path: ['title'] }] }),
+          },
+        },
+      },
+    })
+    bench.receiver.on('*', ({ type }) => {
+      if (type === 'contact.updated') throw new Error('no')
+      return type === 'sync.failed' ? new Promise(() => {}) : undefined
+    })
+    const signatures: string[] = []
+    const { sign } = await import('postern')
+    const deliver = async (event: Parameters<Bench['send']>[0], options: Parameters<Bench['send']>[1] = {}) => {
+      const body = typeof event === 'string' ? event : JSON.stringify(event)
+      for (const secret of [SECRET, 'whsec_bound']) signatures.push(sign(body, secret).slice('sha256='.length))
+      const sent = bench.send(body, options)
+      await bench.clock.advance(0)
+      return sent
+    }
+    const record = { lastName: secretText }
+    await deliver(events.contact.created(record))
+    await deliver(events.contact.updated(record))
+    await deliver(events.contact.created(record), { tamper: 'flip-bit' })
+    await deliver(events.contact.created(record), { tamper: 'short' })
+    await deliver(events.contact.created(record, { accountKey: 'acme' }), { secret: 'whsec_bound' })
+    await deliver(events.model('opportunity').created({ title: secretText }))
+    await deliver(`{"id":"${secretText}`)
+    bench.store.plan('claim', rejecting)
+    await deliver(events.contact.created(record))
+    bench.send(events.syncFailed({ vendor: secretText }))
+    await bench.clock.advance(100_000)
+    const text = texts(bench.lines)
+    expect(bench.lines.length).toBeGreaterThan(8)
+    expect(text).not.toContain(secretText)
+    expect(text).not.toContain(SECRET)
+    expect(text).not.toContain('whsec_bound')
+    for (const signature of signatures) expect(text).not.toContain(signature)
+    expect(bench.outcomes.find(({ type }) => type === 'opportunity.created')).toMatchObject({
+      issues: [{ path: 'title', message: expect.stringContaining(secretText) }],
+    })
+  })
+
+  it('escape what a sender puts into id, type or account', async () => {
+    const written: string[] = []
+    const write = vi
+      .spyOn(console, 'error')
+      .mockImplementation((...parts) => void written.push(parts.map(String).join(' ')))
+    const warn = vi
+      .spyOn(console, 'warn')
+      .mockImplementation((...parts) => void written.push(parts.map(String).join(' ')))
+    try {
+      const bench = new Bench({ logger: consoleLogger, handlerTimeoutMs: 1_000 })
+      bench.receiver.on('*', ({ type }) => {
+        if (type.startsWith('hang')) return new Promise(() => {})
+        throw new Error('no')
+      })
+      const controls = 'x\n\r\u001b[31m\u0000\u007f\u009b\u2028\u2029\u202e'
+      await bench.send(events.raw(`fail${controls}`, {}, { id: `i${controls}`, accountKey: `a${controls}` }))
+      await bench.send(events.raw(`${controls}.created`, {}, { id: `i${controls}` }))
+      bench.send(events.raw(`hang${controls}`, {}, { id: `j${controls}` }))
+      await bench.clock.advance(20_000)
+      expect(written.length).toBeGreaterThanOrEqual(4)
+      for (const line of written) {
+        const [first = ''] = line.split('\n')
+        expect(first).toMatch(/^postern: [^\p{Cc}\u2028\u2029]*$/u)
+        for (const control of '\r\u001b\u0000\u007f\u009b\u2028\u2029') expect(line).not.toContain(control)
+      }
+      expect(bench.errors.map(({ message }) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(message))).not.toContain(true)
+    } finally {
+      write.mockRestore()
+      warn.mockRestore()
+    }
+  })
+})
+
+describe('onOutcome', () => {
+  it('is told of each delivery once, with source and duration, and of a late end once more', async () => {
+    const bench = new Bench()
+    const gate = new Gate()
+    bench.receiver.on('contact.created', () => gate.promise)
+    const event = events.contact.created()
+    const sent: Promise<Outcome>[] = [bench.send(event, { source: 'a' })]
+    await bench.clock.advance(5_000)
+    sent.push(bench.send(event, { source: 'b' }))
+    await bench.clock.advance(10_000)
+    gate.open()
+    await Promise.all(sent)
+    await bench.clock.advance(0)
+    expect(
+      bench.outcomes.map(({ outcome, source, durationMs, late, joined }) => ({
+        outcome,
+        source,
+        durationMs,
+        late,
+        joined,
+      })),
+    ).toEqual([
+      { outcome: 'late', source: 'a', durationMs: 8_000, late: undefined, joined: undefined },
+      { outcome: 'late', source: 'b', durationMs: 8_000, late: undefined, joined: true },
+      { outcome: 'handled', source: 'a', durationMs: 15_000, late: true, joined: undefined },
+    ])
+  })
+})
+
+it('the default logger hears warnings and errors only', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const spies = [
+    vi.spyOn(console, 'log'),
+    vi.spyOn(console, 'info'),
+    vi.spyOn(console, 'debug'),
+    vi.spyOn(console, 'error'),
+  ]
+  try {
+    const bench = new Bench({ logger: undefined })
+    bench.receiver.on('*', () => {})
+    await bench.send(events.syncCompleted())
+    await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
+    expect(warn).toHaveBeenCalledTimes(1)
+    expect(warn.mock.calls[0]).toEqual([expect.stringMatching(/^postern: delivery refused: .*signature_mismatch/)])
+    for (const spy of spies) expect(spy).not.toHaveBeenCalled()
+  } finally {
+    for (const spy of [warn, ...spies]) spy.mockRestore()
+  }
+})
+
+it('lines go to a logger with its own methods and state', async () => {
+  const lines: Line[] = []
+  class Lines {
+    readonly #inner = linesInto(lines)
+    debug = (...args: Parameters<typeof this.warn>) => this.#inner.debug(...args)
+    info = (...args: Parameters<typeof this.warn>) => this.#inner.info(...args)
+    warn(fields: Readonly<Record<string, unknown>>, message: string) {
+      this.#inner.warn(fields, message)
+    }
+    error(fields: Readonly<Record<string, unknown>>, message: string) {
+      this.#inner.error(fields, message)
+    }
+  }
+  const bench = new Bench({ logger: new Lines() })
+  bench.receiver.on('*', () => {})
+  await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
+  expect(lines.map(({ level }) => level)).toEqual(['warn'])
+})

@@ -1,0 +1,541 @@
+import { HandlerError, type StandardSchema, systemClock } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { atOnce, Bench, evilError, evilProxy, Gate, settle, soon, thenable, watchRejections } from './support.ts'
+
+watchRejections()
+
+const schema = (validate: (value: unknown) => unknown): StandardSchema => ({
+  '~standard': { version: 1, vendor: 'test', validate: validate as never }, // plain JavaScript may give anything
+})
+
+describe('several handlers', () => {
+  it('run together, and all are waited for', async () => {
+    const bench = new Bench()
+    const gates = [new Gate(), new Gate()]
+    const steps: string[] = []
+    for (const [index, gate] of gates.entries())
+      bench.receiver.on('sync.completed', { name: `h${index}` }, async () => {
+        steps.push(`begin ${index}`)
+        await gate.promise
+        steps.push(`end ${index}`)
+      })
+    const sent = bench.send(events.syncCompleted())
+    await bench.clock.advance(10)
+    expect(steps).toEqual(['begin 0', 'begin 1'])
+    gates[1]?.open()
+    await bench.clock.advance(10)
+    expect(bench.outcomes).toEqual([])
+    gates[0]?.open()
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(steps).toEqual(['begin 0', 'begin 1', 'end 1', 'end 0'])
+    await bench.expectAtRest()
+  })
+
+  it.each([
+    ['at once', atOnce],
+    ['by a promise', soon],
+  ])('that fail in part: the retry runs the failed ones only (store answers %s)', async (_how, usual) => {
+    const bench = new Bench({ usual })
+    const runs: Record<string, number> = {}
+    const failing = new Set(['b', 'd'])
+    for (const name of ['a', 'b', 'c', 'd'])
+      bench.receiver.on('sync.completed', { name }, () => {
+        runs[name] = (runs[name] ?? 0) + 1
+        if (failing.has(name) && name === 'b') throw new Error('b is down')
+        return failing.has(name) ? Promise.reject(new Error('d is down')) : undefined
+      })
+    const event = events.syncCompleted()
+    const outcome = await bench.send(event)
+    expect(outcome).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
+    const [error] = bench.errors
+    expect(error).toBeInstanceOf(HandlerError)
+    expect(error).toMatchObject({ handlers: ['b', 'd'], eventId: event.id, eventType: 'sync.completed' })
+    expect(error).toMatchObject({ cause: { errors: [new Error('b is down'), new Error('d is down')] } })
+    expect(bench.store.marksOf('release')).toEqual([['a', 'c']])
+    failing.delete('b')
+    expect(await bench.send(event)).toMatchObject({ status: 500 })
+    expect(bench.errors[1]).toMatchObject({ handlers: ['d'], cause: new Error('d is down') })
+    failing.clear()
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(runs).toEqual({ a: 1, b: 2, c: 1, d: 3 })
+    await bench.expectAtRest()
+  })
+
+  it('of which none is left to run: the event is completed', async () => {
+    const bench = new Bench()
+    let isBroken = true
+    bench.receiver
+      .on('sync.completed', () => {})
+      .on('*', { name: 'gone-soon' }, () => {
+        if (isBroken) throw new Error('broken for good')
+      })
+    const event = events.syncCompleted()
+    expect(await bench.send(event)).toMatchObject({ status: 500 })
+    await bench.receiver.close()
+    isBroken = false
+    const next = new Bench({ store: bench.store, clock: bench.clock })
+    next.receiver.on('sync.completed', () => expect.unreachable('it finished before the deployment'))
+    expect(await next.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(await next.send(event)).toMatchObject({ outcome: 'duplicate' })
+  })
+})
+
+describe('a handler fails by', () => {
+  const promiseWithOwnThen = (then: unknown) => Object.defineProperty(Promise.resolve(), 'then', { value: then })
+  it.each<[string, () => unknown]>([
+    [
+      'throwing an error',
+      () => {
+        throw new Error('no')
+      },
+    ],
+    [
+      'throwing undefined',
+      () => {
+        throw undefined
+      },
+    ],
+    [
+      'throwing null',
+      () => {
+        throw null
+      },
+    ],
+    [
+      'throwing text',
+      () => {
+        throw 'no'
+      },
+    ],
+    [
+      'throwing an error that cannot be read',
+      () => {
+        throw evilError()
+      },
+    ],
+    [
+      'throwing a proxy that throws',
+      () => {
+        throw evilProxy()
+      },
+    ],
+    ['rejecting with an error', () => Promise.reject(new Error('no'))],
+    ['rejecting with undefined', () => Promise.reject(undefined)],
+    ['rejecting with null', () => Promise.reject(null)],
+    ['rejecting with a proxy that throws', () => Promise.reject(evilProxy())],
+    [
+      'rejecting with a rejected promise',
+      () => {
+        const p = Promise.reject(new Error('inner'))
+        p.catch(() => {})
+        return Promise.reject(p)
+      },
+    ],
+    [
+      'giving a thenable whose then throws',
+      () =>
+        thenable(() => {
+          throw new Error('no')
+        }),
+    ],
+    ['giving a thenable that rejects', () => thenable((_resolve, reject) => reject(undefined))],
+    [
+      'giving a thenable that rejects, then resolves, then throws',
+      () =>
+        thenable((resolve, reject) => {
+          reject('no')
+          resolve()
+          throw new Error('no')
+        }),
+    ],
+    [
+      'giving an object whose then throws when it is read',
+      () =>
+        Object.defineProperty({}, 'then', {
+          get() {
+            throw new Error('no')
+          },
+        }),
+    ],
+    ['giving a proxy that throws', () => evilProxy()],
+    [
+      'giving a promise that throws when its constructor is read',
+      () =>
+        Object.defineProperty(Promise.resolve(), 'constructor', {
+          get() {
+            throw new Error('no')
+          },
+        }),
+    ],
+  ])('%s: 500, told once, and the event runs again', async (_what, handler) => {
+    for (const usual of [atOnce, soon]) {
+      const bench = new Bench({ usual })
+      let [runs, others] = [0, 0]
+      bench.receiver
+        .on('*', { name: 'bad' }, () => (runs++ === 0 ? handler() : undefined))
+        .on('*', { name: 'good' }, () => void others++)
+      const event = events.contact.created()
+      const outcome = await bench.send(event)
+      expect(outcome).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
+      expect(bench.codes).toEqual(['handler_failed'])
+      expect(bench.errors[0]).toMatchObject({ handlers: ['bad'] })
+      expect(bench.errors[0]).toHaveProperty('cause')
+      expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+      expect([runs, others]).toEqual([2, 1])
+      await bench.expectAtRest()
+    }
+  })
+
+  it.each<[string, () => unknown]>([
+    ['undefined', () => undefined],
+    ['false', () => false],
+    ['an error, which it does not throw', () => new Error('only a value')],
+    ['a thenable that resolves', () => thenable((resolve) => resolve())],
+    [
+      'a thenable that resolves twice, then rejects, then throws',
+      () =>
+        thenable((resolve, reject) => {
+          resolve()
+          resolve()
+          reject('no')
+          throw new Error('no')
+        }),
+    ],
+    ['an object with a then that is no function', () => Object.defineProperty({}, 'then', { value: 'later' })],
+    [
+      'a promise with a then of its own that calls back twice',
+      () =>
+        promiseWithOwnThen((resolve: () => void) => {
+          resolve()
+          resolve()
+        }),
+    ],
+    [
+      'a promise with a then of its own that throws',
+      () =>
+        promiseWithOwnThen(() => {
+          throw new Error('no')
+        }),
+    ],
+  ])('and not by giving %s', async (_what, handler) => {
+    const bench = new Bench()
+    const gate = new Gate()
+    bench.receiver.on('*', { name: 'odd' }, handler).on('*', { name: 'slow' }, () => gate.promise)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(100)
+    expect(bench.outcomes).toEqual([])
+    gate.open()
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(bench.errors).toEqual([])
+    await bench.expectAtRest()
+  })
+})
+
+describe('the context', () => {
+  it('tells the handler its name and the source', async () => {
+    const bench = new Bench()
+    const seen: unknown[] = []
+    bench.receiver.on('*', { name: 'a' }, (_event, { handlerName, source }) => void seen.push([handlerName, source]))
+    await bench.send(events.syncCompleted(), { source: 'tenant-1' })
+    await bench.send(events.syncCompleted())
+    expect(seen).toEqual([
+      ['a', 'tenant-1'],
+      ['a', undefined],
+    ])
+  })
+
+  it('gives all handlers of an event one signal, made when it is first asked for', async () => {
+    const bench = new Bench()
+    const signals: AbortSignal[] = []
+    bench.receiver
+      .on('*', { name: 'a' }, ({ id: _id }, context) => void signals.push(context.signal, context.signal))
+      .on('*', { name: 'b' }, (_event, { signal }) => void signals.push(signal))
+    await bench.send(events.syncCompleted())
+    expect(new Set(signals).size).toBe(1)
+    expect(signals[0]?.aborted).toBe(false)
+  })
+
+  it('has no transaction where the store has none', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', (_event, context) => expect(context).not.toHaveProperty('transaction'))
+    expect(await bench.send(events.syncCompleted())).toMatchObject({ outcome: 'handled' })
+  })
+})
+
+describe('a handler over its time', () => {
+  it('has its signal aborted at handlerTimeoutMs, not at the deadline, and may still succeed', async () => {
+    const bench = new Bench()
+    const gate = new Gate()
+    const signals: AbortSignal[] = []
+    bench.receiver.on('*', { name: 'slow' }, (_event, { signal }) => {
+      signals.push(signal)
+      return gate.promise
+    })
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(59_999)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(signals[0]?.aborted).toBe(false)
+    await bench.clock.advance(1)
+    expect(signals[0]?.reason).toMatchObject({ code: 'handler_timeout', handlers: ['slow'], eventId: event.id })
+    await bench.clock.advance(4_999)
+    gate.open()
+    await bench.clock.advance(0)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    expect(bench.codes).toEqual(['handler_timeout'])
+    await bench.expectAtRest()
+  })
+
+  it('that fails on its abort is released and runs again', async () => {
+    const bench = new Bench({ handlerTimeoutMs: 1_000 })
+    let runs = 0
+    bench.receiver.on('*', (_event, { signal }) => {
+      if (++runs > 1) return
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    })
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(1_000)
+    expect(await sent).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.codes).toEqual(['handler_timeout', 'handler_failed'])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it('asks for its signal after the abort: it is aborted already', async () => {
+    const bench = new Bench({ handlerTimeoutMs: 1_000 })
+    const gate = new Gate()
+    let reason: unknown
+    bench.receiver.on('*', async (_event, context) => {
+      await gate.promise
+      reason = context.signal.reason
+    })
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(2_000)
+    gate.open()
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(reason).toMatchObject({ code: 'handler_timeout' })
+  })
+
+  it('is abandoned 5 s after its abort: named, no longer renewed, and its late end told to nobody', async () => {
+    const bench = new Bench()
+    const gate = new Gate()
+    let runs = 0
+    bench.receiver
+      .on('*', { name: 'stuck' }, () => (runs++ === 0 ? gate.promise : undefined))
+      .on('*', { name: 'fine' }, () => {})
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(64_999)
+    expect(bench.codes).toEqual(['handler_timeout'])
+    await bench.clock.advance(1)
+    await sent
+    expect(bench.codes).toEqual(['handler_timeout', 'handler_abandoned'])
+    expect(bench.errors[1]).toMatchObject({ handlers: ['stuck'], cause: { code: 'handler_timeout' } })
+    expect(bench.errors[1]?.message).toContain('Pass context.signal to what they wait for.')
+    expect(bench.outcomes.map(({ outcome, late }) => [outcome, late])).toEqual([
+      ['late', undefined],
+      ['failed', true],
+    ])
+    const renewals = bench.store.count('renew')
+    await bench.clock.advance(14_999)
+    expect(bench.store.count('renew')).toBe(renewals)
+    gate.open()
+    await bench.clock.advance(1)
+    expect(bench.store.count('complete') + bench.store.count('release')).toBe(0)
+    expect(bench.outcomes).toHaveLength(2)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(runs).toBe(2)
+    await bench.expectAtRest()
+  })
+})
+
+describe('a schema', () => {
+  const withRecord = (validate: (value: unknown) => unknown) => {
+    const bench = new Bench({ models: { contact: schema(validate) } })
+    const seen: unknown[] = []
+    bench.receiver.on('contact.*', (event) => void seen.push(event.data.record))
+    return { bench, seen }
+  }
+
+  it.each([
+    ['at once', (result: unknown) => result],
+    ['by a promise', (result: unknown) => Promise.resolve(result)],
+    ['by a thenable', (result: unknown) => thenable((resolve) => resolve(result))],
+  ])('that answers %s: handlers see its output, or the event is refused with its issues', async (_how, answer) => {
+    const good = withRecord((value) => answer({ value: { ...(value as object), checked: true } }))
+    const event = events.contact.created({ firstName: 'Ada' })
+    expect(await good.bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(good.seen).toEqual([{ ...event.data.record, checked: true }])
+
+    let isStrict = true
+    const issues = [{ message: 'Expected a number', path: ['address', { key: 0 }, 'zip'] }, { message: 'whole' }]
+    const bad = withRecord((value) => answer(isStrict ? { issues } : { value, issues: undefined }))
+    expect(await bad.bench.send(event)).toMatchObject({
+      outcome: 'rejected',
+      status: 422,
+      code: 'invalid_record',
+      id: event.id,
+      issues: [
+        { path: 'address.0.zip', message: 'Expected a number' },
+        { path: '', message: 'whole' },
+      ],
+    })
+    expect(bad.seen).toEqual([])
+    expect(bad.bench.store.count('release')).toBe(1)
+    isStrict = false
+    expect(await bad.bench.send(event)).toMatchObject({ outcome: 'handled' })
+    for (const { bench } of [good, bad]) await bench.expectAtRest()
+  })
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws an error',
+      () => {
+        throw new Error('no')
+      },
+    ],
+    [
+      'throws undefined',
+      () => {
+        throw undefined
+      },
+    ],
+    [
+      'throws a proxy that throws',
+      () => {
+        throw evilProxy()
+      },
+    ],
+    ['rejects with an error', () => Promise.reject(new Error('no'))],
+    ['rejects with null', () => Promise.reject(null)],
+    ['rejects with a proxy that throws', () => Promise.reject(evilProxy())],
+    [
+      'gives a thenable whose then throws',
+      () =>
+        thenable(() => {
+          throw new Error('no')
+        }),
+    ],
+    ['gives undefined', () => undefined],
+    ['gives null', () => null],
+    ['gives a promise of undefined', () => Promise.resolve(undefined)],
+    ['gives neither value nor issues', () => ({})],
+    ['gives issues that are no list', () => ({ issues: 'many' })],
+    ['gives a proxy that throws', () => evilProxy()],
+    [
+      'gives a promise of a proxy that throws',
+      () =>
+        Promise.resolve({
+          get issues() {
+            throw new Error('no')
+          },
+        }),
+    ],
+  ])('that %s is the app’s failure: 500, released', async (_what, validate) => {
+    const { bench, seen } = withRecord(validate)
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({
+      outcome: 'failed',
+      status: 500,
+      code: 'schema_failed',
+      id: event.id,
+    })
+    expect(bench.codes).toEqual(['schema_failed'])
+    expect(bench.store.count('release')).toBe(1)
+    expect(seen).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it.each([
+    ['no data', undefined],
+    ['no record', {}],
+    ['a null record', { record: null }],
+    ['a list', { record: [] }],
+    ['a record without _id', { record: { id: '1' } }],
+    ['a record whose _id is a number', { record: { _id: 1 } }],
+    ['a record whose _id is inherited', JSON.parse('{"record":{"__proto__":{"_id":"1"}}}')],
+  ])('or none: a record event with %s is refused with 422', async (_what, data) => {
+    for (const type of ['contact.created', 'contact.deleted', 'toString.updated']) {
+      const bench = new Bench()
+      bench.receiver.on('*', () => expect.unreachable('the record is no record'))
+      const event = { ...events.raw(type), data }
+      expect(await bench.send(event)).toMatchObject({
+        status: 422,
+        code: 'invalid_record',
+        issues: [{ path: 'data.record' }],
+      })
+      expect(bench.store.count('release')).toBe(1)
+      await bench.expectAtRest()
+    }
+  })
+
+  it('is not applied to deleted records', async () => {
+    const { bench, seen } = withRecord(() => ({ issues: [{ message: 'no' }] }))
+    expect(await bench.send(events.contact.deleted('c1'))).toMatchObject({ outcome: 'handled' })
+    expect(seen).toEqual([{ _id: 'c1' }])
+  })
+
+  it('keeps what else is in data, and a record’s __proto__ an ordinary field', async () => {
+    const bench = new Bench({ models: { contact: schema((value) => ({ value })) } })
+    const seen: Record<string, unknown>[] = []
+    bench.receiver.on('*', (event) => void seen.push(event.data))
+    const body =
+      '{"id":"e","type":"contact.created","timestamp":"t","accountKey":"a","data":{"record":{"_id":"1","__proto__":{"admin":true}},"__proto__":{"admin":true},"extra":1}}'
+    expect(await bench.send(body)).toMatchObject({ outcome: 'handled' })
+    expect(Object.keys(seen[0] ?? {}).sort()).toEqual(['__proto__', 'extra', 'record'])
+    expect(seen[0]?.admin).toBeUndefined()
+    expect(seen[0]).not.toHaveProperty('record.admin')
+  })
+
+  it('that never answers: late at the deadline, aborted and given up in time, and no handler runs', async () => {
+    const gate = new Gate<unknown>()
+    const { bench, seen } = withRecord(() => gate.promise)
+    const event = events.contact.created()
+    const sent = bench.send(event)
+    await bench.clock.advance(8_000)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    await bench.clock.advance(57_000)
+    expect(bench.codes).toEqual(['handler_timeout'])
+    expect(bench.errors[0]?.message).toContain('The schema of "contact.created" ran for 60000 ms')
+    expect(bench.store.count('release')).toBe(1)
+    expect(bench.outcomes.at(-1)).toMatchObject({ outcome: 'failed', code: 'schema_failed', late: true })
+    gate.open({ value: {} })
+    await bench.clock.advance(1_000)
+    expect(seen).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it('that answers after the abort: no handler is begun any more', async () => {
+    const gate = new Gate<unknown>()
+    const { bench, seen } = withRecord(() => gate.promise)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(62_000)
+    gate.open({ value: { _id: '1' } })
+    await bench.clock.advance(0)
+    await sent
+    expect(seen).toEqual([])
+    expect(bench.store.count('release')).toBe(1)
+    await bench.expectAtRest()
+  })
+})
+
+describe('what ends at once', () => {
+  it('costs no timer, no signal and no promise of the store’s', async () => {
+    const bench = new Bench({ usual: atOnce })
+    let timers = 0
+    const clock = {
+      ...systemClock,
+      setTimeout: (callback: () => void, ms: number) => {
+        timers++
+        return setTimeout(callback, ms)
+      },
+    }
+    const direct = new Bench({ usual: atOnce, clock })
+    for (const { receiver } of [bench, direct]) receiver.on('contact.created', () => {}).on('contact.*', async () => {})
+    await direct.send(events.contact.created())
+    await settle()
+    expect(timers).toBe(0)
+  })
+})
