@@ -10,23 +10,31 @@ export type LogFields = Readonly<Record<string, unknown>>
 
 const ignore = () => {}
 
-/** The default: warnings and errors go to the console, one line each, and an error's own stack below it. */
+/** The default: warnings and errors go to the console, one line each, and where an error came from and its cause below it. */
 export const consoleLogger: Logger = {
   debug: ignore,
   info: ignore,
   warn: (fields, message) => console.warn(toLine(fields, message)),
-  error: ({ err, ...fields }, message) =>
-    err === undefined ? console.error(toLine(fields, message)) : console.error(toLine(fields, message), err),
+  error: ({ err, ...fields }, message) => console.error(toLine(fields, message), ...describe(err, message)),
+}
+
+/** What the console has to print of an error beside the line. The message is in the line already. */
+function describe(error: unknown, message: string): readonly unknown[] {
+  if (error === undefined) return []
+  if (!(error instanceof Error && error.stack?.includes(message))) return [error]
+  const { stack, cause } = error
+  const frames = stack.slice(stack.indexOf(message) + message.length)
+  return cause === undefined ? [frames] : [frames, '\n  caused by:', cause]
 }
 
 function toLine(fields: LogFields, message: string): string {
-  return `postern: ${message} ${escapeControls(JSON.stringify(fields))}`
+  return `postern: ${escapeControls(message)} ${escapeControls(JSON.stringify(fields))}`
 }
 
-/** JSON leaves DEL, the C1 controls and the line separators as they are; a terminal would act on some of them. */
+/** A terminal would act on control characters and line separators, and a sender can put them into ids and types. */
 function escapeControls(text: string): string {
   return text.replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
+    /[\p{Cc}\u2028\u2029]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }

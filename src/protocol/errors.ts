@@ -3,7 +3,7 @@
  * length; a test holds the two against each other. What a sender causes is never here: see the rejection codes in `outcome.ts`.
  */
 export const ERROR_CODES = {
-  option_unknown: 'createReceiver, a store or an adapter was given an option that does not exist',
+  option_unknown: 'createReceiver, .on() or a store was given an option that does not exist',
   option_invalid: 'an option has a value that cannot work',
   secret_unusable: 'a signing secret is missing, empty, or has blanks at its edges',
   store_shared: 'two receivers of one name stand on one store',
@@ -12,16 +12,18 @@ export const ERROR_CODES = {
   handler_name_clash: 'two handlers that can run for one event have the same name',
   registration_frozen: '.on() or .intercept() was called after the first delivery',
   no_handlers: 'a signed event came in, but no handler is registered at all',
-  body_consumed: "the app's own body parser read the request before the receiver could",
+  body_consumed:
+    'a signature was to be checked over something else than the exact bytes, mostly because a body parser came first',
   event_invalid: 'dispatch() was given something that is not an event',
-  secrets_unavailable: 'the secrets function threw, took too long, or gave something unusable',
+  secrets_unavailable:
+    "the secrets function, or an adapter's source option, threw, took too long, or gave something unusable",
   store_unavailable: 'the store failed or did not answer in time',
   schema_failed: 'a schema threw instead of reporting issues',
   handler_failed: 'one or more handlers threw or rejected',
   handler_timeout: 'the handlers ran for longer than handlerTimeoutMs; context.signal was aborted',
   handler_abandoned: 'a handler did not end within 5 s of its abort and is no longer waited for',
   lease_lost: 'another process took over the event while its handlers ran here',
-  hook_failed: 'onOutcome, onError or a logger method threw',
+  hook_failed: 'onOutcome, onError, waitUntil or a logger method threw',
 } as const
 
 /** A code of {@link ERROR_CODES}. Match on it, never on a message. */

@@ -97,7 +97,7 @@ export function importSecret(secret: unknown): KeyObject {
   }
   throw unusable(
     secret === undefined
-      ? 'is undefined; is the environment variable set, and is the env file loaded?'
+      ? 'is undefined: set the environment variable that it is read from, or load the env file that sets it'
       : `is ${secret === null ? 'null' : `of type ${typeof secret}`}; give text or bytes`,
   )
 }

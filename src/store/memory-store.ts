@@ -72,18 +72,13 @@ class BoundedMemoryStore implements MemoryStore {
   }
 
   reportTo(logger: Logger): void {
-    if (this.#loggers.size === 0 && process.env.NODE_ENV === 'production')
-      warn(
-        logger,
-        {},
-        'memoryStore remembers events for this process only: with several processes, or after a restart, copies of an event run again. Give createReceiver a store that they share.',
-      )
     this.#loggers.add(logger)
   }
 
   claim(key: string, leaseMs: number): Claim {
     const now = this.#clock.monotonic()
     if (++this.#claims % SWEEP_EVERY === 0) this.#sweep(now)
+    else if (this.#claims === 1) this.#warnOfOneProcess()
     const lease = this.#leases.get(key)
     if (lease !== undefined && lease.endsAt > now) return CLAIM_BUSY
     const finished = this.#recall(key, now)
@@ -136,6 +131,17 @@ class BoundedMemoryStore implements MemoryStore {
     return Math.ceil(now + this.retentionMs)
   }
 
+  /** Not before the first event: frameworks load the app in their build as well. */
+  #warnOfOneProcess(): void {
+    if (!isProduction()) return
+    for (const logger of this.#loggers)
+      warn(
+        logger,
+        {},
+        'memoryStore remembers events for this process only: with several processes, or after a restart, copies of an event run again. Give createReceiver a store that they share.',
+      )
+  }
+
   /** Lets go of leases that ended without a word: their handlers were abandoned, and no retry came for the key since. */
   #sweep(now: number): void {
     for (const [key, lease] of this.#leases) {
@@ -179,6 +185,15 @@ function untilOf(finished: Finished): number {
 /** A lease that has ended holds nothing, whoever had it last. */
 function isHeldByAnother(lease: Lease | undefined, token: string, now: number): boolean {
   return lease !== undefined && lease.token !== token && lease.endsAt > now
+}
+
+/** Hosts without an environment, or without the permission to read it, count as none. */
+function isProduction(): boolean {
+  try {
+    return process.env.NODE_ENV === 'production'
+  } catch {
+    return false
+  }
 }
 
 /** A logger that throws must not fail the call that was under way. */

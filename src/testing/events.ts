@@ -44,6 +44,8 @@ export interface EventBuilders {
   raw<const Type extends string>(type: Type, data?: OpenData, envelope?: EnvelopeOptions): WebhookEvent<Type>
 }
 
+const SEEDED_START = Date.UTC(2025, 0, 1)
+
 /**
  * Builders of events. With a seed, the same calls in the same order give the same events; without one, every event has an id
  * that no earlier test run used, so that stores which remember across runs don't take it for a duplicate.
@@ -72,7 +74,7 @@ export function createEvents({ seed }: { readonly seed?: string | number } = {})
   })
   const data =
     <const Type extends ServiceEventType>(type: Type, sample: OpenData): DataBuilder<Type> =>
-    (given = sample, envelope) =>
+    (given = { ...sample }, envelope) =>
       raw(type, given, envelope)
 
   function model<R, Model extends string>(name: Model, sample: OpenData): ModelBuilders<Model, R> {
@@ -110,5 +112,3 @@ export function createEvents({ seed }: { readonly seed?: string | number } = {})
 
 /** Builders without a seed. */
 export const events: EventBuilders = createEvents()
-
-const SEEDED_START = Date.UTC(2025, 0, 1)

@@ -54,7 +54,7 @@ export function signed(
   { secret, format = 'spaced', tamper = 'none' }: SignedOptions,
 ): SignedDelivery {
   const body = toBytes(event, format)
-  const signature = tamperedSignature(body, event, secret, format, tamper)
+  const signature = tamperedSignature(body, event, secret, tamper)
   const bytes = tamper === 'flip-bit' ? flipBit(body) : body
   const headers = {
     'content-type': 'application/json',
@@ -86,7 +86,7 @@ function formatJson(value: unknown, format: BodyFormat): string {
       return `${JSON.stringify(value, null, 2)}\n`
     case 'spaced':
       // A string is taken whole, so that only the colons and commas between values are widened.
-      return compact.replace(/"(?:[^"\\]|\\.)*"|[:,]/g, (token) => (token.length === 1 ? `${token} ` : token))
+      return compact.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[:,]/g, (token) => (token.length === 1 ? `${token} ` : token))
     case 'escaped':
       return compact
         .replace(/\//g, '\\/')
@@ -98,7 +98,6 @@ function tamperedSignature(
   body: Uint8Array,
   event: WebhookEvent<string, unknown> | string | Uint8Array,
   secret: Secret,
-  format: BodyFormat,
   tamper: Tamper,
 ): string | undefined {
   const right = sign(body, secret)
@@ -125,11 +124,17 @@ function tamperedSignature(
         throw new TypeError(
           'The tamper "reserialised" needs an event: raw text or bytes have no other way to be written.',
         )
-      return sign(formatJson(event, format === 'compact' ? 'pretty' : 'compact'), secret)
+      // As JSON.stringify(JSON.parse(body)) writes it, or otherwise where that is what was sent.
+      return sign(formatJson(event, isCompact(body, event) ? 'pretty' : 'compact'), secret)
   }
 }
 
+function isCompact(body: Uint8Array, event: WebhookEvent<string, unknown>): boolean {
+  return Buffer.from(formatJson(event, 'compact')).equals(body)
+}
+
 function flipBit(body: Uint8Array): Uint8Array<ArrayBuffer> {
+  if (body.length === 0) throw new TypeError('The tamper "flip-bit" needs a body: an empty one has no bit to flip.')
   const flipped = new Uint8Array(body)
   const middle = flipped.length >> 1
   flipped[middle] = (flipped[middle] ?? 0) ^ 1

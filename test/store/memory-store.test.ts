@@ -241,14 +241,36 @@ describe('what it reports', () => {
     ['production', 1],
     ['development', 0],
     ['', 0],
-  ])('with NODE_ENV=%s says %i times that it is for one process', (environment, times) => {
+  ])('with NODE_ENV=%s says %i times that it is for one process, once there is an event', (environment, times) => {
     vi.stubEnv('NODE_ENV', environment)
     const { store } = makeSubject()
-    const loggers = [recordingLogger(), recordingLogger()]
-    for (const logger of loggers) store.reportTo?.(logger)
-    const lines = loggers.flatMap((logger) => logger.lines)
-    expect(lines).toHaveLength(times)
-    for (const { message } of lines) expect(message).toMatch(/this process only/)
+    const logger = recordingLogger()
+    store.reportTo?.(logger)
+    expect(logger.lines).toEqual([])
+    completeNew(store, 'acme', 3_000)
+    expect(logger.lines).toHaveLength(times)
+    for (const { message } of logger.lines) expect(message).toMatch(/this process only/)
+  })
+})
+
+describe('on a host that keeps its environment to itself', () => {
+  afterEach(() => vi.unstubAllGlobals())
+
+  it.each([
+    ['has no process', undefined],
+    [
+      'forbids to read it',
+      {
+        get env() {
+          throw new Error('Requires env access')
+        },
+      },
+    ],
+  ])('works where it %s', (_what, process) => {
+    const { store } = makeSubject()
+    store.reportTo?.(recordingLogger())
+    vi.stubGlobal('process', process)
+    expect(store.claim('key', LEASE_MS, 'acme')).toMatchObject({ state: 'claimed' })
   })
 })
 

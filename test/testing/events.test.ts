@@ -1,0 +1,139 @@
+import { createReceiver, type WebhookEvent } from 'postern'
+import { contact } from 'postern/models'
+import { createEvents, type EventBuilders, events, signed } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { checkEnvelope } from '../../src/protocol/envelope.ts'
+import { SERVICE_EVENT_TYPES } from '../../src/protocol/event-type.ts'
+import { Rejection } from '../../src/protocol/outcome.ts'
+
+interface Opportunity {
+  readonly _id: string
+  readonly title: string
+}
+
+/** One event of each builder, by its type. */
+const builders: Readonly<Record<string, (from: EventBuilders) => WebhookEvent<string, unknown>>> = {
+  'contact.created': (from) => from.contact.created(),
+  'contact.updated': (from) => from.contact.updated(),
+  'contact.deleted': (from) => from.contact.deleted(),
+  'opportunity.created': (from) => from.model<Opportunity>('opportunity').created({ title: 'Roof' }),
+  'opportunity.updated': (from) => from.model('opportunity').updated(),
+  'opportunity.deleted': (from) => from.model('opportunity').deleted(),
+  'finance.payment.completed': (from) => from.paymentCompleted(),
+  'finance.payment.failed': (from) => from.paymentFailed(),
+  'sync.completed': (from) => from.syncCompleted(),
+  'sync.failed': (from) => from.syncFailed(),
+  'import.completed': (from) => from.importCompleted(),
+  'export.completed': (from) => from.exportCompleted(),
+  'invoice.paid': (from) => from.raw('invoice.paid', { total: 7 }),
+}
+const all = Object.entries(builders)
+const buildAll = (from: EventBuilders) => all.map(([, build]) => build(from))
+
+describe('the builders', () => {
+  it('are there for every event type of the service', () => {
+    expect(Object.keys(builders)).toEqual(expect.arrayContaining([...SERVICE_EVENT_TYPES]))
+  })
+
+  it.each(all)('of %s give an event of that type, as the service sends it', (type, build) => {
+    const event = build(events)
+    expect(event).toMatchObject({ type, id: expect.stringMatching(/^evt_[0-9a-f]{24}$/), accountKey: 'acme' })
+    expect(new Date(event.timestamp).toISOString()).toBe(event.timestamp)
+    const sent: unknown = JSON.parse(JSON.stringify(event))
+    expect(Object.keys(Object(sent))).toEqual(['id', 'type', 'timestamp', 'accountKey', 'data'])
+    expect(checkEnvelope(sent)).not.toBeInstanceOf(Rejection)
+  })
+
+  it.each(all)('of %s give what a receiver handles', async (type, build) => {
+    const models = { contact, opportunity: contact }
+    const data: unknown[] = []
+    const event = build(events)
+    const receiver = createReceiver({ secret: 'secret', models }).on('*', (seen) => data.push([seen.type, seen.data]))
+    const { bytes, signature } = signed(event, { secret: 'secret' })
+    expect(await receiver.receive({ body: bytes, signature })).toMatchObject({ outcome: 'handled', id: event.id })
+    expect(await receiver.dispatch(event)).toMatchObject({ outcome: 'duplicate' })
+    expect(data).toEqual([[type, event.data]])
+  })
+
+  it('put what they are given over their samples', () => {
+    const created = events.contact.created({ _id: 'c1', email: null })
+    expect(created.data.record).toMatchObject({ _id: 'c1', email: null, firstName: 'Zoë' })
+    expect(events.contact.deleted('c1').data).toEqual({ record: { _id: 'c1' } })
+    expect(events.model<Opportunity>('opportunity').created({ title: 'Roof' }).data.record).toEqual({
+      _id: expect.any(String),
+      title: 'Roof',
+    })
+    expect(events.syncFailed({ why: 'x' }).data).toEqual({ why: 'x' })
+    expect(events.raw('invoice.paid').data).toEqual({})
+  })
+
+  it('put what they are told of the envelope into it', () => {
+    const envelope = { id: 'evt_1', accountKey: 'globex', timestamp: '2025-01-01T00:00:00.000Z' }
+    for (const event of [
+      events.contact.updated({}, envelope),
+      events.contact.deleted(undefined, envelope),
+      events.paymentFailed(undefined, envelope),
+      events.raw('invoice.paid', {}, envelope),
+    ])
+      expect(event).toMatchObject(envelope)
+  })
+
+  it('give model and action to handlers, and leave them out of the JSON', () => {
+    const event = events.model('financeInvoice').updated()
+    expect([event.model, event.action, event.type]).toEqual(['financeInvoice', 'updated', 'financeInvoice.updated'])
+    expect(JSON.stringify(event)).not.toMatch(/"(model|action)"/)
+    expect('model' in events.syncCompleted()).toBe(false)
+  })
+
+  it('share nothing between events', () => {
+    const [one, other] = [events.contact.created(), events.contact.created()]
+    expect(one.data.record).not.toBe(other.data.record)
+    const [first, second] = [events.syncCompleted(), events.syncCompleted()]
+    Object.assign(first.data, { records: 'changed' })
+    expect(second.data.records).toBe(42)
+    expect(events.syncCompleted().data.records).toBe(42)
+  })
+
+  it('take prototype names for models and fields', () => {
+    const record: object = JSON.parse('{"_id":"1","__proto__":{"isAdmin":true}}')
+    const event = events.model('__proto__').created(record)
+    expect([event.type, event.model]).toEqual(['__proto__.created', '__proto__'])
+    expect('isAdmin' in event.data.record).toBe(false)
+  })
+})
+
+describe('with a seed', () => {
+  it('the same calls give the same events', () => {
+    expect(buildAll(createEvents({ seed: 'a' }))).toEqual(buildAll(createEvents({ seed: 'a' })))
+    expect(buildAll(createEvents({ seed: 7 }))).toEqual(buildAll(createEvents({ seed: 7 })))
+  })
+
+  it('ids differ from event to event and from seed to seed', () => {
+    const seeds = ['a', 'b', '', 0, 1, 10].flatMap((seed) => [
+      ...buildAll(createEvents({ seed })),
+      ...buildAll(createEvents({ seed: `${seed}:1` })),
+    ])
+    expect(new Set(seeds.map(({ id }) => id)).size).toBe(seeds.length)
+  })
+
+  it('time goes on from event to event, whatever the machine says', () => {
+    const times = buildAll(createEvents({ seed: 'a' })).map(({ timestamp }) => timestamp)
+    expect(times).toEqual(times.toSorted())
+    expect(times[0]).toMatch(/^2025-01-01T00:00:0/)
+  })
+})
+
+describe('without a seed', () => {
+  it('no id comes twice', () => {
+    const ids = Array.from({ length: 1_000 }, () => events.contact.created()).flatMap(({ id, data }) => [
+      id,
+      data.record._id,
+    ])
+    expect(new Set(ids).size).toBe(2_000)
+    expect(createEvents().syncCompleted().id).not.toBe(createEvents().syncCompleted().id)
+  })
+
+  it('the time is now', () => {
+    expect(Math.abs(Date.parse(events.syncCompleted().timestamp) - Date.now())).toBeLessThan(10_000)
+  })
+})

@@ -1,0 +1,183 @@
+import fc from 'fast-check'
+import { createReceiver, type Secret, verify } from 'postern'
+import { type BodyFormat, events, signed, type Tamper } from 'postern/testing'
+import { fetchHandler } from 'postern/web'
+import { describe, expect, it } from 'vitest'
+import { runs } from '../support/runs.ts'
+
+const SECRET = 'whsec_1'
+const FORMATS: readonly BodyFormat[] = ['compact', 'spaced', 'pretty', 'escaped']
+/** Each tamper with the code that its delivery must be refused by. */
+const TAMPERS: Readonly<Record<Exclude<Tamper, 'none'>, string>> = {
+  'flip-bit': 'signature_mismatch',
+  'other-secret': 'signature_mismatch',
+  'no-header': 'signature_missing',
+  'no-prefix': 'signature_malformed',
+  sha1: 'signature_malformed',
+  short: 'signature_malformed',
+  long: 'signature_malformed',
+  'non-hex': 'signature_malformed',
+  reserialised: 'signature_mismatch',
+}
+const tampers = Object.entries(TAMPERS) as [Exclude<Tamper, 'none'>, string][] // its own keys
+const textOf = (bytes: Uint8Array) => new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+
+describe('signed', () => {
+  it.each(FORMATS)('gives bytes, headers and signature that belong together, written %s', (format) => {
+    const event = events.contact.created()
+    const { bytes, headers, signature } = signed(event, { secret: SECRET, format })
+    expect(verify(bytes, signature, SECRET)).toBe(true)
+    expect(headers).toEqual({ 'content-type': 'application/json', 'x-service-signature': signature })
+    expect(JSON.parse(textOf(bytes))).toEqual(JSON.parse(JSON.stringify(event)))
+  })
+
+  it('writes the formats in different ways', () => {
+    const event = events.contact.created({ email: 'a/b@example.test' })
+    const texts = FORMATS.map((format) => textOf(signed(event, { secret: SECRET, format }).bytes))
+    expect(new Set(texts).size).toBe(4)
+    expect(texts.map((text) => text.slice(0, 7))).toEqual(['{"id":"', '{"id": ', '{\n  "id', '{"id":"'])
+    expect(texts[3]).toMatch(/Zo\\u00eb.*a\\\/b@/)
+  })
+
+  it('writes spaced by default, which no receiver can make again from the parsed event', () => {
+    const { bytes, signature } = signed(events.syncCompleted(), { secret: SECRET })
+    expect(verify(JSON.stringify(JSON.parse(textOf(bytes))), signature, SECRET)).toBe(false)
+  })
+
+  it('writes any data so that it parses back to the same', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()),
+        fc.constantFrom(...FORMATS),
+        (data, format) => {
+          const event = events.raw('invoice.paid', data)
+          const { bytes, signature } = signed(event, { secret: SECRET, format })
+          expect(JSON.parse(textOf(bytes))).toEqual(JSON.parse(JSON.stringify(event)))
+          expect(verify(bytes, signature, SECRET)).toBe(true)
+        },
+      ),
+      runs(200),
+    )
+  })
+
+  it.each(FORMATS)('writes 5 MB of text and of escapes %s', (format) => {
+    const event = events.raw('invoice.paid', { text: 'x'.repeat(5_000_000), escapes: '"'.repeat(2_500_000) })
+    const { bytes } = signed(event, { secret: SECRET, format })
+    expect(JSON.parse(textOf(bytes))).toEqual({ ...event })
+  })
+
+  it.each<[string, string | Uint8Array]>([
+    ['text', '{"id":  "žluť"}'],
+    ['no text', ''],
+    ['bytes', new Uint8Array([0xff, 0x00, 0xfe])],
+    ['a buffer', Buffer.from('{}')],
+  ])('signs raw %s as it is', (_what, raw) => {
+    for (const format of FORMATS) {
+      const { bytes, signature } = signed(raw, { secret: SECRET, format })
+      expect(Buffer.from(bytes)).toEqual(Buffer.from(raw))
+      expect(verify(raw, signature, SECRET)).toBe(true)
+    }
+  })
+
+  it('gives bytes of its own: what was given may change', () => {
+    const raw = new Uint8Array([1, 2, 3])
+    const { bytes, signature } = signed(raw, { secret: SECRET })
+    raw.fill(9)
+    expect(verify(bytes, signature, SECRET)).toBe(true)
+    expect(bytes.buffer.byteLength).toBe(bytes.byteLength)
+  })
+
+  it.each<[string, Secret]>([
+    ['text', 'žluť'],
+    ['bytes', new Uint8Array(32).fill(0x0b)],
+  ])('takes a secret of %s', (_what, secret) => {
+    for (const [tamper] of [['none'], ...tampers] as [Tamper][]) {
+      const { bytes, signature } = signed(events.syncCompleted(), { secret, tamper })
+      expect(verify(bytes, signature, secret)).toBe(tamper === 'none')
+    }
+  })
+
+  it('refuses a secret that no receiver would take', () => {
+    expect(() => signed(events.syncCompleted(), { secret: '' })).toThrow(
+      expect.objectContaining({ code: 'secret_unusable' }),
+    )
+  })
+})
+
+describe('a tampered delivery', () => {
+  const everyEvent = [
+    events.contact.created(),
+    events.contact.deleted(),
+    events.syncCompleted(),
+    events.raw('sync.failed'),
+    events.raw('sync.failed', { text: '🐎/ž' }),
+  ]
+
+  describe.each(tampers)('by %s', (tamper, code) => {
+    it.each(FORMATS)(`is refused with ${code}, written %s`, async (format) => {
+      for (const event of everyEvent) {
+        const { bytes, signature } = signed(event, { secret: SECRET, format, tamper })
+        expect(verify(bytes, signature, SECRET)).toBe(false)
+        let handled = 0
+        const receiver = createReceiver({ secret: SECRET, logger: silent }).on('*', () => handled++)
+        expect(await receiver.receive({ body: bytes, signature })).toMatchObject({
+          outcome: 'rejected',
+          code,
+          status: 401,
+        })
+        expect(handled).toBe(0)
+      }
+    })
+
+    it('is the same delivery apart from that', () => {
+      const event = events.contact.created()
+      const [good, bad] = [signed(event, { secret: SECRET }), signed(event, { secret: SECRET, tamper })]
+      const changed = bad.bytes.filter((byte, index) => byte !== good.bytes[index]).length
+      expect(changed).toBe(tamper === 'flip-bit' ? 1 : 0)
+      expect(bad.bytes.length).toBe(good.bytes.length)
+      if (tamper === 'flip-bit') expect(bad.headers).toEqual(good.headers)
+      else expect(bad.headers).not.toEqual(good.headers)
+      if (tamper === 'no-header') expect(bad.headers).toEqual({ 'content-type': 'application/json' })
+    })
+  })
+
+  it('holds against the secret that it claims to be signed by', () => {
+    const { bytes, signature } = signed(events.syncCompleted(), { secret: SECRET, tamper: 'other-secret' })
+    expect(verify(bytes, signature, 'a secret that the receiver does not have')).toBe(true)
+  })
+
+  it.each<[Tamper, string | Uint8Array]>([
+    ['reserialised', '{"id":"evt_1"}'],
+    ['reserialised', new Uint8Array([1])],
+    ['flip-bit', ''],
+    ['flip-bit', new Uint8Array()],
+  ])('by %s cannot be made of %j, and says so', (tamper, raw) => {
+    expect(() => signed(raw, { secret: SECRET, tamper })).toThrow(
+      expect.objectContaining({ message: expect.stringContaining(tamper) }),
+    )
+  })
+})
+
+describe('request()', () => {
+  it('gives a Fetch request of the same bytes and headers, as often as wanted', async () => {
+    const delivery = signed(events.contact.created(), { secret: SECRET })
+    for (const url of [undefined, 'http://localhost/hooks/acme?x=1']) {
+      const request = delivery.request(url)
+      expect([request.method, request.url]).toEqual(['POST', url ?? 'http://localhost/webhooks'])
+      expect(Object.fromEntries(request.headers)).toMatchObject(delivery.headers)
+      expect(new Uint8Array(await request.arrayBuffer())).toEqual(delivery.bytes)
+    }
+  })
+
+  it('is handled by a receiver on a Fetch host', async () => {
+    const handle = fetchHandler(createReceiver({ secret: SECRET, logger: silent }).on('sync.completed', () => {}))
+    const good = await handle(signed(events.syncCompleted(), { secret: SECRET }).request())
+    expect([good.status, await good.json()]).toEqual([200, { code: 'handled', id: expect.any(String) }])
+    for (const [tamper] of tampers) {
+      const bad = await handle(signed(events.syncCompleted(), { secret: SECRET, tamper }).request())
+      expect([bad.status, await bad.json()], tamper).toEqual([401, { code: 'unauthorized' }])
+    }
+  })
+})
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
