@@ -23,6 +23,8 @@ export interface Host {
   readonly name: string
   /** Who answers other methods than POST: the receiver with 405, or the framework's router with 404. */
   readonly otherMethods: 404 | 405
+  /** Requests and answers are Fetch's; connections are not the adapter's. */
+  readonly isFetch?: true
   /** What refuses a content type that is not one, before the receiver is asked. */
   readonly refusesOddTypes?: true
   start(receiver: Receives): Promise<RunningHost>
@@ -58,11 +60,13 @@ export const hosts: readonly Host[] = [
   {
     name: 'Fetch',
     otherMethods: 405,
+    isFetch: true,
     start: (receiver) => listen(createServer(toListener(fetchHandler(receiver)))),
   },
   {
     name: 'Next.js App Router',
     otherMethods: 405,
+    isFetch: true,
     start: (receiver) => listen(createServer(toListener(nextHandler(receiver)))),
   },
   {

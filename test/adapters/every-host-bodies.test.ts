@@ -1,0 +1,299 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { type Host, hosts } from './hosts.ts'
+import {
+  deliver,
+  expectAnswer,
+  expectUntouched,
+  type Scene,
+  sample,
+  sampleOf,
+  startScene,
+  withoutLength,
+} from './scene.ts'
+import { chunked, exchange, head, Wire } from './wire.ts'
+
+const LIMIT = 1_048_576
+
+/** Bodies that come in pieces, late, too long, too short, or not at all, on every host. */
+describe.each(hosts)('$name', (host: Host) => {
+  describe('a body in pieces', () => {
+    it('comes byte by byte', async () => {
+      const scene = await startScene(host)
+      const { bytes, headers } = sampleOf('{"id":"evt_ë","type":"sync.completed","timestamp":"","accountKey":"🚪"}')
+      const bytewise = Array.from(bytes, (byte) => Buffer.of(byte))
+      expectAnswer(await exchange(scene.port, head(headers), ...bytewise), 200, 'handled', 'evt_ë')
+    })
+
+    it.each([1, 3, 100, 4_096])('comes in chunks of %i bytes', async (size) => {
+      const scene = await startScene(host)
+      const { bytes, headers, id } = sample()
+      expectAnswer(await exchange(scene.port, head(withoutLength(headers)), chunked(bytes, size)), 200, 'handled', id)
+    })
+
+    it('is split inside each of its characters of several bytes', async () => {
+      const scene = await startScene(host)
+      const { bytes, headers, id } = sample()
+      const cuts = [...bytes.keys()].filter((at) => ((bytes[at] ?? 0) & 0xc0) === 0x80)
+      const parts = [0, ...cuts].map((at, index) => bytes.subarray(at, cuts[index]))
+      expectAnswer(await exchange(scene.port, head(headers), ...parts), 200, 'handled', id)
+    })
+
+    it('comes in chunks with extensions and trailers', async () => {
+      const scene = await startScene(host)
+      const { bytes, headers, id } = sample()
+      const size = bytes.length.toString(16)
+      const body = Buffer.concat([Buffer.from(`${size};a=b\r\n`), bytes, Buffer.from('\r\n0\r\nx-more: 1\r\n\r\n')])
+      expectAnswer(await exchange(scene.port, head(withoutLength(headers)), body), 200, 'handled', id)
+    })
+
+    it('comes behind another one, before that is answered', async () => {
+      const scene = await startScene(host, {}, () => sleep(20))
+      const [first, second] = [sample(), sample()]
+      const wire = await Wire.open(scene.port)
+      await wire.send(
+        Buffer.concat([Buffer.from(head(first.headers)), first.bytes, Buffer.from(head(second.headers)), second.bytes]),
+      )
+      expectAnswer(await wire.answer(), 200, 'handled', first.id)
+      expectAnswer(await wire.answer(), 200, 'handled', second.id)
+      wire.abort()
+    })
+  })
+
+  describe('a refused body', () => {
+    it.each(['no-header', 'short', 'flip-bit'] as const)(
+      '(%s) leaves the connection to the next one',
+      async (tamper) => {
+        const scene = await startScene(host)
+        const [forged, right] = [sample({ tamper }), sample()]
+        const wire = await Wire.open(scene.port)
+        await wire.send(head(forged.headers), forged.bytes)
+        expectAnswer(await wire.answer(), 401, 'unauthorized')
+        await wire.send(head(right.headers), right.bytes)
+        expectAnswer(await wire.answer(), 200, 'handled', right.id)
+        wire.abort()
+      },
+    )
+
+    it('leaves the connection to the next one though it comes after its answer', async () => {
+      const scene = await startScene(host)
+      const [forged, right] = [sample({ tamper: 'no-header' }), sample()]
+      const wire = await Wire.open(scene.port)
+      await wire.send(head({ ...forged.headers, 'content-length': 200_000 }))
+      expectAnswer(await wire.answer(), 401, 'unauthorized')
+      await wire.send(Buffer.alloc(200_000))
+      await wire.send(head(right.headers), right.bytes)
+      expectAnswer(await wire.answer(), 200, 'handled', right.id)
+      wire.abort()
+    })
+
+    it('can hold a signed request, which is not run', async () => {
+      const scene = await startScene(host)
+      const [inner, right] = [sample(), sample()]
+      const smuggled = Buffer.concat([Buffer.from(head(inner.headers)), inner.bytes])
+      const { headers } = sample({ tamper: 'no-header' })
+      const wire = await Wire.open(scene.port)
+      await wire.send(head({ ...headers, 'content-length': smuggled.length }), smuggled)
+      expectAnswer(await wire.answer(), 401, 'unauthorized')
+      await wire.send(head(right.headers), right.bytes)
+      expectAnswer(await wire.answer(), 200, 'handled', right.id)
+      expect([...scene.runs.keys()]).toEqual([right.id])
+      wire.abort()
+    })
+  })
+
+  describe('a body over the limit', () => {
+    it('is answered 413 though it is one byte, and all of it came', async () => {
+      const scene = await startScene(host)
+      const { headers } = sample()
+      const answer = await exchange(
+        scene.port,
+        head({ ...headers, 'content-length': LIMIT + 1 }),
+        Buffer.alloc(LIMIT + 1),
+      )
+      expectAnswer(answer, 413, 'body_too_large')
+      expectUntouched(scene)
+    })
+
+    it('is answered 413 at the limit where no length is declared', async () => {
+      const scene = await startScene(host)
+      const wire = await Wire.open(scene.port)
+      await wire.send(head(withoutLength(sample().headers)))
+      // No last chunk: nothing but the limit can bring the answer.
+      await wire.send(`${(LIMIT + 1).toString(16)}\r\n`, Buffer.alloc(LIMIT + 1))
+      expectAnswer(await wire.answer(), 413, 'body_too_large')
+      wire.abort()
+      expectUntouched(scene)
+    })
+  })
+
+  describe('a body that is not what was declared', () => {
+    it.each([
+      ['is shorter, and the connection ends', async (wire: Wire) => wire.end()],
+      ['is shorter, and the connection is reset', async (wire: Wire) => wire.abort()],
+    ])('%s', async (_, leave) => {
+      const scene = await startScene(host, { deadlineMs: 2_000 })
+      const { bytes, headers } = sample()
+      const wire = await Wire.open(scene.port)
+      await wire.send(head({ ...headers, 'content-length': bytes.length + 1 }), bytes)
+      await sleep(20)
+      await leave(wire)
+      await expectRefusedOrClosed(wire, scene)
+    })
+
+    it('is longer', async () => {
+      const scene = await startScene(host)
+      const { bytes, headers } = sample()
+      const wire = await Wire.open(scene.port)
+      await wire.send(head({ ...headers, 'content-length': bytes.length - 1 }), bytes)
+      await expectRefusedOrClosed(wire, scene)
+      // The byte left over is no request.
+      expect((await wire.answerOrEnd())?.status ?? 400).toBe(400)
+    })
+
+    it.each([
+      ['a chunk whose size is no number', 'zz\r\nab\r\n0\r\n\r\n'],
+      ['a chunk that is longer than its size', '2\r\nabc\r\n0\r\n\r\n'],
+      ['a chunk of a negative size', '-1\r\na\r\n0\r\n\r\n'],
+      ['a chunk of a size beyond all numbers', `${'f'.repeat(20)}\r\na\r\n0\r\n\r\n`],
+      ['no last chunk before the connection ends', '2\r\nab\r\n'],
+    ])('has %s', async (_, body) => {
+      const scene = await startScene(host, { deadlineMs: 2_000 })
+      const wire = await Wire.open(scene.port)
+      await wire.send(head(withoutLength(sample().headers)), body)
+      wire.end()
+      await expectRefusedOrClosed(wire, scene)
+    })
+
+    it.each([
+      ['chunked, and has a length', { 'transfer-encoding': 'chunked' }],
+      ['chunked twice', { 'transfer-encoding': ['chunked', 'chunked'], 'content-length': [] }],
+      ['something else', { 'transfer-encoding': 'xchunked', 'content-length': [] }],
+      ['chunked, but not last', { 'transfer-encoding': 'chunked, identity', 'content-length': [] }],
+    ])('is %s', async (_, odd) => {
+      const scene = await startScene(host, { deadlineMs: 2_000 })
+      const { bytes, headers } = sample()
+      const wire = await Wire.open(scene.port)
+      await wire.send(head({ ...headers, ...odd }), bytes)
+      wire.end()
+      await expectRefusedOrClosed(wire, scene)
+    })
+  })
+
+  it('keeps nobody waiting for 50 bodies that do not come', async () => {
+    const scene = await startScene(host)
+    const slow = await Promise.all(Array.from({ length: 50 }, () => Wire.open(scene.port)))
+    for (const wire of slow) await wire.send(head(sample().headers).concat('{'))
+    for (let n = 0; n < 5; n++) {
+      const delivery = sample()
+      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    }
+    expect(slow.every((wire) => wire.isOpen)).toBe(true)
+    expect(scene.outcomes).toHaveLength(5)
+    for (const wire of slow) wire.abort()
+  })
+
+  it('is not brought down by senders who leave at every point of a request', async () => {
+    const scene = await startScene(host)
+    const { bytes, headers } = sample()
+    const request = Buffer.concat([Buffer.from(head(headers)), bytes.subarray(0, -1)])
+    for (let at = 1; at < request.length; at += 37) {
+      const wire = await Wire.open(scene.port)
+      await wire.send(request.subarray(0, at))
+      if (at % 2 === 0) await sleep(1)
+      wire.abort()
+    }
+    const delivery = sample()
+    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    expect([...scene.runs.keys()]).toEqual([delivery.id])
+  })
+})
+
+/** What takes its time is done on all hosts at once. */
+describe('on every host', () => {
+  it.each([
+    ['at all', 0],
+    ['as a whole', 40],
+  ])('a body that does not come %s is cut at the deadline', (_, sent) =>
+    onEveryHost(hosts, async (host) => {
+      const scene = await startScene(host, { deadlineMs: 300 })
+      const { bytes, headers } = sample()
+      const wire = await Wire.open(scene.port)
+      await wire.send(head(headers), bytes.subarray(0, sent))
+      expectAnswer(await wire.answer(), 408, 'body_timeout')
+      wire.abort()
+      expectUntouched(scene)
+    }),
+  )
+
+  it('a body that dribbles is cut at the deadline', () =>
+    onEveryHost(hosts, async (host) => {
+      const scene = await startScene(host, { deadlineMs: 300 })
+      const { bytes, headers } = sample()
+      const wire = await Wire.open(scene.port)
+      await wire.send(head(headers))
+      for (let at = 0; at < 8; at++) {
+        await wire.send(bytes.subarray(at, at + 1))
+        await sleep(50)
+      }
+      expectAnswer(await wire.answer(), 408, 'body_timeout')
+      wire.abort()
+      expectUntouched(scene)
+    }))
+
+  it.each([
+    ['is declared too long', { 'content-length': 104_857_600 }, 'a', 413],
+    [
+      'is in chunks, behind a bad head',
+      { 'transfer-encoding': 'chunked', 'x-service-signature': 'x' },
+      '1\r\na\r\n',
+      401,
+    ],
+    ['is too slow', { 'content-length': 10 }, 'a', 408],
+  ])('the connection of a body that %s ends some two seconds after the answer', (_, odd, body, status) =>
+    // Behind a Fetch handler the connection is the business of its host.
+    onEveryHost(
+      hosts.filter(({ isFetch }) => !isFetch),
+      async (host) => {
+        const scene = await startScene(host, { deadlineMs: 150 })
+        const wire = await Wire.open(scene.port)
+        const { 'content-length': _length, ...headers } = sample().headers
+        await wire.send(head({ ...headers, ...odd }), body)
+        const answer = await wire.answer()
+        expect(answer).toMatchObject({ status, headers: { connection: 'close' } })
+        const answeredAt = performance.now()
+        await wire.closed()
+        const lingeredMs = performance.now() - answeredAt
+        expect(lingeredMs).toBeGreaterThan(1_500)
+        expect(lingeredMs).toBeLessThan(8_000)
+      },
+    ),
+  )
+})
+
+/** Runs a case on all of these at once; its failures name the hosts. */
+async function onEveryHost(all: readonly Host[], run: (host: Host) => Promise<void>): Promise<void> {
+  const failures = await Promise.all(
+    all.map((host) =>
+      run(host).then(
+        () => [],
+        (error: unknown) => [new Error(`on ${host.name}: ${String(error)}`, { cause: error })],
+      ),
+    ),
+  )
+  const [first, ...more] = failures.flat()
+  if (first !== undefined) throw more.length === 0 ? first : new AggregateError([first, ...more], first.message)
+}
+
+/** An answer of the fours, or none; nothing ran. */
+async function expectRefusedOrClosed(wire: Wire, scene: Scene): Promise<void> {
+  const answer = await wire.answerOrEnd()
+  if (answer !== undefined) {
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+  }
+  expectUntouched(scene)
+  const delivery = sample()
+  expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+  expect([...scene.runs.keys()]).toEqual([delivery.id])
+}
