@@ -125,10 +125,11 @@ export class ScriptedStore implements Store {
   readonly #clock: ManualClock
   readonly #plans: Record<Method, Behaviour[]> = { claim: [], renew: [], complete: [], release: [] }
 
-  constructor(clock: ManualClock, usual: Behaviour = soon) {
+  /** @param inner what this is a connection to: several processes have one each, to one engine */
+  constructor(clock: ManualClock, usual: Behaviour = soon, inner: MemoryStore = memoryStore({ clock })) {
     this.#clock = clock
     this.usual = usual
-    this.inner = memoryStore({ clock })
+    this.inner = inner
     this.retentionMs = this.inner.retentionMs
   }
 

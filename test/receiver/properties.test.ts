@@ -1,0 +1,399 @@
+import fc from 'fast-check'
+import { memoryStore, type Outcome, REJECTION_STATUS, type WebhookEvent } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import {
+  answeringAfter,
+  atOnce,
+  type Behaviour,
+  Bench,
+  delayedBy,
+  evilError,
+  evilProxy,
+  hanging,
+  ManualClock,
+  rejecting,
+  ScriptedStore,
+  saying,
+  settle,
+  soon,
+  thenable,
+  throwing,
+  watchRejections,
+} from './support.ts'
+
+watchRejections()
+
+const runs = (few: number) => ({ numRuns: process.env.LONG === '1' ? few * 30 : few })
+
+const STATUSES: ReadonlySet<number> = new Set([200, 409, 500, 503, ...Object.values(REJECTION_STATUS)])
+const isOutcome = (outcome: Outcome) => STATUSES.has(outcome.status) && typeof outcome.outcome === 'string'
+
+/** Anything that a line of JavaScript can throw, in a box: fast-check looks at its values, and some of these throw then. */
+const thrown: fc.Arbitrary<() => unknown> = fc.oneof(
+  fc
+    .constantFrom(undefined, null, '', 0, Number.NaN, false, Symbol('s'), Object.freeze({}))
+    .map((value) => () => value),
+  fc
+    .anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withTypedArray: true })
+    .map((value) => () => value),
+  fc.string().map((message) => () => new Error(message)),
+  fc.constantFrom<() => unknown>(
+    evilError,
+    evilProxy,
+    () => () => {},
+    () => class {},
+  ),
+)
+
+/** How a function of the owner's may misbehave, and whether what it does is a failure. */
+const misbehaviour: fc.Arbitrary<() => unknown> = thrown.chain((box) =>
+  fc.constantFrom<() => unknown>(
+    () => {
+      throw box()
+    },
+    () => Promise.reject(box()),
+    async () => {
+      await settle()
+      throw box()
+    },
+    () => thenable((_resolve, reject) => reject(box())),
+    () =>
+      thenable(() => {
+        throw box()
+      }),
+    () =>
+      thenable((resolve, reject) => {
+        reject(box())
+        resolve()
+        throw box()
+      }),
+    () =>
+      Object.defineProperty({}, 'then', {
+        get() {
+          throw box()
+        },
+      }),
+  ),
+)
+
+/** Delivers while time goes on, so that whatever waits comes to its end. */
+async function deliver(bench: Bench, event: WebhookEvent<string, unknown>): Promise<Outcome> {
+  const sent = bench.send(event)
+  await settle()
+  await bench.clock.advance(10_000)
+  return sent
+}
+
+describe('whatever is thrown', () => {
+  it('by a handler: 500, one report, and the next attempt runs it again', async () => {
+    await fc.assert(
+      fc.asyncProperty(misbehaviour, fc.constantFrom(atOnce, soon), async (misbehave, usual) => {
+        const bench = new Bench({ usual })
+        let count = 0
+        bench.receiver.on('*', { name: 'bad' }, () => (count++ === 0 ? misbehave() : undefined))
+        bench.receiver.on('*', { name: 'good' }, () => {})
+        const event = events.syncCompleted()
+        expect(await deliver(bench, event)).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
+        expect(bench.codes).toEqual(['handler_failed'])
+        expect(await deliver(bench, event)).toMatchObject({ outcome: 'handled' })
+        expect(count).toBe(2)
+        await bench.expectAtRest()
+      }),
+      runs(60),
+    )
+  })
+
+  it('by a schema: 500, released, and no handler runs', async () => {
+    await fc.assert(
+      fc.asyncProperty(misbehaviour, async (misbehave) => {
+        const validate = () => misbehave() as never // a schema may do anything
+        const bench = new Bench({ models: { contact: { '~standard': { version: 1, vendor: 'test', validate } } } })
+        bench.receiver.on('contact.*', () => expect.unreachable('the schema failed'))
+        const outcome = await deliver(bench, events.contact.created())
+        expect(outcome).toMatchObject({ outcome: 'failed', status: 500, code: 'schema_failed' })
+        expect(bench.store.count('release')).toBe(1)
+        await bench.expectAtRest()
+      }),
+      runs(60),
+    )
+  })
+
+  it('by a secrets function: 503, and the store is untouched', async () => {
+    await fc.assert(
+      fc.asyncProperty(misbehaviour, async (misbehave) => {
+        const bench = new Bench({ secret: misbehave })
+        bench.receiver.on('*', () => expect.unreachable('nothing is verified'))
+        const outcome = await deliver(bench, events.contact.created())
+        expect(outcome).toMatchObject({ outcome: 'failed', status: 503, code: 'secrets_unavailable' })
+        expect(bench.store.calls).toEqual([])
+        expect(bench.codes).toEqual(['secrets_unavailable'])
+        await bench.expectAtRest()
+      }),
+      runs(60),
+    )
+  })
+
+  it('given by a secrets function as a secret: never a 2xx, and a 401 only for nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(thrown, fc.boolean(), async (box, isAsync) => {
+        const given = box()
+        const bench = new Bench({ secret: () => (isAsync ? Promise.resolve(given) : given) })
+        bench.receiver.on('*', () => expect.unreachable('nothing is verified'))
+        const outcome = await deliver(bench, events.contact.created())
+        const isUsable = outcome.outcome === 'rejected' && outcome.code === 'signature_mismatch'
+        if (given == null) expect(outcome).toMatchObject({ status: 401, code: 'unknown_source' })
+        else if (!isUsable) expect(outcome).toMatchObject({ status: 503, code: 'secrets_unavailable' })
+        await bench.expectAtRest()
+      }),
+      runs(60),
+    )
+  })
+
+  it('by a hook, the logger or waitUntil: nothing changes', async () => {
+    await fc.assert(
+      fc.asyncProperty(misbehaviour, async (misbehave) => {
+        const logger = { debug: misbehave, info: misbehave, warn: misbehave, error: misbehave }
+        const bench = new Bench({ onOutcome: misbehave, onError: misbehave, logger })
+        bench.receiver.on('sync.completed', () => {})
+        bench.receiver.on('sync.failed', () => new Promise(() => {}))
+        expect(await deliver(bench, events.syncCompleted())).toMatchObject({ outcome: 'handled' })
+        const late = bench.send(events.syncFailed(), { waitUntil: misbehave as () => void }) // plain JavaScript may give anything
+        await bench.clock.advance(100_000)
+        expect(await late).toMatchObject({ outcome: 'late' })
+        await bench.expectAtRest()
+      }),
+      runs(40),
+    )
+  })
+
+  it('by a store, at any call: an outcome, and a 2xx only if the handler ran', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        misbehaviour,
+        fc.constantFrom('claim', 'renew', 'complete', 'release'),
+        fc.integer({ min: 0, max: 12_000 }),
+        fc.boolean(),
+        async (misbehave, method, ms, fails) => {
+          const bench = new Bench()
+          let ended = 0
+          bench.receiver.on('*', async () => {
+            await new Promise<void>((resolve) => bench.clock.setTimeout(resolve, ms))
+            ended++
+            if (fails) throw new Error('no')
+          })
+          bench.store.plan(method as 'claim', misbehave as Behaviour) // a store of one's own may do anything
+          const sent = bench.send(events.syncCompleted())
+          await bench.clock.advance(100_000)
+          const outcome = await sent
+          expect(isOutcome(outcome)).toBe(true)
+          if (outcome.status === 200) expect([ended, fails]).toEqual([1, false])
+          await bench.expectAtRest()
+        },
+      ),
+      runs(60),
+    )
+  })
+})
+
+// ── Interleavings ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Ending = 'at once' | 'throws' | 'soon' | 'fails soon' | 'slow' | 'fails slowly' | 'until aborted' | 'for ever'
+
+type Step =
+  | { readonly do: 'send'; readonly process: number; readonly event: number }
+  | { readonly do: 'advance'; readonly ms: number }
+  | { readonly do: 'block'; readonly ms: number }
+  | {
+      readonly do: 'plan'
+      readonly process: number
+      readonly method: 'claim' | 'renew' | 'complete' | 'release'
+      readonly behaviour: Behaviour
+    }
+
+const GENTLE: readonly Ending[] = ['at once', 'throws', 'soon', 'fails soon', 'slow', 'fails slowly', 'until aborted']
+const HANDLERS = ['a', 'b', 'c']
+
+const endings = (of: readonly Ending[]) => fc.array(fc.constantFrom(...of), { minLength: 4, maxLength: 16 })
+const send = fc.record({ do: fc.constant('send' as const), process: fc.nat(1), event: fc.nat(2) })
+const advance = fc.record({
+  do: fc.constant('advance' as const),
+  ms: fc.constantFrom(0, 1, 50, 400, 1_000, 3_000, 8_000, 30_000),
+})
+const plan = (method: fc.Arbitrary<'claim' | 'renew' | 'complete' | 'release'>, of: readonly Behaviour[]) =>
+  fc.record({ do: fc.constant('plan' as const), process: fc.nat(1), method, behaviour: fc.constantFrom(...of) })
+
+const FAULTS: readonly Behaviour[] = [
+  throwing,
+  rejecting,
+  hanging,
+  answeringAfter(2_000),
+  answeringAfter(4_000),
+  delayedBy(1_000),
+  delayedBy(5_000),
+]
+
+/** Two processes on one engine, with handlers that end as planned; what each handler did is written down. */
+class Cluster {
+  readonly clock = new ManualClock()
+  readonly benches: readonly Bench[]
+  readonly sent: Promise<void>[] = []
+  readonly breaches: string[] = []
+  readonly #done = new Map<string, Set<string>>()
+  readonly #endings: Ending[]
+  readonly #stores: readonly ScriptedStore[]
+  readonly events = [events.syncCompleted(), events.syncCompleted(), events.syncCompleted()]
+
+  constructor(planned: readonly Ending[], usual: Behaviour) {
+    this.#endings = [...planned]
+    const engine = memoryStore({ clock: this.clock })
+    this.#stores = [0, 1].map(() => new ScriptedStore(this.clock, usual, engine))
+    this.benches = this.#stores.map((store) => new Bench({ clock: this.clock, store, handlerTimeoutMs: 10_000 }))
+    for (const { receiver } of this.benches)
+      for (const name of HANDLERS)
+        receiver.on('*', { name }, ({ id }, { signal }) => {
+          if (this.#isDone(id, name)) this.breaches.push(`${name} ran again for ${id} after it had succeeded`)
+          return this.#end(this.#endings.shift() ?? 'at once', id, name, signal)
+        })
+  }
+
+  async take(step: Step): Promise<void> {
+    if (step.do === 'advance') return this.clock.advance(step.ms)
+    if (step.do === 'block') return this.clock.block(step.ms)
+    if (step.do === 'plan') return void this.#stores[step.process]?.plan(step.method, step.behaviour)
+    const bench = this.benches[step.process]
+    const event = this.events[step.event]
+    if (bench !== undefined && event !== undefined)
+      this.sent.push(bench.send(event).then((outcome) => this.#judge(event.id, outcome)))
+  }
+
+  /** Lets everything come to its end, and looks at what is left. */
+  async finish(): Promise<void> {
+    await this.clock.advance(300_000)
+    await Promise.all(this.sent)
+    for (const bench of this.benches) {
+      const closing = bench.receiver.close({ timeoutMs: 0 })
+      await this.clock.advance(0)
+      expect(await closing).toEqual({ unfinished: 0 })
+    }
+    expect(this.clock.pending).toBe(0)
+  }
+
+  #judge(id: string, outcome: Outcome): void {
+    if (!isOutcome(outcome)) this.breaches.push(`not an outcome: ${JSON.stringify(outcome)}`)
+    if (outcome.status !== 200) return
+    for (const name of HANDLERS)
+      if (!this.#isDone(id, name))
+        this.breaches.push(`${outcome.outcome} (200) for ${id}, but ${name} has not succeeded`)
+  }
+
+  #isDone(id: string, name: string): boolean {
+    return this.#done.get(id)?.has(name) ?? false
+  }
+
+  #succeed(id: string, name: string): void {
+    const names = this.#done.get(id) ?? new Set()
+    this.#done.set(id, names.add(name))
+  }
+
+  #end(ending: Ending, id: string, name: string, signal: AbortSignal): unknown {
+    const wait = (ms: number) => new Promise<void>((resolve) => this.clock.setTimeout(resolve, ms))
+    const fail = () => {
+      throw new Error(ending)
+    }
+    const succeed = () => this.#succeed(id, name)
+    switch (ending) {
+      case 'at once':
+        return succeed()
+      case 'throws':
+        return fail()
+      case 'soon':
+        return wait(300).then(succeed)
+      case 'fails soon':
+        return wait(300).then(fail)
+      case 'slow':
+        return wait(9_000).then(succeed)
+      case 'fails slowly':
+        return wait(9_000).then(fail)
+      case 'until aborted':
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      case 'for ever':
+        return new Promise(() => {})
+    }
+  }
+}
+
+describe('random interleavings of copies, failures and faults in two processes', () => {
+  const play = async (planned: readonly Ending[], usual: Behaviour, steps: readonly Step[]) => {
+    const cluster = new Cluster(planned, usual)
+    for (const step of steps) await cluster.take(step)
+    await cluster.finish()
+    return cluster.breaches
+  }
+
+  it('a 2xx only if every handler succeeded; none runs again after success; every run ends', async () => {
+    const steps = fc.array(
+      fc.oneof(
+        { weight: 4, arbitrary: send },
+        { weight: 4, arbitrary: advance },
+        { weight: 1, arbitrary: plan(fc.constant('claim' as const), [...FAULTS, saying({ state: 'busy' })]) },
+        {
+          weight: 1,
+          arbitrary: plan(fc.constant('complete' as const), [
+            throwing,
+            rejecting,
+            answeringAfter(2_000),
+            answeringAfter(4_000),
+          ]),
+        },
+      ),
+      { minLength: 2, maxLength: 30 },
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        endings(GENTLE),
+        fc.constantFrom(atOnce, soon, delayedBy(20)),
+        steps,
+        async (planned, usual, taken) => {
+          expect(await play(planned, usual, taken)).toEqual([])
+        },
+      ),
+      runs(60),
+    )
+  })
+
+  it('with any fault of the store, stalls and handlers that never end: still no early 2xx, and every run ends', async () => {
+    const steps = fc.array(
+      fc.oneof(
+        { weight: 4, arbitrary: send },
+        { weight: 4, arbitrary: advance },
+        {
+          weight: 1,
+          arbitrary: fc.record({ do: fc.constant('block' as const), ms: fc.constantFrom(2_000, 20_000, 60_000) }),
+        },
+        {
+          weight: 3,
+          arbitrary: plan(fc.constantFrom('claim', 'renew', 'complete', 'release'), [
+            ...FAULTS,
+            saying(false),
+            saying(undefined),
+            saying({ state: 'busy' }),
+          ]),
+        },
+      ),
+      { minLength: 2, maxLength: 30 },
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        endings([...GENTLE, 'for ever']),
+        fc.constantFrom(atOnce, soon, delayedBy(20)),
+        steps,
+        async (planned, usual, taken) => {
+          const breaches = await play(planned, usual, taken)
+          expect(breaches.filter((breach) => !breach.includes('ran again'))).toEqual([])
+        },
+      ),
+      runs(60),
+    )
+  })
+})
