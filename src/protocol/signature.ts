@@ -58,13 +58,16 @@ export function onlyValue(header: HeaderValue): string | undefined {
 
 /** Whether this can be a signature at all. */
 export function isWellFormed(signature: string): boolean {
-  // The decoder stops at the first character that is not a hexadecimal digit, and costs a third of a regular expression.
-  return (
-    signature.length === WELL_FORMED_LENGTH &&
-    signature.startsWith(PREFIX) &&
-    presented.write(signature.slice(PREFIX.length), 'hex') === presented.length
-  )
+  if (signature.length !== WELL_FORMED_LENGTH || !signature.startsWith(PREFIX)) return false
+  // By a table, in half the time of a regular expression. Not by the decoder of buffers: it takes U+0130 for a 0.
+  for (let index = PREFIX.length; index < WELL_FORMED_LENGTH; index++)
+    if (DIGITS[signature.charCodeAt(index)] !== 1) return false
+  return true
 }
+
+/** 1 at the code of each hexadecimal digit, in either case. */
+const DIGITS = new Uint8Array(0x100)
+for (const digit of '0123456789abcdefABCDEF') DIGITS[digit.charCodeAt(0)] = 1
 
 // Both digests are decoded into these; nothing is awaited between writing and comparing them.
 const presented = Buffer.alloc(32)

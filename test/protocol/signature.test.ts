@@ -120,13 +120,37 @@ describe('the header', () => {
     ['a quoted value', `"${GOOD}"`],
     ['0x before the digits', `sha256=0x${DIGITS.slice(2)}`],
     ['full-width digits', `sha256=${DIGITS.replace(/\d/g, (d) => String.fromCharCode(0xff10 + Number(d)))}`],
-    ['a non-ASCII character whose low byte is the digit', `sha256=${DIGITS.slice(0, 63)}\u0161`],
     ['a letter beyond f', `sha256=${DIGITS.slice(0, 63)}g`],
     ['base64', `sha256=${hex.toString('base64')}`],
     ['base64url', `sha256=${hex.toString('base64url')}`],
     ['the raw digest', `sha256=${hex.toString('latin1')}`],
     ['a digest of zeros', `sha256=${'0'.repeat(64)}`],
   ])('refuses %s', (_what, header) => expect(verify(BODY, header, SECRET)).toBe(false))
+
+  it('refuses characters whose low byte is the right digit', () => {
+    for (let place = 0; place < 64; place++)
+      for (const high of [0x100, 0x2100, 0xff00, 0xd800]) {
+        const lookalike = String.fromCharCode(DIGITS.charCodeAt(place) | high)
+        const header = `sha256=${DIGITS.slice(0, place)}${lookalike}${DIGITS.slice(place + 1)}`
+        expect(isWellFormed(header), `place ${place}`).toBe(false)
+        expect(verify(BODY, header, SECRET), `place ${place}`).toBe(false)
+      }
+    const allOfThem = [...DIGITS].map((digit) => String.fromCharCode(digit.charCodeAt(0) | 0x100)).join('')
+    expect(verify(BODY, `sha256=${allOfThem}`, SECRET)).toBe(false)
+  })
+
+  it('takes every character for what it is: 22 digits, and 65,514 that are none', () => {
+    const rest = '0'.repeat(63)
+    for (let unit = 0; unit <= 0xffff; unit++) {
+      const character = String.fromCharCode(unit)
+      const isDigit = '0123456789abcdefABCDEF'.includes(character)
+      if (
+        isWellFormed(`sha256=${character}${rest}`) !== isDigit ||
+        isWellFormed(`sha256=${rest}${character}`) !== isDigit
+      )
+        expect.fail(`U+${unit.toString(16)}`)
+    }
+  })
 
   it('refuses every number of digits but 64', () => {
     const digits = DIGITS.repeat(5)

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { type Logger, type MemoryStoreOptions, memoryStore } from 'postern'
+import { type Logger, type MemoryStoreOptions, memoryStore, type Store } from 'postern'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { dedupKey } from '../../src/protocol/dedup-key.ts'
 import { runs } from '../support/runs.ts'
@@ -67,10 +67,9 @@ describe('the contract of a store', () => {
       fc.asyncProperty(steps(1_000), async (taken) => {
         const subject = makeSubject({ max: 100 })
         // Many claims of other keys between any two calls make it look through its leases again and again.
-        const { claim } = subject.store
         let others = 0
         const store = Object.assign(Object.create(subject.store), {
-          claim: (...given: Parameters<typeof claim>) => {
+          claim: (...given: Parameters<Store['claim']>) => {
             for (let index = 0; index < 1_024; index++) subject.store.claim(`other-${others++ % 10}`, 1, 'acme')
             return subject.store.claim(...given)
           },
@@ -94,8 +93,9 @@ describe('the clock', () => {
     expect(store.claim('key', 1_000, 'acme')).toMatchObject({ state: 'claimed' })
   })
 
-  it('forgets to the millisecond, also at its very beginning', () => {
+  it.each([0, 0.4, 0.5, 1e9 + 0.4])('forgets after the retention, not a moment sooner, from %d on', (start) => {
     const { store, pass } = makeSubject({ retentionMs: 3 * HOUR })
+    pass(start)
     completeNew(store, 'acme', 1)
     const key = dedupKey('default', 'acme', 'evt_0')
     pass(3 * HOUR)
@@ -157,6 +157,16 @@ describe('the bound', () => {
       expect(store.claim(`live-${index}`, LEASE_MS, 'acme')).toEqual({ state: 'busy' })
     expect(store.release('half', half.token, ['b'])).toBe(true)
     expect(store.claim('half', LEASE_MS, 'acme')).toMatchObject({ state: 'claimed', marks: ['a', 'b'] })
+  })
+
+  it('keeps the marks of claims that it lets go of', () => {
+    const { store, pass } = makeSubject()
+    const claim = store.claim('half', 1_000, 'acme')
+    if (claim instanceof Promise || claim.state !== 'claimed') throw new Error('not claimed')
+    store.renew('half', claim.token, 1_000, ['a'])
+    pass(1_001)
+    for (let index = 0; index < 3_000; index++) store.claim(`other-${index}`, 1_000, 'acme')
+    expect(store.claim('half', 1_000, 'acme')).toMatchObject({ state: 'claimed', marks: ['a'] })
   })
 
   it('lets go of claims that nobody renewed', () => {

@@ -331,6 +331,25 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'keeps what further releases bring while nobody holds the key',
+    async run({ store }) {
+      const { token } = await take(store)
+      for (const mark of ['a', 'b', 'c']) ok(await store.release(KEY, token, [mark]))
+      deepStrictEqual(sorted((await take(store)).marks), ['a', 'b', 'c'])
+    },
+  },
+  {
+    name: 'keeps earlier marks beside those of a renewal that nobody else held the key for',
+    async run({ store, pass }) {
+      const { token } = await take(store)
+      ok(await store.release(KEY, token, ['a']))
+      ok(await store.renew(KEY, token, LEASE_MS, ['b']))
+      await pass(OVER_MS)
+      const { marks } = await take(store)
+      deepStrictEqual(sorted(marks), ['a', 'b'])
+    },
+  },
+  {
     name: 'does not release the claim of another, nor keep its marks',
     async run({ store, pass }) {
       const first = await take(store)
