@@ -73,7 +73,8 @@ const bodies: readonly FetchCase[] = [
     name: 'a chunked body over the limit is refused while it comes in',
     run: async (target) => {
       const { headers } = sign(event())
-      const body = Array.from({ length: 20 }, () => new Uint8Array(MIB / 8))
+      // Pauses, as a network makes them: some hosts close the connection right behind their answer.
+      const body = Array.from({ length: 20 }, () => [new Uint8Array(MIB / 8), 20]).flat()
       equal((await target.send({ headers, body, isEndless: true })).status, 413)
     },
   },
@@ -253,7 +254,7 @@ const runs: readonly FetchCase[] = [
     run: async (target) => {
       const delivered = event({ sleepMs: 500 })
       const answers = await Promise.all(Array.from({ length: 20 }, () => target.deliver(delivered)))
-      for (const { status, text } of answers) equal(status, 200, text)
+      for (const { text } of answers) equal(text, `{"code":"handled","id":"${delivered.id}"}`)
       equal((await target.told(delivered)).runs, 1)
     },
   },
@@ -314,8 +315,12 @@ const afterwards: readonly FetchCase[] = [
   {
     name: 'no error was reported beside those that were asked for',
     run: async (target) => {
-      const strangers = (await target.errors()).filter((code) => !['handler_failed', 'body_consumed'].includes(code))
-      deepEqual(strangers, [])
+      const codes = await target.errors()
+      deepEqual(
+        codes.filter((code) => !['handler_failed', 'body_consumed', 'handler_abandoned'].includes(code)),
+        [],
+      )
+      ok(codes.filter((code) => code === 'handler_abandoned').length <= 1) // by the host that cut off a handler
     },
   },
 ]

@@ -7,12 +7,8 @@ export interface Runtime {
   readonly package: string
   /** The binary's path inside of the package. */
   readonly binary: string
-  readonly test: NodeTest | FetchTest
-}
-
-/** The whole test suite runs on it. */
-export interface NodeTest {
-  readonly kind: 'suite'
+  /** `suite`: the whole test suite runs on it. */
+  readonly test: { readonly kind: 'suite' } | FetchTest
 }
 
 /** The program in app/ is served by it, and the Fetch cases are sent there. */
@@ -48,7 +44,14 @@ export const RUNTIMES: readonly Runtime[] = [
     binary: 'deno',
     test: {
       kind: 'fetch',
-      args: ['run', '--no-prompt', '--no-remote', '--allow-net=127.0.0.1', '--allow-env=NODE_ENV', 'app/deno.js'],
+      args: [
+        'run',
+        '--no-prompt',
+        '--no-remote',
+        '--allow-net=127.0.0.1',
+        '--allow-env=NODE_ENV,WEBHOOK_SECRET',
+        'app/deno.js',
+      ],
     },
   },
   ...COMPATIBILITY_DATES.map(workerd),

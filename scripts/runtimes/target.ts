@@ -1,7 +1,8 @@
 import { events, type SignedOptions, signed } from '../../src/testing/testing.ts'
 import { type Answer, type Sending, send } from './send.ts'
 
-const SECRET = 'known on loopback only'
+/** The program gets it as WEBHOOK_SECRET. */
+export const SECRET = 'known on loopback only'
 
 /** What the handler of the program is told to do with an event; see app/app.js. */
 export interface Play {

@@ -2,7 +2,10 @@ import { delimiter, dirname, join } from 'node:path'
 import { fetchCases } from './fetch-cases.ts'
 import { Process } from './processes.ts'
 import type { FetchTest } from './runtimes.ts'
-import { Target } from './target.ts'
+import { SECRET, Target } from './target.ts'
+
+/** The suite takes a few minutes; whatever takes this long hangs. */
+const SUITE_LIMIT_MS = 20 * 60_000
 
 export interface Result {
   readonly passed: number
@@ -18,7 +21,9 @@ export async function runSuite(binary: string, root: string): Promise<Result> {
     cwd: root,
     env: { PATH: dirname(binary) + delimiter + process.env.PATH, NO_COLOR: '1' },
   })
+  const timer = setTimeout(() => suite.stop(), SUITE_LIMIT_MS)
   const code = await suite.exit()
+  clearTimeout(timer)
   const [, passed, failed, skipped = '0'] =
     /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/.exec(suite.output) ?? []
   const counts = { passed: Number(passed ?? 0), failed: Number(failed ?? 0), skipped: Number(skipped) }
@@ -28,7 +33,7 @@ export async function runSuite(binary: string, root: string): Promise<Result> {
 
 /** Serves the program of a prepared folder with a runtime, and sends it every case. */
 export async function runFetchCases(binary: string, { args }: FetchTest, folder: string): Promise<Result> {
-  const host = new Process(binary, args, { cwd: folder, env: { NO_COLOR: '1' } })
+  const host = new Process(binary, args, { cwd: folder, env: { NO_COLOR: '1', WEBHOOK_SECRET: SECRET } })
   const details: string[] = []
   try {
     const [, port] = await host.says(/"port":\s*(\d+)/)

@@ -5,7 +5,6 @@
 import { createReceiver } from 'postern'
 import { fetchHandler } from 'postern/web'
 
-const SECRET = 'known on loopback only'
 const THROWN = { error: new Error('as the event asked'), undefined, null: null, text: 'as the event asked' }
 
 /** By event id: how often its handler began and ended, and the text that it was given. */
@@ -35,7 +34,12 @@ export function serve(request, ...host) {
 }
 
 function mount(name, options) {
-  const receiver = createReceiver({ secret: SECRET, name, onError: ({ code }) => errors.push(code), ...options })
+  const receiver = createReceiver({
+    secret: process.env.WEBHOOK_SECRET,
+    name,
+    onError: ({ code }) => errors.push(code),
+    ...options,
+  })
   receiver.on('*', async ({ id, data }) => {
     const record = told.get(id) ?? { runs: 0, ended: 0 }
     told.set(id, record)
