@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http'
 import {
   createReceiver,
   memoryStore,
@@ -97,6 +98,13 @@ let count = 0
 /** The same without its declared length, for bodies in chunks. */
 export function withoutLength({ 'content-length': _, ...headers }: Headers): Headers {
   return { ...headers, 'transfer-encoding': 'chunked' }
+}
+
+/** The same for Node's own client, which writes to the lists that it is given. */
+export function toOutgoing(headers: Headers): OutgoingHttpHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),
+  )
 }
 
 /** One delivery over a connection of its own. */

@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process'
+import { Agent, request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { type Host, hosts } from './hosts.ts'
+import { expectUntouched, sample, startScene, toOutgoing } from './scene.ts'
+import { type Headers, head } from './wire.ts'
+
+const MB = 1_000_000
+const ROUNDS = process.env.LONG ? 20 : 2
+
+/** A request that is refused, of so many bytes. */
+interface Refused {
+  readonly port: number
+  readonly headers: Headers
+  readonly size: number
+}
+
+/** Sends the whole body, whatever it hears meanwhile, and gives status and body of the answer; so many times. */
+type Client = (refused: Refused, rounds: number) => Promise<readonly string[]>
+
+function repeat(ask: (refused: Refused) => Promise<string>): Client {
+  return async (refused, rounds) => {
+    const answers: string[] = []
+    for (let round = 0; round < rounds; round++) answers.push(await ask(refused))
+    return answers
+  }
+}
+
+const clients: Readonly<Record<string, Client>> = {
+  'a bare socket': repeat(
+    ({ port, headers, size }) =>
+      new Promise((resolve) => {
+        const socket = connect(port, '127.0.0.1')
+        let answer = ''
+        let failure = ''
+        socket.on('data', (part) => {
+          answer += part
+        })
+        socket.on('error', (error) => {
+          failure = String(error)
+        })
+        socket.on('close', () => resolve(/ (\d+) .*\r\n\r\n(.*)$/s.exec(answer)?.slice(1).join(' ') ?? failure))
+        const framing = headers['transfer-encoding'] === undefined ? '' : `${size.toString(16)}\r\n`
+        socket.write(head({ ...headers, connection: 'close' }) + framing)
+        socket.write(Buffer.alloc(size))
+        if (framing !== '') socket.write('\r\n0\r\n\r\n')
+      }),
+  ),
+
+  'node:http with kept connections': repeat(
+    ({ port, headers, size }) =>
+      new Promise((resolve) => {
+        const agent = new Agent({ keepAlive: true })
+        const options = {
+          agent,
+          port,
+          host: '127.0.0.1',
+          path: '/webhooks',
+          method: 'POST',
+          headers: toOutgoing(headers),
+        }
+        const request = httpRequest(options, (response) => {
+          let body = ''
+          response.on('data', (part) => {
+            body += part
+          })
+          response.on('error', (error) => resolve(String(error)))
+          response.on('end', () => {
+            agent.destroy()
+            resolve(`${response.statusCode} ${body}`)
+          })
+        })
+        request.on('error', (error) => resolve(String(error)))
+        request.end(Buffer.alloc(size))
+      }),
+  ),
+
+  fetch: repeat(async ({ port, headers, size }) => {
+    const { 'content-length': length, 'transfer-encoding': chunked, ...rest } = headers
+    const body = chunked === undefined ? Buffer.alloc(size) : new Blob([Buffer.alloc(size)]).stream()
+    const lines = Object.entries(rest).map(([name, value]): [string, string] => [name, String(value)])
+    try {
+      const init: RequestInit = { method: 'POST', headers: lines, body, duplex: 'half' }
+      const response = await fetch(`http://127.0.0.1:${port}/webhooks`, init)
+      return `${response.status} ${await response.text()}`
+    } catch (error) {
+      return error instanceof Error ? `${error} ${error.cause}` : String(error)
+    }
+  }),
+
+  // The body is sent to its end before the answer is looked for.
+  "Python's http.client": async (refused, rounds) => {
+    const given = JSON.stringify({ ...refused, rounds })
+    const { stdout } = await promisify(execFile)('python3', ['-c', PYTHON, given])
+    return stdout.trim().split('\n')
+  },
+}
+
+const PYTHON = `
+import http.client, json, sys
+given = json.loads(sys.argv[1])
+body, chunked = b'\\0' * given['size'], 'transfer-encoding' in given['headers']
+headers = {name: str(value) for name, value in given['headers'].items()}
+for _ in range(given['rounds']):
+    connection = http.client.HTTPConnection('127.0.0.1', given['port'], timeout=20)
+    try:
+        connection.request('POST', '/webhooks', [body] if chunked else body, headers, encode_chunked=chunked)
+        answer = connection.getresponse()
+        print(answer.status, answer.read().decode())
+    except Exception as error:
+        print(repr(error))
+    connection.close()
+`
+
+const hasPython = await promisify(execFile)('python3', ['--version']).then(
+  () => true,
+  () => false,
+)
+if (!hasPython) console.log('python3 is not there: its HTTP client is left out of the early answers')
+
+const [TOO_LARGE, UNAUTHORIZED] = ['413 {"code":"body_too_large"}', '401 {"code":"unauthorized"}']
+const shapes: readonly (readonly [string, number, boolean, string])[] = [
+  ['20 MB, declared', 20 * MB, true, TOO_LARGE],
+  ['20 MB in chunks', 20 * MB, false, TOO_LARGE],
+  ['1 MB, declared, behind a bad head', MB, true, UNAUTHORIZED],
+  ['5 MB in chunks, behind a bad head', 5 * MB, false, UNAUTHORIZED],
+]
+
+/** Rule: whoever is still sending when he is refused reads the whole answer all the same. */
+describe.each(hosts)('$name', (host: Host) => {
+  describe.each(Object.entries(clients))('gives %s its whole answer', (client, ask) => {
+    it.skipIf(client.startsWith('Python') && !hasPython).each(shapes)(
+      'to %s',
+      async (_, size, isDeclared, expected) => {
+        const scene = await startScene(host)
+        const signed = sample({ tamper: expected === UNAUTHORIZED ? 'no-header' : 'none' }).headers
+        const { 'content-length': _length, ...rest } = signed
+        const headers = isDeclared ? { ...rest, 'content-length': size } : { ...rest, 'transfer-encoding': 'chunked' }
+        const answers: string[] = []
+        for (let round = 0; round < ROUNDS; round++) answers.push(await ask({ port: scene.port, headers, size }))
+        expect(answers).toEqual(Array(ROUNDS).fill(expected))
+        expectUntouched(scene)
+      },
+    )
+  })
+})

@@ -1,0 +1,85 @@
+import { Agent, request as httpRequest } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Host, hosts } from './hosts.ts'
+import { deliver, expectAnswer, type Sample, type Scene, sample, startScene, toOutgoing } from './scene.ts'
+import type { Answer } from './wire.ts'
+
+/** Many deliveries at once, in any order, on every host. */
+describe.each(hosts)('$name', (host: Host) => {
+  it('runs the handler once for 100 copies at once', async () => {
+    const scene = await startScene(host, {}, () => sleep(50))
+    const delivery = sample()
+    const answers = await deliverAll(scene, Array(100).fill(delivery), 100)
+    for (const answer of answers) expect(answer.status).toBe(200)
+    expect([...scene.runs]).toEqual([[delivery.id, 1]])
+    const handled = answers.filter(({ body }) => body.includes('"handled"'))
+    expect(handled.length + answers.filter(({ body }) => body.includes('"duplicate"')).length).toBe(100)
+  })
+
+  it('gives 20 copies at once the failure of the one run, and runs again for the next', async () => {
+    let isBroken = true
+    const scene = await startScene(host, {}, async () => {
+      await sleep(200)
+      if (isBroken) throw new Error('not yet')
+    })
+    const delivery = sample()
+    const answers = await deliverAll(scene, Array(20).fill(delivery), 20)
+    const runs = scene.runs.get(delivery.id) ?? 0
+    for (const answer of answers) expectAnswer(answer, 500, 'handler_failed', delivery.id)
+    // A copy that comes only when the run is over begins another.
+    expect(runs).toBeLessThanOrEqual(3)
+    isBroken = false
+    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    expect(scene.runs.get(delivery.id)).toBe(runs + 1)
+  })
+
+  it('runs each of 200 events once for 1,000 shuffled deliveries, among forged ones', async () => {
+    const scene = await startScene(host)
+    const right = Array.from({ length: 200 }, () => sample())
+    const forged = Array.from({ length: 100 }, () => sample({ tamper: 'flip-bit' }))
+    const all = shuffle([...Array(5).fill(right).flat(), ...forged])
+    const answers = await deliverAll(scene, all, 40)
+    const forgedIds = new Set(forged.map(({ id }) => id))
+    for (const [at, answer] of answers.entries())
+      expect(answer.status).toBe(forgedIds.has(all[at]?.id ?? '') ? 401 : 200)
+    expect(scene.runs.size).toBe(200)
+    expect(new Set(scene.runs.values())).toEqual(new Set([1]))
+    for (const { id } of right) expect(scene.runs.get(id)).toBe(1)
+  })
+})
+
+/** Over connections that are kept alive, `atOnce` of them; answers in the order of the deliveries. */
+async function deliverAll({ port }: Scene, deliveries: readonly Sample[], atOnce: number): Promise<Answer[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce })
+  try {
+    return await Promise.all(deliveries.map((delivery) => post(agent, port, delivery)))
+  } finally {
+    agent.destroy()
+  }
+}
+
+function post(agent: Agent, port: number, { bytes, headers }: Sample): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const options = { agent, port, host: '127.0.0.1', path: '/webhooks', method: 'POST', headers: toOutgoing(headers) }
+    const request = httpRequest(options, (response) => {
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', (part) => {
+        body += part
+      })
+      response.on(
+        'end',
+        () =>
+          resolve({ status: response.statusCode ?? 0, headers: { ...response.headers } as Answer['headers'], body }), // none of ours is a list
+      )
+    })
+    request.on('error', reject).end(bytes)
+  })
+}
+
+/** Another order on each run; fast-check tells its seed when a test fails, and so do we. */
+function shuffle<T>(values: readonly T[]): readonly T[] {
+  return fc.sample(fc.shuffledSubarray([...values], { minLength: values.length }), 1)[0] ?? []
+}
