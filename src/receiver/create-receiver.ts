@@ -87,7 +87,8 @@ class MountedReceiver {
     const refusal = this.#refuseClosed() ?? checkHead(request, this.#settings.maxBodyBytes)
     if (refusal !== undefined) return this.#reply(toOutcome(refusal), delivery, request)
     if (sourceFailure !== undefined) return this.#reply(this.#secretsFailed(sourceFailure), delivery, request)
-    const body = await this.#read(request, delivery)
+    const reading = this.#read(request, delivery)
+    const body = reading instanceof Promise ? await reading : reading
     if (!(body instanceof Uint8Array)) return this.#reply(body, delivery, request)
     const outcome = this.#verifyAndDispatch(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery)
     return this.#reply(outcome instanceof Promise ? await outcome : outcome, delivery)
@@ -136,36 +137,33 @@ class MountedReceiver {
   }
 
   /** The exact bytes, or the outcome of a body that could not be had by the deadline. */
-  async #read(request: DeliveryRequest, delivery: Delivery): Promise<Uint8Array | Outcome> {
-    const { maxBodyBytes } = this.#settings
-    const stop = new AbortController()
-    let body: Uint8Array | BodyFailure | 'body_timeout'
+  #read(request: DeliveryRequest, delivery: Delivery): Uint8Array | Outcome | Promise<Uint8Array | Outcome> {
+    const { clock, maxBodyBytes } = this.#settings
+    let reading: Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>
     try {
-      const reading = request.read(maxBodyBytes, stop)
-      body = isThenable(reading) ? await this.#untilDeadline(reading, delivery) : reading
+      reading = request.read(maxBodyBytes)
     } catch {
-      return toOutcome(BODY_REJECTIONS.body_incomplete)
+      return toRejected(BODY_REJECTIONS.body_incomplete)
     }
-    if (body instanceof Uint8Array) return body.length > maxBodyBytes ? toOutcome(BODY_REJECTIONS.body_too_large) : body
-    if (body === 'body_timeout') {
-      stop.abort()
-      return toOutcome(BODY_REJECTIONS.body_timeout)
-    }
-    return body.failure === 'body_consumed' ? this.#consumed(body.fix ?? '') : toOutcome(BODY_REJECTIONS[body.failure])
+    if (!isThenable(reading)) return this.#toBytes(reading)
+    const body = reading
+    return new Promise((resolve) => {
+      const timer = clock.setTimeout(() => resolve(toRejected(BODY_REJECTIONS.body_timeout)), this.#left(delivery))
+      const settle = (answer: Uint8Array | Outcome) => {
+        clock.clearTimeout(timer)
+        resolve(answer)
+      }
+      body.then(
+        (read) => settle(this.#toBytes(read)),
+        () => settle(toRejected(BODY_REJECTIONS.body_incomplete)),
+      )
+    })
   }
 
-  #untilDeadline<T>(reading: PromiseLike<T>, delivery: Delivery): Promise<T | 'body_timeout'> {
-    const { clock } = this.#settings
-    return new Promise((resolve, reject) => {
-      const timer = clock.setTimeout(() => resolve('body_timeout'), this.#left(delivery))
-      const settle =
-        <V>(settler: (value: V) => void) =>
-        (value: V) => {
-          clock.clearTimeout(timer)
-          settler(value)
-        }
-      reading.then(settle(resolve), settle(reject))
-    })
+  #toBytes(body: Uint8Array | BodyFailure): Uint8Array | Outcome {
+    if (body instanceof Uint8Array)
+      return body.length > this.#settings.maxBodyBytes ? toRejected(BODY_REJECTIONS.body_too_large) : body
+    return body.failure === 'body_consumed' ? this.#consumed(body.fix ?? '') : toRejected(BODY_REJECTIONS[body.failure])
   }
 
   /** Stops 3 to 10. Goes through without waiting where secrets, store and handlers do. */

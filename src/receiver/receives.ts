@@ -10,13 +10,10 @@ export interface BodyFailure {
 /** What an adapter makes of its framework's request. */
 export interface DeliveryRequest extends RequestHead {
   /**
-   * Reads the exact bytes of the body, `limit` of them at most. `stop.signal` aborts when the time for the body is over; reading
-   * it costs a little, so an adapter that ends slow bodies by other means leaves it alone.
+   * Reads the exact bytes of the body, `limit` of them at most. The receiver doesn't wait for it beyond the deadline; what is still
+   * to come by then, the adapter throws away for as long as the reply's `drainMs` says.
    */
-  read(
-    limit: number,
-    stop: { readonly signal: AbortSignal },
-  ): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>
+  read(limit: number): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>
   /** Which registration or tenant the route is for. A throw is the app's failure, and answered 503. */
   source?(): string | undefined
   /** Keeps a serverless host awake for work that goes on after the answer. */
