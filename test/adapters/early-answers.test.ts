@@ -138,11 +138,11 @@ describe.each(hosts)('$name', (host: Host) => {
         const signed = sample({ tamper: expected === UNAUTHORIZED ? 'no-header' : 'none' }).headers
         const { 'content-length': _length, ...rest } = signed
         const headers = isDeclared ? { ...rest, 'content-length': size } : { ...rest, 'transfer-encoding': 'chunked' }
-        const answers: string[] = []
-        for (let round = 0; round < ROUNDS; round++) answers.push(await ask({ port: scene.port, headers, size }))
+        const answers = await ask({ port: scene.port, headers, size }, ROUNDS)
         expect(answers).toEqual(Array(ROUNDS).fill(expected))
         expectUntouched(scene)
       },
+      120_000,
     )
   })
 })
