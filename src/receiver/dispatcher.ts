@@ -66,6 +66,10 @@ export class Dispatcher implements RunHost {
     if (route.model !== undefined && route.action !== undefined) {
       event.model = route.model
       event.action = route.action
+    } else if (event.model !== undefined || event.action !== undefined) {
+      // Fields of the sender's own, which handlers would take for ours.
+      delete event.model
+      delete event.action
     }
     const run = new Run(this, key, event, route, delivery)
     run.start()

@@ -146,7 +146,7 @@ export class Routes {
       if (this.#models !== undefined && !this.#models.has(model))
         throw new ConfigurationError(
           'pattern_invalid',
-          `"${text}" names the model "${model}", which is not declared. Declared are: ${list(this.#models.keys())}. Add it to models.`,
+          `"${text}" names the model "${model}", which is not declared. If it is misspelt: declared are ${list(this.#models.keys())}. If it is not: add it, models: { ${model}: … }.`,
         )
       return action === undefined ? { kind: 'model', text, model } : { kind: 'type', text, model, action }
     }
@@ -154,7 +154,7 @@ export class Routes {
       return { kind: 'type', text, model: undefined, action: undefined }
     throw new ConfigurationError(
       'pattern_invalid',
-      `No event can match "${text}". Patterns are a model and an action ('contact.created', 'contact.*', '*.deleted'; actions are ${list(ACTIONS)}), '*', one of ${list(SERVICE_EVENT_TYPES)}, or a type declared in the events option${this.#events.size > 0 ? ` (${list(this.#events.keys())})` : ''}.`,
+      `No event can match "${text}". Patterns are a model and an action ('contact.created', 'contact.*', '*.deleted'; actions are ${list(ACTIONS)}), '*', one of ${list(SERVICE_EVENT_TYPES)}, or a type declared in the events option (${list(this.#events.keys())}; to declare this one: events: { '${text}': … }).`,
     )
   }
 

@@ -43,7 +43,7 @@ interface Entry {
 const NO_SECRET = new Rejection('unknown_source', 'The secrets function gives no secret for this source or account.')
 const MISMATCH = new Rejection(
   'signature_mismatch',
-  'The signature is by none of the secrets, or the body was changed on the way.',
+  'The signature is by none of the secrets (each registration has its own), or the body was changed on the way.',
 )
 const OTHER_ACCOUNT = new Rejection(
   'account_mismatch',

@@ -223,3 +223,13 @@ function streamOf(parts: Iterable<Uint8Array>, { isSilentAfter = false, everyMs 
   )
   return { stream, cancelled, pulls: () => pulls, isCancelled: () => isCancelled }
 }
+
+it('says that a body was cut on the way, and not that its signature is wrong', async () => {
+  const { receiver, outcomes, runs } = createScene()
+  const { bytes, headers } = sample()
+  const cut = streamOf([bytes.subarray(0, 100)]).stream
+  const response = await fetchHandler(receiver)(post({ ...headers, 'content-length': String(bytes.length) }, cut))
+  expect(response.status).toBe(400)
+  expect(outcomes).toMatchObject([{ outcome: 'rejected', code: 'body_incomplete' }])
+  expect(runs.size).toBe(0)
+})

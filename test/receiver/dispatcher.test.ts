@@ -358,3 +358,20 @@ describe('a run that its host cut off', () => {
     await bench.expectAtRest()
   })
 })
+
+describe('model and action', () => {
+  it('are those of the type, and never fields that a sender put beside it', async () => {
+    const bench = new Bench()
+    const seen: unknown[] = []
+    bench.receiver.on('*', ({ model, action }) => {
+      seen.push([model, action])
+    })
+    const forged = { model: 7, action: { deleted: true } }
+    await bench.send({ ...events.syncCompleted(), ...forged })
+    await bench.send({ ...events.contact.created(), ...forged })
+    expect(seen).toEqual([
+      [undefined, undefined],
+      ['contact', 'created'],
+    ])
+  })
+})

@@ -115,7 +115,7 @@ describe('patterns', () => {
       'a model that is not declared',
       'contcat.created',
       { models },
-      "Declared are: 'contact', 'opportunity'. Add it to models.",
+      "declared are 'contact', 'opportunity'. If it is not: add it",
     ],
     [
       'all of a model that is not declared',
@@ -127,7 +127,7 @@ describe('patterns', () => {
       'an event that is not declared',
       'invoice.paid',
       { events: { 'invoice.sent': record() } },
-      "declared in the events option ('invoice.sent')",
+      "declared in the events option ('invoice.sent'; to declare this one",
     ],
   ])('refuse %s', (_what, pattern, options, fix) => {
     const error = failure(() => fresh(options).on(pattern, ignore))
