@@ -52,6 +52,7 @@ async function playRound(count) {
   return (user + system) / count
 }
 
+process.on('disconnect', () => process.exit())
 process.on('message', async ({ count }) => {
   try {
     process.send(count === 0 ? ((await checkSelf()) ?? 'ok') : await playRound(count))
