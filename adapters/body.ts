@@ -36,9 +36,13 @@ export class NodeDelivery<Request extends IncomingMessage> implements DeliveryRe
   }
 
   read(limit: number): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
-    const request: IncomingMessage & { readonly rawBody?: unknown } = this.#request
-    if (request.readableDidRead || request.readableEncoding !== null)
-      return request.rawBody instanceof Uint8Array ? request.rawBody : { failure: 'body_consumed', fix: this.#fix }
+    const request: IncomingMessage & { readonly rawBody?: unknown; readonly body?: unknown } = this.#request
+    if (request.readableDidRead || request.readableEncoding !== null) {
+      if (request.rawBody instanceof Uint8Array) return request.rawBody
+      // Parsers of bytes, such as express.raw(), leave them here.
+      return request.body instanceof Uint8Array ? request.body : { failure: 'body_consumed', fix: this.#fix }
+    }
+    if (request.readableEnded) return new Uint8Array() // it was read by somebody, and there was nothing in it
     return new Promise((resolve) => {
       getRawBody(request, { limit, length: request.headers['content-length'] ?? null }, (error, body) =>
         resolve(error ? toFailure(error) : body),

@@ -1,0 +1,207 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import express5, { type Express } from 'express'
+import express4 from 'express4'
+import { createReceiver } from 'postern'
+import { captureRawBody, expressHandler } from 'postern/express'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from './hosts.ts'
+import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample, sampleOf } from './scene.ts'
+import { exchange, head } from './wire.ts'
+
+describe.each([
+  ['Express 4', express4],
+  ['Express 5', express5],
+])('%s', (_, express) => {
+  /** An app with a receiver in it, on a free port until the test ends. */
+  async function start(mount: (app: Express, handler: ReturnType<typeof expressHandler>) => void) {
+    const scene = createScene()
+    const app = express()
+    mount(app, expressHandler(scene.receiver))
+    const { port, close } = await listen(createServer(app))
+    onTestFinished(close)
+    return { ...scene, port }
+  }
+
+  describe('with body parsers', () => {
+    it('works above them', async () => {
+      const scene = await start((app, handler) => {
+        app.post('/webhooks', handler)
+        app.use(express.json())
+        app.post('/echo', (request, response) => void response.json(request.body))
+      })
+      const delivery = sample()
+      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+      const json = { 'content-type': 'application/json', 'content-length': 7 }
+      expect((await exchange(scene.port, head(json, { target: '/echo' }), '{"a":1}')).body).toBe('{"a":1}')
+    })
+
+    it.each([
+      ['json', () => express.json(), {}],
+      ['text', () => express.text({ type: '*/*' }), {}],
+      [
+        'urlencoded',
+        () => express.urlencoded({ extended: false }),
+        { 'content-type': 'application/x-www-form-urlencoded' },
+      ],
+    ])('answers 500 below express.%s(), and says the fix once', async (__, parser, headers) => {
+      const scene = await start((app, handler) => {
+        app.use(parser())
+        app.post('/webhooks', handler)
+      })
+      for (let n = 0; n < 3; n++) expectAnswer(await deliver(scene, sample(), headers), 500, 'body_consumed')
+      expectUntouched(scene)
+      expect(scene.errors.map(({ code }) => code)).toEqual(Array(3).fill('body_consumed'))
+      expect(scene.log().split('\n')).toHaveLength(1)
+      expect(scene.log()).toContain('Mount the receiver above it')
+      expect(scene.log()).toContain('app.use(express.json({ verify: captureRawBody }))')
+      expect(scene.outcomes[0]).toMatchObject({ outcome: 'error', status: 500, code: 'body_consumed' })
+    })
+
+    it('works below express.json({ verify: captureRawBody })', async () => {
+      const scene = await start((app, handler) => {
+        app.use(express.json({ verify: captureRawBody }))
+        app.post('/webhooks', handler)
+      })
+      const delivery = sample()
+      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+      expectAnswer(await deliver(scene, sample({ tamper: 'flip-bit' })), 401, 'unauthorized')
+      expectAnswer(await deliver(scene, sample({ tamper: 'reserialised' })), 401, 'unauthorized')
+      expectAnswer(await deliver(scene, sampleOf('')), 400, 'invalid_json')
+      expect([...scene.runs]).toEqual([[delivery.id, 1]])
+    })
+
+    it('works below express.raw(), which leaves the bytes in request.body', async () => {
+      const scene = await start((app, handler) => {
+        app.post('/webhooks', express.raw({ type: '*/*' }), handler)
+      })
+      const delivery = sample()
+      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+      expectAnswer(await deliver(scene, sample({ tamper: 'flip-bit' })), 401, 'unauthorized')
+    })
+
+    it.each(['text/plain', 'application/octet-stream', 'application/vnd.service+json'])(
+      'works below express.json() where the type is %s, which it leaves alone',
+      async (type) => {
+        const scene = await start((app, handler) => {
+          app.use(express.json())
+          app.post('/webhooks', handler)
+        })
+        const delivery = sample()
+        expectAnswer(await deliver(scene, delivery, { 'content-type': type }), 200, 'handled', delivery.id)
+      },
+    )
+
+    it('takes a body that a parser found empty for an empty one', async () => {
+      const scene = await start((app, handler) => {
+        app.use(express.json())
+        app.post('/webhooks', handler)
+      })
+      expectAnswer(await deliver(scene, sampleOf('')), 400, 'invalid_json')
+      expectAnswer(
+        await deliver(scene, { ...sample(), bytes: Buffer.alloc(0) }, { 'content-length': 0 }),
+        401,
+        'unauthorized',
+      )
+    })
+
+    it('answers 500 where something made text of the stream', async () => {
+      const scene = await start((app, handler) => {
+        app.use((request, __, next) => {
+          request.setEncoding('utf8')
+          next()
+        })
+        app.post('/webhooks', handler)
+      })
+      expectAnswer(await deliver(scene, sample()), 500, 'body_consumed')
+    })
+
+    it('waits for middleware that takes its time before it', async () => {
+      const scene = await start((app, handler) => {
+        app.use((__, ___, next) => void sleep(50).then(() => next()))
+        app.post('/webhooks', handler)
+      })
+      const delivery = sample()
+      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    })
+  })
+
+  describe('under app.use', () => {
+    const startMounted = () =>
+      start((app, handler) => {
+        app.use('/webhooks', handler)
+        app.use((request, response) => void response.status(418).send(`the app's own: ${request.url}`))
+      })
+
+    it.each(['/webhooks', '/webhooks/', '/webhooks?a=/b', '/webhooks/?a=b'])('answers %s', async (target) => {
+      const scene = await startMounted()
+      const { bytes, headers, id } = sample()
+      expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
+    })
+
+    it.each(['/webhooks/deeper', '/webhooks/deeper?a=b', '/other', '/'])('leaves %s to the app', async (target) => {
+      const scene = await startMounted()
+      const { bytes, headers } = sample()
+      const answer = await exchange(scene.port, head(headers, { target }), bytes)
+      expect(answer).toMatchObject({ status: 418, body: `the app's own: ${target}` })
+      expectUntouched(scene)
+      expect(scene.outcomes).toEqual([])
+    })
+
+    it('answers GET with 405', async () => {
+      const scene = await startMounted()
+      const answer = await exchange(scene.port, head({}, { method: 'GET' }))
+      expectAnswer(answer, 405, 'method_not_allowed')
+      expect(answer.headers.allow).toBe('POST')
+    })
+  })
+
+  it.each<[string, (app: Express, handler: ReturnType<typeof expressHandler>) => void]>([
+    ['app.all', (app, handler) => app.all('/in/webhooks', handler)],
+    ['app.route', (app, handler) => app.route('/in/webhooks').post(handler)],
+    ['a router', (app, handler) => app.use('/in', express.Router().post('/webhooks', handler))],
+    [
+      'a router of a router',
+      (app, handler) => app.use('/in', express.Router().use('/webhooks', express.Router().post('/', handler))),
+    ],
+    ['a router with use', (app, handler) => app.use('/in', express.Router().use('/webhooks', handler))],
+    ['a path pattern', (app, handler) => app.post('/:a/webhooks', handler)],
+    ['a wrapper', (app, handler) => app.post('/in/webhooks', (...args) => void handler(...args).catch(args[2]))],
+    [
+      'a list behind middleware',
+      (app, handler) => app.post('/in/webhooks', [(__: unknown, ___: unknown, next: () => void) => next(), handler]),
+    ],
+  ])('answers below %s', async (__, mount) => {
+    const scene = await start(mount)
+    const { bytes, headers, id } = sample()
+    expectAnswer(await exchange(scene.port, head(headers, { target: '/in/webhooks' }), bytes), 200, 'handled', id)
+  })
+
+  it('tells the receiver the source that the route names', async () => {
+    const secrets = new Map([['acme', SECRET]])
+    const quiet = () => {}
+    const receiver = createReceiver({
+      secret: ({ source = '' }) => secrets.get(source),
+      logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    }).on('*', () => {})
+    const app = express()
+    app.post('/webhooks/:tenant', expressHandler(receiver, { source: (request) => request.params.tenant }))
+    const { port, close } = await listen(createServer(app))
+    onTestFinished(close)
+    const { bytes, headers, id } = sample()
+    const ask = (tenant: string) => exchange(port, head(headers, { target: `/webhooks/${tenant}` }), bytes)
+    expectAnswer(await ask('acme'), 200, 'handled', id)
+    expectAnswer(await ask('other'), 401, 'unauthorized')
+    expectAnswer(await ask('constructor'), 401, 'unauthorized')
+  })
+
+  it('leaves an answer alone that something else has given', async () => {
+    const scene = await start((app, handler) => {
+      app.post('/webhooks', (request: IncomingMessage, response: ServerResponse, next: () => void) => {
+        response.end('too late')
+        void handler(request, response, next)
+      })
+    })
+    expect(await deliver(scene, sample())).toMatchObject({ status: 200 })
+  })
+})

@@ -1,0 +1,126 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { createReceiver } from 'postern'
+import { type NodeHandlerOptions, nodeHandler } from 'postern/node'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from './hosts.ts'
+import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample } from './scene.ts'
+import { exchange, head, Wire } from './wire.ts'
+
+async function start(
+  options: NodeHandlerOptions = {},
+  before: (request: IncomingMessage) => Promise<void> = async () => {},
+) {
+  const scene = createScene()
+  const handler = nodeHandler(scene.receiver, options)
+  const server = createServer((request, response) => void before(request).then(() => handler(request, response)))
+  const { port, close } = await listen(server)
+  onTestFinished(close)
+  return { ...scene, port }
+}
+
+describe('path', () => {
+  it.each(['/', '/webhooks', '/any/thing?a=b'])('is every path where none is given: %s', async (target) => {
+    const scene = await start()
+    const { bytes, headers, id } = sample()
+    expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
+  })
+
+  it.each(['/webhooks', '/webhooks?', '/webhooks?a=/b'])('is compared without the query: %s', async (target) => {
+    const scene = await start({ path: '/webhooks' })
+    const { bytes, headers, id } = sample()
+    expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
+  })
+
+  it.each(['/', '/webhooks/', '/webhooks/deeper', '/Webhooks', '/web%68ooks', '//webhooks', '/?/webhooks'])(
+    'gives 404 elsewhere, and keeps the connection: %s',
+    async (target) => {
+      const scene = await start({ path: '/webhooks' })
+      const { bytes, headers, id } = sample()
+      const wire = await Wire.open(scene.port)
+      await wire.send(head(headers, { target }), bytes)
+      expectAnswer(await wire.answer(), 404, 'not_found')
+      expectUntouched(scene)
+      expect(scene.outcomes).toEqual([])
+      await wire.send(head(headers), bytes)
+      expectAnswer(await wire.answer(), 200, 'handled', id)
+      wire.abort()
+    },
+  )
+
+  it('gives 404 to a body that does not end, and does not wait for it', async () => {
+    const scene = await start({ path: '/webhooks' })
+    const wire = await Wire.open(scene.port)
+    await wire.send(head({ 'content-length': 1_000_000 }, { target: '/' }))
+    expectAnswer(await wire.answer(), 404, 'not_found')
+    await wire.closed()
+  })
+})
+
+describe('a request that was read before', () => {
+  it('is answered 500, with the fix in the log', async () => {
+    const scene = await start({}, async (request) => void (await text(request)))
+    expectAnswer(await deliver(scene, sample()), 500, 'body_consumed')
+    expect(scene.log()).toContain('Call nodeHandler first')
+    expectUntouched(scene)
+  })
+
+  it('is handled where its bytes were kept in rawBody', async () => {
+    const scene = await start({}, async (request) => {
+      const parts: Buffer[] = []
+      for await (const part of request) parts.push(part)
+      Object.assign(request, { rawBody: Buffer.concat(parts) })
+    })
+    const delivery = sample()
+    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+    expectAnswer(await deliver(scene, sample({ tamper: 'flip-bit' })), 401, 'unauthorized')
+  })
+
+  it.each([
+    ['text', 'text'],
+    ['an object', {}],
+    ['null', null],
+  ])('is answered 500 where rawBody is %s', async (_, rawBody) => {
+    const scene = await start({}, async (request) => {
+      await text(request)
+      Object.assign(request, { rawBody })
+    })
+    expectAnswer(await deliver(scene, sample()), 500, 'body_consumed')
+  })
+
+  it('is not taken from rawBody or body where the stream was left alone', async () => {
+    const scene = await start({}, async (request) => {
+      Object.assign(request, { rawBody: Buffer.from('other bytes'), body: Buffer.from('other bytes') })
+    })
+    const delivery = sample()
+    expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
+  })
+})
+
+it('takes source and waitUntil as options', async () => {
+  const handed: Promise<unknown>[] = []
+  const quiet = () => {}
+  const receiver = createReceiver({
+    secret: ({ source }) => (source === '/acme' ? SECRET : undefined),
+    deadlineMs: 100,
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  })
+  let finish = () => {}
+  receiver.on(
+    '*',
+    () =>
+      new Promise<void>((resolve) => {
+        finish = resolve
+      }),
+  )
+  const handler = nodeHandler(receiver, { source: ({ url }) => url, waitUntil: (work) => handed.push(work) })
+  const { port, close } = await listen(createServer(handler))
+  onTestFinished(close)
+  const { bytes, headers, id } = sample()
+  expectAnswer(await exchange(port, head(headers, { target: '/other' }), bytes), 401, 'unauthorized')
+  expect(handed).toHaveLength(0)
+  expectAnswer(await exchange(port, head(headers, { target: '/acme' }), bytes), 503, 'late', id)
+  expect(handed).toHaveLength(1)
+  finish()
+  await handed[0]
+})
