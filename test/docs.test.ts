@@ -1,53 +1,33 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, type RequestListener } from 'node:http'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { createReceiver } from 'postern'
-import { events, signed } from 'postern/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createReceiver, verify } from 'postern'
+import { events, type SignedDelivery, signed } from 'postern/testing'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
+import { RUNTIMES } from '../scripts/runtimes/runtimes.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS, SERVICE_DEADLINE_MS } from '../src/protocol/schedule.ts'
-import { type CodeBlock, findCodeBlocks, findSection, listAnchors, listLinks, readTable } from './support/markdown.ts'
+import { listen, toListener } from './adapters/hosts.ts'
+import { type Example, makeFolder, readBlocks, removeFolder, writeExamples } from './support/examples.ts'
+import { findSection, listAnchors, listLinks, readTable } from './support/markdown.ts'
+import { findFreePort, start, untilItListens } from './support/programs.ts'
 import { listFiles, ROOT, readText } from './support/repository.ts'
+import { type CreateApp, measureLeak, SCENARIOS, sendSignedByNothing } from './support/scenarios.ts'
 import { checkTypes } from './support/types.ts'
 
-/**
- * Every `ts` block is a module of its own and is type-checked. The word behind `ts` says what else is done with it:
- * `run` runs it to its end; `server` and `send` in one document are started together.
- */
-interface Example {
-  readonly document: string
-  readonly title: string
-  readonly use: 'check' | 'run' | 'server' | 'send'
-  readonly code: string
-}
+// Every block of code in the documents is judged here; USES in support/examples.ts says what the words behind the fences mean.
 
-const USES = ['check', 'run', 'server', 'send'] as const
-const LANGUAGES = ['ts', 'sh', 'json']
+const SECRET = 'test-secret'
+const DEPLOYMENT = 'docs/guides/deployment.md'
+const LANGUAGES = ['ts', 'js', 'sh', 'json', 'text']
 
 const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...listFiles('docs', '.md')]
-const blocks = documents.flatMap((document) =>
-  findCodeBlocks(readText(document)).map((block) => ({ ...block, document })),
-)
-const examples = blocks.filter(({ info }) => info[0] === 'ts').map(toExample)
+const blocks = readBlocks(documents)
+const folder = makeFolder()
+const examples = writeExamples(blocks, folder)
+const examplesFor = (...uses: readonly Example['use'][]) => examples.filter(({ use }) => uses.includes(use))
 
-function toExample({ document, info, code, line }: CodeBlock & { readonly document: string }): Example {
-  const use = USES.find((candidate) => candidate === (info[1] ?? 'check'))
-  if (use === undefined) throw new Error(`${document}:${line}: "ts ${info[1]}" is none of ${USES.join(', ')}`)
-  return { document, title: `${document}:${line}`, use, code }
-}
-
-/** A folder that is ignored by git and from which the packages of this repository can be imported. */
-let folder: string
-
-beforeAll(() => {
-  mkdirSync(join(ROOT, '.data'), { recursive: true })
-  folder = mkdtempSync(join(ROOT, '.data/docs-'))
-})
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => removeFolder(folder))
 
 describe('code in the documents', () => {
   it('is of a language that is checked here', () => {
@@ -55,28 +35,216 @@ describe('code in the documents', () => {
     expect(strangers.map(({ document, line, info }) => `${document}:${line} ${info.join(' ')}`)).toEqual([])
   })
 
-  it('compiles, strictly and against the source', () => {
-    const texts = new Map(examples.map(({ title, code }) => [`.data/${title.replaceAll(/\W/g, '-')}.ts`, code]))
-    expect(texts.size).toBe(examples.length)
-    expect(checkTypes(texts)).toEqual([])
+  it('compiles, strictly and against the source, or is refused as the document says', () => {
+    const complaints = checkTypes(new Map(examples.map(({ path, code }) => [path, code])))
+    const told = examplesFor('wrong').flatMap(({ document, line, path }) => {
+      const text = blocks.find((block) => block.document === document && block.line > line)
+      expect(text?.info).toEqual(['text'])
+      return (text?.code ?? '')
+        .trimEnd()
+        .split('\n')
+        .map((message) => `${path} ${message}`)
+    })
+    // The first line of a complaint says it all; its line in the block is left out.
+    expect(complaints.map((complaint) => complaint.split('\n')[0]?.replace(/:\d+ /, ' '))).toEqual(told)
+    expect(told).not.toEqual([])
   })
 
-  it('would not pass if it did not compile', () => {
-    const texts = new Map([
-      ['.data/wrong.ts', "import { sign } from 'postern'\nexport const x: number = sign('', '')\n"],
-    ])
-    expect(checkTypes(texts)).toEqual([".data/wrong.ts:2 Type 'string' is not assignable to type 'number'."])
+  it('is JSON where it says so', () => {
+    for (const { info, code } of blocks) if (info[0] === 'json') expect(() => JSON.parse(code)).not.toThrow()
   })
 
-  it('is also run where it is a whole program', () => {
-    expect(examples.filter(({ use }) => use === 'run')).not.toEqual([])
+  const programs = examplesFor('run')
+  it.concurrent.each(programs)('runs: $title', async ({ path }) => {
+    const program = start(path, { WEBHOOK_SECRET: SECRET })
+    expect(await program.exitCode, program.output).toBe(0)
   })
 
-  it.each(examples.filter(({ use }) => use === 'run'))('runs: $title', async ({ title, code }) => {
-    const { exitCode, output } = await finish(start(title, code, {}))
-    expect(exitCode, output).toBe(0)
+  describe('passes its tests', async () => {
+    for (const { title, path } of examplesFor('vitest'))
+      describe(title, async () => {
+        beforeEach(() => {
+          for (const method of ['warn', 'error'] as const) vi.spyOn(console, method).mockImplementation(() => {})
+        })
+        afterEach(() => vi.restoreAllMocks())
+        await import(/* @vite-ignore */ join(ROOT, path))
+      })
   })
 })
+
+describe('servers in the documents', () => {
+  const paths: Readonly<Record<string, string>> = { 'docs/guides/tenants-and-rotation.md': '/webhooks/acme' }
+  const pathIn = ({ document }: Example) => paths[document] ?? '/webhooks'
+
+  afterEach(() => {
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  })
+
+  const servers = examplesFor('server').filter(({ document }) => document !== DEPLOYMENT)
+  it.concurrent.each(servers)('answer as they should: $title', async (example) => {
+    const port = await findFreePort()
+    const env = { PORT: String(port), WEBHOOK_SECRET: SECRET }
+    const server = start(example.path, env)
+    const url = `http://127.0.0.1:${port}${pathIn(example)}`
+    try {
+      await untilItListens(port, server)
+      await mustServe((delivery) => fetch(delivery.request(url)))
+      for (const { document, path } of examplesFor('send').filter(isSentTo(example))) {
+        const sent = start(path, env, url)
+        expect(await sent.exitCode, sent.output).toBe(0)
+        expect(sent.output.match(/^\d{3} .*\{"code":"\w+"/gm), document).toEqual(ANSWERS_TO[document])
+      }
+    } finally {
+      server.child.kill()
+    }
+    await server.exitCode
+    expect(server.output).toContain('The signature is by none of the secrets')
+  })
+
+  /** What stands beside the server is sent to it; what stands alone, to the one of the Express guide. */
+  const isSentTo = (server: Example) => (send: Example) =>
+    send.document === server.document ||
+    (server.document === 'docs/guides/express.md' &&
+      !examplesFor('server').some(({ document }) => document === send.document))
+
+  it.each(examplesFor('mount'))('answer as they should, mounted: $title', async (example) => {
+    vi.stubEnv('WEBHOOK_SECRET', SECRET)
+    const { log, warn } = { log: vi.spyOn(console, 'log'), warn: vi.spyOn(console, 'warn') }
+    for (const spy of [log, warn]) spy.mockImplementation(() => {})
+    const host = await listen(createServer(toNodeListener(await import(/* @vite-ignore */ join(ROOT, example.path)))))
+    try {
+      await mustServe((delivery) => fetch(delivery.request(`http://127.0.0.1:${host.port}${pathIn(example)}`)))
+    } finally {
+      await host.close()
+    }
+    expect(warn.mock.calls.flat().join()).toContain('The signature is by none of the secrets')
+  })
+
+  it(`shut down without losing what is under way: ${DEPLOYMENT}`, async () => {
+    const example = examplesFor('server').find(({ document }) => document === DEPLOYMENT)
+    const [port, crmPort] = [await findFreePort(), await findFreePort()]
+    let takesMs = 0
+    const crm = createServer((request, response) => {
+      request.resume()
+      setTimeout(() => response.end('{}'), takesMs)
+    }).listen(crmPort, '127.0.0.1')
+    const env = { PORT: String(port), CRM_URL: `http://127.0.0.1:${crmPort}`, WEBHOOK_SECRET: SECRET }
+    const server = start(example?.path ?? '', env)
+    const send = (delivery: SignedDelivery) => fetch(delivery.request(`http://127.0.0.1:${port}/webhooks`))
+    try {
+      await untilItListens(port, server)
+      await mustServe(send)
+      takesMs = 500
+      const answer = send(signed(events.contact.created(), { secret: SECRET }))
+      await once(crm, 'request')
+      server.child.kill('SIGTERM')
+      expect((await answer).status).toBe(200)
+      expect(await server.exitCode, server.output).toBe(0)
+      expect(server.output).toMatch(/^all done$/m)
+    } finally {
+      server.child.kill('SIGKILL')
+      crm.close()
+    }
+  })
+})
+
+/** The head of each line that a `send` prints, by its document. */
+const ANSWERS_TO: Readonly<Record<string, readonly string[]>> = {
+  'README.md': ['200 {"code":"handled"', '200 {"code":"duplicate"', '401 {"code":"unauthorized"'],
+  'docs/guides/README.md': ['200 {"code":"handled"', '200 {"code":"duplicate"', '401 {"code":"unauthorized"'],
+  'docs/guides/troubleshooting.md': ['200  {"code":"ignored"'],
+}
+
+/** Genuine deliveries are handled once, also those of some size, and forged ones refused. */
+async function mustServe(send: (delivery: SignedDelivery) => Promise<Response>): Promise<void> {
+  const answerTo = async (delivery: SignedDelivery) => {
+    const response = await send(delivery)
+    return `${response.status} ${(await response.text()).match(/"code":"(\w+)"/)?.[1]}`
+  }
+  const good = signed(events.contact.created(), { secret: SECRET })
+  expect(await answerTo(good)).toBe('200 handled')
+  expect(await answerTo(good)).toBe('200 duplicate')
+  const large = signed(events.contact.created({ lastName: 'é'.repeat(150_000) }), { secret: SECRET })
+  expect(await answerTo(large)).toBe('200 handled')
+  for (const tamper of ['other-secret', 'reserialised', 'no-header'] as const)
+    expect(await answerTo(signed(events.contact.created(), { secret: SECRET, tamper }))).toBe('401 unauthorized')
+}
+
+describe('hand-written receivers in docs/guides/moving-from-hand-written.md', () => {
+  const MARKED_WHILE_FAILING = { answers: [500, 200], saved: 0 }
+  const findings: { readonly [Name in keyof typeof SCENARIOS]: readonly [before: object, after: object] } = {
+    'mark-first': [MARKED_WHILE_FAILING, { answers: [500, 200], saved: 1 }],
+    'mark-last': [{ isDoneOnce: false }, { isDoneOnce: true }],
+    're-serialised-body': [{ answers: [200, 401, 401, 401] }, { answers: [200, 200, 200, 200] }],
+    'string-compare': [{ answer: 401 }, { answer: 200 }],
+    'no-deadline': [
+      { answers: ['none', 'none', 'none', 'none', 'none'], calls: 5 },
+      { answers: [503, 200], calls: 1 },
+    ],
+  }
+
+  interface App {
+    readonly createApp: CreateApp
+    readonly isSame?: (given: string, expected: string) => boolean
+  }
+  const load = (use: 'before' | 'after', name: string, query = ''): Promise<App> => {
+    const path = examplesFor(use).find((example) => example.name === name)?.path
+    return import(/* @vite-ignore */ join(ROOT, `${path}${query}`))
+  }
+
+  beforeEach(() => {
+    vi.stubEnv('WEBHOOK_SECRET', SECRET)
+    for (const method of ['warn', 'error'] as const) vi.spyOn(console, method).mockImplementation(() => {})
+  })
+  afterEach(() => {
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  })
+
+  it('are those that are tried here', () => {
+    expect(examplesFor('before').map(({ name }) => name)).toEqual(Object.keys(SCENARIOS))
+  })
+
+  const names = Object.keys(SCENARIOS) as (keyof typeof SCENARIOS)[] // the keys that it was written with
+  it.each(names)('have the fault that is told, and the receiver does not: %s', async (name) => {
+    const [before, after] = findings[name]
+    expect(await SCENARIOS[name]((await load('before', name)).createApp)).toEqual(before)
+    expect(await SCENARIOS[name]((await load('after', '')).createApp)).toEqual(after)
+  })
+
+  it('tell by their time how much of a digest is right, and the receiver does not', async () => {
+    const { isSame } = await load('before', 'string-compare')
+    expect(measureLeak(isSame ?? Object.is)).toBeGreaterThan(1.1)
+    const body = new Uint8Array()
+    const leak = measureLeak((given) => verify(body, given, SECRET))
+    expect(Math.abs(leak - 1)).toBeLessThan(0.1)
+  })
+
+  it('take what anybody signs where the secret is not set, and the receiver does not', async () => {
+    vi.stubEnv('WEBHOOK_SECRET', undefined)
+    const { createApp } = await load('before', 'string-compare', '?without-secret')
+    expect(await sendSignedByNothing(createApp(async () => {}))).toBe(200)
+    const after = await load('after', '')
+    expect(() => after.createApp(async () => {})).toThrow(expect.objectContaining({ code: 'secret_unusable' }))
+  })
+})
+
+interface Mounted {
+  readonly POST?: (request: Request) => Promise<Response>
+  readonly config?: { readonly api: { readonly bodyParser: boolean } }
+  readonly default?: RequestListener | { readonly fetch: (request: Request) => Promise<Response> }
+}
+
+/** Serves what a framework would find in the module. */
+function toNodeListener({ POST, default: main, config }: Mounted): RequestListener {
+  if (POST !== undefined) return toListener(POST)
+  if (main === undefined) throw new Error('the module exports nothing that answers')
+  if ('fetch' in main) return toListener(main.fetch)
+  // Next.js, Pages Router: without this it would parse the body.
+  if (config !== undefined) expect(config).toEqual({ api: { bodyParser: false } })
+  return main
+}
 
 describe('the README', () => {
   it('promises lines that exist', () => {
@@ -96,36 +264,27 @@ describe('the README', () => {
     expect(readText('README.md')).toContain(`${packageJson.name}-${packageJson.version}.tgz`)
   })
 
-  it('has a receiver of 15 lines, which serves', async () => {
-    const [server, ...others] = examples.filter(({ document, use }) => document === 'README.md' && use === 'server')
-    const send = examples.find(({ document, use }) => document === 'README.md' && use === 'send')
-    if (server === undefined || send === undefined) throw new Error('the README lost its server, or what sends to it')
-    expect(others).toEqual([])
-    expect(server.code.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
+  it('has one server, of 15 lines, and what sends to it', () => {
+    const inReadme = examples.filter(({ document }) => document === 'README.md')
+    const servers = inReadme.filter(({ use }) => use === 'server')
+    expect(servers.map(({ code }) => code.trimEnd().split('\n').length <= 15)).toEqual([true])
+    expect(inReadme.filter(({ use }) => use === 'send')).toHaveLength(1)
+  })
+})
 
-    const port = await findFreePort()
-    const env = { PORT: String(port), WEBHOOK_SECRET: 'test-secret' }
-    const process = start('server', server.code, env)
-    try {
-      const url = `http://127.0.0.1:${port}/webhooks`
-      await untilItListens(port, process)
-      const good = signed(events.contact.created(), { secret: 'test-secret' })
-      expect(await answerTo(good.request(url))).toEqual([200, expect.stringContaining('"handled"')])
-      const forged = signed(events.contact.created(), { secret: 'another secret' })
-      expect(await answerTo(forged.request(url))).toEqual([401, '{"code":"unauthorized"}'])
+describe('docs/guides', () => {
+  const guides = listFiles('docs/guides', '.md').filter((path) => !path.endsWith('/README.md'))
 
-      const sent = await finish(start('send', send.code, env))
-      expect(sent.output.match(/^\d{3} \{"code":"\w+"/gm)).toEqual([
-        '200 {"code":"handled"',
-        '200 {"code":"duplicate"',
-        '401 {"code":"unauthorized"',
-      ])
-    } finally {
-      process.child.kill()
-    }
-    const { output } = await finish(process)
-    expect(output.match(/^welcome Zoë of account acme$/gm)).toHaveLength(2)
-    expect(output).toContain('delivery refused: The signature is by none of the secrets')
+  it('are all in the index', () => {
+    const links = listLinks(readText('docs/guides/README.md'))
+    expect(guides.filter((path) => !links.includes(path.slice('docs/guides/'.length)))).toEqual([])
+  })
+
+  it('name only runtimes that are tested', () => {
+    const rows = readTable(readText('docs/guides/fetch-hosts.md'))
+    const names = rows.map(([host = '']) => host.toLowerCase().split(' ')[0])
+    expect(names).not.toEqual([])
+    expect(RUNTIMES.map(({ name }) => name)).toEqual(expect.arrayContaining(names))
   })
 })
 
@@ -196,54 +355,3 @@ describe('links between the documents', () => {
     if (anchor !== undefined) expect(listAnchors(text)).toContain(anchor)
   })
 })
-
-interface Program {
-  readonly child: ChildProcess
-  /** Both streams so far. */
-  output: string
-}
-
-function start(title: string, code: string, env: Readonly<Record<string, string>>): Program {
-  const path = join(folder, `${title.replaceAll(/\W/g, '-')}.ts`)
-  writeFileSync(path, code)
-  const child = spawn(process.execPath, ['--import', 'tsx', path], { cwd: ROOT, env: { ...process.env, ...env } })
-  const program: Program = { child, output: '' }
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      program.output += text
-    })
-  return program
-}
-
-async function finish(program: Program): Promise<{ readonly exitCode: number | null; readonly output: string }> {
-  const { child } = program
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'close')
-  return { exitCode: child.exitCode, output: program.output }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-  return address.port
-}
-
-async function untilItListens(port: number, program: Program): Promise<void> {
-  for (;;) {
-    if (program.child.exitCode !== null) throw new Error(`the server ended: ${program.output}`)
-    const isUp = await fetch(`http://127.0.0.1:${port}/`).then(
-      () => true,
-      () => false,
-    )
-    if (isUp) return
-    await sleep(50)
-  }
-}
-
-async function answerTo(request: Request): Promise<readonly [number, string]> {
-  const response = await fetch(request)
-  return [response.status, await response.text()]
-}

@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type CodeBlock, findCodeBlocks } from './markdown.ts'
+import { ROOT, readText } from './repository.ts'
+
+/**
+ * What is done with a `ts` block. The word behind `ts` says it; a third word names its file, so that other blocks of the document
+ * can import it, or else tells it from its like.
+ */
+const USES = {
+  check: 'Type-checked, strictly and against the source. So are all others.',
+  run: 'A whole program, which is run to its end.',
+  server:
+    'A program that listens on PORT. It is started and sent deliveries, and what the same document has as `send` is run.',
+  send: 'A program that sends deliveries: to the server of its document, or to the URL in its first argument.',
+  mount:
+    'A module that exports what answers requests: a listener of node:http, a Fetch handler, or a route of Next.js.',
+  vitest: 'A file of tests, which run among those of this repository.',
+  before: 'An app with a fault, which a scenario by the name of the third word brings to light.',
+  after: 'The app in which no scenario finds its fault.',
+  wrong: 'Does not compile. The next block, `text`, holds the complaints.',
+} as const
+
+/** What is done with a block. */
+type Use = keyof typeof USES
+
+/** A `ts` block, or one of plain JavaScript, `js`: a module of its own. */
+export interface Example {
+  readonly document: string
+  /** Of its fence, from 1. */
+  readonly line: number
+  /** Its document and line, to find it by. */
+  readonly title: string
+  readonly use: Use
+  /** The third word behind the fence; empty where there is none. */
+  readonly name: string
+  readonly code: string
+  /** Where `writeExamples` puts it, from the root of the repository. */
+  readonly path: string
+}
+
+/** A block of any language, and where it stands. */
+export interface DocumentBlock extends CodeBlock {
+  readonly document: string
+}
+
+export function readBlocks(documents: readonly string[]): readonly DocumentBlock[] {
+  return documents.flatMap((document) => findCodeBlocks(readText(document)).map((block) => ({ ...block, document })))
+}
+
+/** Makes a folder that git ignores, from which the packages of this repository can be imported. Gives its path from the root. */
+export function makeFolder(): string {
+  mkdirSync(join(ROOT, '.data'), { recursive: true })
+  return mkdtempSync(join(ROOT, '.data/docs-')).slice(ROOT.length)
+}
+
+/** The `ts` and `js` blocks, each written into a folder of its document: one that imports another finds it there. */
+export function writeExamples(blocks: readonly DocumentBlock[], folder: string): readonly Example[] {
+  const examples = blocks
+    .filter(({ info }) => info[0] === 'ts' || info[0] === 'js')
+    .map((block) => toExample(block, folder))
+  for (const { title, path } of examples)
+    if (examples.filter((other) => other.path === path).length > 1)
+      throw new Error(`${title}: its file is there already`)
+  for (const { path, code } of examples) {
+    mkdirSync(join(ROOT, dirname(path)), { recursive: true })
+    writeFileSync(join(ROOT, path), code)
+  }
+  return examples
+}
+
+function toExample({ document, info, code, line }: DocumentBlock, folder: string): Example {
+  const [, use = 'check', name = ''] = info
+  const title = `${document}:${line}`
+  if (!isUse(use)) throw new Error(`${title}: "ts ${use}" is none of ${Object.keys(USES).join(', ')}`)
+  const file = /\.[cm]?[jt]s$/.test(name) ? name : `${use}-${name || line}.ts`
+  return { document, line, title, use, name, code, path: `${folder}/${document.replaceAll(/\W/g, '-')}/${file}` }
+}
+
+function isUse(word: string): word is Use {
+  return Object.hasOwn(USES, word)
+}
+
+export function removeFolder(path: string): void {
+  rmSync(join(ROOT, path), { recursive: true, force: true })
+}
