@@ -24,8 +24,9 @@ export async function runSuite(binary: string, root: string): Promise<Result> {
   const timer = setTimeout(() => suite.stop(), SUITE_LIMIT_MS)
   const code = await suite.exit()
   clearTimeout(timer)
-  const [, passed, failed, skipped = '0'] =
-    /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/.exec(suite.output) ?? []
+  // Its last line on stdout; what it wrote on stderr may come in behind that.
+  const sums = [...suite.output.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)]
+  const [, passed, failed, skipped = '0'] = sums.at(-1) ?? []
   const counts = { passed: Number(passed ?? 0), failed: Number(failed ?? 0), skipped: Number(skipped) }
   if (code === 0 && passed !== undefined && counts.failed === 0) return { ...counts, details: [] }
   return { ...counts, failed: Math.max(counts.failed, 1), details: [suite.output] }
