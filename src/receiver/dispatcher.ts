@@ -5,7 +5,7 @@ import { type Outcome, Rejection } from '../protocol/outcome.ts'
 import type { Settings } from './options.ts'
 import { toEventOutcome, toRejected } from './outcomes.ts'
 import type { Reporter } from './reporter.ts'
-import type { Routes } from './routes.ts'
+import type { Route, Routes } from './routes.ts'
 import { Run } from './run.ts'
 import type { Delivery, RunHost } from './run-host.ts'
 
@@ -49,7 +49,7 @@ export class Dispatcher implements RunHost {
     return this.#runs.size
   }
 
-  /** Takes an event that nobody else holds: handlers see this very object. */
+  /** Takes an event that nobody else holds: it, or what is made of it, is what handlers get. */
   dispatch(event: ParsedEvent, delivery: Delivery): Outcome | Promise<Outcome> {
     if (this.#maxAge !== undefined && !(this.clock.now() - Date.parse(event.timestamp) <= this.#maxAge))
       return toRejected(TOO_OLD, event)
@@ -63,15 +63,7 @@ export class Dispatcher implements RunHost {
     if (this.#isFull()) return toEventOutcome('overloaded', event)
     if (underWay !== undefined) return this.#join(underWay, delivery)
 
-    if (route.model !== undefined && route.action !== undefined) {
-      event.model = route.model
-      event.action = route.action
-    } else if (event.model !== undefined || event.action !== undefined) {
-      // Fields of the sender's own, which handlers would take for ours.
-      delete event.model
-      delete event.action
-    }
-    const run = new Run(this, key, event, route, delivery)
+    const run = new Run(this, key, toHandlersEvent(event, route), route, delivery)
     run.start()
     if (run.outcome !== undefined) return run.outcome
     this.#runs.set(key, run)
@@ -133,4 +125,24 @@ export class Dispatcher implements RunHost {
     this.reporter.errorOnce(error)
     return { outcome: 'error', status: 500, code: 'no_handlers', error, id, type, accountKey }
   }
+}
+
+const ENVELOPE_FIELDS = 5
+
+/**
+ * The event as handlers see it: with the model and the action of its type, and never with such fields of the sender's own. It is
+ * written out where there is nothing beyond the envelope, since adding fields to an object that JSON.parse made costs as much as
+ * parsing it.
+ */
+function toHandlersEvent(event: ParsedEvent, { model, action }: Route): ParsedEvent {
+  if (model === undefined || action === undefined) {
+    if (event.model === undefined && event.action === undefined) return event
+    const { model: _model, action: _action, ...rest } = event
+    return rest
+  }
+  let fields = 0
+  for (const _field in event) fields++
+  if (fields > ENVELOPE_FIELDS) return { ...event, model, action }
+  const { id, type, timestamp, accountKey, data } = event
+  return { id, type, timestamp, accountKey, data, model, action }
 }

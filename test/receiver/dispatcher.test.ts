@@ -375,3 +375,14 @@ describe('model and action', () => {
     ])
   })
 })
+
+it('keeps fields of the envelope that nobody has described, beside the model and the action', async () => {
+  const bench = new Bench()
+  let seen: unknown
+  bench.receiver.on('contact.created', (event) => {
+    seen = event
+  })
+  const event = events.contact.created()
+  await bench.send({ ...event, apiVersion: '7' })
+  expect(seen).toEqual({ ...event, apiVersion: '7', model: 'contact', action: 'created' })
+})
