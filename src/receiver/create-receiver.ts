@@ -160,10 +160,16 @@ class MountedReceiver {
     })
   }
 
-  #toBytes(body: Uint8Array | BodyFailure): Uint8Array | Outcome {
+  #toBytes(body: Uint8Array | BodyFailure | undefined): Uint8Array | Outcome {
     if (body instanceof Uint8Array)
       return body.length > this.#settings.maxBodyBytes ? toRejected(BODY_REJECTIONS.body_too_large) : body
-    return body.failure === 'body_consumed' ? this.#consumed(body.fix ?? '') : toRejected(BODY_REJECTIONS[body.failure])
+    // An adapter of one's own may be plain JavaScript, and give nothing.
+    const { failure, fix = "The adapter's read() gave neither bytes nor a failure." } = body ?? {
+      failure: 'body_consumed',
+    }
+    return failure === 'body_too_large' || failure === 'body_incomplete'
+      ? toRejected(BODY_REJECTIONS[failure])
+      : this.#consumed(fix)
   }
 
   /** Stops 3 to 10. Goes through without waiting where secrets, store and handlers do. */

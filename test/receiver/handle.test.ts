@@ -228,6 +228,20 @@ describe('the body', () => {
     await bench.expectAtRest()
   })
 
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['nothing, later', Promise.resolve()],
+    ['null, later', Promise.resolve(null)],
+    ['text', 'a body'],
+    ['an unknown failure, later', Promise.resolve({ failure: 'toString' })],
+  ])('that an adapter of one’s own gives as %s is the app’s mistake', async (_what, body) => {
+    const { bench } = open()
+    const reply = await bench.receiver.handle(reading(() => body as Uint8Array)) // as plain JavaScript may
+    expect([reply.status, codeOf(reply)]).toEqual([500, 'body_consumed'])
+    expect(bench.errors[0]?.message).toContain('read() gave neither bytes nor a failure')
+    await bench.expectAtRest()
+  })
+
   it('read before us: the fix is in the log once, and told to onError each time', async () => {
     const { bench } = open()
     for (let count = 0; count < 3; count++)
