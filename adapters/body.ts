@@ -65,7 +65,8 @@ export function writeReply(
     return
   }
   // Ending the response would close the socket under a sender that is still sending, and reset the answer away.
-  response.writeHead(status, { ...headers, ...length, connection: 'close' }).write(body)
+  const connection = request.httpVersionMajor > 1 ? {} : { connection: 'close' } // HTTP/2 ends a stream without a header
+  response.writeHead(status, { ...headers, ...length, ...connection }).write(body)
   const end = () => {
     clearTimeout(timer)
     response.end()

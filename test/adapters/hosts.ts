@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo, createServer as createTcpServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import express from 'express'
@@ -108,6 +108,6 @@ export async function listen(server: Server): Promise<RunningHost> {
   }
 }
 
-function portOf(server: ReturnType<typeof createTcpServer>): number {
+export function portOf(server: { address(): AddressInfo | string | null }): number {
   return (server.address() as AddressInfo).port // it listens on a port, not on a pipe
 }
