@@ -1,21 +1,4 @@
 import { Webhook } from 'svix'
-import { SECRET } from '../deliveries.mjs'
+import { createStandard } from './standard-scheme.mjs'
 
-export function create({ onEvent }) {
-  const webhook = new Webhook(SECRET)
-  return {
-    sign: (body, id) => {
-      const now = new Date()
-      const signature = webhook.sign(id, now, body.toString())
-      return {
-        body,
-        headers: {
-          'webhook-id': id,
-          'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
-          'webhook-signature': signature,
-        },
-      }
-    },
-    deliver: ({ body, headers }) => onEvent(webhook.verify(body, headers).data.record),
-  }
-}
+export const create = ({ onEvent }) => createStandard(Webhook, onEvent)
