@@ -215,10 +215,9 @@ describe('hand-written receivers in docs/guides/moving-from-hand-written.md', ()
 
   it('tell by their time how much of a digest is right, and the receiver does not', async () => {
     const { isSame } = await load('before', 'string-compare')
-    expect(measureLeak(isSame ?? Object.is)).toBeGreaterThan(1.1)
+    expect(measureLeak(isSame ?? Object.is, 5_000)).toBeGreaterThan(1.1)
     const body = new Uint8Array()
-    const leak = measureLeak((given) => verify(body, given, SECRET))
-    expect(Math.abs(leak - 1)).toBeLessThan(0.1)
+    expect(measureLeak((given) => verify(body, given, SECRET), 150)).toBeLessThan(1.1)
   })
 
   it('take what anybody signs where the secret is not set, and the receiver does not', async () => {
