@@ -18,6 +18,8 @@ import { checkTypes } from './support/types.ts'
 // Every block of code in the documents is judged here; USES in support/examples.ts says what the words behind the fences mean.
 
 const SECRET = 'test-secret'
+/** Compiling and starting programs takes long where much else is going on. */
+const SLOW = 120_000
 const DEPLOYMENT = 'docs/guides/deployment.md'
 const LANGUAGES = ['ts', 'js', 'sh', 'json', 'text']
 
@@ -35,7 +37,7 @@ describe('code in the documents', () => {
     expect(strangers.map(({ document, line, info }) => `${document}:${line} ${info.join(' ')}`)).toEqual([])
   })
 
-  it('compiles, strictly and against the source, or is refused as the document says', () => {
+  it('compiles, strictly and against the source, or is refused as the document says', { timeout: SLOW }, () => {
     const complaints = checkTypes(new Map(examples.map(({ path, code }) => [path, code])))
     const told = examplesFor('wrong').flatMap(({ document, line, path }) => {
       const text = blocks.find((block) => block.document === document && block.line > line)
@@ -55,7 +57,7 @@ describe('code in the documents', () => {
   })
 
   const programs = examplesFor('run')
-  it.concurrent.each(programs)('runs: $title', async ({ path }) => {
+  it.concurrent.each(programs)('runs: $title', { timeout: SLOW }, async ({ path }) => {
     const program = start(path, { WEBHOOK_SECRET: SECRET })
     expect(await program.exitCode, program.output).toBe(0)
   })
@@ -82,7 +84,7 @@ describe('servers in the documents', () => {
   })
 
   const servers = examplesFor('server').filter(({ document }) => document !== DEPLOYMENT)
-  it.concurrent.each(servers)('answer as they should: $title', async (example) => {
+  it.concurrent.each(servers)('answer as they should: $title', { timeout: SLOW }, async (example) => {
     const port = await findFreePort()
     const env = { PORT: String(port), WEBHOOK_SECRET: SECRET }
     const server = start(example.path, env)
@@ -121,7 +123,7 @@ describe('servers in the documents', () => {
     expect(warn.mock.calls.flat().join()).toContain('The signature is by none of the secrets')
   })
 
-  it(`shut down without losing what is under way: ${DEPLOYMENT}`, async () => {
+  it(`shut down without losing what is under way: ${DEPLOYMENT}`, { timeout: SLOW }, async () => {
     const example = examplesFor('server').find(({ document }) => document === DEPLOYMENT)
     const [port, crmPort] = [await findFreePort(), await findFreePort()]
     let takesMs = 0

@@ -82,19 +82,19 @@ export const SCENARIOS = {
           await vi.advanceTimersByTimeAsync(delay)
           const earlierCalls = calls
           const { answer, abandon } = post(delivery)
-          let status: number | 'none' = 'none'
+          const given: { status?: number } = {}
           answer.then(
-            (given) => {
-              status = given
+            (status) => {
+              given.status = status
             },
             () => {}, // given up
           )
-          while (status === 'none' && calls === earlierCalls) await settle()
+          while (given.status === undefined && calls === earlierCalls) await settle()
           await vi.advanceTimersByTimeAsync(SERVICE_DEADLINE_MS)
           await settle()
           abandon()
-          answers.push(status)
-          if (status === 200) break
+          answers.push(given.status ?? 'none')
+          if (given.status === 200) break
         }
         await vi.advanceTimersByTimeAsync(15_000)
         return { answers, calls }
