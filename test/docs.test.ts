@@ -3,12 +3,19 @@ import { createServer, type RequestListener } from 'node:http'
 import { dirname, join } from 'node:path'
 import { createReceiver, verify } from 'postern'
 import { events, type SignedDelivery, signed } from 'postern/testing'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { RUNTIMES } from '../scripts/runtimes/runtimes.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS, SERVICE_DEADLINE_MS } from '../src/protocol/schedule.ts'
 import { listen, toListener } from './adapters/hosts.ts'
-import { type Example, makeFolder, readBlocks, removeFolder, writeExamples } from './support/examples.ts'
+import {
+  type Example,
+  installPackage,
+  makeFolder,
+  readBlocks,
+  removeFolder,
+  writeExamples,
+} from './support/examples.ts'
 import { findSection, listAnchors, listLinks, readTable } from './support/markdown.ts'
 import { findFreePort, start, untilItListens } from './support/programs.ts'
 import { listFiles, ROOT, readText } from './support/repository.ts'
@@ -29,6 +36,7 @@ const folder = makeFolder()
 const examples = writeExamples(blocks, folder)
 const examplesFor = (...uses: readonly Example['use'][]) => examples.filter(({ use }) => uses.includes(use))
 
+beforeAll(() => installPackage(folder), SLOW)
 afterAll(() => removeFolder(folder))
 
 describe('code in the documents', () => {
@@ -57,7 +65,7 @@ describe('code in the documents', () => {
   })
 
   const programs = examplesFor('run')
-  it.concurrent.each(programs)('runs: $title', { timeout: SLOW }, async ({ path }) => {
+  it.concurrent.each(programs)('runs: $title', { timeout: SLOW }, async ({ program: path }) => {
     const program = start(path, { WEBHOOK_SECRET: SECRET })
     expect(await program.exitCode, program.output).toBe(0)
   })
@@ -87,13 +95,13 @@ describe('servers in the documents', () => {
   it.concurrent.each(servers)('answer as they should: $title', { timeout: SLOW }, async (example) => {
     const port = await findFreePort()
     const env = { PORT: String(port), WEBHOOK_SECRET: SECRET }
-    const server = start(example.path, env)
+    const server = start(example.program, env)
     const url = `http://127.0.0.1:${port}${pathIn(example)}`
     try {
       await untilItListens(port, server)
       await mustServe((delivery) => fetch(delivery.request(url)))
-      for (const { document, path } of examplesFor('send').filter(isSentTo(example))) {
-        const sent = start(path, env, url)
+      for (const { document, program } of examplesFor('send').filter(isSentTo(example))) {
+        const sent = start(program, env, url)
         expect(await sent.exitCode, sent.output).toBe(0)
         expect(sent.output.match(/^\d{3} .*\{"code":"\w+"/gm), document).toEqual(ANSWERS_TO[document])
       }
@@ -132,7 +140,7 @@ describe('servers in the documents', () => {
       setTimeout(() => response.end('{}'), takesMs)
     }).listen(crmPort, '127.0.0.1')
     const env = { PORT: String(port), CRM_URL: `http://127.0.0.1:${crmPort}`, WEBHOOK_SECRET: SECRET }
-    const server = start(example?.path ?? '', env)
+    const server = start(example?.program ?? '', env)
     const send = (delivery: SignedDelivery) => fetch(delivery.request(`http://127.0.0.1:${port}/webhooks`))
     try {
       await untilItListens(port, server)
