@@ -20,20 +20,7 @@ const PARTS: Readonly<Record<string, readonly Command[]>> = {
   limits: [{ line: ['node', '--import', 'tsx', '--expose-gc', 'test/long/limits.ts'] }],
   strict: [{ line: SUITE, env: { NODE_OPTIONS: '--unhandled-rejections=strict' } }],
   storage: [{ line: SUITE, env: { INSIDE_STORAGE: '1' } }],
-  mutation: [
-    mutate(
-      'protocol',
-      ['signature', 'envelope', 'head', 'dedup-key'].map((name) => `src/protocol/${name}.ts`),
-    ),
-    mutate('store', ['src/store/memory-store.ts']),
-    mutate('receiver', ['src/receiver/*.ts']),
-    mutate('adapters', ['adapters/body.ts']),
-  ],
-}
-
-/** @param tests the folder of the tests that have to notice: judging every file by all tests would take a day */
-function mutate(tests: string, files: readonly string[]): Command {
-  return { line: ['stryker', 'run', '--mutate', files.join(',')], env: { MUTATION_TESTS: tests } }
+  mutation: [{ line: ['tsx', 'test/long/mutation.ts'] }],
 }
 
 async function run({ line: [command = '', ...args], env }: Command): Promise<boolean> {

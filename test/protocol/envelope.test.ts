@@ -46,6 +46,8 @@ describe('parseEnvelope', () => {
     ['UTF-16 without a BOM', Buffer.from(JSON.stringify(ENVELOPE), 'utf16le'), 'invalid_json'],
     ['nothing', new Uint8Array(), 'invalid_json'],
     ['blanks', encode('  \n'), 'invalid_json'],
+    ['a character that begins as a BOM does', Buffer.from([0xef, 0xbb, 0x80]), 'invalid_json'],
+    ['a character that begins and ends as a BOM does', Buffer.from([0xef, 0xa0, 0xbf]), 'invalid_json'],
     ['broken JSON', encode('{"id":"evt_1",'), 'invalid_json'],
     ['two values', encode(`${JSON.stringify(ENVELOPE)}{}`), 'invalid_json'],
     ['a NUL at the end', encode(`${JSON.stringify(ENVELOPE)}\u0000`), 'invalid_json'],
