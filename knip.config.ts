@@ -5,6 +5,7 @@ const config: KnipConfig = {
   entry: [
     ...Object.values(entries),
     'examples/*/main.ts',
+    'scripts/runtimes/app/*.js',
     'test/types/**/*.test-d.ts',
     'test/long/*.ts',
     'vitest.*.config.ts',

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkEnvelope, claimedAccountOf, hasRecord, isObject, parseEnvelope } from '../../src/protocol/envelope.ts'
+import {
+  checkEnvelope,
+  claimedAccountOf,
+  hasRecord,
+  isObject,
+  parseEnvelope,
+  parseJson,
+} from '../../src/protocol/envelope.ts'
 import { Rejection } from '../../src/protocol/outcome.ts'
 import { runs } from '../support/runs.ts'
 
@@ -235,12 +242,22 @@ describe('parseEnvelope', () => {
 })
 
 describe('claimedAccountOf', () => {
-  it('reads the account by the same rules as the verified event', () => {
-    expect(claimedAccountOf(parse(JSON.stringify(ENVELOPE)))).toBe('acme')
-    expect(claimedAccountOf(parseWith({ accountKey: '__proto__' }))).toBe('__proto__')
-    expect(claimedAccountOf(parse(JSON.stringify(ENVELOPE).replace('}', '},"accountKey":"other"')))).toBe('other')
-    expect(claimedAccountOf(parseWith({ id: 7 }))).toBeUndefined()
-    expect(claimedAccountOf(parse('{'))).toBeUndefined()
+  const claimed = (fields: object) => claimedAccountOf(parseJson(encode(JSON.stringify({ ...ENVELOPE, ...fields }))))
+
+  it('reads the account by the rules of the verified event, whatever else is wrong', () => {
+    expect(claimed({})).toBe('acme')
+    expect(claimed({ accountKey: '__proto__' })).toBe('__proto__')
+    expect(claimed({ id: 7, type: '' })).toBe('acme')
+    const twice = JSON.stringify(ENVELOPE).replace('}', '},"accountKey":"other"')
+    expect(claimedAccountOf(parseJson(encode(twice)))).toBe('other')
+  })
+
+  it.each([[''], [7], [null], [['acme']], ['x'.repeat(257)]])('takes no account from %j', (accountKey) => {
+    expect(claimed({ accountKey })).toBeUndefined()
+  })
+
+  it.each([['{'], ['[]'], ['null'], ['"acme"'], ['\ufeff{}']])('takes no account from the body %j', (body) => {
+    expect(claimedAccountOf(parseJson(encode(body)))).toBeUndefined()
   })
 })
 
