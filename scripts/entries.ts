@@ -12,4 +12,5 @@ export const entries: Readonly<Record<string, string>> = {
   web: 'adapters/web.ts',
   models: 'src/models/contact.ts',
   testing: 'src/testing/testing.ts',
+  'testing/vitest': 'src/testing/vitest.ts',
 }

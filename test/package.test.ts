@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -12,6 +12,9 @@ import { ROOT } from './support/repository.ts'
 const SLOW = 180_000
 
 const specifiers = Object.keys(entries).map((name) => (name === 'index' ? 'postern' : `postern/${name}`))
+/** Loads in a run of Vitest only. */
+const FOR_VITEST = 'postern/testing/vitest'
+const standalone = specifiers.filter((specifier) => specifier !== FOR_VITEST)
 const documents = packageJson.files.filter((file) => file !== 'dist')
 
 let folder: string
@@ -47,14 +50,14 @@ async function checkProgram(name: string, code: string, options: object): Promis
 describe('the tarball', () => {
   it('holds the documents and the build of every subpath, and nothing else', async () => {
     const files = (await run(folder, 'tar', '-tzf', tarball)).trim().split('\n')
-    const others = files.filter((file) => !/^package\/dist\/[\w-]+(\.js|\.d\.ts)$/.test(file))
+    const others = files.filter((file) => !/^package\/dist\/(testing\/)?[\w-]+(\.js|\.d\.ts)$/.test(file))
     expect(others.sort()).toEqual(['package.json', ...documents].map((file) => `package/${file}`).sort())
     for (const name of Object.keys(entries))
       expect(files).toEqual(expect.arrayContaining([`package/dist/${name}.js`, `package/dist/${name}.d.ts`]))
   })
 
   it('says nothing of the machine and the folder that made it', async () => {
-    for (const file of await readdir(dist)) {
+    for (const file of (await readdir(dist, { recursive: true })).filter((name) => /\.(js|ts)$/.test(name))) {
       const text = await readFile(join(dist, file), 'utf8')
       for (const trace of [ROOT, folder, '/node_modules/', 'sourceMappingURL', ".ts'", '.ts"'])
         expect(text.includes(trace), `${file} holds ${trace}`).toBe(false)
@@ -75,7 +78,8 @@ describe('the tarball', () => {
     ['node', ['raw-body']],
     ['web', []],
     ['models', ['zod']],
-    ['testing', ['node:crypto']],
+    ['testing', ['node:crypto', 'node:http', 'node:https', 'node:stream']],
+    ['testing/vitest', ['vitest']],
   ])('loads no more than it needs: %s', async (name, packages) => {
     expect(await packagesLoadedBy(`${name}.js`)).toEqual(packages)
   })
@@ -87,29 +91,29 @@ async function packagesLoadedBy(start: string): Promise<readonly string[]> {
   const packages = new Set<string>()
   for (const file of files) {
     for (const { specifier } of readFacts(file, await readFile(join(dist, file), 'utf8')).imports) {
-      if (specifier.startsWith('.')) files.add(posix.normalize(specifier))
+      if (specifier.startsWith('.')) files.add(posix.join(posix.dirname(file), specifier))
       else packages.add(specifier)
     }
   }
   return [...packages].sort()
 }
 
-describe('every subpath', () => {
+describe('every subpath but the one for Vitest', () => {
   const toKeys = (names: readonly string[]) => [...names].sort()
 
   it('is imported', async () => {
-    const list = specifiers.map((specifier) => `[${JSON.stringify(specifier)}, await import('${specifier}')]`)
+    const list = standalone.map((specifier) => `[${JSON.stringify(specifier)}, await import('${specifier}')]`)
     const code = `const all = [${list}].map(([name, module]) => [name, Object.keys(module)])\nconsole.log(JSON.stringify(all))`
     const found = await runProgram('import.mjs', code)
-    const expected = specifiers.map(async (name) => [name, toKeys(Object.keys(await import(/* @vite-ignore */ name)))])
+    const expected = standalone.map(async (name) => [name, toKeys(Object.keys(await import(/* @vite-ignore */ name)))])
     expect(found).toEqual(await Promise.all(expected))
   })
 
   it('is required', async () => {
-    const list = specifiers.map((specifier) => `[${JSON.stringify(specifier)}, require('${specifier}')]`)
+    const list = standalone.map((specifier) => `[${JSON.stringify(specifier)}, require('${specifier}')]`)
     const code = `const all = [${list}].map(([name, module]) => [name, Object.keys(module)])\nconsole.log(JSON.stringify(all))`
     const found = await runProgram('require.cjs', code)
-    const expected = specifiers.map(async (name) => [name, toKeys(Object.keys(await import(/* @vite-ignore */ name)))])
+    const expected = standalone.map(async (name) => [name, toKeys(Object.keys(await import(/* @vite-ignore */ name)))])
     expect(found).toEqual(await Promise.all(expected))
   })
 
@@ -156,6 +160,76 @@ describe('every subpath', () => {
   })
 })
 
+describe('a file of tests in the empty project', () => {
+  /** The tests of the guide for one runner: `expectations` are what differs. */
+  const testFile = (imports: string, expectations: Readonly<Record<'once' | 'refused' | 'retried', string>>) => `
+    import { createReceiver } from 'postern'
+    import { contact } from 'postern/models'
+    import { nodeHandler } from 'postern/node'
+    import { createSender, events, manualClock, nodeTarget, recordHandlers } from 'postern/testing'
+    ${imports}
+
+    const secret = 'test-secret'
+    const logger = { debug() {}, info() {}, warn() {}, error() {} }
+    let clock, sender, handled
+    beforeEach(() => {
+      clock = manualClock('2025-01-01T00:00:00Z')
+      const receiver = createReceiver({ secret, clock, logger, models: { contact } }).on('contact.*', () => {})
+      handled = recordHandlers(receiver)
+      sender = createSender({ target: nodeTarget(nodeHandler(receiver)), secret, clock })
+    })
+    test('once', async () => {
+      const e = events.contact.created({ email: 'zoe@example.test' })
+      await sender.concurrently(e, 8)
+      await sender.duplicate(e, 2)
+      ${expectations.once}
+    })
+    test('refused', async () => {
+      const attempt = await sender.send(events.contact.created(), { tamper: 'flip-bit' })
+      ${expectations.refused}
+    })
+    test('retried', async () => {
+      handled.failTimes(4)
+      const delivery = sender.deliver(events.contact.updated())
+      await clock.advance('2h35m30s')
+      ${expectations.retried}
+    })`
+
+  it('passes under node:test', { timeout: SLOW }, async () => {
+    const imports = `import assert from 'node:assert/strict'\nimport { beforeEach, test } from 'node:test'`
+    const code = testFile(imports, {
+      once: 'assert.equal(handled.runsOf(e.id).length, 1)',
+      refused: 'assert.equal(attempt.status, 401)',
+      retried: 'assert.equal((await delivery).attempts.length, 5)',
+    })
+    await writeFile(join(project, 'kit.test.mjs'), code)
+    const output = await run(project, process.execPath, '--test', '--test-reporter=tap', 'kit.test.mjs')
+    expect(output).toMatch(/^# pass 3$/m)
+    expect(output).toMatch(/^# fail 0$/m)
+  })
+
+  it('passes under Vitest, with its matchers', { timeout: SLOW }, async () => {
+    await symlink(join(ROOT, 'node_modules/vitest'), join(project, 'node_modules/vitest'))
+    const imports = `import 'postern/testing/vitest'\nimport { beforeEach, expect, test } from 'vitest'`
+    const code = testFile(imports, {
+      once: 'expect(handled).toHaveHandledOnce(e.id)',
+      refused: 'expect(attempt).toBeRejected(401)',
+      retried: 'expect(await delivery).toHaveAttempts(5)',
+    })
+    await writeFile(join(project, 'kit.spec.mjs'), code)
+    const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
+    const report = await run(project, process.execPath, vitest, 'run', '--reporter=json', 'kit.spec.mjs')
+    expect(JSON.parse(report)).toMatchObject({ success: true, numPassedTests: 3, numTotalTests: 3 })
+    const typed = `
+      import 'postern/testing/vitest'
+      import { expect } from 'vitest'
+      export const check = (): void => expect({}).toHaveAttempts(3)
+      // @ts-expect-error: a count is wanted
+      export const wrong = (): void => expect({}).toHaveAttempts('three')`
+    await checkProgram('typed.mts', typed, { module: 'nodenext', skipLibCheck: true })
+  })
+})
+
 describe('types', () => {
   const importAll = (names: readonly string[]) =>
     names.map((name, index) => `import * as m${index} from '${name}'\nexport const x${index} = m${index}\n`).join('')
@@ -191,7 +265,7 @@ describe('types', () => {
     ['nodenext', 'all.mts', MODERN],
     ['node10', 'all.ts', OLD],
   ])('of all but Fastify are whole without any framework: %s', { timeout: SLOW }, async (_what, name, options) => {
-    const names = specifiers.filter((specifier) => specifier !== 'postern/fastify')
+    const names = standalone.filter((specifier) => specifier !== 'postern/fastify')
     await checkProgram(name, importAll(names), { ...options, skipLibCheck: false })
   })
 

@@ -1,9 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { type Secret, SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
-
-/** How the JSON is written. The service's own writing is not documented, so a receiver has to take all of them. */
-export type BodyFormat = 'compact' | 'spaced' | 'pretty' | 'escaped'
+import { type BodyFormat, formatJson } from './json-formats.ts'
 
 /** What is wrong with the delivery: each spoils one thing only. */
 export type Tamper =
@@ -24,6 +22,8 @@ export type Tamper =
   | 'non-hex'
   /** The signature is over the same JSON, written another way. */
   | 'reserialised'
+  /** The header is there twice: the right signature, then one by another secret. */
+  | 'two-headers'
 
 export interface SignedOptions {
   readonly secret: Secret
@@ -31,17 +31,22 @@ export interface SignedOptions {
   readonly format?: BodyFormat
   /** Default `none`. */
   readonly tamper?: Tamper
+  /** For the format `random`: another seed writes the same event in another way. Default: by the event. */
+  readonly seed?: string | number
 }
 
 /** Bytes and headers of one delivery, which belong together. */
 export interface SignedDelivery {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
-  /** The value of `X-Service-Signature`; undefined for `no-header`. */
+  /** The value of `X-Service-Signature`; undefined for `no-header`, and both values with a comma between them for `two-headers`. */
   readonly signature: string | undefined
   /** The same as a Fetch request. */
   request(url?: string): Request
 }
+
+/** An event of a builder, or raw text or bytes that are to be sent as they are. */
+export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
 
 /**
  * A delivery as the service sends it, or with one thing wrong.
@@ -50,10 +55,10 @@ export interface SignedDelivery {
  * @example const { bytes, headers } = signed(events.contact.created(), { secret })
  */
 export function signed(
-  event: WebhookEvent<string, unknown> | string | Uint8Array,
-  { secret, format = 'spaced', tamper = 'none' }: SignedOptions,
+  event: Sendable,
+  { secret, format = 'spaced', tamper = 'none', seed }: SignedOptions,
 ): SignedDelivery {
-  const body = toBytes(event, format)
+  const body = toBytes(event, format, seed)
   const signature = tamperedSignature(body, event, secret, tamper)
   const bytes = tamper === 'flip-bit' ? flipBit(body) : body
   const headers = {
@@ -68,38 +73,14 @@ export function signed(
   }
 }
 
-function toBytes(
-  event: WebhookEvent<string, unknown> | string | Uint8Array,
-  format: BodyFormat,
-): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(
-    Buffer.from(event instanceof Uint8Array ? event : typeof event === 'string' ? event : formatJson(event, format)),
-  )
+const OTHER_SECRET = 'a secret that the receiver does not have'
+
+function toBytes(event: Sendable, format: BodyFormat, seed: string | number | undefined): Uint8Array<ArrayBuffer> {
+  const isRaw = typeof event === 'string' || event instanceof Uint8Array
+  return new Uint8Array(Buffer.from(isRaw ? event : formatJson(event, format, seed)))
 }
 
-function formatJson(value: unknown, format: BodyFormat): string {
-  const compact = JSON.stringify(value)
-  switch (format) {
-    case 'compact':
-      return compact
-    case 'pretty':
-      return `${JSON.stringify(value, null, 2)}\n`
-    case 'spaced':
-      // A string is taken whole, so that only the colons and commas between values are widened.
-      return compact.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[:,]/g, (token) => (token.length === 1 ? `${token} ` : token))
-    case 'escaped':
-      return compact
-        .replace(/\//g, '\\/')
-        .replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  }
-}
-
-function tamperedSignature(
-  body: Uint8Array,
-  event: WebhookEvent<string, unknown> | string | Uint8Array,
-  secret: Secret,
-  tamper: Tamper,
-): string | undefined {
+function tamperedSignature(body: Uint8Array, event: Sendable, secret: Secret, tamper: Tamper): string | undefined {
   const right = sign(body, secret)
   switch (tamper) {
     case 'none':
@@ -108,7 +89,9 @@ function tamperedSignature(
     case 'no-header':
       return undefined
     case 'other-secret':
-      return sign(body, 'a secret that the receiver does not have')
+      return sign(body, OTHER_SECRET)
+    case 'two-headers':
+      return `${right}, ${sign(body, OTHER_SECRET)}` // as HTTP joins the values of one header
     case 'no-prefix':
       return right.slice('sha256='.length)
     case 'sha1':

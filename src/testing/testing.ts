@@ -1,2 +1,23 @@
+export type { Attempt, AttemptFailure, SenderClock } from './attempt.ts'
 export { createEvents, type EnvelopeOptions, type EventBuilders, events, type ModelBuilders } from './events.ts'
-export { type BodyFormat, type SignedDelivery, type SignedOptions, signed, type Tamper } from './signed.ts'
+export { fetchTarget } from './fetch-target.ts'
+export { fastifyTarget, type InjectableApp } from './inject-target.ts'
+export type { BodyFormat } from './json-formats.ts'
+export { type ManualClock, manualClock } from './manual-clock.ts'
+export { matchers, type PosternMatchers } from './matchers.ts'
+export { nodeTarget } from './node-target.ts'
+export { type HandlerRecorder, type HandlerRun, recordHandlers } from './recorder.ts'
+export {
+  type AbortOptions,
+  createSender,
+  type Delivery,
+  type DeliveryResult,
+  type ScheduledAttempt,
+  type Sender,
+  type SenderOptions,
+  type SendOptions,
+} from './sender.ts'
+export { type Sendable, type SignedDelivery, type SignedOptions, signed, type Tamper } from './signed.ts'
+export type { Target, TargetAnswer, TargetOptions, TargetRequest } from './target.ts'
+export { type TestedReceiver, testReceiver } from './test-receiver.ts'
+export { urlTarget } from './url-target.ts'

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'
 
 const SECRET = 'whsec_1'
-const FORMATS: readonly BodyFormat[] = ['compact', 'spaced', 'pretty', 'escaped']
+const FORMATS: readonly BodyFormat[] = ['compact', 'spaced', 'pretty', 'escaped', 'random']
 /** Each tamper with the code that its delivery must be refused by. */
 const TAMPERS: Readonly<Record<Exclude<Tamper, 'none'>, string>> = {
   'flip-bit': 'signature_mismatch',
@@ -18,6 +18,7 @@ const TAMPERS: Readonly<Record<Exclude<Tamper, 'none'>, string>> = {
   long: 'signature_malformed',
   'non-hex': 'signature_malformed',
   reserialised: 'signature_mismatch',
+  'two-headers': 'signature_malformed',
 }
 const tampers = Object.entries(TAMPERS) as [Exclude<Tamper, 'none'>, string][] // its own keys
 const textOf = (bytes: Uint8Array) => new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -34,14 +35,27 @@ describe('signed', () => {
   it('writes the formats in different ways', () => {
     const event = events.contact.created({ email: 'a/b@example.test' })
     const texts = FORMATS.map((format) => textOf(signed(event, { secret: SECRET, format }).bytes))
-    expect(new Set(texts).size).toBe(4)
-    expect(texts.map((text) => text.slice(0, 7))).toEqual(['{"id":"', '{"id": ', '{\n  "id', '{"id":"'])
+    expect(new Set(texts).size).toBe(5)
+    expect(texts.slice(0, 4).map((text) => text.slice(0, 7))).toEqual(['{"id":"', '{"id": ', '{\n  "id', '{"id":"'])
     expect(texts[3]).toMatch(/Zo\\u00eb.*a\\\/b@/)
   })
 
   it('writes spaced by default, which no receiver can make again from the parsed event', () => {
     const { bytes, signature } = signed(events.syncCompleted(), { secret: SECRET })
     expect(verify(JSON.stringify(JSON.parse(textOf(bytes))), signature, SECRET)).toBe(false)
+  })
+
+  it('writes at random as the seed says, and one event in one way where none is given', () => {
+    const event = events.contact.created({ email: 'ž/a@example.test' })
+    const write = (seed?: number) =>
+      textOf(signed(event, { secret: SECRET, format: 'random', ...(seed !== undefined && { seed }) }).bytes)
+    expect(write(1)).toBe(write(1))
+    expect(write()).toBe(write())
+    const texts = Array.from({ length: 50 }, (_, seed) => write(seed))
+    expect(new Set(texts).size).toBe(50)
+    for (const text of texts) expect(text).not.toBe(JSON.stringify(JSON.parse(text)))
+    for (const written of [/\n/, /\t/, /\r/, / :/, /\\\//, /[^\\]\//, /\\u017e/, /ž/])
+      expect(texts.some((text) => written.test(text))).toBe(true)
   })
 
   it('writes any data so that it parses back to the same', () => {

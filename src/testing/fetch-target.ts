@@ -1,0 +1,47 @@
+import { DEFAULT_PATH, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
+
+/**
+ * A function from Request to Response: a route of the App Router, the `fetch` of an app or a worker.
+ *
+ * @example fetchTarget(POST)
+ */
+export function fetchTarget(
+  handler: (request: Request) => Response | Promise<Response>,
+  { path = DEFAULT_PATH }: TargetOptions = {},
+): Target {
+  const url = new URL(path, 'http://localhost')
+  return {
+    async send(request) {
+      const response = await handler(toRequest(url, request))
+      const headers = Object.fromEntries(response.headers)
+      return { status: response.status, headers, body: await response.text() }
+    },
+  }
+}
+
+function toRequest(url: URL, request: TargetRequest): Request {
+  const { signal, body, declaredLength } = request
+  const [whole = new Uint8Array(), ...more] = body
+  const headers = new Headers()
+  for (const [name, value] of withLength(request)) headers.append(name, value)
+  const isWhole = more.length === 0 && declaredLength === undefined
+  const init: RequestInit & { readonly duplex: 'half' } = {
+    method: 'POST',
+    headers,
+    signal,
+    body: isWhole ? whole : toStream(request),
+    duplex: 'half', // Fetch demands it for streams
+  }
+  return new Request(url, init)
+}
+
+function toStream(request: TargetRequest): ReadableStream<Uint8Array> {
+  const parts = sendParts(request)
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await parts.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+}

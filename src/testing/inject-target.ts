@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream'
+import { DEFAULT_PATH, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
+
+/** What an app with `inject` is asked for. */
+interface Injection {
+  readonly method: 'POST'
+  readonly url: string
+  readonly headers: Record<string, string | string[]>
+  readonly payload: Buffer | Readable
+  readonly signal: AbortSignal
+}
+
+/** What it answers. */
+interface Injected {
+  readonly statusCode: number
+  readonly headers: object
+  readonly payload: string
+}
+
+/** An app that takes requests by `inject`. */
+export interface InjectableApp {
+  inject(request: Injection): PromiseLike<Injected>
+}
+
+/**
+ * An app that takes requests by its own `inject`, hooks and plugins included.
+ *
+ * @example fastifyTarget(app, { path: '/webhooks' })
+ */
+export function fastifyTarget(app: InjectableApp, { path = DEFAULT_PATH }: TargetOptions = {}): Target {
+  return {
+    async send(request) {
+      const { statusCode, headers, payload } = await app.inject(toInjection(path, request))
+      const entries = Object.entries(headers).map(([name, value]) => [name, String(value)])
+      return { status: statusCode, headers: Object.fromEntries(entries), body: payload }
+    },
+  }
+}
+
+function toInjection(url: string, request: TargetRequest): Injection {
+  const { body, declaredLength, signal } = request
+  const [whole = new Uint8Array(), ...more] = body
+  const headers: Record<string, string> = {}
+  for (const [name, value] of withLength(request))
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}` // as Node joins them
+  const isWhole = more.length === 0 && declaredLength === undefined
+  return {
+    method: 'POST',
+    url,
+    headers,
+    payload: isWhole ? Buffer.from(whole) : Readable.from(sendParts(request)),
+    signal,
+  }
+}

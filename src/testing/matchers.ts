@@ -1,0 +1,151 @@
+import { formatDuration, parseDuration } from './duration.ts'
+import type { HandlerRecorder, HandlerRun } from './recorder.ts'
+import type { DeliveryResult } from './sender.ts'
+
+/** What a runner's `expect` gains by `expect.extend(matchers)`. */
+export interface PosternMatchers<R = void> {
+  /** An attempt, an outcome or a response has a 2xx status; a delivery had one in the end. */
+  toBeAcknowledged(): R
+  /** It was turned away with a 4xx status: this one, where it is given. */
+  toBeRejected(status?: number): R
+  /** A delivery took this many attempts so far. */
+  toHaveAttempts(count: number): R
+  /** A handler finished for an event of this type, with these fields in its record, or in its data where it has no record. */
+  toHaveHandled(type: string, partial?: object): R
+  /** Handlers finished for the event, and none of them more than once. */
+  toHaveHandledOnce(eventId: string): R
+  /** A pending delivery is tried again this long after its last attempt: milliseconds, or text such as `30s`. */
+  toHaveScheduledNext(delay: number | string): R
+}
+
+/** What `this` is in a matcher, in Vitest and in Jest. */
+interface MatcherContext {
+  readonly isNot?: boolean
+  equals(actual: unknown, expected: unknown): boolean
+}
+
+interface MatcherResult {
+  readonly pass: boolean
+  message(): string
+}
+
+/**
+ * The matchers, for runners with an `expect.extend`. For Vitest, `import 'postern/testing/vitest'` does this, types included.
+ *
+ * @example expect.extend(matchers)
+ */
+export const matchers = {
+  toBeAcknowledged(this: MatcherContext, received: unknown): MatcherResult {
+    const { status, text } = statusOf(received)
+    return say(this, isIn(status, 200), 'to be acknowledged', text)
+  },
+
+  toBeRejected(this: MatcherContext, received: unknown, expected?: number): MatcherResult {
+    const { status, text } = statusOf(received)
+    const pass = isIn(status, 400) && (expected === undefined || status === expected)
+    return say(this, pass, `to be rejected with ${expected ?? 'a 4xx status'}`, text)
+  },
+
+  toHaveAttempts(this: MatcherContext, received: unknown, count: number): MatcherResult {
+    const { attempts } = asDelivery(received, 'toHaveAttempts')
+    return say(
+      this,
+      attempts.length === count,
+      `to have ${count} attempts`,
+      `it has ${attempts.length}: ${list(attempts)}`,
+    )
+  },
+
+  toHaveHandled(this: MatcherContext, received: unknown, type: string, partial: object = {}): MatcherResult {
+    const { runs } = asRecorder(received, 'toHaveHandled')
+    const pass = runs.some(
+      ({ event, state }) =>
+        state === 'finished' && event.type === type && holds(this, event.data.record ?? event.data, partial),
+    )
+    return say(this, pass, `to have handled ${type} with ${JSON.stringify(partial)}`, tell(runs))
+  },
+
+  toHaveHandledOnce(this: MatcherContext, received: unknown, eventId: string): MatcherResult {
+    const { runs } = asRecorder(received, 'toHaveHandledOnce')
+    const finished = runs.filter(({ event, state }) => event.id === eventId && state === 'finished')
+    const names = new Set(finished.map(({ handlerName }) => handlerName))
+    const pass = names.size > 0 && names.size === finished.length
+    return say(this, pass, `to have handled ${eventId} once`, tell(runs))
+  },
+
+  toHaveScheduledNext(this: MatcherContext, received: unknown, delay: number | string): MatcherResult {
+    const { status, next } = asDelivery(received, 'toHaveScheduledNext')
+    const text =
+      next === undefined ? `nothing is scheduled: it is ${status}` : `it comes ${formatDuration(next.delayMs)} after`
+    return say(this, next?.delayMs === parseDuration(delay), `to be tried again ${delay} after its last attempt`, text)
+  },
+}
+
+function say({ isNot }: MatcherContext, pass: boolean, wanted: string, found: string): MatcherResult {
+  return { pass, message: () => `expected it ${isNot ? 'not ' : ''}${wanted}; ${found}` }
+}
+
+function isIn(status: unknown, from: number): boolean {
+  return typeof status === 'number' && status >= from && status < from + 100
+}
+
+/** The status of a response, an attempt or an outcome, or of the last attempt of a delivery. */
+function statusOf(received: unknown): { readonly status: unknown; readonly text: string } {
+  const answer = isDelivery(received) ? received.attempts.at(-1) : received
+  if (isDelivery(received) && answer === undefined) return { status: undefined, text: 'no attempt has ended yet' }
+  if (!isObject(answer) || !('status' in answer))
+    throw new TypeError(`${show(received)} has no status: give an attempt, a delivery, an outcome or a response.`)
+  return { status: answer.status, text: describe(answer) }
+}
+
+function describe(answer: object): string {
+  const { status, failure, body, code, error }: Readonly<Record<string, unknown>> = { ...answer, ...pickStatus(answer) }
+  const why = error instanceof Error ? `: ${error.message}` : ''
+  if (status === undefined) return `no answer came (${String(failure)}${why})`
+  return `its status is ${String(status)}${typeof code === 'string' ? ` ${code}` : ''}${typeof body === 'string' ? ` ${body}` : ''}${why}`
+}
+
+/** Of a Response, `status` is no property of its own. */
+function pickStatus(answer: object): object {
+  return 'status' in answer ? { status: answer.status } : {}
+}
+
+function list(attempts: DeliveryResult['attempts']): string {
+  return attempts.map(({ status, failure }) => status ?? failure).join(', ') || 'none'
+}
+
+function tell(runs: readonly HandlerRun[]): string {
+  const lines = runs.map(({ event, handlerName, state }) => `  ${event.type} ${event.id} by ${handlerName}: ${state}`)
+  return lines.length === 0 ? 'no handler ran' : `these ran:\n${lines.join('\n')}`
+}
+
+/** Whether everything in the pattern is in the value as well. */
+function holds(context: MatcherContext, value: unknown, pattern: unknown): boolean {
+  const isPlain = isObject(pattern) && Object.getPrototypeOf(pattern) === Object.prototype
+  if (!isPlain) return context.equals(value, pattern)
+  if (!isObject(value)) return false
+  const fields: Readonly<Record<string, unknown>> = { ...value }
+  return Object.entries(pattern).every(([name, wanted]) => name in fields && holds(context, fields[name], wanted))
+}
+
+function asDelivery(received: unknown, matcher: string): DeliveryResult {
+  if (isDelivery(received)) return received
+  throw new TypeError(`${matcher} takes a delivery: what sender.deliver() gave, or what that is fulfilled with.`)
+}
+
+function isDelivery(received: unknown): received is DeliveryResult {
+  return isObject(received) && 'attempts' in received && Array.isArray(received.attempts)
+}
+
+function asRecorder(received: unknown, matcher: string): HandlerRecorder {
+  if (isObject(received) && 'runs' in received && Array.isArray(received.runs)) return received as HandlerRecorder // nothing else here has runs
+  throw new TypeError(`${matcher} takes what recordHandlers() gave.`)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function show(value: unknown): string {
+  return isObject(value) ? 'This object' : String(value)
+}

@@ -1,0 +1,23 @@
+import { createServer, type RequestListener } from 'node:http'
+import { exchange } from './http-exchange.ts'
+import { MemorySocket } from './memory-socket.ts'
+import { DEFAULT_PATH, type Target, type TargetOptions } from './target.ts'
+
+/**
+ * An app on node:http, without a port: a real server takes the requests, over a connection in memory. Heads, chunks and
+ * broken connections are what they are on a network.
+ *
+ * @param listener whatever `http.createServer` takes: an app of a framework that stands on it, `app.callback()`, a function
+ * @example nodeTarget(app, { path: '/webhooks' })
+ */
+export function nodeTarget(listener: RequestListener, { path = DEFAULT_PATH }: TargetOptions = {}): Target {
+  const server = createServer(listener)
+  const url = new URL(path, 'http://localhost')
+  return {
+    send(request) {
+      const [client, connection] = MemorySocket.createPair()
+      server.emit('connection', connection)
+      return exchange(url, request, { createConnection: () => client, defaultPort: 80 })
+    },
+  }
+}

@@ -1,0 +1,108 @@
+import type { AnyEvent } from '../protocol/events.ts'
+import type { Interceptor } from '../receiver/routes.ts'
+
+/** One run of one handler. */
+export interface HandlerRun {
+  readonly event: AnyEvent
+  readonly handlerName: string
+  readonly state: 'running' | 'finished' | 'failed'
+  /** What it threw or rejected with. */
+  readonly error?: unknown
+}
+
+/** Every run of every handler, in the order of their starts. */
+export interface HandlerRecorder {
+  readonly runs: readonly HandlerRun[]
+  /** The runs for one event, by its id. */
+  runsOf(eventId: string): readonly HandlerRun[]
+  /** The runs for events of one type. */
+  runsOfType(type: string): readonly HandlerRun[]
+  /**
+   * The next `count` runs of every handler fail without calling it.
+   *
+   * @param error what they reject with
+   */
+  failTimes(count: number, error?: unknown): void
+  /** Forgets the runs so far, and failures that were still to come. */
+  clear(): void
+}
+
+/**
+ * Records what the handlers of a receiver do. Call it before the first delivery.
+ *
+ * @throws ConfigurationError `registration_frozen`
+ */
+export function recordHandlers(receiver: { intercept(interceptor: Interceptor): unknown }): HandlerRecorder {
+  const recorder = new Recorder()
+  receiver.intercept((run, event, _context, handlerName) => recorder.record(run, event, handlerName))
+  return recorder
+}
+
+interface OpenRun extends HandlerRun {
+  state: 'running' | 'finished' | 'failed'
+  error?: unknown
+}
+
+class Recorder implements HandlerRecorder {
+  #runs: OpenRun[] = []
+  #failures: { readonly count: number; readonly error: unknown; readonly used: Map<string, number> }[] = []
+
+  get runs(): readonly HandlerRun[] {
+    return this.#runs
+  }
+
+  runsOf(eventId: string): readonly HandlerRun[] {
+    return this.#runs.filter(({ event }) => event.id === eventId)
+  }
+
+  runsOfType(type: string): readonly HandlerRun[] {
+    return this.#runs.filter(({ event }) => event.type === type)
+  }
+
+  failTimes(count: number, error: unknown = new Error('failTimes() makes this run fail.')): void {
+    this.#failures.push({ count, error, used: new Map() })
+  }
+
+  clear(): void {
+    this.#runs = []
+    this.#failures = []
+  }
+
+  record(run: () => unknown, event: AnyEvent, handlerName: string): unknown {
+    const entry: OpenRun = { event, handlerName, state: 'running' }
+    this.#runs.push(entry)
+    const finish = (value: unknown) => {
+      entry.state = 'finished'
+      return value
+    }
+    const fail = (error: unknown) => {
+      entry.state = 'failed'
+      entry.error = error
+      throw error
+    }
+    const failure = this.#takeFailure(handlerName)
+    if (failure !== undefined) return fail(failure.error)
+    let result: unknown
+    try {
+      result = run()
+    } catch (error) {
+      return fail(error)
+    }
+    // What waits for nothing must not wait because it is recorded.
+    return isThenable(result) ? Promise.resolve(result).then(finish, fail) : finish(result)
+  }
+
+  #takeFailure(handlerName: string): { readonly error: unknown } | undefined {
+    for (const failure of this.#failures) {
+      const used = failure.used.get(handlerName) ?? 0
+      if (used >= failure.count) continue
+      failure.used.set(handlerName, used + 1)
+      return failure
+    }
+    return undefined
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}

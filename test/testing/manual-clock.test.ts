@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { manualClock } from 'postern/testing'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { runs } from '../support/runs.ts'
+
+const START = '2025-01-01T00:00:00.000Z'
+const start = Date.parse(START)
+
+describe('a manual clock', () => {
+  it.each([START, start, new Date(start), undefined])('starts at %s and stands still', async (time) => {
+    const clock = manualClock(time)
+    expect([clock.now(), clock.monotonic(), clock.pending]).toEqual([start, 0, 0])
+    await sleep(5)
+    expect(clock.now()).toBe(start)
+  })
+
+  it.each([
+    ['30s', 30_000],
+    ['5m30s', 330_000],
+    ['2h', 7_200_000],
+    ['1d', 86_400_000],
+    ['250ms', 250],
+    ['1.5s', 1_500],
+    [0, 0],
+    [12, 12],
+  ])('moves by %s', async (by, ms) => {
+    const clock = manualClock(START)
+    await clock.advance(by)
+    expect([clock.now(), clock.monotonic()]).toEqual([start + ms, ms])
+  })
+
+  it.each(['', 'soon', '5', '5 m', '5x', '-5s', '5sm', -1, Number.NaN, Infinity])('does not move by %s', async (by) => {
+    const clock = manualClock(START)
+    await expect(clock.advance(by)).rejects.toThrow(/is no length of time/)
+    expect(clock.now()).toBe(start)
+  })
+
+  it('refuses a start that is no time', () => {
+    expect(() => manualClock('yesterday')).toThrow(/"yesterday" is no time/)
+  })
+
+  it('runs timers in order, each at its own time, and those that they set', async () => {
+    const clock = manualClock(START)
+    const log: string[] = []
+    const note = (name: string) => log.push(`${name} ${clock.monotonic()}`)
+    clock.setTimeout(() => note('c'), 300)
+    clock.setTimeout(() => note('a'), 100)
+    clock.setTimeout(() => {
+      note('b')
+      clock.setTimeout(() => note('b1'), 50)
+      clock.setTimeout(() => note('b2'), 0)
+    }, 200)
+    clock.setTimeout(() => note('late'), 301)
+    clock.clearTimeout(clock.setTimeout(() => note('never'), 10))
+    await clock.advance(300)
+    expect(log).toEqual(['a 100', 'b 200', 'b2 200', 'b1 250', 'c 300'])
+    expect([clock.monotonic(), clock.pending]).toEqual([300, 1])
+  })
+
+  it('takes a timer that another one clears at the same time for cleared', async () => {
+    const clock = manualClock(START)
+    let ran = 0
+    let second: unknown
+    clock.setTimeout(() => clock.clearTimeout(second), 10)
+    second = clock.setTimeout(() => ran++, 10)
+    await clock.advance(10)
+    expect(ran).toBe(0)
+  })
+
+  it('lets chains of promises settle between two timers', async () => {
+    const clock = manualClock(START)
+    const log: string[] = []
+    clock.setTimeout(async () => {
+      for (let count = 0; count < 100; count++) await null
+      await new Promise((resolve) => setImmediate(resolve))
+      log.push(`chain ${clock.monotonic()}`)
+    }, 100)
+    clock.setTimeout(() => log.push(`timer ${clock.monotonic()}`), 101)
+    await clock.advance(200)
+    expect(log).toEqual(['chain 100', 'timer 101'])
+  })
+
+  it('waits for work that it was told of, also where that takes real time', async () => {
+    const clock = manualClock(START)
+    const log: string[] = []
+    clock.setTimeout(() => clock.track(sleep(30).then(() => log.push(`work ${clock.monotonic()}`))), 100)
+    clock.setTimeout(() => log.push('timer'), 101)
+    await clock.advance(200)
+    expect(log).toEqual(['work 100', 'timer'])
+  })
+
+  it('goes on after a while without work that hangs, and takes a rejection for an end', async () => {
+    const clock = manualClock(START)
+    clock.track(new Promise(() => {}))
+    clock.track(Promise.reject(new Error('not ours')))
+    let ran = 0
+    clock.setTimeout(() => ran++, 10)
+    const begun = performance.now()
+    await clock.advance(10)
+    expect(ran).toBe(1)
+    expect(performance.now() - begun).toBeGreaterThan(200)
+  })
+
+  it('jumps to the next time that something is due, and says whether there was one', async () => {
+    const clock = manualClock(START)
+    const log: number[] = []
+    for (const ms of [500, 100, 100]) clock.setTimeout(() => log.push(clock.monotonic()), ms)
+    expect([await clock.next(), [...log]]).toEqual([true, [100, 100]])
+    expect([await clock.next(), [...log]]).toEqual([true, [100, 100, 500]])
+    expect(await clock.next()).toBe(false)
+    expect(clock.monotonic()).toBe(500)
+  })
+
+  it('moves one step after the other, also where nobody waits', async () => {
+    const clock = manualClock(START)
+    const log: number[] = []
+    clock.setTimeout(() => log.push(clock.monotonic()), 15)
+    const [first, second] = [clock.advance(10), clock.advance(10)]
+    await Promise.all([first, second])
+    expect([log, clock.monotonic()]).toEqual([[15], 20])
+  })
+
+  it('tells of a timer that throws, and can still be moved', async () => {
+    const clock = manualClock(START)
+    clock.setTimeout(() => {
+      throw new Error('thrown by a timer')
+    }, 10)
+    await expect(clock.advance(20)).rejects.toThrow('thrown by a timer')
+    await clock.advance(20)
+    expect(clock.monotonic()).toBe(30)
+  })
+
+  it('runs any set of timers in the order of their times', async () => {
+    const delays = fc.array(fc.integer({ min: 0, max: 1_000 }), { maxLength: 12 })
+    const property = fc.asyncProperty(delays, fc.integer({ min: 0, max: 1_000 }), async (all, end) => {
+      const clock = manualClock(START)
+      const log: number[] = []
+      for (const ms of all) clock.setTimeout(() => log.push(clock.monotonic()), ms)
+      await clock.advance(end)
+      const due = all.filter((ms) => ms <= end).sort((a, b) => a - b)
+      expect(log).toEqual(due)
+      expect(clock.pending).toBe(all.length - due.length)
+    })
+    await fc.assert(property, runs(50))
+  })
+})
+
+describe('under global fake timers', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('moves all the same', async () => {
+    vi.useFakeTimers()
+    const clock = manualClock(START)
+    let ran = 0
+    clock.setTimeout(() => ran++, 10)
+    await clock.advance(10)
+    expect(ran).toBe(1)
+  })
+})

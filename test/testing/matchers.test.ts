@@ -1,0 +1,180 @@
+import { createSender, events, type HandlerRecorder, type HandlerRun, manualClock, matchers } from 'postern/testing'
+import 'postern/testing/vitest'
+import { describe, expect, it } from 'vitest'
+import { secret } from './support.ts'
+
+const attempt = (status: number | undefined, rest: object = {}) => ({ status, body: '', failure: 'status', ...rest })
+const delivery = (...attempts: readonly object[]) => ({ status: 'failed', attempts, next: undefined })
+const run = (type: string, data: object, rest: Partial<HandlerRun> = {}): HandlerRun => ({
+  event: { id: 'evt_1', type, timestamp: '', accountKey: 'acme', data: { ...data } },
+  handlerName: type,
+  state: 'finished',
+  ...rest,
+})
+const recorder = (...runs: readonly HandlerRun[]): HandlerRecorder => ({
+  runs,
+  runsOf: () => [],
+  runsOfType: () => [],
+  failTimes: () => {},
+  clear: () => {},
+})
+
+/** Passes, is denied by `.not`, and the message of that. */
+function mustPass(assert: (not: boolean) => void, message: RegExp): void {
+  assert(false)
+  expect(() => assert(true)).toThrow(message)
+}
+
+/** Fails with this message, and passes with `.not`. */
+function mustFail(assert: (not: boolean) => void, message: RegExp): void {
+  expect(() => assert(false)).toThrow(message)
+  assert(true)
+}
+
+describe('toBeAcknowledged', () => {
+  const check = (value: unknown) => (not: boolean) =>
+    not ? expect(value).not.toBeAcknowledged() : expect(value).toBeAcknowledged()
+
+  it.each<unknown[]>([
+    [attempt(200)],
+    [attempt(204)],
+    [delivery(attempt(500), attempt(200))],
+    [new Response()],
+    [{ outcome: 'handled', status: 200 }],
+  ])('takes %j', (value) => mustPass(check(value), /expected it not to be acknowledged; its status is 20/))
+
+  it.each<[unknown, RegExp]>([
+    [attempt(500, { body: 'oops' }), /expected it to be acknowledged; its status is 500 oops/],
+    [attempt(301), /its status is 301/],
+    [attempt(undefined, { failure: 'timeout' }), /no answer came \(timeout\)/],
+    [attempt(undefined, { failure: 'connection', error: new Error('reset') }), /no answer came \(connection: reset\)/],
+    [delivery(attempt(200), attempt(500)), /its status is 500/],
+    [delivery(), /no attempt has ended yet/],
+    [new Response('', { status: 404 }), /its status is 404/],
+    [{ status: 422, code: 'invalid_record' }, /its status is 422 invalid_record/],
+  ])('refuses %j', (value, message) => mustFail(check(value), message))
+})
+
+describe('toBeRejected', () => {
+  const check = (value: unknown, status?: number) => (not: boolean) =>
+    not ? expect(value).not.toBeRejected(status) : expect(value).toBeRejected(status)
+
+  it.each<[unknown, number?]>([
+    [attempt(401), 401],
+    [attempt(422)],
+    [{ outcome: 'rejected', status: 401, code: 'signature_mismatch' }, 401],
+    [delivery(attempt(409))],
+  ])('takes %j and %s', (value, status) => mustPass(check(value, status), /expected it not to be rejected with/))
+
+  it.each<[unknown, number | undefined, RegExp]>([
+    [attempt(200), undefined, /to be rejected with a 4xx status; its status is 200/],
+    [attempt(500), undefined, /its status is 500/],
+    [attempt(422), 401, /to be rejected with 401; its status is 422/],
+    [attempt(undefined, { failure: 'aborted' }), undefined, /no answer came \(aborted\)/],
+  ])('refuses %j and %s', (value, status, message) => mustFail(check(value, status), message))
+})
+
+describe('toHaveAttempts', () => {
+  const check = (value: unknown, count: number) => (not: boolean) =>
+    not ? expect(value).not.toHaveAttempts(count) : expect(value).toHaveAttempts(count)
+  const two = delivery(attempt(500), attempt(undefined, { failure: 'timeout' }))
+
+  it('counts', () => {
+    mustPass(check(two, 2), /not to have 2 attempts/)
+    mustFail(check(two, 3), /to have 3 attempts; it has 2: 500, timeout/)
+    mustFail(check(delivery(), 1), /it has 0: none/)
+  })
+})
+
+describe('toHaveHandled', () => {
+  const check = (value: unknown, type: string, partial?: object) => (not: boolean) =>
+    not ? expect(value).not.toHaveHandled(type, partial) : expect(value).toHaveHandled(type, partial)
+  const record = { _id: '1', email: 'zoe@example.test', tags: ['a', 'b'], address: { city: 'Bern', zip: '3000' } }
+  const handled = recorder(run('contact.created', { record }), run('sync.failed', { vendor: 'ledger', error: 'x' }))
+
+  it.each<[string, object?]>([
+    ['contact.created'],
+    ['contact.created', { email: 'zoe@example.test' }],
+    ['contact.created', { address: { city: 'Bern' } }],
+    ['contact.created', { email: expect.stringContaining('@'), tags: ['a', 'b'] }],
+    ['sync.failed', { vendor: 'ledger' }],
+  ])('takes %s with %j', (type, partial) => mustPass(check(handled, type, partial), /not to have handled/))
+
+  it.each<[string, object?]>([
+    ['contact.updated'],
+    ['contact.created', { email: 'other@example.test' }],
+    ['contact.created', { phone: undefined }],
+    ['contact.created', { tags: ['a'] }],
+    ['contact.created', { address: { city: 'Bern', street: 'x' } }],
+    ['contact.created', { email: { at: 'x' } }],
+  ])('refuses %s with %j', (type, partial) =>
+    mustFail(check(handled, type, partial), /these ran:\n {2}contact.created evt_1 by contact.created: finished\n/),
+  )
+
+  it('does not count what failed or still runs', () => {
+    for (const state of ['failed', 'running'] as const)
+      mustFail(check(recorder(run('a.created', {}, { state })), 'a.created'), new RegExp(`by a.created: ${state}`))
+    mustFail(check(recorder(), 'a.created'), /no handler ran/)
+  })
+})
+
+describe('toHaveHandledOnce', () => {
+  const check =
+    (value: unknown, id = 'evt_1') =>
+    (not: boolean) =>
+      not ? expect(value).not.toHaveHandledOnce(id) : expect(value).toHaveHandledOnce(id)
+  const [done, failed] = [run('a.created', {}), run('a.created', {}, { state: 'failed' })]
+
+  it('takes one finished run of every handler, whatever failed before', () => {
+    mustPass(check(recorder(done)), /not to have handled evt_1 once/)
+    mustPass(check(recorder(failed, failed, done, run('a.created', {}, { handlerName: 'other' }))), /not to have/)
+  })
+
+  it('refuses none and two', () => {
+    mustFail(check(recorder(done, done)), /to have handled evt_1 once; these ran/)
+    mustFail(check(recorder(failed)), /to have handled/)
+    mustFail(check(recorder(done), 'evt_2'), /to have handled evt_2 once/)
+    mustFail(check(recorder()), /no handler ran/)
+  })
+})
+
+describe('toHaveScheduledNext', () => {
+  it('knows the delay after the last attempt', async () => {
+    const clock = manualClock()
+    const target = { send: async () => ({ status: 500, headers: {}, body: '' }) }
+    const pending = createSender({ target, secret, clock }).deliver(events.syncCompleted())
+    await clock.advance('12s')
+    const check = (delay: number | string) => (not: boolean) =>
+      not ? expect(pending).not.toHaveScheduledNext(delay) : expect(pending).toHaveScheduledNext(delay)
+    mustPass(check('30s'), /not to be tried again 30s after its last attempt/)
+    mustPass(check(30_000), /not to be/)
+    mustFail(check('5m'), /to be tried again 5m after its last attempt; it comes 30s after/)
+    await clock.advance('3h')
+    mustFail(check('30s'), /nothing is scheduled: it is failed/)
+  })
+})
+
+it.each<[keyof typeof matchers, unknown, RegExp]>([
+  ['toBeAcknowledged', 'text', /text has no status/],
+  ['toBeRejected', {}, /This object has no status/],
+  ['toHaveAttempts', attempt(200), /toHaveAttempts takes a delivery/],
+  ['toHaveScheduledNext', undefined, /toHaveScheduledNext takes a delivery/],
+  ['toHaveHandled', null, /toHaveHandled takes what recordHandlers\(\) gave/],
+  ['toHaveHandledOnce', { runs: 1 }, /toHaveHandledOnce takes what recordHandlers\(\) gave/],
+])('%s says what it takes, instead of %j', (name, value, message) => {
+  const matcher: (this: object, received: unknown, expected: never) => unknown = matchers[name] as never // each takes its own
+  const context = { isNot: false, equals: Object.is }
+  expect(() => matcher.call(context, value, '1s' as never)).toThrow(message) // no argument is looked at before
+})
+
+describe('in an editor', () => {
+  it('are typed', () => {
+    const handled = recorder(run('contact.created', {}))
+    expect(handled).toHaveHandled('contact.created')
+    // @ts-expect-error: a type is wanted
+    const untyped = () => expect(handled).toHaveHandled()
+    // @ts-expect-error: a count is wanted
+    const uncounted = () => expect(delivery()).toHaveAttempts('three')
+    expect([untyped, uncounted]).toHaveLength(2)
+  })
+})

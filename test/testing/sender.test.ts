@@ -1,0 +1,182 @@
+import { createSender, events, manualClock, recordHandlers, type Target } from 'postern/testing'
+import 'postern/testing/vitest'
+import { describe, expect, it } from 'vitest'
+import { newReceiver, START, secret, TARGETS } from './support.ts'
+
+describe.each(TARGETS)('a sender to %s', (_name, start) => {
+  async function setUp(work: (id: string) => unknown = () => {}) {
+    const clock = manualClock(START)
+    const receiver = newReceiver(clock).on('contact.*', (event) => work(event.id))
+    const handled = recordHandlers(receiver)
+    const sender = createSender({ target: await start(receiver), secret, clock })
+    return { clock, handled, sender }
+  }
+
+  it('gets the answer of the receiver', async () => {
+    const { sender, handled } = await setUp()
+    const event = events.contact.created()
+    const attempt = await sender.send(event)
+    expect(attempt).toMatchObject({ number: 1, at: Date.parse(START), durationMs: 0, status: 200, failure: undefined })
+    expect(JSON.parse(attempt.body)).toEqual({ code: 'handled', id: event.id })
+    expect(attempt.headers['content-type']).toMatch('application/json')
+    expect(handled).toHaveHandledOnce(event.id)
+  })
+
+  it.each(['flip-bit', 'no-header', 'reserialised', 'two-headers'] as const)('is refused: %s', async (tamper) => {
+    const { sender, handled } = await setUp()
+    expect(await sender.send(events.contact.created(), { tamper })).toBeRejected(401)
+    expect(handled.runs).toEqual([])
+  })
+
+  it('sends copies, crowds and parts', async () => {
+    const { sender, handled } = await setUp()
+    const [a, b, c] = [
+      events.contact.created(),
+      events.contact.created(),
+      events.contact.created({ lastName: 'ž'.repeat(99) }),
+    ]
+    const copies = await sender.duplicate(a, 3)
+    expect(copies.map(({ body }) => JSON.parse(body).code)).toEqual(['handled', 'duplicate', 'duplicate'])
+    const crowd = await sender.concurrently(b, 8)
+    expect(crowd.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    expect(await sender.chunked(c, 7, { format: 'random' })).toBeAcknowledged()
+    for (const { id } of [a, b, c]) expect(handled).toHaveHandledOnce(id)
+  })
+
+  it('sends the last one first', async () => {
+    const { sender, handled } = await setUp()
+    const list = [events.contact.created(), events.contact.updated(), events.contact.deleted()]
+    const attempts = await sender.outOfOrder(list)
+    expect(attempts.map(({ body }) => JSON.parse(body).id)).toEqual(list.map(({ id }) => id))
+    expect(handled.runs.map(({ event }) => event.id)).toEqual(list.map(({ id }) => id).reverse())
+  })
+
+  it('carries out the whole schedule, in no time', async () => {
+    const { clock, sender, handled } = await setUp()
+    handled.failTimes(5)
+    const begun = performance.now()
+    const delivery = sender.deliver(events.contact.created())
+    await clock.advance('2h35m29s')
+    expect(delivery).toHaveAttempts(4)
+    expect(delivery).toHaveScheduledNext('2h')
+    await clock.advance('1s')
+    const { status, attempts, next } = await delivery
+    expect({ status, next }).toEqual({ status: 'failed', next: undefined })
+    expect(attempts.map(({ number, at, status }) => [number, (at - Date.parse(START)) / 1_000, status])).toEqual([
+      [1, 0, 500],
+      [2, 30, 500],
+      [3, 330, 500],
+      [4, 2_130, 500],
+      [5, 9_330, 500],
+    ])
+    expect(performance.now() - begun).toBeLessThan(5_000) // well under one on an idle machine
+    expect(clock.pending).toBe(0)
+  })
+
+  it('gives up after ten seconds, and goes on while the handler still works', async () => {
+    let release = () => {}
+    const { clock, sender } = await setUp(
+      () =>
+        new Promise<void>((resolve) => {
+          release = resolve
+        }),
+    )
+    const delivery = sender.deliver(events.contact.created())
+    await clock.advance('8s')
+    expect(delivery.attempts).toMatchObject([{ status: 503, durationMs: 8_000 }])
+    release()
+    await clock.advance('30s')
+    expect(await delivery).toMatchObject({ status: 'success', attempts: [{}, { status: 200, number: 2 }] })
+  })
+})
+
+describe('a sender', () => {
+  const answering = (...statuses: readonly (number | Error)[]): Target => {
+    const left = [...statuses]
+    return {
+      send: async () => {
+        const status = left.shift() ?? 500
+        if (status instanceof Error) throw status
+        return { status, headers: {}, body: '' }
+      },
+    }
+  }
+  const newSender = (target: Target, clock = manualClock(START)) => createSender({ target, secret, clock })
+
+  it('stops at the first 2xx', async () => {
+    const clock = manualClock(START)
+    const delivery = newSender(answering(500, 302, new Error('refused'), 204), clock).deliver(events.syncCompleted())
+    expect(delivery).toMatchObject({ status: 'pending', attempts: [], next: undefined })
+    for (const delay of ['30s', '5m', '30m']) {
+      await clock.advance(0)
+      expect(delivery).toHaveScheduledNext(delay)
+      expect(delivery.next?.at).toBe(clock.now() + (delivery.next?.delayMs ?? 0))
+      expect(await clock.next()).toBe(true)
+    }
+    const { status, attempts } = await delivery
+    expect(status).toBe('success')
+    expect(attempts.map(({ status, failure }) => [status, failure])).toEqual([
+      [500, 'status'],
+      [302, 'status'],
+      [undefined, 'connection'],
+      [204, undefined],
+    ])
+    expect(attempts[2]?.error).toMatchObject({ message: 'refused' })
+    expect(await clock.next()).toBe(false)
+  })
+
+  it('waits ten seconds and no longer, for a target that never answers', async () => {
+    const clock = manualClock(START)
+    const target = { send: () => new Promise<never>(() => {}) }
+    const attempt = newSender(target, clock).send(events.syncCompleted())
+    await clock.advance('10s')
+    expect(await attempt).toMatchObject({ failure: 'timeout', status: undefined, durationMs: 10_000 })
+  })
+
+  it('counts delays from the end of the attempt before', async () => {
+    const clock = manualClock(START)
+    const delivery = newSender({ send: () => new Promise<never>(() => {}) }, clock).deliver(events.syncCompleted())
+    await clock.advance('50s')
+    expect(delivery.attempts.map(({ at }) => at - Date.parse(START))).toEqual([0, 40_000])
+    expect(delivery).toHaveScheduledNext('5m')
+  })
+
+  it('takes a target that throws for one that cannot be reached', async () => {
+    const target = {
+      send() {
+        throw new Error('no network')
+      },
+    }
+    expect(await newSender(target).send(events.syncCompleted())).toMatchObject({ failure: 'connection' })
+  })
+
+  it('sends the same bytes in every attempt', async () => {
+    const clock = manualClock(START)
+    const bodies: string[] = []
+    const target: Target = {
+      async send({ body }) {
+        bodies.push(Buffer.concat(body).toString())
+        return { status: 500, headers: {}, body: '' }
+      },
+    }
+    const delivery = newSender(target, clock).deliver(events.syncCompleted(), { format: 'random' })
+    await clock.advance('3h')
+    expect(await delivery).toHaveAttempts(5)
+    expect(new Set(bodies).size).toBe(1)
+  })
+
+  it('goes by real time without a clock', async () => {
+    const sender = createSender({ target: answering(200), secret })
+    const attempt = await sender.send(events.syncCompleted())
+    expect(Math.abs(attempt.at - Date.now())).toBeLessThan(10_000)
+    expect(attempt).toBeAcknowledged()
+  })
+
+  it('refuses what cannot be sent', async () => {
+    const sender = newSender(answering())
+    await expect(sender.chunked(events.syncCompleted(), 0)).rejects.toThrow(RangeError)
+    await expect(sender.abortAfter(events.syncCompleted(), 'soon')).rejects.toThrow(/"soon" is no length of time/)
+    await expect(sender.send('', { tamper: 'flip-bit' })).rejects.toThrow(TypeError)
+    expect(() => sender.deliver('', { tamper: 'flip-bit' })).toThrow(TypeError)
+  })
+})

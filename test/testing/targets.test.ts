@@ -1,0 +1,233 @@
+import { once } from 'node:events'
+import type { IncomingMessage, RequestListener } from 'node:http'
+import express from 'express'
+import fastify from 'fastify'
+import { createSender, events, fastifyTarget, fetchTarget, manualClock, nodeTarget, type Target } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { EXPRESSES, secret } from './support.ts'
+
+const event = events.contact.created({ lastName: 'žluť'.repeat(20) })
+
+const newSender = (target: Target, clock = manualClock()) => createSender({ target, secret, clock })
+
+async function readParts(request: IncomingMessage): Promise<readonly string[]> {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part)
+  return parts.map((part) => part.toString('latin1'))
+}
+
+const HOSTS: typeof EXPRESSES = [['node:http', (listener) => listener], ...EXPRESSES]
+
+describe.each(HOSTS)('nodeTarget with %s', (_name, create) => {
+  /** What the listener sees of a request that is cut. */
+  function watch() {
+    let settle: (seen: object) => void = () => {}
+    const seen = new Promise<object>((resolve) => {
+      settle = resolve
+    })
+    const listener: RequestListener = (request, response) => {
+      let length = 0
+      request.on('data', (part: Buffer) => {
+        length += part.length
+      })
+      request.on('error', () => {})
+      response.on('close', () => settle({ length, complete: request.complete, answered: response.writableFinished }))
+    }
+    return { seen, target: nodeTarget(create(listener)) }
+  }
+
+  it('gives the handler a declared length and one part, or parts without a length', async () => {
+    const requests: object[] = []
+    const target = nodeTarget(
+      create(async (request, response) => {
+        const { 'content-length': length, 'transfer-encoding': encoding, host } = request.headers
+        const parts = await readParts(request)
+        requests.push({ length, encoding, host, sizes: parts.map((part) => part.length) })
+        response.writeHead(202, { 'x-a': ['1', '2'] }).end('ž')
+      }),
+    )
+    const sender = newSender(target)
+    expect(await sender.send('0123456789')).toMatchObject({ status: 202, body: 'ž', headers: { 'x-a': '1, 2' } })
+    await sender.chunked('0123456789', 4)
+    await sender.chunked('0123456789', 100)
+    const host = 'localhost'
+    expect(requests).toEqual([
+      { length: '10', encoding: undefined, host, sizes: [10] },
+      { length: undefined, encoding: 'chunked', host, sizes: [4, 4, 2] },
+      { length: undefined, encoding: 'chunked', host, sizes: [10] },
+    ])
+  })
+
+  it('sends two lines of one header', async () => {
+    let lines: readonly string[] = []
+    const target = nodeTarget(
+      create((request, response) => {
+        lines = request.rawHeaders.filter((_, index, all) => all[index - 1]?.toLowerCase() === 'x-service-signature')
+        response.end()
+      }),
+    )
+    await newSender(target).send(event, { tamper: 'two-headers' })
+    expect(lines).toEqual([expect.stringMatching(/^sha256=\w{64}$/), expect.stringMatching(/^sha256=\w{64}$/)])
+  })
+
+  it('lets the handler see a connection that is cut while it works', async () => {
+    const { seen, target } = watch()
+    const clock = manualClock()
+    const attempt = newSender(target, clock).abortAfter('0123456789', '2s')
+    await clock.advance('1999ms')
+    expect(await Promise.race([seen, 'nothing yet'])).toBe('nothing yet')
+    await clock.advance(1)
+    expect(await attempt).toMatchObject({ failure: 'aborted', status: undefined, durationMs: 2_000 })
+    expect(await seen).toEqual({ length: 10, complete: true, answered: false })
+  })
+
+  it('lets the handler see a body that is cut', async () => {
+    const { seen, target } = watch()
+    const clock = manualClock()
+    const attempt = newSender(target, clock).abortAfter('0123456789', 50, { bytes: 3 })
+    await clock.advance(50)
+    expect(await attempt).toMatchObject({ failure: 'aborted' })
+    expect(await seen).toEqual({ length: 3, complete: false, answered: false })
+  })
+
+  it('lets the handler see that the sender has given up', async () => {
+    const { seen, target } = watch()
+    const clock = manualClock()
+    const attempt = newSender(target, clock).send('0123456789')
+    await clock.advance('10s')
+    expect(await attempt).toMatchObject({ failure: 'timeout' })
+    expect(await seen).toMatchObject({ answered: false })
+  })
+
+  it('tells of a handler that cuts the connection', async () => {
+    const target = nodeTarget(create((request) => request.socket.destroy()))
+    expect(await newSender(target).send('x')).toMatchObject({ failure: 'connection', error: { code: 'ECONNRESET' } })
+  })
+
+  it('carries large bodies both ways', async () => {
+    const text = 'x'.repeat(3_000_000)
+    const target = nodeTarget(create(async (request, response) => response.end((await readParts(request)).join(''))))
+    const { body } = await newSender(target).send(text)
+    expect(body === text).toBe(true)
+    const { body: again } = await newSender(target).chunked(text, 100_000)
+    expect(again === text).toBe(true)
+  })
+
+  it('takes an answer that comes before the body has been read', async () => {
+    const target = nodeTarget(create((_request, response) => void response.writeHead(413).end()))
+    expect(await newSender(target).send('x'.repeat(3_000_000))).toMatchObject({ status: 413 })
+  })
+
+  it('goes to the path that it is given', async () => {
+    let url: string | undefined
+    const listener: RequestListener = (request, response) => {
+      url = request.url
+      response.end()
+    }
+    await newSender(nodeTarget(listener, { path: '/hooks/acme?x=1' })).send('x')
+    expect(url).toBe('/hooks/acme?x=1')
+  })
+
+  it('leaves nothing open that would keep a process alive', async () => {
+    const target = nodeTarget(create((_request, response) => void response.end()))
+    const sockets: unknown[] = []
+    const open = () => process.getActiveResourcesInfo().filter((name) => /TCP|Server/.test(name)).length
+    const before = open()
+    for (let count = 0; count < 20; count++) sockets.push(await newSender(target).send('x'))
+    expect(sockets).toHaveLength(20)
+    expect(open()).toBe(before)
+  })
+})
+
+describe('nodeTarget', () => {
+  it('takes a function that returns a promise, as app.callback() of Koa does', async () => {
+    const callback = async (request: IncomingMessage, response: { end(text: string): unknown }) => {
+      await once(request.resume(), 'end')
+      response.end('done')
+    }
+    expect(await newSender(nodeTarget(callback)).send('x')).toMatchObject({ status: 200, body: 'done' })
+  })
+
+  it('answers as the framework does where there is no route', async () => {
+    expect(await newSender(nodeTarget(express())).send(event)).toMatchObject({ status: 404, failure: 'status' })
+  })
+})
+
+describe('fetchTarget', () => {
+  it('gives a request whose length is declared, or a stream', async () => {
+    const seen: object[] = []
+    const target = fetchTarget(
+      async (request) => {
+        seen.push({ url: request.url, length: request.headers.get('content-length'), body: await request.text() })
+        return new Response('ok', { status: 201, headers: { 'x-a': '1' } })
+      },
+      { path: '/hooks?x=1' },
+    )
+    const sender = newSender(target)
+    expect(await sender.send('0123456789')).toMatchObject({ status: 201, body: 'ok', headers: { 'x-a': '1' } })
+    await sender.chunked('0123456789', 4)
+    const url = 'http://localhost/hooks?x=1'
+    expect(seen).toEqual([
+      { url, length: '10', body: '0123456789' },
+      { url, length: null, body: '0123456789' },
+    ])
+  })
+
+  it('aborts the signal of the request, and breaks the body off', async () => {
+    let seen: Promise<unknown> = Promise.resolve()
+    let signal: AbortSignal | undefined
+    const target = fetchTarget(async (request) => {
+      signal = request.signal
+      seen = request.text().catch(() => 'broken off')
+      await seen
+      return new Response()
+    })
+    const clock = manualClock()
+    const attempt = newSender(target, clock).abortAfter('0123456789', '1s', { bytes: 4 })
+    await clock.advance('1s')
+    expect(await attempt).toMatchObject({ failure: 'aborted' })
+    expect(signal?.aborted).toBe(true)
+    expect(await seen).toBe('broken off')
+  })
+
+  it('takes a handler that throws for one that cannot be reached', async () => {
+    const target = fetchTarget(() => {
+      throw new Error('broken')
+    })
+    expect(await newSender(target).send(event)).toMatchObject({ failure: 'connection', error: { message: 'broken' } })
+  })
+})
+
+describe('fastifyTarget', () => {
+  const newApp = (answer: (request: IncomingMessage) => unknown) => {
+    const app = fastify()
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    app.post('/webhooks', (request) => answer(request.raw))
+    return app
+  }
+
+  it('goes through the routes and hooks of the app', async () => {
+    const app = newApp(async (raw) => (await readParts(raw)).join(''))
+    app.addHook('onSend', async (_request, reply) => void reply.header('x-hook', 'was here'))
+    const sender = newSender(fastifyTarget(app))
+    expect(await sender.send('0123456789')).toMatchObject({ status: 200, body: '0123456789' })
+    const { headers, body } = await sender.chunked('0123456789', 3)
+    expect([headers['x-hook'], body]).toEqual(['was here', '0123456789'])
+    expect(await newSender(fastifyTarget(app, { path: '/other' })).send('x')).toMatchObject({ status: 404 })
+  })
+
+  it('lets the handler see a connection that is cut', async () => {
+    let closed: Promise<unknown> | undefined
+    const app = newApp((raw) => {
+      raw.on('error', () => {})
+      closed = new Promise((resolve) => raw.once('close', () => resolve('closed')))
+      return closed
+    })
+    const clock = manualClock()
+    const attempt = newSender(fastifyTarget(app), clock).abortAfter('0123456789', '1s', { bytes: 4 })
+    await clock.advance('1s')
+    expect(await attempt).toMatchObject({ failure: 'aborted' })
+    expect(await closed).toBe('closed')
+  })
+})
