@@ -7,7 +7,6 @@ export default defineConfig({
   target: 'node20',
   platform: 'node',
   splitting: true, // else each subpath gets its own copy of the error classes
-  external: ['vitest'], // a copy of it in the bundle would extend an expect of its own
   removeNodeProtocol: false,
   dts: true,
   sourcemap: false,
