@@ -1,8 +1,14 @@
 import type { KnipConfig } from 'knip'
-import { entries } from './scripts/entries.ts'
+import { entries, programs } from './scripts/entries.ts'
 
 const config: KnipConfig = {
-  entry: [...Object.values(entries), 'examples/*/main.ts', 'test/types/**/*.test-d.ts'],
+  entry: [
+    ...Object.values(entries),
+    ...Object.values(programs),
+    'examples/*/main.ts',
+    'scripts/check-pages.ts',
+    'test/types/**/*.test-d.ts',
+  ],
   ignore: ['examples/next/**', 'bench/**'], // packages of their own
   ignoreDependencies: ['@arethetypeswrong/cli', 'publint'], // scripts/check.mjs starts them by the names of their binaries
 }
