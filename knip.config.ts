@@ -7,7 +7,10 @@ const config: KnipConfig = {
     ...Object.values(programs),
     'examples/*/main.ts',
     'scripts/check-pages.ts',
+    'scripts/runtimes/app/*.js',
     'test/types/**/*.test-d.ts',
+    'test/long/*.ts',
+    'vitest.*.config.ts',
   ],
   ignore: ['examples/next/**', 'bench/**'], // packages of their own
   ignoreDependencies: ['@arethetypeswrong/cli', 'publint'], // scripts/check.mjs starts them by the names of their binaries

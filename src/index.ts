@@ -17,7 +17,20 @@ export type {
   ServiceEventType,
   WebhookEvent,
 } from './protocol/events.ts'
-export { type Outcome, REJECTION_STATUS, type RejectionCode } from './protocol/outcome.ts'
+export {
+  type Busy,
+  type Duplicate,
+  type Failed,
+  type Handled,
+  type Ignored,
+  type Late,
+  type Misconfigured,
+  type Outcome,
+  REJECTION_STATUS,
+  type Rejected,
+  type RejectionCode,
+  type Unavailable,
+} from './protocol/outcome.ts'
 export { type Issue, record, type StandardSchema } from './protocol/schema.ts'
 export { type HeaderValue, type Secret, sign, verify } from './protocol/signature.ts'
 export { createReceiver } from './receiver/create-receiver.ts'

@@ -3,12 +3,19 @@ import { createServer, type RequestListener } from 'node:http'
 import { dirname, join } from 'node:path'
 import { createReceiver, verify } from 'postern'
 import { events, type SignedDelivery, signed } from 'postern/testing'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { RUNTIMES } from '../scripts/runtimes/runtimes.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS, SERVICE_DEADLINE_MS } from '../src/protocol/schedule.ts'
 import { listen, toListener } from './adapters/hosts.ts'
-import { type Example, makeFolder, readBlocks, removeFolder, writeExamples } from './support/examples.ts'
+import {
+  type Example,
+  installPackage,
+  makeFolder,
+  readBlocks,
+  removeFolder,
+  writeExamples,
+} from './support/examples.ts'
 import { findSection, listAnchors, listLinks, readTable } from './support/markdown.ts'
 import { findFreePort, start, untilItListens } from './support/programs.ts'
 import { listFiles, ROOT, readText } from './support/repository.ts'
@@ -18,6 +25,8 @@ import { checkTypes } from './support/types.ts'
 // Every block of code in the documents is judged here; USES in support/examples.ts says what the words behind the fences mean.
 
 const SECRET = 'test-secret'
+/** Compiling and starting programs takes long where much else is going on. */
+const SLOW = 120_000
 const DEPLOYMENT = 'docs/guides/deployment.md'
 const LANGUAGES = ['ts', 'js', 'sh', 'json', 'text']
 
@@ -27,6 +36,7 @@ const folder = makeFolder()
 const examples = writeExamples(blocks, folder)
 const examplesFor = (...uses: readonly Example['use'][]) => examples.filter(({ use }) => uses.includes(use))
 
+beforeAll(() => installPackage(folder), SLOW)
 afterAll(() => removeFolder(folder))
 
 describe('code in the documents', () => {
@@ -35,7 +45,7 @@ describe('code in the documents', () => {
     expect(strangers.map(({ document, line, info }) => `${document}:${line} ${info.join(' ')}`)).toEqual([])
   })
 
-  it('compiles, strictly and against the source, or is refused as the document says', () => {
+  it('compiles, strictly and against the source, or is refused as the document says', { timeout: SLOW }, () => {
     const complaints = checkTypes(new Map(examples.map(({ path, code }) => [path, code])))
     const told = examplesFor('wrong').flatMap(({ document, line, path }) => {
       const text = blocks.find((block) => block.document === document && block.line > line)
@@ -55,7 +65,7 @@ describe('code in the documents', () => {
   })
 
   const programs = examplesFor('run')
-  it.concurrent.each(programs)('runs: $title', async ({ path }) => {
+  it.concurrent.each(programs)('runs: $title', { timeout: SLOW }, async ({ program: path }) => {
     const program = start(path, { WEBHOOK_SECRET: SECRET })
     expect(await program.exitCode, program.output).toBe(0)
   })
@@ -82,16 +92,16 @@ describe('servers in the documents', () => {
   })
 
   const servers = examplesFor('server').filter(({ document }) => document !== DEPLOYMENT)
-  it.concurrent.each(servers)('answer as they should: $title', async (example) => {
+  it.concurrent.each(servers)('answer as they should: $title', { timeout: SLOW }, async (example) => {
     const port = await findFreePort()
     const env = { PORT: String(port), WEBHOOK_SECRET: SECRET }
-    const server = start(example.path, env)
+    const server = start(example.program, env)
     const url = `http://127.0.0.1:${port}${pathIn(example)}`
     try {
       await untilItListens(port, server)
       await mustServe((delivery) => fetch(delivery.request(url)))
-      for (const { document, path } of examplesFor('send').filter(isSentTo(example))) {
-        const sent = start(path, env, url)
+      for (const { document, program } of examplesFor('send').filter(isSentTo(example))) {
+        const sent = start(program, env, url)
         expect(await sent.exitCode, sent.output).toBe(0)
         expect(sent.output.match(/^\d{3} .*\{"code":"\w+"/gm), document).toEqual(ANSWERS_TO[document])
       }
@@ -121,7 +131,7 @@ describe('servers in the documents', () => {
     expect(warn.mock.calls.flat().join()).toContain('The signature is by none of the secrets')
   })
 
-  it(`shut down without losing what is under way: ${DEPLOYMENT}`, async () => {
+  it(`shut down without losing what is under way: ${DEPLOYMENT}`, { timeout: SLOW }, async () => {
     const example = examplesFor('server').find(({ document }) => document === DEPLOYMENT)
     const [port, crmPort] = [await findFreePort(), await findFreePort()]
     let takesMs = 0
@@ -130,7 +140,7 @@ describe('servers in the documents', () => {
       setTimeout(() => response.end('{}'), takesMs)
     }).listen(crmPort, '127.0.0.1')
     const env = { PORT: String(port), CRM_URL: `http://127.0.0.1:${crmPort}`, WEBHOOK_SECRET: SECRET }
-    const server = start(example?.path ?? '', env)
+    const server = start(example?.program ?? '', env)
     const send = (delivery: SignedDelivery) => fetch(delivery.request(`http://127.0.0.1:${port}/webhooks`))
     try {
       await untilItListens(port, server)
@@ -215,10 +225,9 @@ describe('hand-written receivers in docs/guides/moving-from-hand-written.md', ()
 
   it('tell by their time how much of a digest is right, and the receiver does not', async () => {
     const { isSame } = await load('before', 'string-compare')
-    expect(measureLeak(isSame ?? Object.is)).toBeGreaterThan(1.1)
+    expect(measureLeak(isSame ?? Object.is, 5_000)).toBeGreaterThan(1.1)
     const body = new Uint8Array()
-    const leak = measureLeak((given) => verify(body, given, SECRET))
-    expect(Math.abs(leak - 1)).toBeLessThan(0.1)
+    expect(measureLeak((given) => verify(body, given, SECRET), 150)).toBeLessThan(1.1)
   })
 
   it('take what anybody signs where the secret is not set, and the receiver does not', async () => {

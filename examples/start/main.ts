@@ -32,7 +32,7 @@ let failuresLeft = 0
 /** Stands for a database; one call fails on demand. */
 const crm: Crm = {
   saveContact: async (id) => {
-    await sleep(20)
+    await sleep(100)
     count(`saveContact ${id}`)
   },
   removeFromIndex: async (model, id) => count(`removeFromIndex ${model} ${id}`),

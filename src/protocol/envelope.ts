@@ -33,15 +33,19 @@ const NO_DATA = new Rejection('invalid_envelope', '"data" must be an object.')
  * or null counts as `{}`, and further fields are kept.
  */
 export function parseEnvelope(body: Uint8Array): ParsedEvent | Rejection {
+  const value = parseJson(body)
+  return value instanceof Rejection ? value : checkEnvelope(value)
+}
+
+/** Strict UTF-8 to what its JSON says, or a rejection, which no JSON can be. */
+export function parseJson(body: Uint8Array): unknown {
   const text = decode(body)
   if (text === undefined) return NOT_UTF8
-  let value: unknown
   try {
-    value = JSON.parse(text)
+    return JSON.parse(text)
   } catch {
     return NOT_JSON
   }
-  return checkEnvelope(value)
 }
 
 /** Checks the fields of an envelope, wherever it came from. Fills in missing `data` on the object itself. */
@@ -57,9 +61,9 @@ export function checkEnvelope(value: unknown): ParsedEvent | Rejection {
   return value as unknown as ParsedEvent
 }
 
-/** The `accountKey` that unverified bytes claim, read with the same parser and the same rules as the verified one. */
-export function claimedAccountOf(parsed: ParsedEvent | Rejection): string | undefined {
-  return parsed instanceof Rejection ? undefined : parsed.accountKey
+/** The `accountKey` that unverified JSON claims, by the same rule as the verified one, whatever else is wrong with the envelope. */
+export function claimedAccountOf(value: unknown): string | undefined {
+  return isObject(value) && isTextUpTo(value.accountKey, MAX_ACCOUNT_KEY_LENGTH) ? value.accountKey : undefined
 }
 
 function decode(body: Uint8Array): string | undefined {

@@ -21,7 +21,8 @@ export const ERROR_CODES = {
   schema_failed: 'a schema threw instead of reporting issues',
   handler_failed: 'one or more handlers threw or rejected',
   handler_timeout: 'the handlers ran for longer than handlerTimeoutMs; context.signal was aborted',
-  handler_abandoned: 'a handler did not end within 5 s of its abort and is no longer waited for',
+  handler_abandoned:
+    'a handler did not end within 5 s of its abort, or its host stopped it, and is no longer waited for',
   lease_lost: 'another process took over the event while its handlers ran here',
   hook_failed: 'onOutcome, onError, waitUntil or a logger method threw',
 } as const

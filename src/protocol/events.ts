@@ -102,7 +102,7 @@ type RecordOf<M, Model> = Model extends keyof M
   : OpenRecord
 
 /** The compile error for a pattern that can never match: it names the legal patterns with the same action or model. */
-export interface NoSuchPattern<Legal extends string> {
+interface NoSuchPattern<Legal extends string> {
   readonly 'legal patterns': Legal
 }
 

@@ -225,7 +225,9 @@ class MountedReceiver {
   /** `unread` is the request where its body, or the rest of it, was not read. */
   #reply(outcome: Outcome, delivery: Delivery, unread?: DeliveryRequest): Reply {
     this.#report(outcome, delivery)
-    if (unread === undefined || isBodiless(unread)) return toReply(outcome, false, 0)
+    if (unread === undefined) return toReply(outcome, false, 0)
+    // HTTP/2 and Fetch may have a body with neither header; where there really is none, there is nothing to drain either.
+    if (isUndeclared(unread)) return toReply(outcome, false, STOP_DRAINING_MS)
     const length = declaredLength(unread)
     const close = length === undefined || length > this.#settings.maxBodyBytes || outcome.status === 408
     return toReply(outcome, close, close ? STOP_DRAINING_MS : this.#left(delivery))
@@ -236,7 +238,7 @@ function toOutcome(refusal: Rejection | Outcome): Outcome {
   return refusal instanceof Rejection ? toRejected(refusal) : refusal
 }
 
-function isBodiless(request: DeliveryRequest): boolean {
+function isUndeclared(request: DeliveryRequest): boolean {
   return declaredLength(request) === undefined && request.header('transfer-encoding') == null
 }
 

@@ -253,9 +253,7 @@ export class Run implements WorkListener {
 
   /** Nothing has begun here: the run is over once nobody is left who waits for the claim. */
   #giveUp(outcome: Outcome): Outcome {
-    queueMicrotask(() => {
-      if (this.#waiters?.isEmpty && this.#work === undefined && this.outcome === undefined) this.#end(outcome)
-    })
+    if (this.#waiters?.isEmpty) this.#end(outcome)
     return outcome
   }
 

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../host/clock.ts'
-import { claimedAccountOf, type ParsedEvent, parseEnvelope } from '../protocol/envelope.ts'
+import { checkEnvelope, claimedAccountOf, type ParsedEvent, parseEnvelope, parseJson } from '../protocol/envelope.ts'
 import { ConfigurationError, PosternError } from '../protocol/errors.ts'
 import { Rejection } from '../protocol/outcome.ts'
 import { importSecret, matchesKey, type Secret } from '../protocol/signature.ts'
@@ -76,7 +76,7 @@ export class Authenticator {
     source: string | undefined,
     deadline: number,
   ): ParsedEvent | Rejection | Promise<ParsedEvent | Rejection> {
-    if (this.#fixed !== undefined) return check(body, signature, this.#fixed, undefined)
+    if (this.#fixed !== undefined) return check(body, signature, this.#fixed)
     const request = new LazySecretRequest(body, source)
     let chosen: ReturnType<SecretsFunction>
     try {
@@ -116,7 +116,7 @@ export class Authenticator {
     } catch (error) {
       throw unavailable(error)
     }
-    return check(request.body, signature, entries, request.parsed)
+    return check(request.body, signature, entries, request.json)
   }
 
   #keyOf(secret: unknown): KeyObject {
@@ -135,7 +135,7 @@ function check(
   body: Uint8Array,
   signature: string,
   entries: readonly Entry[],
-  parsed: ParsedEvent | Rejection | undefined,
+  json?: unknown,
 ): ParsedEvent | Rejection {
   let accounts: 'any' | readonly string[] | undefined
   for (const { key, accountKey } of entries) {
@@ -144,7 +144,7 @@ function check(
     else if (accounts !== 'any') accounts = [...(accounts ?? []), accountKey]
   }
   if (accounts === undefined) return MISMATCH
-  const event = parsed ?? parseEnvelope(body)
+  const event = json === undefined ? parseEnvelope(body) : json instanceof Rejection ? json : checkEnvelope(json)
   if (event instanceof Rejection || accounts === 'any' || accounts.includes(event.accountKey)) return event
   return OTHER_ACCOUNT
 }
@@ -153,7 +153,8 @@ function check(
 class LazySecretRequest implements SecretRequest {
   readonly source: string | undefined
   readonly body: Uint8Array
-  parsed: ParsedEvent | Rejection | undefined
+  /** Undefined, which no JSON is, until the account was asked for. */
+  json: unknown
 
   constructor(body: Uint8Array, source: string | undefined) {
     this.body = body
@@ -161,8 +162,8 @@ class LazySecretRequest implements SecretRequest {
   }
 
   get claimedAccountKey(): string | undefined {
-    this.parsed ??= parseEnvelope(this.body)
-    return claimedAccountOf(this.parsed)
+    if (this.json === undefined) this.json = parseJson(this.body)
+    return claimedAccountOf(this.json)
   }
 }
 

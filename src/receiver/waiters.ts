@@ -17,7 +17,7 @@ export class Waiters {
   /** The deadline of whoever waits longest, on the monotonic clock. */
   latestDeadline = Number.NEGATIVE_INFINITY
 
-  /** @param onDeadline gives the answer of a delivery that can't wait any longer */
+  /** @param onDeadline gives the answer of a delivery that can't wait any longer, and is not counted among the others any more */
   constructor(host: RunHost, onDeadline: (delivery: Delivery) => Outcome) {
     this.#host = host
     this.#onDeadline = onDeadline
@@ -38,7 +38,10 @@ export class Waiters {
       queueMicrotask(() => {
         if (this.#waiters.has(waiter))
           waiter.timer = clock.setTimeout(
-            () => this.#answer(waiter, this.#onDeadline(delivery)),
+            () => {
+              this.#waiters.delete(waiter)
+              this.#answer(waiter, this.#onDeadline(delivery))
+            },
             Math.max(deadline - clock.monotonic(), 0),
           )
       })

@@ -216,9 +216,7 @@ it('answers over HTTP/2, handled and refused', async () => {
     })
     const delivery = sample()
     expectAnswer(await ask(framed(delivery)), 200, 'handled', delivery.id)
-    const forgeries = ['flip-bit', 'no-header'] as const
-    // A body of unknown length behind a bad head is cut at once; see isBodiless in the receiver.
-    for (const tamper of isDeclared ? forgeries : forgeries.slice(0, 1))
+    for (const tamper of ['flip-bit', 'no-header'] as const)
       for (let n = 0; n < 5; n++) {
         expectAnswer(await ask(framed({ ...sample({ tamper }), bytes: Buffer.alloc(900_000) })), 401, 'unauthorized')
         expectAnswer(await ask(framed({ ...sample(), bytes: Buffer.alloc(3_000_000) })), 413, 'body_too_large')

@@ -15,6 +15,9 @@ import { fetchHandler } from 'postern/web'
 /** A server that listens on loopback. */
 export interface RunningHost {
   readonly port: number
+  /** Takes no more connections, and waits for the requests under way. */
+  stop(): Promise<void>
+  /** Cuts what is under way as well. */
   close(): Promise<void>
 }
 
@@ -46,10 +49,10 @@ export const hosts: readonly Host[] = [
     otherMethods: 405,
     refusesOddTypes: true,
     start: async (receiver) => {
-      const app = fastify({ forceCloseConnections: true })
+      const app = fastify()
       await app.register(fastifyPlugin, { receiver, url: '/webhooks' })
       await app.listen({ port: 0, host: '127.0.0.1' })
-      return { port: portOf(app.server), close: () => app.close() }
+      return toRunningHost(app.server, () => app.close())
     },
   },
   {
@@ -98,14 +101,16 @@ export function toListener(handle: (request: Request) => Promise<Response>): Req
 
 export async function listen(server: Server): Promise<RunningHost> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    port: portOf(server),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+  return toRunningHost(server, () => new Promise((resolve) => server.close(() => resolve())))
+}
+
+function toRunningHost(server: Server, stop: () => Promise<void>): RunningHost {
+  const close = () => {
+    const stopped = stop()
+    server.closeAllConnections()
+    return stopped
   }
+  return { port: portOf(server), stop, close }
 }
 
 export function portOf(server: { address(): AddressInfo | string | null }): number {

@@ -68,6 +68,17 @@ it('counts the bytes of a body whose length was understated', async () => {
   expect(pulls()).toBeLessThan(20)
 })
 
+it.each([-1, 1])('answers 400 where the body is not of its declared length, but %i byte off', async (off) => {
+  const { receiver, runs } = createScene()
+  const { bytes, headers } = sample()
+  const response = await fetchHandler(receiver)(
+    post({ ...headers, 'content-length': bytes.length + off }, streamOf([bytes]).stream),
+  )
+  expect(response.status).toBe(400)
+  expect(await response.json()).toEqual({ code: 'body_incomplete' })
+  expect(runs.size).toBe(0)
+})
+
 it('answers 400 where the body breaks off', async () => {
   const { receiver, runs } = createScene()
   const { bytes, headers } = sample()

@@ -66,6 +66,11 @@ export class Wire {
     }
   }
 
+  /** Writes, and waits until the system has taken it. */
+  flushed(part: Uint8Array): Promise<void> {
+    return new Promise((resolve) => this.#socket.write(part, () => resolve()))
+  }
+
   /** Ends our side only, as a sender does that has no more to say. */
   end(): void {
     this.#socket.end()

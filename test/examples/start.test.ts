@@ -7,7 +7,8 @@ it('npm start shows every kind of delivery and exits 0', async () => {
   const { stdout } = await promisify(execFile)('npm', ['start', '--silent'], { env: { ...process.env, NO_COLOR: '1' } })
   const shown = stdout.split('\n')
   const countOf = (...parts: string[]) => shown.filter((row) => parts.every((part) => row.includes(part))).length
-  expect(countOf(' 200 ', 'with the copy that came first')).toBe(19)
+  // How many of the copies come while the first one runs is the machine's affair.
+  expect(countOf(' 200 ', 'with the copy that came first') + countOf(' 200 ', 'duplicate')).toBe(19)
   expect(countOf(' 200 ', 'ignored')).toBe(1)
   expect(countOf(' 401 ', 'rejected: signature_mismatch')).toBe(3)
   expect(countOf(' 401 ', 'rejected: signature_missing')).toBe(1)

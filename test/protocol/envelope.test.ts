@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkEnvelope, claimedAccountOf, hasRecord, isObject, parseEnvelope } from '../../src/protocol/envelope.ts'
+import {
+  checkEnvelope,
+  claimedAccountOf,
+  hasRecord,
+  isObject,
+  parseEnvelope,
+  parseJson,
+} from '../../src/protocol/envelope.ts'
 import { Rejection } from '../../src/protocol/outcome.ts'
 import { runs } from '../support/runs.ts'
 
@@ -46,6 +53,8 @@ describe('parseEnvelope', () => {
     ['UTF-16 without a BOM', Buffer.from(JSON.stringify(ENVELOPE), 'utf16le'), 'invalid_json'],
     ['nothing', new Uint8Array(), 'invalid_json'],
     ['blanks', encode('  \n'), 'invalid_json'],
+    ['a character that begins as a BOM does', Buffer.from([0xef, 0xbb, 0x80]), 'invalid_json'],
+    ['a character that begins and ends as a BOM does', Buffer.from([0xef, 0xa0, 0xbf]), 'invalid_json'],
     ['broken JSON', encode('{"id":"evt_1",'), 'invalid_json'],
     ['two values', encode(`${JSON.stringify(ENVELOPE)}{}`), 'invalid_json'],
     ['a NUL at the end', encode(`${JSON.stringify(ENVELOPE)}\u0000`), 'invalid_json'],
@@ -233,12 +242,22 @@ describe('parseEnvelope', () => {
 })
 
 describe('claimedAccountOf', () => {
-  it('reads the account by the same rules as the verified event', () => {
-    expect(claimedAccountOf(parse(JSON.stringify(ENVELOPE)))).toBe('acme')
-    expect(claimedAccountOf(parseWith({ accountKey: '__proto__' }))).toBe('__proto__')
-    expect(claimedAccountOf(parse(JSON.stringify(ENVELOPE).replace('}', '},"accountKey":"other"')))).toBe('other')
-    expect(claimedAccountOf(parseWith({ id: 7 }))).toBeUndefined()
-    expect(claimedAccountOf(parse('{'))).toBeUndefined()
+  const claimed = (fields: object) => claimedAccountOf(parseJson(encode(JSON.stringify({ ...ENVELOPE, ...fields }))))
+
+  it('reads the account by the rules of the verified event, whatever else is wrong', () => {
+    expect(claimed({})).toBe('acme')
+    expect(claimed({ accountKey: '__proto__' })).toBe('__proto__')
+    expect(claimed({ id: 7, type: '' })).toBe('acme')
+    const twice = JSON.stringify(ENVELOPE).replace('}', '},"accountKey":"other"')
+    expect(claimedAccountOf(parseJson(encode(twice)))).toBe('other')
+  })
+
+  it.each([[''], [7], [null], [['acme']], ['x'.repeat(257)]])('takes no account from %j', (accountKey) => {
+    expect(claimed({ accountKey })).toBeUndefined()
+  })
+
+  it.each([['{'], ['[]'], ['null'], ['"acme"'], ['\ufeff{}']])('takes no account from the body %j', (body) => {
+    expect(claimedAccountOf(parseJson(encode(body)))).toBeUndefined()
   })
 })
 

@@ -325,6 +325,18 @@ describe('a secret', () => {
     expect(() => sign(BODY, given)).toThrow(refusal)
   })
 
+  it.each<[unknown, RegExp]>([
+    ['', / is an empty string\. /],
+    [' ', / is blank\. /],
+    ['abc ', /at an edge; trim it/],
+    [undefined, / is undefined: set the environment variable/],
+    [null, / is null; give text or bytes/],
+    [7, / is of type number; give text or bytes/],
+  ])('%j is refused by its own name', (secret, message) => {
+    // The types refuse most of these.
+    expect(() => sign(BODY, secret as string)).toThrow(message)
+  })
+
   it('is never quoted in the refusal', () => {
     expect(() => sign(BODY, 'whsec_abc\n')).toThrow(
       expect.not.objectContaining({ message: expect.stringContaining('abc') }),
@@ -340,6 +352,7 @@ describe('a secret', () => {
     ['text with a line break inside', 'one\ntwo'],
     ['text beyond ASCII', 'heslo 🔑'],
     ['one character', 'x'],
+    ['the bytes of text whose first one a byte order mark has too', Buffer.from('\ufb01-key')],
   ])('may be %s', (_what, secret) => expect(verify(BODY, sign(BODY, secret), secret)).toBe(true))
 
   it('may share its bytes with a buffer that changes later', () => {

@@ -75,6 +75,8 @@ describe('options', () => {
     ['a store that keeps ids for NaN', { store: { ...methods, retentionMs: Number.NaN } }, 'for NaN ms'],
     ['models that are a list', { models: [] }, 'models is a list; give an object of schemas by key'],
     ['models that are null', { models: null }, 'models is null'],
+    ['models that are text', { models: 'contact' }, 'models is "contact"; give an object'],
+    ['events that are a function', { events: () => {} }, 'events is a function; give an object'],
     ['events that are null', { events: null }, 'events is null'],
     ['a model that is no schema', { models: { contact: {} } }, 'models.contact is not a schema. Give one of zod'],
     ['a model that is undefined', { models: { contact: undefined } }, 'models.contact is not a schema'],
@@ -95,6 +97,12 @@ describe('options', () => {
     expect(error.code).toBe('option_invalid')
     expect(error.message).toContain(fix)
     expect(error.message).toMatch(/^createReceiver: /)
+  })
+
+  it('says the bounds and no more where there is no reason to give', () => {
+    const { message } = failure(() => make({ secret: SECRET, maxInFlight: 0 }))
+    expect(message).toBe('createReceiver: maxInFlight is 0; give a number from 1 to 1000000.')
+    expect(failure(() => make({ secret: SECRET, deadline: 1 })).message).not.toContain('as a list')
   })
 
   it.each([
@@ -118,6 +126,9 @@ describe('options', () => {
       { models: undefined, events: undefined, store: undefined, maxAge: undefined, onError: undefined },
     ],
     ['prototype names for models', { models: { constructor: record(), toString: record(), ['__proto__']: record() } }],
+    ['a store that keeps ids for just 3 h', { store: { ...methods, retentionMs: 10_800_000 } }],
+    ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 1.5, leaseMs: 2_000.5 }],
+    ['event types of any other shape', { events: { 'invoice.paid': record(), paid: record(), 'a.b.c': record() } }],
     ['a store that keeps ids for ever', { store: { ...methods, retentionMs: Number.POSITIVE_INFINITY } }],
   ])('takes %s', (_what, options) => {
     expect(() => make({ secret: SECRET, ...options })).not.toThrow()

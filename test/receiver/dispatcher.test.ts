@@ -383,6 +383,6 @@ it('keeps fields of the envelope that nobody has described, beside the model and
     seen = event
   })
   const event = events.contact.created()
-  await bench.send({ ...event, apiVersion: '7' })
+  await bench.send(Object.assign({}, event, { apiVersion: '7' }))
   expect(seen).toEqual({ ...event, apiVersion: '7', model: 'contact', action: 'created' })
 })

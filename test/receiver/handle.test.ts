@@ -242,6 +242,24 @@ describe('the body', () => {
     await bench.expectAtRest()
   })
 
+  it('may be exactly as long as the limit, and not a byte longer, whatever the adapter gives', async () => {
+    const delivery = request(events.contact.created())
+    const bytes = await delivery.read(2_000)
+    const length = bytes instanceof Uint8Array ? bytes.length : 0
+    for (const [maxBodyBytes, status] of [
+      [length, 200],
+      [length - 1, 413],
+    ]) {
+      const { bench } = open({ maxBodyBytes })
+      const reply = await bench.receiver.handle({
+        ...delivery,
+        header: (name) => (name === 'content-length' ? undefined : delivery.header(name)),
+      })
+      expect(reply.status).toBe(status)
+      await bench.expectAtRest()
+    }
+  })
+
   it('read before us: the fix is in the log once, and told to onError each time', async () => {
     const { bench } = open()
     for (let count = 0; count < 3; count++)
@@ -328,7 +346,12 @@ describe('what is still to come of a request', () => {
   const unsigned = { 'x-service-signature': undefined }
   it.each<[string, Parameters<typeof request>[1], boolean, number]>([
     ['nothing, after a whole body', {}, false, 0],
-    ['nothing, where there is no body', { method: 'GET', headers: { 'content-length': undefined } }, false, 0],
+    [
+      'nothing is declared: HTTP/2 may send a body all the same',
+      { method: 'GET', headers: { 'content-length': undefined } },
+      false,
+      2_000,
+    ],
     ['a declared length within the limit: discarded in the body’s time', { headers: unsigned }, false, 8_000],
     ['a declared length over the limit: the connection ends', { headers: { 'content-length': '2001' } }, true, 2_000],
     [

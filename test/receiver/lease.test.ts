@@ -139,6 +139,18 @@ describe('a claim that another process has taken', () => {
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
   })
 
+  it('does not give handlers more time that were aborted before', async () => {
+    const { bench } = gated({ handlerTimeoutMs: 4_000 })
+    bench.store.plan('renew', saying(false))
+    const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 100 })
+    await bench.clock.advance(8_999)
+    expect(bench.codes).toEqual(['handler_timeout', 'lease_lost'])
+    await bench.clock.advance(1)
+    expect(bench.codes).toEqual(['handler_timeout', 'lease_lost', 'handler_abandoned'])
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    await bench.expectAtRest()
+  })
+
   it('by a handler that is abandoned here runs there, and the late end here is fenced', async () => {
     const bench = new Bench({ handlerTimeoutMs: 1_000 })
     const gates = [new Gate<unknown>(), new Gate<unknown>()]

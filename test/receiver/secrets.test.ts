@@ -208,6 +208,23 @@ describe('a secrets function', () => {
     await bench.expectAtRest()
   })
 
+  it('may rotate bytes in place: they count as they are at each delivery', async () => {
+    const current = bytes(SECRET)
+    const { bench } = receiving(() => current)
+    expect(await bench.send(contact())).toMatchObject({ status: 200 })
+    current.set(bytes('whsec_of_the_same_size').subarray(0, current.length))
+    expect(await bench.send(contact())).toMatchObject({ status: 401, code: 'signature_mismatch' })
+    expect(await bench.send(contact(), { secret: Uint8Array.from(current) })).toMatchObject({ status: 200 })
+  })
+
+  it('may give more secrets than are kept, again and again', async () => {
+    const nth = (index: number) => `whsec_${index}`
+    const { bench } = receiving(({ source }) => source)
+    for (const index of [...Array(1_100).keys(), 0, 1_099])
+      expect(await bench.send(contact(), { source: nth(index), secret: nth(index) })).toMatchObject({ status: 200 })
+    expect(await bench.send(contact(), { source: nth(0), secret: nth(1) })).toMatchObject({ status: 401 })
+  })
+
   it('that takes over 3 s is answered 503 then, and its late end changes nothing', async () => {
     const gate = new Gate<string>()
     const { bench, ran } = receiving(() => gate.promise)
@@ -272,6 +289,8 @@ describe('signed, but not an event', () => {
   const byAccount: SecretsFunction = ({ claimedAccountKey }) => (claimedAccountKey === undefined ? undefined : SECRET)
   const withId = (rest: object) =>
     JSON.stringify({ id: 'evt_1', type: 'a.b', timestamp: 't', accountKey: 'acme', data: {}, ...rest })
+  const readable = (code: string, body: string | Uint8Array) =>
+    code === 'invalid_envelope' && String(body).includes('"acme"')
   it.each<[string, string | Uint8Array, string]>([
     ['nothing', '', 'invalid_json'],
     ['null', 'null', 'invalid_envelope'],
@@ -299,7 +318,8 @@ describe('signed, but not an event', () => {
     expect(known.bench.store.calls).toEqual([])
     expect(known.bench.outcomes[0]?.id).toBeUndefined()
     const chosen = receiving(byAccount)
-    expect(await chosen.bench.send(body)).toMatchObject({ outcome: 'rejected', status: 401, code: 'unknown_source' })
+    const expected = readable(code, body) ? { status: 400, code } : { status: 401, code: 'unknown_source' }
+    expect(await chosen.bench.send(body)).toMatchObject({ outcome: 'rejected', ...expected })
     expect([...known.ran, ...chosen.ran]).toEqual([])
   })
 

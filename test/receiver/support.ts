@@ -181,11 +181,6 @@ export function linesInto(lines: Line[]): Logger {
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }
 
-export type AnyReceiver = Pick<
-  Receiver,
-  'on' | 'intercept' | 'handle' | 'receive' | 'dispatch' | 'eventTypes' | 'close'
->
-
 type Options = Partial<ReceiverOptions<Record<string, never>, Record<string, never>>>
 
 /** A receiver on a manual clock and a scripted store, with everything it tells its owner written down. */

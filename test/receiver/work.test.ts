@@ -443,6 +443,7 @@ describe('a schema', () => {
       id: event.id,
     })
     expect(bench.codes).toEqual(['schema_failed'])
+    expect(bench.errors[0]).toHaveProperty('cause')
     expect(bench.store.count('release')).toBe(1)
     expect(seen).toEqual([])
     await bench.expectAtRest()

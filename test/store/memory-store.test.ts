@@ -146,6 +146,29 @@ describe('the bound', () => {
     expect(store.earlyDrops).toBe(1)
   })
 
+  it('does not count, nor makes room for, attempts that came to nothing', () => {
+    const { store } = makeSubject({ max: 1 })
+    completeNew(store, 'acme', 1)
+    for (const key of ['a', 'b', 'c']) {
+      const claim = store.claim(key, LEASE_MS, 'acme')
+      if (claim instanceof Promise || claim.state !== 'claimed') throw new Error('not claimed')
+      store.release(key, claim.token, [])
+    }
+    expect(store.earlyDrops).toBe(0)
+    expect(store.claim(dedupKey('default', 'acme', 'evt_0'), LEASE_MS, 'acme')).toEqual({ state: 'done' })
+  })
+
+  it('does not count events that are done after they were half done', () => {
+    const { store } = makeSubject({ max: 1 })
+    const first = store.claim('half', LEASE_MS, 'acme')
+    if (first instanceof Promise || first.state !== 'claimed') throw new Error('not claimed')
+    store.release('half', first.token, ['a'])
+    const second = store.claim('half', LEASE_MS, 'acme')
+    if (second instanceof Promise || second.state !== 'claimed') throw new Error('not claimed')
+    store.complete('half', second.token)
+    expect(store.earlyDrops).toBe(0)
+  })
+
   it('never drops live claims, nor their marks', () => {
     const { store } = makeSubject({ max: 2 })
     const half = store.claim('half', LEASE_MS, 'acme')
@@ -178,6 +201,8 @@ describe('the bound', () => {
     }
     // 200,000 of them would be more than 60 MB; two rounds of them are at most what is left.
     expect(heapAfterCollection() - held).toBeLessThan(10_000_000)
+    // The store is used once more: it would have been collected as a whole, whatever it holds.
+    expect(store.claim('key', 1_000, 'acme')).toMatchObject({ state: 'claimed' })
   })
 })
 
@@ -276,11 +301,13 @@ describe('on a host that keeps its environment to itself', () => {
         },
       },
     ],
-  ])('works where it %s', (_what, process) => {
+  ])('works where it %s, and takes it for none in production', (_what, process) => {
     const { store } = makeSubject()
-    store.reportTo?.(recordingLogger())
+    const logger = recordingLogger()
+    store.reportTo?.(logger)
     vi.stubGlobal('process', process)
     expect(store.claim('key', LEASE_MS, 'acme')).toMatchObject({ state: 'claimed' })
+    expect(logger.lines).toEqual([])
   })
 })
 

@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { type FileFacts, type Import, readFacts } from './imports.ts'
 
 /** What the files of one part may import. A name that ends in a slash stands for everything below it. */
-export interface Floor {
+interface Floor {
   /** Files of the repository. */
   readonly files?: readonly string[]
   /** Files of which only types may be imported. */

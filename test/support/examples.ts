@@ -1,5 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { build } from 'tsup'
+import ts from 'typescript'
 import { type CodeBlock, findCodeBlocks } from './markdown.ts'
 import { ROOT, readText } from './repository.ts'
 
@@ -37,6 +39,8 @@ export interface Example {
   readonly code: string
   /** Where `writeExamples` puts it, from the root of the repository. */
   readonly path: string
+  /** What Node runs of it: a server or sender as it stands, since it is JavaScript as well; else what it compiles to. */
+  readonly program: string
 }
 
 /** A block of any language, and where it stands. */
@@ -48,10 +52,20 @@ export function readBlocks(documents: readonly string[]): readonly DocumentBlock
   return documents.flatMap((document) => findCodeBlocks(readText(document)).map((block) => ({ ...block, document })))
 }
 
-/** Makes a folder that git ignores, from which the packages of this repository can be imported. Gives its path from the root. */
+/** Makes a folder that git ignores, in which the packages of this repository are found. Gives its path from the root. */
 export function makeFolder(): string {
   mkdirSync(join(ROOT, '.data'), { recursive: true })
-  return mkdtempSync(join(ROOT, '.data/docs-')).slice(ROOT.length)
+  const folder = mkdtempSync(join(ROOT, '.data/docs-'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n')
+  return folder.slice(ROOT.length)
+}
+
+/** Builds the package and installs it in the folder, for programs that are run there. */
+export async function installPackage(folder: string): Promise<void> {
+  const home = join(ROOT, folder, 'node_modules/postern')
+  mkdirSync(home, { recursive: true })
+  copyFileSync(join(ROOT, 'package.json'), join(home, 'package.json'))
+  await build({ config: join(ROOT, 'tsup.config.ts'), outDir: join(home, 'dist'), dts: false, silent: true })
 }
 
 /** The `ts` and `js` blocks, each written into a folder of its document: one that imports another finds it there. */
@@ -62,8 +76,9 @@ export function writeExamples(blocks: readonly DocumentBlock[], folder: string):
   for (const { title, path } of examples)
     if (examples.filter((other) => other.path === path).length > 1)
       throw new Error(`${title}: its file is there already`)
-  for (const { path, code } of examples) {
+  for (const { path, program, code } of examples) {
     mkdirSync(join(ROOT, dirname(path)), { recursive: true })
+    writeFileSync(join(ROOT, program), program.endsWith('.js') ? compile(code) : code)
     writeFileSync(join(ROOT, path), code)
   }
   return examples
@@ -74,7 +89,14 @@ function toExample({ document, info, code, line }: DocumentBlock, folder: string
   const title = `${document}:${line}`
   if (!isUse(use)) throw new Error(`${title}: "ts ${use}" is none of ${Object.keys(USES).join(', ')}`)
   const file = /\.[cm]?[jt]s$/.test(name) ? name : `${use}-${name || line}.ts`
-  return { document, line, title, use, name, code, path: `${folder}/${document.replaceAll(/\W/g, '-')}/${file}` }
+  const path = `${folder}/${document.replaceAll(/\W/g, '-')}/${file}`
+  const program = path.replace(/\.ts$/, use === 'server' || use === 'send' ? '.mjs' : '.js')
+  return { document, line, title, use, name, code, path, program }
+}
+
+function compile(code: string): string {
+  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, verbatimModuleSyntax: true }
+  return ts.transpileModule(code, { compilerOptions }).outputText
 }
 
 function isUse(word: string): word is Use {

@@ -13,10 +13,10 @@ export interface Program {
   readonly exitCode: Promise<number | null>
 }
 
-/** Starts a module of this repository, by its path from the root, in a process of its own. */
+/** Starts a program of this repository, by its path from the root, in a process of its own. */
 export function start(path: string, env: Readonly<Record<string, string>>, ...args: readonly string[]): Program {
   const options = { cwd: ROOT, env: { ...process.env, ...env } }
-  const child = spawn(process.execPath, ['--import', 'tsx', path, ...args], options)
+  const child = spawn(process.execPath, [path, ...args], options)
   const exitCode = once(child, 'close').then(([code]: (number | null)[]) => code ?? null)
   const program: Program = { child, output: '', exitCode }
   for (const stream of [child.stdout, child.stderr])

@@ -1,0 +1,168 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { nextApiHandler, nextHandler } from 'postern/next'
+import { events, signed } from 'postern/testing'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from './hosts.ts'
+import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample, sampleOf } from './scene.ts'
+import { exchange, head } from './wire.ts'
+
+type WaitUntil = (work: Promise<unknown>) => void
+
+const CONTEXTS = [Symbol.for('@next/request-context'), Symbol.for('@vercel/request-context')]
+
+afterEach(() => {
+  for (const symbol of CONTEXTS) Reflect.deleteProperty(globalThis, symbol)
+})
+
+/** A receiver whose handler is late, and lets itself be finished. */
+function createLateScene() {
+  let finish = () => {}
+  const work = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  return { ...createScene({ deadlineMs: 100 }, () => work), finish }
+}
+
+async function serve(
+  handler: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<{ port: number }> {
+  const { port, close } = await listen(createServer(handler))
+  onTestFinished(close)
+  return { port }
+}
+
+describe('App Router', () => {
+  it('is given as POST, with the context that Next.js passes', async () => {
+    const { receiver } = createScene()
+    const POST: (request: Request, context: { params: Promise<{ tenant: string }> }) => Promise<Response> =
+      nextHandler(receiver)
+    const { id } = sample()
+    const request = signed(events.contact.created({}, { id }), { secret: SECRET }).request()
+    const response = await POST(request, { params: Promise.resolve({ tenant: 'acme' }) })
+    expect(await response.json()).toEqual({ code: 'handled', id })
+  })
+
+  it('answers 500 with the fix where the body was read before', async () => {
+    const scene = createScene()
+    const request = signed(events.contact.created(), { secret: SECRET }).request()
+    await request.json()
+    expect((await nextHandler(scene.receiver)(request)).status).toBe(500)
+    expect(scene.log()).toContain('untouched Request')
+    expectUntouched(scene)
+  })
+})
+
+describe('Pages Router', () => {
+  /** What Next.js does with bodyParser on: it reads the body and leaves what it made of it. */
+  const parse = (make: (bytes: Buffer) => unknown) => async (request: IncomingMessage) => {
+    Object.assign(request, { body: make(await buffer(request)) })
+  }
+  it.each([
+    ['an object', parse((bytes) => JSON.parse(bytes.toString()))],
+    ['text', parse((bytes) => bytes.toString())],
+  ])('answers 500 with the fix where bodyParser was left on, and made %s of the body', async (_, before) => {
+    const scene = createScene()
+    const handler = nextApiHandler(scene.receiver)
+    const { port } = await serve(async (request, response) => {
+      await before(request)
+      await handler(request, response)
+    })
+    for (let n = 0; n < 2; n++) expectAnswer(await deliver({ port }, sample()), 500, 'body_consumed')
+    expect(scene.log().split('\n')).toHaveLength(1)
+    expect(scene.log()).toContain('export const config = { api: { bodyParser: false } }')
+    expectUntouched(scene)
+  })
+
+  it('takes an empty body for an empty one, whoever read it', async () => {
+    const scene = createScene()
+    const handler = nextApiHandler(scene.receiver)
+    const { port } = await serve(async (request, response) => {
+      await buffer(request)
+      await handler(request, response)
+    })
+    expectAnswer(await deliver({ port }, sampleOf('')), 400, 'invalid_json')
+  })
+
+  it('has answered when it resolves, so that Next.js does not warn of a request without an answer', async () => {
+    const scene = createScene()
+    const handler = nextApiHandler(scene.receiver)
+    const sent: boolean[] = []
+    const { port } = await serve(async (request, response) => {
+      await handler(request, response)
+      sent.push(response.headersSent)
+    })
+    await deliver({ port }, sample())
+    await exchange(port, head({ ...sample().headers, 'content-length': 2_000_000 }))
+    expect(sent).toEqual([true, true])
+  })
+
+  it('tells the receiver the source that the route names', async () => {
+    const { receiver, outcomes } = createScene({ secret: ({ source }) => (source === 'acme' ? SECRET : undefined) })
+    interface ApiRequest extends IncomingMessage {
+      query: Partial<Record<string, string | string[]>>
+    }
+    const handler = nextApiHandler(receiver, { source: (request: ApiRequest) => String(request.query.tenant) })
+    const { port } = await serve((request, response) =>
+      handler(Object.assign(request, { query: { tenant: request.url?.split('/').at(-1) ?? '' } }), response),
+    )
+    const { bytes, headers } = sample()
+    for (const tenant of ['acme', 'other']) await exchange(port, head(headers, { target: `/api/${tenant}` }), bytes)
+    expect(outcomes.map(({ status }) => status)).toEqual([200, 401])
+  })
+})
+
+describe('waitUntil', () => {
+  const install = (symbol: symbol, context: unknown) =>
+    Object.defineProperty(globalThis, symbol, { value: { get: () => context }, configurable: true })
+
+  it.each(CONTEXTS)('is found under %s, in the App Router', async (symbol) => {
+    const scene = createLateScene()
+    const handed: Promise<unknown>[] = []
+    const context = {
+      handed,
+      waitUntil(work: Promise<unknown>) {
+        this.handed.push(work)
+      },
+    }
+    install(symbol, context)
+    const response = await nextHandler(scene.receiver)(signed(events.contact.created(), { secret: SECRET }).request())
+    expect(response.status).toBe(503)
+    expect(handed).toHaveLength(1)
+    scene.finish()
+    await handed[0]
+    expect(scene.outcomes).toMatchObject([{ outcome: 'late' }, { outcome: 'handled', late: true }])
+  })
+
+  it.each(CONTEXTS)('is found under %s, in the Pages Router', async (symbol) => {
+    const scene = createLateScene()
+    const handed: Promise<unknown>[] = []
+    const waitUntil: WaitUntil = (work) => handed.push(work)
+    install(symbol, { waitUntil })
+    const delivery = sample()
+    expectAnswer(await deliver(await serve(nextApiHandler(scene.receiver)), delivery), 503, 'late', delivery.id)
+    expect(handed).toHaveLength(1)
+    scene.finish()
+    await handed[0]
+  })
+
+  it('of the options goes before that of the host', async () => {
+    const scene = createLateScene()
+    const [own, hosts]: [Promise<unknown>[], Promise<unknown>[]] = [[], []]
+    install(Symbol.for('@next/request-context'), { waitUntil: (work: Promise<unknown>) => hosts.push(work) })
+    const handle = nextHandler(scene.receiver, { waitUntil: (work) => own.push(work) })
+    await handle(signed(events.contact.created(), { secret: SECRET }).request())
+    expect([own.length, hosts.length]).toEqual([1, 0])
+    scene.finish()
+  })
+
+  it.each([undefined, null, {}, { waitUntil: undefined }, { waitUntil: 'no' }])(
+    'is done without where the host has none: %j',
+    async (context) => {
+      const scene = createScene()
+      install(Symbol.for('@next/request-context'), context)
+      const response = await nextHandler(scene.receiver)(signed(events.contact.created(), { secret: SECRET }).request())
+      expect(response.status).toBe(200)
+    },
+  )
+})

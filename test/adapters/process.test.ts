@@ -1,0 +1,217 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hosts } from './hosts.ts'
+import { deliver, expectAnswer, SECRET, sample, sampleOf, withoutLength } from './scene.ts'
+import { chunked, head, Wire } from './wire.ts'
+
+/** A process that runs every host, as an app would: nothing of the test is in it. */
+interface Server {
+  readonly process: ChildProcess
+  readonly ports: readonly number[]
+  /** What it wrote to its error output. */
+  readonly stderr: () => string
+  ask(message: string): Promise<{ readonly peakRss: number }>
+}
+
+async function startServer(): Promise<Server> {
+  const child = fork(fileURLToPath(new URL('server.ts', import.meta.url)), {
+    execArgv: ['--import', 'tsx', '--unhandled-rejections=strict'],
+    env: { ...process.env, WEBHOOK_SECRET: SECRET },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  let stderr = ''
+  child.stderr?.on('data', (part) => {
+    stderr += part
+  })
+  const [{ ports }] = await once(child, 'message')
+  const ask = async (message: string) => {
+    const answered = once(child, 'message')
+    child.send(message)
+    const [answer] = await answered
+    return answer
+  }
+  return { process: child, ports, stderr: () => stderr, ask }
+}
+
+describe('a process', () => {
+  let server: Server
+  beforeAll(async () => {
+    server = await startServer()
+  }, 60_000)
+  afterAll(() => void server.process.kill('SIGKILL'))
+
+  const onEach = (attack: (port: number) => Promise<unknown>) => Promise.all(server.ports.map(attack))
+
+  const cutAt = async (port: number, request: Uint8Array, at: number) => {
+    const wire = await Wire.open(port)
+    await wire.send(request.subarray(0, at))
+    await sleep(5)
+    wire.abort()
+  }
+
+  it('takes at most 64 MB more for 100 MB in chunks', async () => {
+    const part = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(1_048_576), Buffer.from('\r\n')])
+    for (const [at, port] of server.ports.entries()) {
+      await deliver({ port }, sample({ tamper: 'flip-bit' })) // so that everything is loaded
+      const before = await server.ask('reset')
+      const wire = await Wire.open(port)
+      await wire.send(head(withoutLength(sample().headers)))
+      // Two seconds after its answer the host reads no more.
+      const endsAt = performance.now() + 3_000
+      let sentMb = 0
+      for (; sentMb < 100 && wire.isOpen && performance.now() < endsAt; sentMb++)
+        await Promise.race([wire.flushed(part), sleep(1_000)])
+      expectAnswer(await wire.answer(), 413, 'body_too_large')
+      wire.abort()
+      const after = await server.ask('look')
+      const growthMb = (after.peakRss - before.peakRss) / 1_048_576
+      if (process.env.LONG)
+        console.log(`peak growth on ${hosts[at]?.name}: ${growthMb.toFixed(1)} MB, for ${sentMb} MB`)
+      expect(growthMb).toBeLessThan(64)
+    }
+  }, 120_000)
+
+  it.each<[string, (port: number) => Promise<unknown>]>([
+    [
+      '1,000 bytes of noise',
+      async (port) => {
+        const wire = await Wire.open(port)
+        await wire.send(randomBytes(1_000))
+        await wire.closed()
+      },
+    ],
+    [
+      'a head of 100 KB',
+      async (port) => {
+        const wire = await Wire.open(port)
+        await wire.send(head({ 'x-long': 'x'.repeat(100_000) }))
+        await wire.closed()
+      },
+    ],
+    [
+      'signatures of many lengths',
+      async (port) => {
+        for (const length of [0, 1, 31, 32, 33, 63, 64, 65, 128])
+          expectAnswer(
+            await deliver({ port }, sample(), { 'x-service-signature': `sha256=${'a'.repeat(length)}` }),
+            401,
+            'unauthorized',
+          )
+      },
+    ],
+    ['arrays in arrays, 500,000 deep', (port) => deliver({ port }, sampleOf('['.repeat(500_000)))],
+    [
+      'a handler that throws undefined',
+      async (port) => {
+        const event = { id: 'evt_undefined', type: 'test.undefined', timestamp: '', accountKey: 'acme', data: {} }
+        expectAnswer(await deliver({ port }, sampleOf(event)), 500, 'handler_failed', 'evt_undefined')
+      },
+    ],
+    [
+      'senders that leave anywhere',
+      async (port) => {
+        const request = Buffer.concat([Buffer.from(head(sample().headers)), sample().bytes])
+        await Promise.all(Array.from({ length: 60 }, (_, n) => cutAt(port, request, 1 + n * 7)))
+      },
+    ],
+    [
+      'senders that leave in chunks',
+      async (port) => {
+        const { bytes, headers } = sample()
+        const request = Buffer.concat([Buffer.from(head(withoutLength(headers))), chunked(bytes, 5)])
+        await Promise.all(Array.from({ length: 60 }, (_, n) => cutAt(port, request, 1 + n * 14)))
+      },
+    ],
+    [
+      'refused senders that leave before, while and after they are answered',
+      async (port) => {
+        const { headers } = sample({ tamper: 'no-header' })
+        const request = Buffer.concat([
+          Buffer.from(head({ ...headers, 'content-length': 900_000 })),
+          Buffer.alloc(900_000),
+        ])
+        await Promise.all(Array.from({ length: 30 }, (_, n) => cutAt(port, request, 120 + n * 30_000)))
+      },
+    ],
+    [
+      '40 forged bodies of 100 KB at once',
+      async (port) => {
+        const bytes = Buffer.alloc(100_000)
+        const forged = { ...sample(), bytes }
+        const answers = await Promise.all(
+          Array.from({ length: 40 }, () => deliver({ port }, forged, { 'content-length': bytes.length })),
+        )
+        for (const answer of answers) expectAnswer(answer, 401, 'unauthorized')
+      },
+    ],
+    [
+      '200 connections that say nothing more',
+      async (port) => {
+        const slow = await Promise.all(Array.from({ length: 200 }, () => Wire.open(port)))
+        for (const wire of slow) await wire.send(`${head(sample().headers)}{`)
+        const delivery = sample()
+        expectAnswer(await deliver({ port }, delivery), 200, 'handled', delivery.id)
+        for (const wire of slow) wire.abort()
+      },
+    ],
+    ['a sender that goes on for three seconds after it was refused', (port) => flood(port, 3_000)],
+  ])(
+    'survives %s',
+    async (_, attack) => {
+      await onEach(attack)
+      await onEach(async (port) => {
+        const delivery = sample()
+        expectAnswer(await deliver({ port }, delivery), 200, 'handled', delivery.id)
+      })
+      expect(server.process.exitCode).toBeNull()
+      expect(server.stderr()).toBe('')
+    },
+    60_000,
+  )
+
+  it('answers a declared 100 MB within a second', async () => {
+    const times = await onEach(async (port) => {
+      const wire = await Wire.open(port)
+      const startedAt = performance.now()
+      await wire.send(head({ ...sample().headers, 'content-length': 104_857_600 }))
+      expectAnswer(await wire.answer(), 413, 'body_too_large')
+      wire.abort()
+      return performance.now() - startedAt
+    })
+    if (process.env.LONG) console.log('413 to a declared 100 MB, in ms', times)
+    for (const ms of times as readonly number[]) expect(ms).toBeLessThan(1_000) // each gives its time
+  })
+})
+
+it('told to stop, finishes what is under way, and ends within 12 seconds', async () => {
+  const server = await startServer()
+  const exit = once(server.process, 'exit')
+  const event = { id: 'evt_slow', type: 'test.slow', timestamp: '', accountKey: 'acme', data: {} }
+  const underWay = server.ports.map((port) => deliver({ port }, sampleOf(event)))
+  await sleep(500)
+  const startedAt = performance.now()
+  server.process.kill('SIGTERM')
+  for (const answer of await Promise.all(underWay)) expectAnswer(answer, 200, 'handled', 'evt_slow')
+  expect(await exit).toEqual([0, null])
+  expect(performance.now() - startedAt).toBeLessThan(12_000)
+  expect(server.stderr()).toBe('')
+}, 60_000)
+
+/** Sends a body without an end for so long, or until it is cut off. */
+async function flood(port: number, ms: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  const part = Buffer.concat([Buffer.from('4000\r\n'), Buffer.alloc(16_384), Buffer.from('\r\n')])
+  socket.write(head(withoutLength(sample().headers)))
+  const endsAt = performance.now() + ms
+  while (performance.now() < endsAt && !socket.destroyed) {
+    if (!socket.write(part))
+      await Promise.race([once(socket, 'drain'), once(socket, 'close'), sleep(1_000)]).catch(() => {})
+    await sleep(1)
+  }
+  socket.destroy()
+}

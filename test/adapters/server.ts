@@ -1,0 +1,40 @@
+/** A process of its own with every host in it, for the tests that look at processes. It talks to the test over IPC. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver } from 'postern'
+import { hosts } from './hosts.ts'
+
+const quiet = () => {}
+
+const receivers = hosts.map(() =>
+  createReceiver({
+    secret: process.env.WEBHOOK_SECRET,
+    deadlineMs: 5_000,
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  }).on('*', async (event) => {
+    if (event.type === 'test.undefined') throw undefined
+    if (event.type === 'test.slow') await sleep(1_500)
+  }),
+)
+const running = await Promise.all(
+  hosts.flatMap((host, at) => {
+    const receiver = receivers[at]
+    return receiver === undefined ? [] : [host.start(receiver)]
+  }),
+)
+
+let peakRss = 0
+setInterval(() => {
+  peakRss = Math.max(peakRss, process.memoryUsage.rss())
+}, 2).unref()
+
+process.on('message', (message) => {
+  if (message === 'reset') peakRss = process.memoryUsage.rss()
+  process.send?.({ peakRss })
+})
+
+process.once('SIGTERM', async () => {
+  await Promise.all([...running.map((host) => host.stop()), ...receivers.map((receiver) => receiver.close())])
+  process.disconnect()
+})
+
+process.send?.({ ports: running.map(({ port }) => port) })

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { quote, reasonOf, show } from '../../src/receiver/show.ts'
+import { evilError, evilProxy } from './support.ts'
+
+describe('show', () => {
+  it.each<[unknown, string]>([
+    ['a "b"', '"a \\"b\\""'],
+    [() => {}, 'a function'],
+    [class {}, 'a function'],
+    [[1], 'a list'],
+    [{}, 'an object'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [7n, '7'],
+    [Symbol('s'), 'Symbol(s)'],
+  ])('%o is %s', (value, text) => expect(show(value)).toBe(text))
+})
+
+describe('quote', () => {
+  it('leaves letters of every alphabet alone', () => expect(quote("añ漢 😀/'<")).toBe('"añ漢 😀/\'<"'))
+
+  it.each([
+    ['a quotation mark', '"', '\\u0022'],
+    ['a backslash', '\\', '\\u005c'],
+    ['an escape', '\u001b', '\\u001b'],
+    ['a line break', '\n', '\\u000a'],
+    ['a right-to-left override', '\u202e', '\\u202e'],
+    ['a lone surrogate', '\ud800', '\\ud800'],
+    ['a line separator', '\u2028', '\\u2028'],
+    ['a paragraph separator', '\u2029', '\\u2029'],
+  ])('escapes %s', (_what, character, escaped) => expect(quote(`a${character}b`)).toBe(`"a${escaped}b"`))
+})
+
+describe('reasonOf', () => {
+  const noError = 'it threw something that is not an error'
+  it.each<[string, unknown, string]>([
+    ['an error', new TypeError('gone'), 'gone'],
+    ['an error whose message is no text', Object.defineProperty(new Error('x'), 'message', { value: 7 }), noError],
+    ['an error that cannot be read', evilError(), noError],
+    ['a proxy that throws', evilProxy(), noError],
+    ['what only looks like an error', { message: 'gone' }, noError],
+    ['undefined', undefined, noError],
+    ['text', 'gone', noError],
+  ])('of %s', (_what, thrown, reason) => expect(reasonOf(thrown)).toBe(reason))
+})

@@ -1,0 +1,20 @@
+import { configDefaults, defineConfig } from 'vitest/config'
+import base from './vitest.config.ts'
+
+/** The suite without what starts programs of its own, which would judge those; with INSIDE_STORAGE=1, each test in an AsyncLocalStorage. */
+export default defineConfig({
+  ...base,
+  test: {
+    ...base.test,
+    exclude: [
+      ...configDefaults.exclude,
+      'test/examples/**',
+      'test/runtimes/**',
+      'test/docs.test.ts',
+      'test/package.test.ts',
+      'test/types/**',
+    ],
+    setupFiles: process.env.INSIDE_STORAGE === '1' ? ['test/long/inside-storage.ts'] : [],
+    testTimeout: 60_000,
+  },
+})
