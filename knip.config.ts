@@ -7,6 +7,7 @@ const config: KnipConfig = {
     ...Object.values(programs),
     'examples/*/main.ts',
     'scripts/check-pages.ts',
+    'test/check/strangers/*.mjs',
     'scripts/runtimes/app/*.js',
     'test/types/**/*.test-d.ts',
     'test/long/*.ts',

@@ -42,7 +42,7 @@ export interface SingleCase extends CaseText {
 }
 
 /** Several deliveries, or one that is seen through the probe. */
-export interface SeriesCase extends CaseText {
+interface SeriesCase extends CaseText {
   readonly run: (scene: Scene) => Promise<Verdict>
 }
 

@@ -26,7 +26,7 @@ const TEXTS = {
     'It fits neither this body nor one of the usual rewritings of it: another secret (each registration has its own), or another body.',
 } as const
 
-export type FindingCode = keyof typeof TEXTS
+type FindingCode = keyof typeof TEXTS
 
 /**
  * What is wrong with a signature, found by trying the usual mistakes one by one. Nothing found means that it is right. No text holds

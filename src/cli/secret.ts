@@ -33,7 +33,7 @@ export async function readSecret({ secretEnv, secretFile, secretStdin }: SecretO
 }
 
 /** The bytes of a file, or the end of the command. */
-export async function readBytes(file: string): Promise<Buffer> {
+async function readBytes(file: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch (error) {
