@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { createReceiver } from 'postern'
 import { checkReceiver, urlProbe } from 'postern/check'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { hosts, listen } from '../adapters/hosts.ts'
 import { mustBeSound } from './judge.ts'
 
@@ -17,17 +17,17 @@ async function startProbe() {
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ runs: runs.get(id) ?? 0 }))
   })
   const { port, close } = await listen(server)
-  onTestFinished(close)
   const work = (id: string) => {
     if (failing.delete(id)) throw new Error('the probe asked for it')
     runs.set(id, (runs.get(id) ?? 0) + 1)
   }
-  return { work, probe: urlProbe(new URL(`http://127.0.0.1:${port}/probe`)) }
+  return { work, probe: urlProbe(new URL(`http://127.0.0.1:${port}/probe`)), close }
 }
 
 describe('the checks', () => {
-  it.concurrent.each(hosts)('pass as a whole behind $name', async (host) => {
-    const { work, probe } = await startProbe()
+  it.concurrent.for(hosts)('pass as a whole behind $name', { timeout: 60_000 }, async (host, { onTestFinished }) => {
+    const { work, probe, close: closeProbe } = await startProbe()
+    onTestFinished(closeProbe)
     const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
     const receiver = createReceiver({ secret: SECRET, logger: silent }).on('*', ({ id }) => work(id))
     const { port, close } = await host.start(receiver)

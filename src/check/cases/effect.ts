@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Case, Scene, Verdict } from '../case.ts'
 import type { Probe } from '../probe.ts'
-import { countAnswers, describe, isSuccess } from '../verdict.ts'
+import { countAnswers, describe, isRefusal, isSuccess } from '../verdict.ts'
 
 const COPIES = 8
 /** What has been acknowledged may be done a little later. */
@@ -118,6 +118,8 @@ export const effect: readonly Case[] = [
         }
       const before = await probe.runs(event.id)
       const second = await send(make.delivery(event))
+      if (isRefusal(first) && isRefusal(second))
+        return { status: 'skipped', reason: `the event was not accepted: ${describe(second)}` }
       const after = await readRuns(probe, event.id, before + 1, Math.min(timeoutMs, 3_000))
       const isDone = isSuccess(second) && after > before
       const what = after > before ? 'the work was done' : 'the work was not done'

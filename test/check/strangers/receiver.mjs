@@ -4,6 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
 const server = createServer((request, response) => {
+  if (request.method !== 'POST') return response.writeHead(405).end()
   const parts = []
   request.on('data', (part) => parts.push(part))
   request.on('end', () => {
