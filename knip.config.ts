@@ -1,10 +1,13 @@
 import type { KnipConfig } from 'knip'
-import { entries } from './scripts/entries.ts'
+import { entries, programs } from './scripts/entries.ts'
 
 const config: KnipConfig = {
   entry: [
     ...Object.values(entries),
+    ...Object.values(programs),
     'examples/*/main.ts',
+    'scripts/check-pages.ts',
+    'test/check/strangers/*.mjs',
     'scripts/runtimes/app/*.js',
     'test/types/**/*.test-d.ts',
     'test/long/*.ts',

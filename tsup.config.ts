@@ -1,8 +1,8 @@
 import { defineConfig } from 'tsup'
-import { entries } from './scripts/entries.ts'
+import { entries, programs } from './scripts/entries.ts'
 
 export default defineConfig({
-  entry: { ...entries },
+  entry: { ...entries, ...programs },
   format: 'esm',
   target: 'node20',
   platform: 'node',

@@ -13,4 +13,10 @@ export const entries: Readonly<Record<string, string>> = {
   models: 'src/models/contact.ts',
   testing: 'src/testing/testing.ts',
   'testing/vitest': 'src/testing/vitest.ts',
+  check: 'src/check/check.ts',
+}
+
+/** The programs of the package: `bin` in package.json, and the source file behind each. */
+export const programs: Readonly<Record<string, string>> = {
+  cli: 'src/cli/main.ts',
 }

@@ -21,6 +21,21 @@ const FLOORS: Floors = {
     packages: ['node:crypto', 'node:http', 'node:https', 'node:stream'],
   },
   'src/testing/vitest.ts': { files: ['src/testing/'], packages: ['vitest'] },
+  'src/check/': {
+    files: ['src/protocol/', 'src/check/'],
+    packages: [
+      'node:crypto',
+      'node:http',
+      'node:https',
+      'node:child_process',
+      'node:stream/consumers',
+      'node:timers/promises',
+    ],
+  },
+  'src/cli/': {
+    files: ['src/protocol/', 'src/check/', 'src/cli/'],
+    packages: ['commander', 'node:fs/promises', 'node:process', 'node:util'],
+  },
   'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/receiver/'] },
   'adapters/body.ts': { files: ['src/index.ts'], packages: ['raw-body'], ...HTTP_TYPES },
   'adapters/express.ts': { files: ['src/index.ts', 'adapters/body.ts'], ...HTTP_TYPES },

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
@@ -80,6 +82,10 @@ describe('the tarball', () => {
     ['models', ['zod']],
     ['testing', ['node:crypto', 'node:http', 'node:https', 'node:stream']],
     ['testing/vitest', ['vitest']],
+    [
+      'check',
+      ['node:child_process', 'node:crypto', 'node:http', 'node:https', 'node:stream/consumers', 'node:timers/promises'],
+    ],
   ])('loads no more than it needs: %s', async (name, packages) => {
     expect(await packagesLoadedBy(`${name}.js`)).toEqual(packages)
   })
@@ -97,6 +103,36 @@ async function packagesLoadedBy(start: string): Promise<readonly string[]> {
   }
   return [...packages].sort()
 }
+
+describe('the program', () => {
+  it('signs, verifies and checks, started by npx', { timeout: SLOW }, async () => {
+    await writeFile(join(project, 'secret.txt'), 'test-secret\n')
+    await writeFile(join(project, 'body.json'), '{"id": "evt_1"}')
+    const npx = (...args: readonly string[]) =>
+      run(project, 'npx', '--no-install', 'postern', ...args, '--secret-file', 'secret.txt')
+    const signature = (await npx('sign', 'body.json')).trim()
+    expect(signature).toMatch(/^sha256=[0-9a-f]{64}$/)
+    expect(JSON.parse(await npx('verify', 'body.json', '--json', '--header', signature))).toMatchObject({
+      isRight: true,
+    })
+    const server = `
+      import { createServer } from 'node:http'
+      import { createReceiver } from 'postern'
+      import { nodeHandler } from 'postern/node'
+      const receiver = createReceiver({ secret: 'test-secret' }).on('*', () => {})
+      createServer(nodeHandler(receiver)).listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
+    await writeFile(join(project, 'server.mjs'), server)
+    const child = spawn(process.execPath, ['server.mjs'], { cwd: project, stdio: ['ignore', 'pipe', 'ignore'] })
+    try {
+      const [port] = await once(child.stdout, 'data')
+      const url = `http://127.0.0.1:${Number(port)}/webhooks`
+      const report = JSON.parse(await npx('check', url, '--json', '-', '--skip', 'deadline'))
+      expect(report).toMatchObject({ isReachable: true, summary: { fail: 0, warn: 0 } })
+    } finally {
+      child.kill()
+    }
+  })
+})
 
 describe('every subpath but the one for Vitest', () => {
   const toKeys = (names: readonly string[]) => [...names].sort()

@@ -1,0 +1,28 @@
+import { type Case, GROUPS, type Group } from './case.ts'
+import { bytes } from './cases/bytes.ts'
+import { effect } from './cases/effect.ts'
+import { leak } from './cases/leak.ts'
+import { load } from './cases/load.ts'
+import { meaning } from './cases/meaning.ts'
+import { reach } from './cases/reach.ts'
+import { signature } from './cases/signature.ts'
+import { time } from './cases/time.ts'
+
+const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
+  reach,
+  signature,
+  bytes,
+  meaning,
+  time,
+  leak,
+  effect,
+  load,
+}
+
+/** A check and the group that it stands in. */
+export type GroupedCase = Case & { readonly group: Group }
+
+/** All checks, in the order in which they run. */
+export const CASES: readonly GroupedCase[] = GROUPS.flatMap((group) =>
+  BY_GROUP[group].map((single) => ({ ...single, group })),
+)

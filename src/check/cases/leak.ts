@@ -1,0 +1,76 @@
+import type { Case, Scene } from '../case.ts'
+import type { Answer, Delivery } from '../exchange.ts'
+
+/** Refusals, each with the signature that would have been right. */
+async function collectRefusals({ make, send }: Scene): Promise<readonly (Answer & { readonly digest: string })[]> {
+  const event = make.event()
+  const digestOf = ({ signatures: [right = ''] }: Delivery) => right.slice('sha256='.length)
+  const notJson = make.delivery('{"id": "evt_chk_')
+  const wrong = [
+    make.delivery(event, { signature: () => undefined }),
+    make.delivery(event, { signature: () => `sha256=${'0'.repeat(64)}` }),
+    make.delivery(event, { signature: () => 'sha256=xyz' }),
+  ]
+  const digest = digestOf(make.delivery(event))
+  return Promise.all([
+    ...wrong.map(async (delivery) => ({ ...(await send(delivery)), digest })),
+    send(notJson).then((answer) => ({ ...answer, digest: digestOf(notJson) })),
+  ])
+}
+
+const SENDS = 'Deliveries without a signature, with a wrong and a malformed one, and a signed one that is not JSON.'
+const FIX = 'Answer with a fixed code word, and write the rest to your own log.'
+
+/** Whether refusals tell the sender what he must not know. */
+export const leak: readonly Case[] = [
+  {
+    id: 'leak-digest',
+    level: 'fail',
+    sends: SENDS,
+    expects: 'No answer holds the signature that would have been right.',
+    why: 'Whoever is told the expected digest sends the same body again with it, and is let in.',
+    fix: FIX,
+    run: async (scene) =>
+      (await collectRefusals(scene)).some(({ body, digest }) => body.toLowerCase().includes(digest))
+        ? { status: 'fail', reason: 'an answer holds the expected digest' }
+        : { status: 'pass', reason: 'no answer holds it' },
+  },
+  {
+    id: 'leak-secret',
+    level: 'fail',
+    sends: SENDS,
+    expects: 'No answer holds the secret.',
+    why: 'The secret is all that an attacker needs.',
+    fix: FIX,
+    run: async (scene) => {
+      const secret = Buffer.from(scene.secret)
+      const forms = [secret.toString('utf8'), secret.toString('hex'), secret.toString('base64')]
+      return (await collectRefusals(scene)).some(({ body }) => forms.some((form) => body.includes(form)))
+        ? { status: 'fail', reason: 'an answer holds the secret' }
+        : { status: 'pass', reason: 'no answer holds it' }
+    },
+  },
+  {
+    id: 'leak-stack',
+    level: 'fail',
+    sends: SENDS,
+    expects: 'No answer holds a stack trace.',
+    why: 'Paths, versions and names of functions tell an attacker where to look.',
+    fix: 'Catch errors before the framework prints them, and run in production mode.',
+    run: async (scene) =>
+      (await collectRefusals(scene)).some(({ body }) => STACKS.some((stack) => stack.test(body)))
+        ? { status: 'fail', reason: 'an answer holds a stack trace' }
+        : { status: 'pass', reason: 'no answer holds one' },
+  },
+]
+
+/** Of JavaScript, Python, Java and C#, Go, Ruby and PHP. */
+const STACKS: readonly RegExp[] = [
+  /\bat .+[/\\(].+:\d+:\d+/,
+  /Traceback \(most recent call last\)/,
+  /\bat [\w$.]+\([\w$]+\.(java|kt|scala):\d+\)/,
+  /\bat .+ in .+:line \d+/,
+  /goroutine \d+ \[/,
+  /\.rb:\d+:in /,
+  /#0 .+\.php\(\d+\)/,
+]

@@ -1,0 +1,81 @@
+import type { Case } from '../case.ts'
+import { countAnswers, isRefusal, isSuccess, mustBeAccepted, mustNotCrash, toVerdict } from '../verdict.ts'
+
+const KIB = 1_024
+const BURST = 50
+
+/** Whether the receiver bears size, emptiness and crowds. */
+export const load: readonly Case[] = [
+  {
+    id: 'large-body',
+    level: 'fail',
+    sends: 'An event of 256 KiB.',
+    expects: '2xx',
+    why: 'Records have as many and as long fields as users give them, and the service names no limit. Parsers often stop at 100 kB.',
+    fix: 'Raise the limit of the body reader, and of the proxy in front of it, to 1 MiB.',
+    alone: true,
+    deliver: (make) => make.delivery(make.event({ note: 'x'.repeat(256 * KIB) })),
+    judge: mustBeAccepted,
+  },
+  {
+    id: 'huge-body',
+    level: 'fail',
+    sends: 'An event of 2 MiB.',
+    expects: '2xx or 413; a warning for another 4xx or a connection that ends. Never 5xx.',
+    why: 'Some limit there has to be, and who reaches it should be told by 413.',
+    fix: 'Answer 413 from the declared length, and end the connection after the answer.',
+    alone: true,
+    deliver: (make) => make.delivery(make.event({ note: 'x'.repeat(2 * KIB * KIB) })),
+    judge: (answer) => {
+      if (isSuccess(answer)) return toVerdict('pass', answer)
+      if (answer.status === 413) return toVerdict('pass', answer, '; the limit is below 2 MiB')
+      return toVerdict(isRefusal(answer) || answer.status === undefined ? 'warn' : 'fail', answer)
+    },
+  },
+  {
+    id: 'signed-not-json',
+    level: 'fail',
+    sends: 'A signed body that is not JSON.',
+    expects: '2xx or 4xx, never 5xx.',
+    why: 'An error here is one that nobody has foreseen, and in some servers the end of the process.',
+    fix: 'Catch the error of the JSON parser, and answer 400.',
+    alone: true,
+    deliver: (make) => make.delivery('{"id": "evt_chk_'),
+    judge: mustNotCrash,
+  },
+  {
+    id: 'signed-empty',
+    level: 'fail',
+    sends: 'An empty body with its right signature.',
+    expects: '2xx or 4xx, never 5xx.',
+    why: 'Body readers often give nothing at all for an empty body, and the code behind them fails on it.',
+    fix: 'Take an empty body for what it is, no bytes, and answer 400.',
+    alone: true,
+    deliver: (make) => make.delivery(''),
+    judge: mustNotCrash,
+  },
+  {
+    id: 'burst',
+    level: 'fail',
+    sends: `${BURST} events at once.`,
+    expects: '2xx to all.',
+    why: 'An import or a sync sends many events in one moment.',
+    fix: 'Let them wait in line instead of refusing them, and keep connections to the database in a pool.',
+    alone: true,
+    run: async ({ make, send }) => {
+      const answers = await Promise.all(Array.from({ length: BURST }, () => send(make.delivery(make.event()))))
+      return { status: answers.every(isSuccess) ? 'pass' : 'fail', reason: countAnswers(answers) }
+    },
+  },
+  {
+    id: 'alive-after-all',
+    level: 'fail',
+    sends: 'An event, after all other checks.',
+    expects: '2xx',
+    why: 'A receiver that one of the deliveries has stopped takes no further ones.',
+    fix: 'The log of the receiver tells which request ended it. Handle the errors of every request where they come up.',
+    alone: true,
+    deliver: (make) => make.delivery(make.event()),
+    judge: mustBeAccepted,
+  },
+]

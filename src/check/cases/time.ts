@@ -1,0 +1,20 @@
+import { ATTEMPT_DELAYS_MS } from '../../protocol/schedule.ts'
+import type { Case } from '../case.ts'
+import { mustBeAccepted } from '../verdict.ts'
+
+/** Of the last attempt: the delays and, at most, 10 s for each attempt before it. */
+const LAST_ATTEMPT_MS = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) + 100_000
+
+/** Whether events are taken for as long as the service may send them. */
+export const time: readonly Case[] = [
+  {
+    id: 'late-retry',
+    level: 'fail',
+    sends: 'An event whose timestamp is 2 h 37 min old.',
+    expects: '2xx',
+    why: 'The timestamp is that of the event. Attempts 3, 4 and 5 come 5 min 30 s, 35 min 30 s and 2 h 35 min 30 s after it; a tolerance of five minutes refuses all of them.',
+    fix: 'Do not judge the timestamp, or allow three hours at least. Copies are told by their id.',
+    deliver: (make) => make.delivery(make.event({ timestamp: new Date(Date.now() - LAST_ATTEMPT_MS).toISOString() })),
+    judge: mustBeAccepted,
+  },
+]

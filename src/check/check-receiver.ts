@@ -1,0 +1,191 @@
+import { ConfigurationError } from '../protocol/errors.ts'
+import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
+import { importSecret, type Secret } from '../protocol/signature.ts'
+import { GROUPS, type Scene, type Verdict } from './case.ts'
+import { CASES, type GroupedCase } from './cases.ts'
+import { createMaker } from './maker.ts'
+import type { Probe } from './probe.ts'
+import { type CheckResult, type Report, summarize } from './report.ts'
+import { toCommand, toCurl } from './repro.ts'
+import { send } from './send.ts'
+import { isLoopback, showTarget } from './target.ts'
+
+/** How far a run is. */
+export interface CheckProgress {
+  readonly done: number
+  readonly total: number
+}
+
+export interface CheckOptions {
+  /** The signing secret of the receiver. */
+  readonly secret: Secret
+  /** How long an answer may take; default 10 s, which is the service's deadline. */
+  readonly timeoutMs?: number
+  /** Checks under way at the same time; default 8. */
+  readonly concurrency?: number
+  /** Ids or groups: nothing else is checked. */
+  readonly only?: readonly string[]
+  /** Ids or groups that are left out, and reported as skipped. */
+  readonly skip?: readonly string[]
+  /** The `accountKey` of the test events; default `check`. */
+  readonly accountKey?: string
+  /** Shows how often the work was done. What needs it is skipped without one. */
+  readonly probe?: Probe
+  /** Hosts that are not this machine are refused without it: the checks send events that look real. */
+  readonly allowRemote?: boolean
+  /** Ends the run; what has not begun is reported as skipped. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: CheckProgress) => void
+}
+
+/**
+ * Judges a receiver by what it answers over HTTP, in whatever language it is written. Some 60 deliveries of test events are sent, to the
+ * URL that is given and nowhere else; their ids begin with `evt_chk_`.
+ *
+ * Never rejects for what the receiver does: see `isReachable` and `summary` of the report.
+ *
+ * @param target the URL to which the service delivers
+ * @throws ConfigurationError `secret_unusable`; `option_invalid` for a URL that is not http, an id that is no check's, a host that is
+ * not this machine without `allowRemote`
+ * @example const { summary } = await checkReceiver('http://localhost:3000/webhooks', { secret })
+ */
+export async function checkReceiver(target: string | URL, options: CheckOptions): Promise<Report> {
+  const { timeoutMs = SERVICE_DEADLINE_MS, concurrency = 8, accountKey = 'check', skip = [], secret } = options
+  const url = toUrl(target, options.allowRemote ?? false)
+  mustBeCount('timeoutMs', timeoutMs)
+  mustBeCount('concurrency', concurrency)
+  importSecret(secret)
+  const cases = select(options.only)
+  select(skip)
+  const contact = { answers: 0, isUnreachable: false }
+  const scene: Scene = {
+    make: createMaker({ secret, accountKey }),
+    target: url,
+    secret: typeof secret === 'string' ? Buffer.from(secret) : secret,
+    timeoutMs,
+    probe: options.probe,
+    send: async (delivery) => {
+      const answer = await send(url, delivery, timeoutMs)
+      if (answer.status !== undefined) contact.answers++
+      contact.isUnreachable = answer.isUnreachable
+      return answer
+    },
+  }
+  const isLost = () => contact.answers === 0 && contact.isUnreachable
+
+  const startedAt = new Date().toISOString()
+  const results = new Map<string, CheckResult>()
+  const check = async (single: GroupedCase) => {
+    const { verdict, ms, repro } = await (isNamed(single, skip)
+      ? leaveOut('not asked for')
+      : options.signal?.aborted === true
+        ? leaveOut('interrupted')
+        : isLost()
+          ? leaveOut('nothing answers there')
+          : carryOut(single, scene))
+    results.set(single.id, toResult(single, verdict, ms, repro ?? toCommand(showTarget(url), single.id)))
+    options.onProgress?.({ done: results.size, total: cases.length })
+  }
+  for (const batch of toBatches(cases)) await runAll(batch, concurrency, check)
+
+  const checks = cases.flatMap(({ id }) => results.get(id) ?? [])
+  return {
+    schema: 1,
+    tool: 'postern',
+    target: showTarget(url),
+    startedAt,
+    isReachable: !isLost(),
+    summary: summarize(checks),
+    checks,
+  }
+}
+
+interface Trial {
+  readonly verdict: Verdict
+  readonly ms: number
+  readonly repro?: string | undefined
+}
+
+async function leaveOut(reason: string): Promise<Trial> {
+  return { verdict: { status: 'skipped', reason }, ms: 0 }
+}
+
+async function carryOut(single: GroupedCase, scene: Scene): Promise<Trial> {
+  const started = performance.now()
+  const end = () => Math.round(performance.now() - started)
+  try {
+    if ('run' in single) return { verdict: await single.run(scene), ms: end() }
+    const delivery = single.deliver(scene.make)
+    const verdict = single.judge(await scene.send(delivery))
+    return { verdict, ms: end(), repro: toCurl(showTarget(scene.target), delivery) }
+  } catch (error) {
+    // Only the probe of the owner throws; what it was to show stays unseen.
+    const reason = `could not be judged: ${error instanceof Error ? error.message : String(error)}`
+    return { verdict: { status: 'fail', reason }, ms: end() }
+  }
+}
+
+function toResult(single: GroupedCase, verdict: Verdict, ms: number, repro: string): CheckResult {
+  const { id, group, level, sends, expects, why, fix } = single
+  const doc = `docs/checks/${id}.md`
+  return { id, group, level, ...verdict, ms, sent: sends, expected: expects, why, hint: fix, doc, repro }
+}
+
+/** Checks that may run together, in order; one that stands alone is a batch of its own. */
+function toBatches(cases: readonly GroupedCase[]): readonly (readonly GroupedCase[])[] {
+  const batches: GroupedCase[][] = []
+  let isOpen = false
+  for (const single of cases) {
+    if (isOpen && single.alone !== true) batches.at(-1)?.push(single)
+    else batches.push([single])
+    isOpen = single.alone !== true
+  }
+  return batches
+}
+
+async function runAll(batch: readonly GroupedCase[], width: number, check: (single: GroupedCase) => Promise<void>) {
+  const queue = [...batch]
+  const work = async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) await check(next)
+  }
+  await Promise.all(Array.from({ length: Math.min(width, batch.length) }, work))
+}
+
+function isNamed({ id, group }: GroupedCase, names: readonly string[]): boolean {
+  return names.includes(id) || names.includes(group)
+}
+
+function select(names: readonly string[] | undefined): readonly GroupedCase[] {
+  const unknown = names?.find((name) => !CASES.some((single) => isNamed(single, [name])))
+  if (unknown !== undefined)
+    throw new ConfigurationError(
+      'option_invalid',
+      `There is no check or group "${unknown}". Groups: ${GROUPS.join(', ')}. Checks: ${CASES.map(({ id }) => id).join(', ')}.`,
+    )
+  return names === undefined ? CASES : CASES.filter((single) => isNamed(single, names))
+}
+
+function toUrl(target: string | URL, allowRemote: boolean): URL {
+  let url: URL
+  try {
+    url = new URL(target)
+  } catch {
+    throw new ConfigurationError(
+      'option_invalid',
+      `"${target}" is not a URL; write it whole: http://localhost:3000/webhooks`,
+    )
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new ConfigurationError('option_invalid', `The checks speak HTTP; the URL begins with "${url.protocol}".`)
+  if (!allowRemote && !isLoopback(url))
+    throw new ConfigurationError(
+      'option_invalid',
+      `${url.hostname} is not this machine, and the checks send it events that look real. If that is meant, set allowRemote (--yes).`,
+    )
+  return url
+}
+
+function mustBeCount(name: string, value: number): void {
+  if (!Number.isFinite(value) || value < 1)
+    throw new ConfigurationError('option_invalid', `${name} must be a number from 1 on; it is ${value}.`)
+}

@@ -1,0 +1,94 @@
+import { GROUPS } from './case.ts'
+import { type CheckResult, type Report, showSummary, sortByStatus } from './report.ts'
+
+/** How a report is written: JUnit as XML with a suite for each group, Markdown for pull requests. */
+export type ReportFormat = 'json' | 'junit' | 'markdown'
+
+/** A report as text, for a file. */
+export function formatReport(report: Report, format: ReportFormat): string {
+  switch (format) {
+    case 'json':
+      return `${JSON.stringify(report, null, 2)}\n`
+    case 'junit':
+      return toJunit(report)
+    case 'markdown':
+      return toMarkdown(report)
+  }
+}
+
+function toJunit({ checks, startedAt, target }: Report): string {
+  const suites = GROUPS.map((group) => ({ group, own: checks.filter((check) => check.group === group) }))
+    .filter(({ own }) => own.length > 0)
+    .map(({ group, own }) => {
+      const count = (status: CheckResult['status']) => own.filter((check) => check.status === status).length
+      const head = `name="${group}" tests="${own.length}" failures="${count('fail')}" skipped="${count('skipped')}"`
+      const time = seconds(own.reduce((sum, { ms }) => sum + ms, 0))
+      return [
+        `  <testsuite ${head} time="${time}" timestamp="${startedAt}" hostname="${escapeXml(new URL(target).hostname)}">`,
+        ...own.map(toTestCase),
+        '  </testsuite>',
+      ].join('\n')
+    })
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="postern check">\n${suites.join('\n')}\n</testsuites>\n`
+}
+
+function toTestCase(check: CheckResult): string {
+  const { id, group, status, ms, reason } = check
+  const detail = escapeXml(toDetail(check).join('\n'))
+  const inner = {
+    pass: '',
+    info: `<system-out>${escapeXml(reason)}</system-out>`,
+    warn: `<system-out>warning: ${escapeXml(reason)}\n${detail}</system-out>`,
+    skipped: `<skipped message="${escapeXml(reason)}"/>`,
+    fail: `<failure message="${escapeXml(reason)}">${detail}</failure>`,
+  }[status]
+  return `    <testcase name="${id}" classname="postern.check.${group}" time="${seconds(ms)}">${inner}</testcase>`
+}
+
+function toMarkdown({ target, summary, checks }: Report): string {
+  const rows = sortByStatus(checks)
+    .filter(({ status }) => status !== 'pass')
+    .map(({ id, status, sent, reason }) => `| ${status} | \`${id}\` | ${escapeCell(sent)} | ${escapeCell(reason)} |`)
+  const table = ['| status | check | sent | came back |', '|---|---|---|---|', ...rows].join('\n')
+  const failures = sortByStatus(checks)
+    .filter(({ status }) => status === 'fail')
+    .map((check) => `### ${check.id}\n\n${toDetail(check).map(escapeText).join('\n\n')}\n`)
+  const parts = [
+    '## postern check',
+    `\`${target.replaceAll('`', '%60')}\`: ${showSummary(summary)}`,
+    ...(rows.length > 0 ? [table] : []),
+    ...failures,
+  ]
+  return `${parts.join('\n\n').trimEnd()}\n`
+}
+
+/** All that is to be said of a check that did not pass. */
+export function toDetail({ sent, expected, reason, why, hint, doc, repro }: CheckResult): readonly string[] {
+  return [
+    `sent: ${sent}`,
+    `expected: ${expected}`,
+    `came back: ${reason}`,
+    `why: ${why}`,
+    `hint: ${hint}`,
+    `page: ${doc}`,
+    `again: ${repro}`,
+  ]
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(3)
+}
+
+function escapeXml(text: string): string {
+  const names: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' }
+  // XML has no way at all to write most control characters.
+  return text.replace(/[^\P{Cc}\n\t]/gu, '\ufffd').replace(/[<>&"]/g, (character) => names[character] ?? '')
+}
+
+function escapeCell(text: string): string {
+  return escapeText(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[<>*_[\]]/g, (character) => `\\${character}`)
+}

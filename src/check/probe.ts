@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+
+/** What the receiver's owner lets the checker see of the work. */
+export interface Probe {
+  /** How often the work for this event id has been done to its end. */
+  runs(id: string): Promise<number>
+  /** Makes the next run of this event id fail. */
+  fail(id: string): Promise<void>
+}
+
+/**
+ * A probe over HTTP: `GET url?id=…` gives `{ "runs": n }`, and `POST url?id=…&fail=1` makes the next run fail. Rejects where the
+ * answer is anything else.
+ */
+export function urlProbe(url: URL): Probe {
+  const ask = async (method: string, id: string, fail: boolean) => {
+    const question = new URL(url)
+    question.searchParams.set('id', id)
+    if (fail) question.searchParams.set('fail', '1')
+    const response = await fetch(question, { method, redirect: 'error', signal: AbortSignal.timeout(10_000) })
+    if (!response.ok) throw new Error(`the probe answered ${response.status}`)
+    return response.text()
+  }
+  return {
+    runs: async (id) => readRuns(await ask('GET', id, false)),
+    fail: async (id) => {
+      await ask('POST', id, true)
+    },
+  }
+}
+
+/** A probe by a command of the shell: it is given `runs ID` or `fail ID`, and prints the number, or `{ "runs": n }`. */
+export function commandProbe(command: string): Probe {
+  const ask = async (word: string, id: string) => {
+    // Ids are letters, digits and underscores.
+    const child = spawn(`${command} ${word} ${id}`, { shell: true, stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = new Promise<number | null>((resolve, reject) => {
+      child.on('error', reject)
+      child.on('close', resolve)
+    })
+    const [output, code] = await Promise.all([text(child.stdout), ended])
+    if (code !== 0) throw new Error(`the probe command ended with code ${code}`)
+    return output
+  }
+  return {
+    runs: async (id) => readRuns(await ask('runs', id)),
+    fail: async (id) => {
+      await ask('fail', id)
+    },
+  }
+}
+
+function readRuns(output: string): number {
+  let value: unknown
+  try {
+    value = JSON.parse(output)
+  } catch {
+    throw new Error('the probe gave neither a number nor { "runs": n }')
+  }
+  const runs = typeof value === 'object' && value !== null && 'runs' in value ? value.runs : value
+  if (typeof runs !== 'number') throw new Error('the probe gave neither a number nor { "runs": n }')
+  return runs
+}

@@ -1,0 +1,44 @@
+import { SIGNATURE_HEADER } from '../protocol/signature.ts'
+import type { Delivery } from './exchange.ts'
+
+const MAX_BODY_BYTES = 2_000
+
+/**
+ * A line for a POSIX shell that sends the same delivery, the signature being made by `postern sign`: the line itself holds neither
+ * a secret nor a digest. Undefined where a line cannot say it.
+ */
+export function toCurl(target: string, delivery: Delivery): string | undefined {
+  const { method, body, signatures, contentType, pipe, pieceSize, isChunked } = delivery
+  if (method === 'GET') return `curl -i ${quote(target)}`
+  const isPlain = body.length > 0 && body.length <= MAX_BODY_BYTES && isText(body)
+  if (!isPlain || pieceSize !== undefined || isChunked) return undefined
+  const text = quote(Buffer.from(body).toString())
+  const header = toHeader(signatures, text, pipe)
+  if (header === undefined) return undefined
+  const parts = [`curl -i ${quote(target)}`, `-H ${quote(`Content-Type: ${contentType}`)}`, header]
+  return `${parts.filter(Boolean).join(' ')} --data-binary ${text}`
+}
+
+function toHeader(signatures: readonly string[], text: string, pipe: string | undefined): string | undefined {
+  if (signatures.length === 0) return ''
+  if (signatures.length === 1 && signatures[0] === '') return `-H '${SIGNATURE_HEADER};'`
+  if (pipe === undefined) return undefined
+  return `-H "${SIGNATURE_HEADER}: $(printf %s ${text} | npx postern sign${pipe})"`
+}
+
+/** The line that runs one check alone. */
+export function toCommand(target: string, id: string): string {
+  return `npx postern check ${quote(target)} --only ${id}`
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+function isText(body: Uint8Array): boolean {
+  try {
+    return !/\p{Cc}/u.test(new TextDecoder('utf-8', { fatal: true }).decode(body).replaceAll('\n', ''))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,62 @@
+import type { Status, Verdict } from './case.ts'
+import type { Answer } from './exchange.ts'
+
+/** The delivery was acknowledged. */
+export function mustBeAccepted(answer: Answer): Verdict {
+  return toVerdict(isSuccess(answer) ? 'pass' : 'fail', answer)
+}
+
+/** The same, where the service's text does not say that it sends such a thing. */
+export function shouldBeAccepted(answer: Answer): Verdict {
+  return toVerdict(isSuccess(answer) ? 'pass' : 'warn', answer)
+}
+
+/** The delivery was turned away by a 4xx: by 401 or, with a note, another. */
+export function mustBeRefused(answer: Answer): Verdict {
+  if (!isRefusal(answer)) return toVerdict('fail', answer)
+  return toVerdict('pass', answer, answer.status === 401 ? '' : '; 401 is usual')
+}
+
+/** The same, where taking it does little harm. A crash is still a failure. */
+export function shouldBeRefused(answer: Answer): Verdict {
+  return isSuccess(answer) ? toVerdict('warn', answer) : mustBeRefused(answer)
+}
+
+/** Taken or turned away, but not by a crash. */
+export function mustNotCrash(answer: Answer): Verdict {
+  return toVerdict(isSuccess(answer) || isRefusal(answer) ? 'pass' : 'fail', answer)
+}
+
+export function isSuccess({ status = 0 }: Answer): boolean {
+  return status >= 200 && status < 300
+}
+
+export function isRefusal({ status = 0 }: Answer): boolean {
+  return status >= 400 && status < 500
+}
+
+export function isRedirect({ status = 0 }: Answer): boolean {
+  return status >= 300 && status < 400
+}
+
+export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {
+  return { status, reason: describe(answer) + note }
+}
+
+/** The status and its time, or why there is none. The body is never told. */
+export function describe({ status, failure, isUnreachable, ms }: Answer): string {
+  if (status !== undefined) return `${status} after ${Math.round(ms)} ms`
+  return isUnreachable
+    ? `${failure}; where earlier deliveries got answers, one of them may have ended the process`
+    : (failure ?? 'no answer')
+}
+
+/** How often each answer came: `7 × 200, 1 × 409`. */
+export function countAnswers(answers: readonly Answer[]): string {
+  const counts = new Map<string, number>()
+  for (const { status, failure } of answers) {
+    const name = status === undefined ? (failure ?? 'no answer') : String(status)
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return [...counts].map(([name, count]) => `${count} × ${name}`).join(', ')
+}

@@ -1,0 +1,153 @@
+import { writeFile } from 'node:fs/promises'
+import { type Command, InvalidArgumentError } from 'commander'
+import { CASES } from '../../check/cases.ts'
+import {
+  type CheckProgress,
+  checkReceiver,
+  commandProbe,
+  formatReport,
+  type Probe,
+  type Report,
+  type ReportFormat,
+  urlProbe,
+} from '../../check/check.ts'
+import { toPage } from '../../check/page.ts'
+import { showSummary } from '../../check/report.ts'
+import { EXIT, ExitError, type Finish, hasColour, type Io } from '../io.ts'
+import { printReport } from '../print-report.ts'
+import { addSecretOptions, readSecret, type SecretOptions } from '../secret.ts'
+
+interface CheckCommandOptions extends SecretOptions {
+  readonly timeout?: number
+  readonly concurrency: number
+  readonly only?: readonly string[]
+  readonly skip?: readonly string[]
+  readonly accountKey: string
+  readonly probe?: string
+  readonly probeCmd?: string
+  readonly json?: string
+  readonly junit?: string
+  readonly md?: string
+  readonly strict?: true
+  readonly yes?: true
+  readonly explain?: string
+}
+
+/** `postern check`: judges a receiver over HTTP. */
+export function addCheck(program: Command, io: Io, finish: Finish): void {
+  const command = program
+    .command('check')
+    .description('Judge a receiver, in whatever language it is written, by what it answers over HTTP.')
+    .argument('[url]', 'where the service delivers to')
+  addSecretOptions(command)
+    .option('--timeout <time>', 'how long an answer may take: 500ms, 10s (default: 10s)', readTime)
+    .option('--concurrency <n>', 'checks under way at the same time', readCount, 8)
+    .option('--only <id>', 'check nothing else: ids or groups, with commas or several times', collect)
+    .option('--skip <id>', 'leave out: ids or groups, likewise', collect)
+    .option('--account-key <key>', 'the accountKey of the test events', 'check')
+    .option('--probe <url>', 'GET ?id= gives { "runs": n }, POST ?id=&fail=1 makes the next run fail')
+    .option('--probe-cmd <command>', 'the same by a command, given "runs ID" or "fail ID"')
+    .option('--json <file>', 'write the report as JSON; - is standard output')
+    .option('--junit <file>', 'write it as JUnit XML')
+    .option('--md <file>', 'write it as Markdown')
+    .option('--strict', 'exit 1 on warnings too')
+    .option('--yes', 'send the test events also to a host that is not this machine')
+    .option('--explain <id>', 'print the page of one check, and send nothing')
+    .addHelpText('after', EXAMPLES)
+    .action(async (url: string | undefined, options: CheckCommandOptions) => {
+      if (options.explain !== undefined) io.stdout.write(explain(options.explain))
+      else if (url === undefined) throw new ExitError(EXIT.usage, 'Give the URL of the receiver.')
+      else finish(await check(url, options, io))
+    })
+}
+
+async function check(url: string, options: CheckCommandOptions, io: Io): Promise<number> {
+  const { timeout, concurrency, only, skip, accountKey, yes } = options
+  const probe = toProbe(options)
+  const report = await checkReceiver(url, {
+    secret: await readSecret(options, io),
+    ...(timeout !== undefined && { timeoutMs: timeout }),
+    concurrency,
+    accountKey,
+    ...(only !== undefined && { only }),
+    ...(skip !== undefined && { skip }),
+    ...(probe !== undefined && { probe }),
+    allowRemote: yes === true,
+    signal: io.interrupt,
+    onProgress: createProgress(io),
+  })
+  await writeReports(report, options, io)
+  const { fail, warn } = report.summary
+  if (io.interrupt.aborted) return EXIT.interrupted
+  if (!report.isReachable) return EXIT.unreachable
+  return fail > 0 || (options.strict === true && warn > 0) ? EXIT.failed : EXIT.done
+}
+
+async function writeReports(report: Report, options: CheckCommandOptions, io: Io): Promise<void> {
+  const files: readonly (readonly [string | undefined, ReportFormat])[] = [
+    [options.json, 'json'],
+    [options.junit, 'junit'],
+    [options.md, 'markdown'],
+  ]
+  const isTaken = files.some(([file]) => file === '-')
+  if (isTaken) io.stderr.write(`${report.target}: ${showSummary(report.summary)}\n`)
+  else io.stdout.write(printReport(report, hasColour(io, io.stdout)))
+  for (const [file, format] of files) {
+    const text = formatReport(report, format)
+    if (file === '-') io.stdout.write(text)
+    else if (file !== undefined)
+      await writeFile(file, text).catch((error: unknown) => {
+        throw new ExitError(EXIT.usage, `${file} cannot be written: ${error instanceof Error ? error.message : error}`)
+      })
+  }
+}
+
+/** A line now and then while a slow receiver is checked: every 2 s at a terminal, every 10 s elsewhere. */
+function createProgress({ stderr }: Io): (progress: CheckProgress) => void {
+  const intervalMs = stderr.isTTY ? 2_000 : 10_000
+  let last = performance.now()
+  return ({ done, total }) => {
+    if (performance.now() - last < intervalMs || done === total) return
+    last = performance.now()
+    stderr.write(`${done} of ${total} checks done\n`)
+  }
+}
+
+function toProbe({ probe, probeCmd }: CheckCommandOptions): Probe | undefined {
+  if (probe !== undefined && probeCmd !== undefined)
+    throw new ExitError(EXIT.usage, 'Give --probe or --probe-cmd, not both.')
+  if (probeCmd !== undefined) return commandProbe(probeCmd)
+  if (probe === undefined) return undefined
+  if (!URL.canParse(probe)) throw new ExitError(EXIT.usage, '--probe is not a URL.')
+  return urlProbe(new URL(probe))
+}
+
+function explain(id: string): string {
+  const single = CASES.find((each) => each.id === id)
+  if (single === undefined)
+    throw new ExitError(EXIT.usage, `There is no check "${id}". There are: ${CASES.map((each) => each.id).join(', ')}.`)
+  return toPage(single)
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...value.split(',').map((name) => name.trim())]
+}
+
+function readCount(value: string): number {
+  if (!/^[1-9]\d*$/.test(value)) throw new InvalidArgumentError('It is a whole number from 1 on.')
+  return Number(value)
+}
+
+function readTime(value: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(value) ?? []
+  const ms = Number(number) * ({ ms: 1, s: 1_000, m: 60_000 }[unit ?? ''] ?? Number.NaN)
+  if (!(ms >= 1)) throw new InvalidArgumentError('It is a number and a unit: 500ms, 10s, 1m.')
+  return ms
+}
+
+const EXAMPLES = `
+Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), 2 usage, 3 nothing answers there, 130 interrupted.
+
+Examples:
+  $ postern check http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET
+  $ postern check http://localhost:3000/webhooks --secret-file secret.txt --probe http://localhost:3000/probe --junit report.xml`

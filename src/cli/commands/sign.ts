@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import { sign } from '../../protocol/signature.ts'
+import { EXIT, type Finish, type Io } from '../io.ts'
+import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../secret.ts'
+
+/** `postern sign`: the value of the signature header for a body. */
+export function addSign(program: Command, io: Io, finish: Finish): void {
+  const command = program
+    .command('sign')
+    .description('Print the value of X-Service-Signature for a body.')
+    .argument('[file]', 'the body; standard input without it')
+  addSecretOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string | undefined, options: SecretOptions) => {
+      const secret = await readSecret(options, io)
+      io.stdout.write(`${sign(await readBody(file, options, io), secret)}\n`)
+      finish(EXIT.done)
+    })
+}
+
+const EXAMPLES = `
+Examples:
+  $ postern sign body.json --secret-env WEBHOOK_SECRET
+  $ printf %s '{"id":"evt_1"}' | postern sign --secret-file secret.txt`

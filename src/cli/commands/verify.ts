@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import { explainMismatch } from '../explain-mismatch.ts'
+import { EXIT, type Finish, type Io } from '../io.ts'
+import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../secret.ts'
+
+interface VerifyOptions extends SecretOptions {
+  readonly header: string
+  readonly json?: true
+}
+
+/** `postern verify`: whether a body has this signature and, if not, what of the usual mistakes it is. */
+export function addVerify(program: Command, io: Io, finish: Finish): void {
+  const command = program
+    .command('verify')
+    .description('Check the signature of a body, and explain a mismatch.')
+    .argument('[file]', 'the body as it came in; standard input without it')
+    .requiredOption('--header <value>', 'the value of X-Service-Signature')
+  addSecretOptions(command)
+    .option('--json', 'print one JSON object to standard output')
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string | undefined, options: VerifyOptions) => {
+      const secret = await readSecret(options, io)
+      const findings = explainMismatch(await readBody(file, options, io), options.header, secret)
+      const isRight = findings.length === 0
+      if (options.json) io.stdout.write(`${JSON.stringify({ isRight, findings })}\n`)
+      else if (isRight) io.stderr.write('the signature is right\n')
+      else io.stderr.write(`the signature does not verify\n${findings.map(({ text }) => `  ${text}\n`).join('')}`)
+      finish(isRight ? EXIT.done : EXIT.failed)
+    })
+}
+
+const EXAMPLES = `
+Examples:
+  $ postern verify body.json --header "sha256=..." --secret-env WEBHOOK_SECRET
+  $ cat body.bin | postern verify --header "sha256=..." --secret-file secret.txt && echo ok`

@@ -1,0 +1,42 @@
+import { Command, CommanderError } from 'commander'
+import { PosternError } from '../protocol/errors.ts'
+import { addCheck } from './commands/check.ts'
+import { addSign } from './commands/sign.ts'
+import { addVerify } from './commands/verify.ts'
+import { EXIT, ExitError, type Io } from './io.ts'
+
+/**
+ * Runs one command line, without the name of the program.
+ *
+ * @returns the exit code: 0 done, 1 what was asked failed, 2 usage, 3 cannot connect, 130 interrupted
+ */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  let exitCode: number = EXIT.done
+  const program = new Command('postern')
+    .description('Tools for receivers of signed webhooks.')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+    })
+    .showSuggestionAfterError()
+  const finish = (code: number) => {
+    exitCode = code
+  }
+  for (const add of [addCheck, addSign, addVerify]) add(program, io, finish)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    // Commander has said what is wrong by itself; help that was asked for is no error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+    if (error instanceof ExitError) return sayAndExit(io, error.message, error.exitCode)
+    if (error instanceof PosternError) return sayAndExit(io, error.message, EXIT.usage)
+    throw error
+  }
+}
+
+function sayAndExit(io: Io, message: string, exitCode: number): number {
+  io.stderr.write(`postern: ${message}\n`)
+  return exitCode
+}

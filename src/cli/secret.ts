@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { EXIT, ExitError, type Io } from './io.ts'
+import { readStdin } from './stdin.ts'
+
+/** Where the secret is. It is never an argument itself: those stand in the list of processes and in the history of the shell. */
+export interface SecretOptions {
+  readonly secretEnv: string
+  readonly secretFile?: string
+  readonly secretStdin?: true
+}
+
+export function addSecretOptions(command: Command): Command {
+  return command
+    .option('--secret-env <name>', 'the environment variable that holds the signing secret', 'WEBHOOK_SECRET')
+    .option('--secret-file <file>', 'the file that holds it')
+    .option('--secret-stdin', 'it comes on standard input')
+}
+
+/** The secret as it is, but for the one line break that files and `echo` end with. */
+export async function readSecret({ secretEnv, secretFile, secretStdin }: SecretOptions, io: Io): Promise<string> {
+  if (secretFile !== undefined && secretStdin)
+    throw new ExitError(EXIT.usage, 'Give --secret-file or --secret-stdin, not both.')
+  if (secretStdin) return withoutFinalBreak((await readStdin(io)).toString())
+  if (secretFile !== undefined) return withoutFinalBreak((await readBytes(secretFile)).toString())
+  const secret = io.env[secretEnv]
+  if (secret === undefined || secret === '')
+    throw new ExitError(
+      EXIT.usage,
+      `There is no secret: ${secretEnv} is not set. Set it, or name another variable (--secret-env), a file (--secret-file) or standard input (--secret-stdin).`,
+    )
+  return secret
+}
+
+/** The bytes of a file, or the end of the command. */
+async function readBytes(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    throw new ExitError(EXIT.usage, `${file} cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/** The body: a file, or else standard input, which then can't hold the secret too. */
+export async function readBody(file: string | undefined, { secretStdin }: SecretOptions, io: Io): Promise<Buffer> {
+  if (file !== undefined && file !== '-') return readBytes(file)
+  if (secretStdin) throw new ExitError(EXIT.usage, 'Standard input holds the secret: name the file of the body.')
+  return readStdin(io)
+}
+
+function withoutFinalBreak(text: string): string {
+  return text.replace(/\r?\n$/, '')
+}

@@ -1,0 +1,148 @@
+import { createServer } from 'node:http'
+import { checkReceiver, commandProbe, formatReport, type Report } from 'postern/check'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../adapters/hosts.ts'
+import { findFreePort } from '../support/programs.ts'
+import { HandWritten, SECRET } from './faulty/hand-written.ts'
+import { LeaksDigest } from './faulty/signatures.ts'
+import { told } from './judge.ts'
+
+async function start(receiver: HandWritten): Promise<string> {
+  const { port, close } = await listen(receiver.createServer())
+  onTestFinished(close)
+  return `http://127.0.0.1:${port}/webhooks`
+}
+
+describe('checkReceiver', () => {
+  it('runs what it is asked for, by id and by group, and tells what it left out', async () => {
+    const url = await start(new HandWritten())
+    const done: number[] = []
+    const report = await checkReceiver(url, {
+      secret: SECRET,
+      only: ['time', 'duplicate', 'accepts-valid'],
+      skip: ['duplicate'],
+      onProgress: ({ done: count, total }) => done.push(count / total),
+    })
+    expect(report.checks.map(({ id, status }) => [id, status])).toEqual([
+      ['accepts-valid', 'pass'],
+      ['duplicate', 'skipped'],
+      ['late-retry', 'pass'],
+    ])
+    expect(report.summary).toEqual({ pass: 2, fail: 0, warn: 0, info: 0, skipped: 1 })
+    expect(done).toEqual([1 / 3, 2 / 3, 1])
+  })
+
+  it.each([
+    ['a URL that is none', 'localhost', {}, /is not a URL|speak HTTP/],
+    ['another protocol', 'ftp://localhost/', {}, /speak HTTP/],
+    ['a host that is not this machine', 'http://hooks.example.test/', {}, /not this machine/],
+    ['a host that begins like this machine', 'http://127.0.0.1.example.test/', {}, /not this machine/],
+    ['an unknown check', 'http://localhost/', { only: ['accepts-valdi'] }, /no check or group "accepts-valdi"/],
+    ['an unknown check to leave out', 'http://localhost/', { skip: [''] }, /no check or group/],
+    ['no time at all', 'http://localhost/', { timeoutMs: 0 }, /timeoutMs/],
+    ['no concurrency', 'http://localhost/', { concurrency: Number.NaN }, /concurrency/],
+  ])('refuses %s', async (_what, url, options, message) => {
+    const promise = checkReceiver(url, { secret: SECRET, ...options })
+    await expect(promise).rejects.toMatchObject({ code: 'option_invalid', message: expect.stringMatching(message) })
+  })
+
+  it('refuses a secret that can be none', async () => {
+    await expect(checkReceiver('http://localhost/', { secret: ' ' })).rejects.toMatchObject({ code: 'secret_unusable' })
+  })
+
+  it('says where nothing answers, and goes no further', async () => {
+    const report = await checkReceiver(`http://127.0.0.1:${await findFreePort()}/`, { secret: SECRET })
+    expect(report.isReachable).toBe(false)
+    expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
+    expect(report.summary.pass).toBe(0)
+  })
+
+  it('sends nothing more once it is interrupted', async () => {
+    let requests = 0
+    const stop = new AbortController()
+    const { port, close } = await listen(
+      createServer((request, response) => {
+        requests++
+        stop.abort()
+        request.resume().on('end', () => response.end())
+      }),
+    )
+    onTestFinished(close)
+    const report = await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, signal: stop.signal })
+    expect(requests).toBe(1)
+    expect(report.checks.filter(({ reason }) => reason === 'interrupted')).toHaveLength(report.checks.length - 1)
+  })
+
+  it('marks its events, so that they can be found and deleted', async () => {
+    const seen: { readonly id: string; readonly accountKey: string }[] = []
+    class Recording extends HandWritten {
+      override parse(body: Buffer) {
+        const event = super.parse(body)
+        if (event !== undefined) seen.push(JSON.parse(body.toString()))
+        return event
+      }
+    }
+    const options = { secret: SECRET, accountKey: 'acme', only: ['bytes', 'time'] }
+    await checkReceiver(await start(new Recording()), options)
+    expect(seen.length).toBeGreaterThan(8)
+    for (const { id, accountKey } of seen) {
+      expect(id).toMatch(/^evt_chk_[0-9a-f]{10}_\d+$/)
+      expect(accountKey).toBe('acme')
+    }
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length)
+  })
+
+  it('asks a probe that is a command', async () => {
+    const probe = commandProbe(`${process.execPath} -e "console.log(process.argv[1] === 'runs' ? 3 : 0)"`)
+    expect(await probe.runs('evt_chk_1')).toBe(3)
+    await expect(commandProbe('exit 7;').runs('evt_chk_1')).rejects.toThrow('code 7')
+    const report = await checkReceiver(await start(new HandWritten()), { secret: SECRET, probe, only: ['effect-once'] })
+    expect(told(report, 'fail')).toEqual({ 'effect-once': 'the work was done 3 times' })
+  })
+})
+
+describe('a report', () => {
+  const judge = async (): Promise<Report> => {
+    const url = new URL(await start(new LeaksDigest()))
+    url.username = 'ada'
+    url.password = 'lovelace'
+    url.search = '?token=opensesame'
+    return checkReceiver(url, { secret: SECRET, skip: ['load', 'deadline', 'effect'] })
+  }
+
+  it('holds neither the secret, nor a digest, nor what the target answered, in any form', async () => {
+    const report = await judge()
+    expect(report.checks.find(({ id }) => id === 'leak-digest')?.status).toBe('fail')
+    for (const format of ['json', 'junit', 'markdown'] as const) {
+      const text = formatReport(report, format)
+      for (const word of [SECRET, 'lovelace', 'opensesame', 'expected sha256']) expect(text).not.toContain(word)
+      expect(text).not.toMatch(/[0-9a-f]{40}/)
+    }
+    expect(JSON.parse(formatReport(report, 'json'))).toEqual(report)
+  })
+
+  it('is JUnit: a suite for each group, escaped', async () => {
+    const junit = formatReport(await judge(), 'junit')
+    expect(junit).toMatch(/<testsuite name="signature" tests="\d+" failures="0" skipped="0"/)
+    expect(junit).toMatch(/<testsuite name="leak" tests="3" failures="1"/)
+    expect(junit).toContain('<failure message="an answer holds the expected digest">sent: Deliveries without')
+    expect(junit).toContain('<skipped message="not asked for"/>')
+    expect(junit.replace(/<[^<>]*>/g, '')).not.toMatch(/[<>]/)
+  })
+
+  it('is Markdown: what failed, and nothing that passed', async () => {
+    const markdown = formatReport(await judge(), 'markdown')
+    expect(markdown).toContain('| fail | `leak-digest` |')
+    expect(markdown).toContain('### leak-digest')
+    expect(markdown).not.toContain('accepts-valid')
+  })
+
+  it('gives a line for the shell that sends the same', async () => {
+    const { checks } = await judge()
+    const reproOf = (id: string) => checks.find((check) => check.id === id)?.repro
+    expect(reproOf('accepts-valid')).toMatch(/^curl -i 'http.*\| npx postern sign\)" --data-binary '\{"id": /)
+    expect(reproOf('signature-short')).toContain('| npx postern sign | cut -c1-69)"')
+    expect(reproOf('signature-missing')).not.toContain('x-service-signature')
+    expect(reproOf('bytes-split-characters')).toMatch(/^npx postern check '.*' --only bytes-split-characters$/)
+  })
+})

@@ -1,0 +1,109 @@
+import { type CheckOptions, checkReceiver, urlProbe } from 'postern/check'
+import { describe, expect, it } from 'vitest'
+import { CASES } from '../../src/check/cases.ts'
+import { listen } from '../adapters/hosts.ts'
+import * as deliveries from './faulty/deliveries.ts'
+import { HandWritten, SECRET } from './faulty/hand-written.ts'
+import * as signatures from './faulty/signatures.ts'
+import { told } from './judge.ts'
+
+interface Finding {
+  readonly fail?: readonly string[]
+  readonly warn?: readonly string[]
+  /** What it may be told beside. The rest must pass. */
+  readonly beside?: RegExp
+  readonly options?: Partial<CheckOptions>
+}
+
+async function judge(receiver: HandWritten, options: Partial<CheckOptions> = {}) {
+  const { port, close } = await listen(receiver.createServer())
+  try {
+    const probe = urlProbe(new URL(`http://127.0.0.1:${port}/probe`))
+    return await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { secret: SECRET, probe, ...options })
+  } finally {
+    await close()
+  }
+}
+
+const idsOf = (pattern: RegExp) => CASES.map(({ id }) => id).filter((id) => pattern.test(id))
+const FORGED = idsOf(/^signature-(?!hex-case)/)
+const RECORDLESS = idsOf(/^(finance|sync|import|export)-/)
+
+/** What each is to be told, by the name of its class. */
+const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
+  NoVerification: {
+    fail: FORGED.filter((id) => !/no-prefix|replaced-byte/.test(id)),
+    warn: ['signature-no-prefix', 'signature-replaced-byte'],
+    beside: /^effect-none-refused$/,
+  },
+  Reserialising: {
+    fail: ['accepts-valid', 'signature-reserialised', 'bytes-pretty'],
+    beside:
+      /^(bytes-|large|huge|burst|alive|late|duplicates-|extra|unknown|deleted|updated|finance|sync|import|export)/,
+  },
+  StringDecoding: { fail: ['bytes-split-characters'], warn: ['signature-replaced-byte'] },
+  DecodingAtTheEnd: { warn: ['signature-replaced-byte'] },
+  Trimming: { fail: ['bytes-pretty'] },
+  UnequalLengthCompare: {
+    fail: idsOf(/^signature-(missing|sha1|empty|prefix-only|short|long|non-ascii|two-headers|no-prefix)$/),
+  },
+  PrefixCompare: { fail: ['signature-empty', 'signature-prefix-only', 'signature-short'] },
+  NoPrefixNeeded: { warn: ['signature-no-prefix'] },
+  TakesSha1: { fail: ['signature-sha1'] },
+  CaseSensitive: {},
+  LeaksDigest: { fail: ['leak-digest'] },
+  LeaksSecret: { fail: ['leak-secret'] },
+  LeaksStack: { fail: ['leak-stack'] },
+}
+
+const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
+  FiveMinuteTolerance: { fail: ['late-retry'] },
+  ConflictOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
+  UnauthorizedOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
+  SmallLimit: { fail: ['large-body'] },
+  AcksBeforeWork: { fail: ['effect-ack-after-work'], beside: /^effect-once/ },
+  NotesBeforeWork: { fail: ['effect-retry-after-failure'] },
+  NoDedup: { fail: ['effect-once', 'effect-once-at-once'] },
+  RacingDedup: { fail: ['effect-once-at-once'] },
+  WorksBeforeCheck: { fail: ['effect-none-refused'], beside: /^effect-/ },
+  RefusesUnknownTypes: { fail: ['unknown-type', 'unknown-model'] },
+  NeedsWholeRecord: { fail: ['deleted-id-only'] },
+  ReachesIntoRecord: { fail: ['unknown-type', ...RECORDLESS] },
+  StrictSchema: { fail: ['extra-fields'] },
+  UpdatesOnlyWhatIsThere: { fail: ['updated-before-created'] },
+  ExactContentType: { fail: ['bytes-charset'] },
+  NeedsLength: { warn: ['bytes-chunked'] },
+  FailsOnBrokenJson: { fail: ['signed-not-json', 'signed-empty'] },
+  Redirects: { fail: ['no-redirect', 'accepts-valid'], options: { only: ['reach'] } },
+  SaysYesToGet: { warn: ['get-not-2xx'] },
+  BusyForOthers: { fail: ['burst'], options: { concurrency: 1, only: ['bytes', 'burst'] } },
+  TurnsCopiesAway: { warn: ['duplicates-at-once'] },
+  NeverAnswers: {
+    fail: ['accepts-valid', 'deadline'],
+    options: { only: ['accepts-valid', 'deadline'], timeoutMs: 500 },
+  },
+}
+
+const FINDINGS = Object.entries({ ...SIGNATURES, ...DELIVERIES })
+const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = { ...signatures, ...deliveries }
+
+describe('a receiver by hand', () => {
+  it('passes where it has no fault', async () => {
+    expect(told(await judge(new HandWritten()), 'fail', 'warn', 'info', 'skipped')).toEqual({})
+  })
+
+  it.concurrent.each(FINDINGS)('is told its fault, and no other: %s', { timeout: 120_000 }, async (name, finding) => {
+    const { fail = [], warn = [], beside = /^$/, options } = finding
+    const Receiver = RECEIVERS[name] ?? HandWritten
+    // A busy machine may take more than two seconds for one answer; only where that is the fault it counts.
+    const report = await judge(new Receiver(), {
+      ...(options?.only === undefined && { skip: ['deadline'] }),
+      ...options,
+    })
+    const found = (status: string) => Object.keys(told(report, status))
+    const unasked = (status: string, asked: readonly string[]) =>
+      found(status).filter((id) => asked.includes(id) || !beside.test(id))
+    expect(unasked('fail', fail).sort(), JSON.stringify(told(report, 'fail'))).toEqual([...fail].sort())
+    expect(unasked('warn', warn).sort(), JSON.stringify(told(report, 'warn'))).toEqual([...warn].sort())
+  })
+})

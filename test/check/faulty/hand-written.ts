@@ -1,0 +1,120 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export const SECRET = 'a secret for the checks'
+
+export interface Event {
+  readonly id: string
+  readonly type: string
+  readonly timestamp: string
+  readonly data?: { readonly record?: Readonly<Record<string, unknown>> }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly text?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function digestOf(body: Buffer | string): string {
+  return createHmac('sha256', SECRET).update(body).digest('hex')
+}
+
+/**
+ * A receiver of node:http as one may write it by hand, without this library. It has no fault; each of the faulty ones replaces
+ * one of its methods. It answers its own probe at /probe.
+ */
+export class HandWritten {
+  readonly #done = new Set<string>()
+  readonly #running = new Map<string, Promise<Answer>>()
+  readonly #failing = new Set<string>()
+  readonly #runs = new Map<string, number>()
+
+  createServer(): Server {
+    return createServer(async (request, response) => {
+      const url = new URL(request.url ?? '', 'http://localhost')
+      if (url.pathname === '/probe') this.#probe(url.searchParams, request.method, response)
+      else send(response, await this.answer(request).catch((error) => this.onError(error)))
+    })
+  }
+
+  async answer(request: IncomingMessage): Promise<Answer> {
+    if (request.method !== 'POST') return { status: 405 }
+    const body = await this.read(request)
+    if (!this.isGenuine(body, request)) return this.refuse(body)
+    const event = this.parse(body)
+    return event === undefined ? { status: 400 } : this.receive(event)
+  }
+
+  async read(request: IncomingMessage): Promise<Buffer> {
+    const parts: Buffer[] = []
+    for await (const part of request) parts.push(part)
+    return Buffer.concat(parts)
+  }
+
+  isGenuine(body: Buffer, { headersDistinct }: IncomingMessage): boolean {
+    const [signature = '', ...more] = headersDistinct['x-service-signature'] ?? []
+    if (more.length > 0 || !/^sha256=[0-9a-f]{64}$/i.test(signature)) return false
+    return timingSafeEqual(Buffer.from(signature.slice(7), 'hex'), Buffer.from(digestOf(body), 'hex'))
+  }
+
+  refuse(_body: Buffer): Answer {
+    return { status: 401 }
+  }
+
+  parse(body: Buffer): Event | undefined {
+    try {
+      return JSON.parse(body.toString())
+    } catch {
+      return undefined
+    }
+  }
+
+  onError(_error: unknown): Answer {
+    return { status: 500 }
+  }
+
+  async receive(event: Event): Promise<Answer> {
+    if (this.isDone(event)) return this.onDuplicate()
+    const running = this.#running.get(event.id)
+    if (running !== undefined) return running
+    const answer = this.handle(event).finally(() => this.#running.delete(event.id))
+    this.#running.set(event.id, answer)
+    return answer
+  }
+
+  async handle(event: Event): Promise<Answer> {
+    await this.work(event)
+    this.note(event)
+    return { status: 200 }
+  }
+
+  onDuplicate(): Answer {
+    return { status: 200 }
+  }
+
+  isDone({ id }: Event): boolean {
+    return this.#done.has(id)
+  }
+
+  note({ id }: Event): void {
+    this.#done.add(id)
+  }
+
+  async work({ id }: Event): Promise<void> {
+    await sleep(5)
+    if (this.#failing.delete(id)) throw new Error('the probe asked for it')
+    this.#runs.set(id, (this.#runs.get(id) ?? 0) + 1)
+  }
+
+  #probe(query: URLSearchParams, method: string | undefined, response: ServerResponse): void {
+    const id = query.get('id') ?? ''
+    if (method === 'POST') this.#failing.add(id)
+    send(response, { status: 200, text: JSON.stringify({ runs: this.#runs.get(id) ?? 0 }) })
+  }
+}
+
+function send(response: ServerResponse, { status, text = '', headers = {} }: Answer): void {
+  response.writeHead(status, headers).end(text)
+}

@@ -1,0 +1,20 @@
+// A receiver as one may write it with node:http alone. Prints its port. With CRASH=1 it has a fault: a signature of another length
+// ends the process.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer } from 'node:http'
+
+const server = createServer((request, response) => {
+  if (request.method !== 'POST') return response.writeHead(405).end()
+  const parts = []
+  request.on('data', (part) => parts.push(part))
+  request.on('end', () => {
+    const expected = Buffer.from(
+      `sha256=${createHmac('sha256', process.env.WEBHOOK_SECRET).update(Buffer.concat(parts)).digest('hex')}`,
+    )
+    const given = Buffer.from(request.headers['x-service-signature'] ?? '')
+    const hasLength = process.env.CRASH === '1' || given.length === expected.length
+    const isGenuine = hasLength && timingSafeEqual(given, expected)
+    response.writeHead(isGenuine ? 200 : 401).end()
+  })
+})
+server.listen(0, '127.0.0.1', () => console.log(server.address().port))

@@ -1,0 +1,75 @@
+import { createHmac } from 'node:crypto'
+import { sign } from 'postern'
+import { describe, expect, it } from 'vitest'
+import { explainMismatch } from '../../src/cli/explain-mismatch.ts'
+
+const SECRET = 'test-secret'
+const BODY = '{"id": "evt_1", "name": "Zoë", "url": "https://example.test/"}\n'
+const COMPACT = JSON.stringify(JSON.parse(BODY))
+const right = sign(BODY, SECRET)
+const hmac = createHmac('sha256', SECRET).update(BODY)
+const base64 = hmac.digest('base64')
+
+const codesOf = (body: string | Uint8Array, header: string, secret = SECRET) =>
+  explainMismatch(Buffer.from(body), header, secret).map(({ code }) => code)
+
+describe('a mismatch', () => {
+  it.each([
+    ['nothing', BODY, right, SECRET, []],
+    ['digits in upper case', BODY, `sha256=${right.slice(7).toUpperCase()}`, SECRET, []],
+    ['blanks around the header', BODY, ` ${right} `, SECRET, []],
+    ['no header', BODY, '', SECRET, ['header_missing']],
+    ['no prefix', BODY, right.slice(7), SECRET, ['no_prefix']],
+    ['a prefix in upper case', BODY, right.replace('sha', 'SHA'), SECRET, ['no_prefix']],
+    ['SHA-1', BODY, 'sha1=00', SECRET, ['sha1']],
+    ['base64', BODY, `sha256=${base64}`, SECRET, ['base64']],
+    ['base64 without a prefix', BODY, base64, SECRET, ['no_prefix', 'base64']],
+    ['a header cut off', BODY, right.slice(0, -2), SECRET, ['wrong_length']],
+    ['letters among the digits', BODY, `${right.slice(0, -1)}g`, SECRET, ['not_hex']],
+    ['a blank behind the secret', BODY, right, `${SECRET} `, ['secret_blanks']],
+    ['a line break behind the secret', BODY, right, `${SECRET}\n`, ['secret_blanks']],
+    ['a trimmed line break', BODY.trim(), right, SECRET, ['final_newline']],
+    ['an added line break', `${BODY}\n`, right, SECRET, ['final_newline']],
+    [
+      'CRLF for LF',
+      BODY.replace(/\n/g, '\r\n').replace('{', '\r\n{'),
+      sign(`\n${BODY}`, SECRET),
+      SECRET,
+      ['line_breaks'],
+    ],
+    ['a byte order mark', `\ufeff${BODY}`, right, SECRET, ['byte_order_mark']],
+    ['a body that was parsed and written again', COMPACT, sign(BODY.trim(), SECRET), SECRET, ['reserialised']],
+    [
+      'a body that was parsed and indented',
+      JSON.stringify(JSON.parse(BODY), null, 2),
+      sign(COMPACT, SECRET),
+      SECRET,
+      ['reserialised'],
+    ],
+    [
+      'a body that Python wrote again',
+      COMPACT,
+      sign(BODY.trim().replace('ë', '\\u00eb'), SECRET),
+      SECRET,
+      ['reserialised'],
+    ],
+    [
+      'both a blank and a rewriting',
+      COMPACT,
+      sign(BODY.trim(), SECRET),
+      ` ${SECRET}`,
+      ['secret_blanks', 'reserialised'],
+    ],
+    ['another secret', BODY, sign(BODY, 'another'), SECRET, ['no_match']],
+    ['a body that was decoded', BODY.replace('ë', '\ufffd'), right, SECRET, ['decoded', 'no_match']],
+  ])('is explained: %s', (_what, body, header, secret, codes) => {
+    expect(codesOf(body, header, secret)).toEqual(codes)
+  })
+
+  it('is told without a secret or a digest', () => {
+    for (const { text } of explainMismatch(Buffer.from(COMPACT), right, `${SECRET} `)) {
+      expect(text).not.toContain(SECRET)
+      expect(text).not.toMatch(/[0-9a-f]{40}/)
+    }
+  })
+})

@@ -1,0 +1,204 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sign } from 'postern'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { run } from '../../src/cli/run.ts'
+import { listen } from '../adapters/hosts.ts'
+import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
+import { HandWritten, SECRET } from '../check/faulty/hand-written.ts'
+import { findFreePort } from '../support/programs.ts'
+
+const BODY = '{"id": "evt_1", "type": "contact.created"}'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
+  await writeFile(join(folder, 'body.json'), BODY)
+  await writeFile(join(folder, 'secret.txt'), `${SECRET}\n`)
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+interface Setting {
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdin?: string
+  readonly isTTY?: boolean
+  readonly interrupt?: AbortSignal
+}
+
+async function runCli(args: readonly string[], setting: Setting = {}) {
+  const { env = { WEBHOOK_SECRET: SECRET }, stdin = '', isTTY = false } = setting
+  const written = { stdout: '', stderr: '' }
+  const to = (name: 'stdout' | 'stderr') => ({
+    isTTY,
+    write: (text: string) => {
+      written[name] += text
+    },
+  })
+  async function* read() {
+    yield Buffer.from(stdin)
+  }
+  const interrupt = setting.interrupt ?? new AbortController().signal
+  const code = await run(args, { env, stdin: read(), stdout: to('stdout'), stderr: to('stderr'), interrupt })
+  return { code, ...written }
+}
+
+async function start(receiver: HandWritten): Promise<string> {
+  const { port, close } = await listen(receiver.createServer())
+  onTestFinished(close)
+  return `http://127.0.0.1:${port}/webhooks`
+}
+
+describe('postern', () => {
+  it.each([
+    ['nothing', [], 2],
+    ['an unknown command', ['chekc'], 2],
+    ['an unknown option', ['sign', '--secret', 'x'], 2],
+    ['no header', ['verify'], 2],
+    ['no URL', ['check'], 2],
+    ['a time without a unit', ['check', 'http://localhost/', '--timeout', '10'], 2],
+    ['half a check', ['check', 'http://localhost/', '--concurrency', '0.5'], 2],
+    ['two probes', ['check', 'http://localhost/', '--probe', 'http://localhost/', '--probe-cmd', 'x'], 2],
+    ['help', ['--help'], 0],
+    ['help of a command', ['check', '--help'], 0],
+  ])('exits by its table: %s', async (_what, args, code) => {
+    const result = await runCli(args)
+    expect(result.code).toBe(code)
+    expect(code === 0 ? result.stdout : result.stderr).not.toBe('')
+    if (code !== 0) expect(result.stdout).toBe('')
+  })
+
+  it.each(['check', 'sign', 'verify'])('shows two examples with the help of %s', async (command) => {
+    const { stdout } = await runCli([command, '--help'])
+    expect(stdout.match(/^ {2}\$ .*postern /gm)).toHaveLength(2)
+  })
+})
+
+describe('postern sign', () => {
+  it.each([
+    ['by the environment, body on standard input', ['sign'], { stdin: BODY }],
+    ['by another variable', ['sign', '--secret-env', 'MINE'], { stdin: BODY, env: { MINE: SECRET } }],
+    ['by a file', ['sign', 'FOLDER/body.json', '--secret-file', 'FOLDER/secret.txt'], { env: {} }],
+    ['by standard input', ['sign', 'FOLDER/body.json', '--secret-stdin'], { env: {}, stdin: `${SECRET}\n` }],
+  ])('takes the secret %s', async (_what, args, setting) => {
+    const result = await runCli(
+      args.map((arg) => arg.replace('FOLDER', folder)),
+      setting,
+    )
+    expect(result).toEqual({ code: 0, stdout: `${sign(BODY, SECRET)}\n`, stderr: '' })
+  })
+
+  it.each([
+    ['a secret that is not set', ['sign'], {}, /WEBHOOK_SECRET is not set/],
+    ['a secret with a blank', ['sign'], { WEBHOOK_SECRET: 'x ' }, /blank/],
+    ['a file that is not there', ['sign', '/nowhere/at/all'], { WEBHOOK_SECRET: 'x' }, /cannot be read/],
+    ['standard input twice', ['sign', '--secret-stdin'], {}, /name the file of the body/],
+  ])('refuses %s', async (_what, args, env, message) => {
+    const { code, stdout, stderr } = await runCli(args, { env })
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(message)
+  })
+})
+
+describe('postern verify', () => {
+  it('says nothing to standard output, and exits 0, where the signature is right', async () => {
+    const result = await runCli(['verify', '--header', sign(BODY, SECRET)], { stdin: BODY })
+    expect(result).toEqual({ code: 0, stdout: '', stderr: 'the signature is right\n' })
+  })
+
+  it('explains a mismatch and exits 1, without telling what would be right', async () => {
+    const header = sign(BODY, SECRET)
+    const stdin = JSON.stringify(JSON.parse(BODY))
+    const { code, stderr } = await runCli(['verify', '--header', header], { stdin })
+    expect(code).toBe(1)
+    expect(stderr).toContain('parsed and re-serialised')
+    expect(stderr).not.toContain(sign(stdin, SECRET).slice(7))
+    const json = await runCli(['verify', '--json', '--header', header], { stdin })
+    expect(JSON.parse(json.stdout)).toMatchObject({ isRight: false, findings: [{ code: 'reserialised' }] })
+  })
+})
+
+describe('postern check', () => {
+  const FEW = ['--only', 'accepts-valid,bytes-chunked', '--only', 'late-retry']
+
+  it('exits 0 where nothing fails, and prints what passed', async () => {
+    const { code, stdout } = await runCli(['check', await start(new HandWritten()), ...FEW])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^pass {4}late-retry +200 after \d+ ms$/m)
+    expect(stdout).toMatch(/: 0 failed, 0 warnings, 3 passed\n$/)
+  })
+
+  it('exits 1 where a check fails, and prints that first, with all that helps', async () => {
+    const { code, stdout } = await runCli(['check', await start(new FiveMinuteTolerance()), ...FEW])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^fail {4}late-retry +400 after/)
+    for (const label of ['sent: ', 'expected: ', 'came back: ', 'why: ', 'hint: ', 'page: docs/checks/late-retry.md'])
+      expect(stdout).toContain(`          ${label}`)
+    expect(stdout).toContain("again: curl -i 'http://127.0.0.1")
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  it('counts warnings only when it is strict', async () => {
+    const url = await start(new NeedsLength())
+    expect((await runCli(['check', url, ...FEW])).code).toBe(0)
+    expect((await runCli(['check', url, ...FEW, '--strict'])).code).toBe(1)
+  })
+
+  it('is coloured at a terminal, unless NO_COLOR is set', async () => {
+    const url = await start(new HandWritten())
+    const env = { WEBHOOK_SECRET: SECRET, NO_COLOR: '1' }
+    expect((await runCli(['check', url, ...FEW], { isTTY: true, env })).stdout).not.toContain('\u001b')
+    // The library of Node asks its own process too, and a test run may have no colours.
+    expect((await runCli(['check', url, ...FEW], { isTTY: true })).code).toBe(0)
+  })
+
+  it('writes reports: one object to standard output, the others to files', async () => {
+    const url = await start(new HandWritten())
+    const files = { junit: join(folder, 'report.xml'), md: join(folder, 'report.md') }
+    const { code, stdout } = await runCli([
+      'check',
+      url,
+      ...FEW,
+      '--json',
+      '-',
+      '--junit',
+      files.junit,
+      '--md',
+      files.md,
+    ])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ schema: 1, tool: 'postern', summary: { pass: 3 } })
+    expect(await readFile(files.junit, 'utf8')).toContain('<testsuites')
+    expect(await readFile(files.md, 'utf8')).toContain('## postern check')
+    expect((await runCli(['check', url, ...FEW, '--md', '/nowhere/at/all'])).code).toBe(2)
+  })
+
+  it('exits 2 for a host that is not this machine, and 3 where nothing answers', async () => {
+    const remote = await runCli(['check', 'http://hooks.example.test/'])
+    expect(remote.code).toBe(2)
+    expect(remote.stderr).toContain('--yes')
+    expect((await runCli(['check', `http://127.0.0.1:${await findFreePort()}/`])).code).toBe(3)
+  })
+
+  it('exits 130 when interrupted, with a summary of what was done', async () => {
+    const stop = new AbortController()
+    const { port, close } = await listen(
+      createServer((request, response) => {
+        stop.abort()
+        request.resume().on('end', () => response.end())
+      }),
+    )
+    onTestFinished(close)
+    const result = await runCli(['check', `http://127.0.0.1:${port}/`], { interrupt: stop.signal })
+    expect(result.code).toBe(130)
+    expect(result.stdout).toMatch(/1 passed, \d+ skipped\n$/)
+  })
+
+  it('prints the page of a check', async () => {
+    const { code, stdout } = await runCli(['check', '--explain', 'late-retry'], { env: {} })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^# late-retry\n/)
+    expect((await runCli(['check', '--explain', 'late'])).code).toBe(2)
+  })
+})
