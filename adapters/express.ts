@@ -3,7 +3,7 @@ import type { Receives } from '../src/index.ts'
 import { type AdapterOptions, NodeDelivery, writeReply } from './body.ts'
 
 const FIX =
-  "A body parser such as express.json() or express.raw() is mounted before the receiver, which reads by itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
+  "A body parser such as express.json() is mounted before the receiver, which reads by itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
 
 /** What a `source` option sees unless it names a request type of its own. */
 interface RoutedRequest extends IncomingMessage {

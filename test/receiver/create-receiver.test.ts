@@ -1,20 +1,11 @@
 import { ConfigurationError, createReceiver, memoryStore, type ReceiverOptions, record } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, ManualClock, SECRET, watchRejections } from './support.ts'
+import { Bench, failure, ManualClock, SECRET, watchRejections } from './support.ts'
 
 watchRejections()
 
 const make = (options: unknown) => createReceiver(options as ReceiverOptions<never, never>) // what plain JavaScript can write
-const failure = (call: () => unknown): ConfigurationError => {
-  try {
-    call()
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 const store = () => memoryStore()
 const without = (method: string) => ({ ...methods, [method]: undefined })
 const methods = { retentionMs: 1e9, claim() {}, renew() {}, complete() {}, release() {} }

@@ -1,7 +1,7 @@
-import { ConfigurationError, createReceiver, type Receiver, record, type StandardSchema } from 'postern'
+import { createReceiver, type Receiver, record, type StandardSchema } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, SECRET, watchRejections } from './support.ts'
+import { Bench, failure, SECRET, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -12,15 +12,6 @@ type Loose = { on(pattern: unknown, ...rest: unknown[]): Loose; intercept(interc
 const loose = (receiver: unknown) => receiver as Loose
 
 const fresh = (options = {}) => loose(createReceiver({ secret: SECRET, ...options }) as unknown)
-const failure = (call: () => unknown): ConfigurationError => {
-  try {
-    call()
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 /** The names of the handlers that an event of the type reaches. */
 async function reached(patterns: readonly string[], type: string, options: Record<string, unknown> = {}) {

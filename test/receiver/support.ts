@@ -1,6 +1,7 @@
 import {
   type Claim,
   type Clock,
+  ConfigurationError,
   createReceiver,
   type DeliveryRequest,
   type HeaderValue,
@@ -287,6 +288,17 @@ export function watchRejections(): void {
     process.off('unhandledRejection', keep)
     expect(rejections).toEqual([])
   })
+}
+
+/** What a call throws, which has to be an error of configuration. */
+export function failure(call: () => unknown): ConfigurationError {
+  try {
+    call()
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
 }
 
 /** An object that calls itself a promise. */
