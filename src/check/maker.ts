@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { formatJson } from '../protocol/format-json.ts'
 import { type Secret, sign } from '../protocol/signature.ts'
 import type { DeliveryChanges, Maker, TestEvent } from './case.ts'
 import type { Delivery } from './exchange.ts'
-import { toSpaced } from './json-forms.ts'
 
 export interface MakerOptions {
   readonly secret: Secret
@@ -51,5 +51,5 @@ function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryCha
 /** Events are written with blanks behind colons and commas, so that what is parsed and written again is not the same. */
 function toBytes(body: TestEvent | string | Uint8Array): Uint8Array {
   if (body instanceof Uint8Array) return body
-  return Buffer.from(typeof body === 'string' ? body : toSpaced(body))
+  return Buffer.from(typeof body === 'string' ? body : formatJson(body, 'spaced'))
 }

@@ -1,4 +1,5 @@
-import { escapeSlashes, escapeUnicode, toPretty, toSpaced } from '../check/json-forms.ts'
+import { escapeSlashes, escapeUnicode } from '../check/json-forms.ts'
+import { formatJson } from '../protocol/format-json.ts'
 import { isWellFormed, verify } from '../protocol/signature.ts'
 
 /** One thing that is wrong. */
@@ -98,7 +99,8 @@ function writeAgain(text: string): readonly string[] {
     return []
   }
   const four = JSON.stringify(value, null, 4)
-  const plain = [JSON.stringify(value), toSpaced(value), toPretty(value).trimEnd(), toPretty(value), four, `${four}\n`]
+  const pretty = formatJson(value, 'pretty')
+  const plain = [JSON.stringify(value), formatJson(value, 'spaced'), pretty.trimEnd(), pretty, four, `${four}\n`]
   const ascii = plain.map(escapeUnicode)
   return [...plain, ...ascii, ...[...plain, ...ascii].map(escapeSlashes)]
 }

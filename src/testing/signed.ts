@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { WebhookEvent } from '../protocol/events.ts'
+import { type BodyFormat, formatJson } from '../protocol/format-json.ts'
 import { type Secret, SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
-import { type BodyFormat, formatJson } from './json-formats.ts'
 
 /** What is wrong with the delivery: each spoils one thing only. */
 export type Tamper =

@@ -1,5 +1,6 @@
+import { formatJson } from '../../protocol/format-json.ts'
 import type { Case, SingleCase } from '../case.ts'
-import { escapeSlashes, escapeUnicode, toPretty, toSpaced } from '../json-forms.ts'
+import { escapeSlashes, escapeUnicode } from '../json-forms.ts'
 import { mustBeAccepted, shouldBeAccepted } from '../verdict.ts'
 
 const WHY = 'It is genuine: the signature covers the bytes, and how the service writes its JSON is not documented.'
@@ -9,18 +10,19 @@ const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<Si
   {
     id: 'bytes-escaped-slashes',
     sends: 'An event whose slashes are written "\\/".',
-    deliver: (make) => make.delivery(escapeSlashes(toSpaced(make.event({ note: 'https://example.test/a/b' })))),
+    deliver: (make) =>
+      make.delivery(escapeSlashes(formatJson(make.event({ note: 'https://example.test/a/b' }), 'spaced'))),
   },
   {
     id: 'bytes-escaped-unicode',
     sends: 'An event whose letters beyond ASCII are written as "\\u" and four digits.',
-    deliver: (make) => make.delivery(escapeUnicode(toSpaced(make.event({ note: 'Zoë, 東京' })))),
+    deliver: (make) => make.delivery(escapeUnicode(formatJson(make.event({ note: 'Zoë, 東京' }), 'spaced'))),
   },
   {
     id: 'bytes-pretty',
     sends: 'An event over several lines, indented, with a line break at the end.',
     fix: `${FIX} Nor trim them.`,
-    deliver: (make) => make.delivery(toPretty(make.event())),
+    deliver: (make) => make.delivery(formatJson(make.event(), 'pretty')),
   },
   {
     id: 'bytes-compact',
@@ -30,19 +32,20 @@ const forms: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<Si
   {
     id: 'bytes-number-forms',
     sends: 'An event with numbers written 1.50e2, 10.0 and -0.',
-    deliver: (make) => make.delivery(toSpaced(make.event()).replace(/}$/, ', "numbers": [1.50e2, 10.0, -0]}')),
+    deliver: (make) =>
+      make.delivery(formatJson(make.event(), 'spaced').replace(/}$/, ', "numbers": [1.50e2, 10.0, -0]}')),
   },
   {
     id: 'bytes-duplicate-keys',
     sends: 'An event with one key twice; the last is the one that counts.',
-    deliver: (make) => make.delivery(toSpaced(make.event()).replace(/^{/, '{"type": "contact.updated", ')),
+    deliver: (make) => make.delivery(formatJson(make.event(), 'spaced').replace(/^{/, '{"type": "contact.updated", ')),
   },
   {
     id: 'bytes-key-order',
     sends: 'An event whose keys stand in another order: data first, id last.',
     deliver: (make) => {
       const { id, type, timestamp, accountKey, data } = make.event()
-      return make.delivery(toSpaced({ data, timestamp, accountKey, type, id }))
+      return make.delivery(formatJson({ data, timestamp, accountKey, type, id }, 'spaced'))
     },
   },
   {
