@@ -43,6 +43,13 @@ const FLOORS: Floors = {
   'adapters/next.ts': { files: ['src/index.ts', 'adapters/body.ts', 'adapters/web.ts'], ...HTTP_TYPES },
   'adapters/node.ts': { files: ['src/index.ts', 'adapters/body.ts'], ...HTTP_TYPES },
   'adapters/web.ts': { files: ['src/index.ts'] },
+  'adapters/sqlite.ts': { files: ['adapters/sqlite/'] },
+  'adapters/sqlite/': { files: ['src/index.ts', 'adapters/sqlite/'], packages: ['node:path'] },
+  'adapters/sqlite/database.ts': {},
+  'adapters/sqlite/drivers.ts': {
+    types: ['adapters/sqlite/database.ts'],
+    packages: ['node:module', 'better-sqlite3', 'better-sqlite3/package.json', 'libsql'],
+  },
 }
 
 const RULES: Rules = {

@@ -6,6 +6,8 @@ export const ERROR_CODES = {
   option_unknown: 'createReceiver, .on() or a store was given an option that does not exist',
   option_invalid: 'an option has a value that cannot work',
   secret_unusable: 'a signing secret is missing, empty, or has blanks at its edges',
+  driver_missing: 'no driver for the database is installed, or none that runs on this version of Node',
+  database_unusable: 'the database that a store was given cannot be opened, or cannot keep what it has to keep',
   store_shared: 'two receivers of one name stand on one store',
   pattern_invalid: 'the pattern given to .on() can never match an event',
   handler_invalid: 'what was given to .on() or .intercept() is not a function, or its name cannot be used',

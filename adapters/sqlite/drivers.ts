@@ -1,0 +1,47 @@
+import { createRequire } from 'node:module'
+import type { SqliteConnection, SqliteDriver } from './database.ts'
+
+/** A driver that is there: opens a file, or throws what the driver throws. */
+export type Opener = (path: string) => SqliteConnection
+
+/** Not an import: a driver that is not installed must not keep the module from loading, and none belongs into a bundle. */
+const require = createRequire(import.meta.url)
+
+interface Constructors {
+  readonly DatabaseSync: new (path: string) => SqliteConnection
+}
+
+/** In the order in which they are tried. Each gives an opener, or why there is none. */
+export const DRIVERS: Readonly<Record<SqliteDriver, () => Opener | string>> = {
+  'node:sqlite': () => {
+    const builtin = process.getBuiltinModule?.('node:sqlite') as Constructors | undefined // @types/node 20 does not know it
+    if (builtin === undefined) return `Node ${process.versions.node} has none without a flag; Node 22.13 and later do`
+    return (path) => new builtin.DatabaseSync(path)
+  },
+  'better-sqlite3': () =>
+    attempt(() => {
+      const { version }: { readonly version: string } = require('better-sqlite3/package.json')
+      return refuseCrash(version, process.versions.node) ?? toOpener(require('better-sqlite3'))
+    }),
+  libsql: () => attempt(() => toOpener(require('libsql'))),
+}
+
+/** better-sqlite3 13 and later are built against Node 22: on Node 20 loading them ends the process, and no error can be caught. */
+export function refuseCrash(version: string, nodeVersion: string): string | undefined {
+  if (Number.parseInt(version, 10) < 13 || Number.parseInt(nodeVersion, 10) >= 22) return undefined
+  return `version ${version} ends the process on Node ${nodeVersion}; install better-sqlite3@12, or use Node 22`
+}
+
+function toOpener(Database: new (path: string) => SqliteConnection): Opener {
+  return (path) => new Database(path)
+}
+
+function attempt(load: () => Opener | string): Opener | string {
+  try {
+    return load()
+  } catch (error) {
+    const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown } // anything can be thrown
+    if (code === 'MODULE_NOT_FOUND') return 'is not installed'
+    return `cannot be loaded: ${String(message).split('\n')[0]}`
+  }
+}

@@ -1,0 +1,120 @@
+import { resolve } from 'node:path'
+import { ConfigurationError } from '../../src/index.ts'
+import type { SqliteDatabase, SqliteDriver } from './database.ts'
+import { DRIVERS } from './drivers.ts'
+import { resultCodeOf } from './result-code.ts'
+import { wrapConnection } from './wrap-connection.ts'
+
+export interface OpenSqliteOptions {
+  /** Default: the first that is there of node:sqlite, better-sqlite3 and libsql. */
+  readonly driver?: SqliteDriver
+  /**
+   * `full` (default): what was committed outlives a power cut. `normal`: it outlives the end of the process, and a power cut can
+   * take the last commits back, but never breaks the file; several busy processes on one file wait less for each other.
+   */
+  readonly synchronous?: 'full' | 'normal'
+  /** How long a call waits, with the event loop blocked, while another process has the file locked. Default 200 ms. */
+  readonly busyTimeoutMs?: number
+}
+
+/** Other processes may open the file for the first time at the same moment, which locks it for some milliseconds. */
+const OPEN_WITHIN_MS = 2_000
+const LONGEST_BUSY_MS = 4_000
+
+/**
+ * Opens a database file, and makes it if it is not there, with the driver that is there: node:sqlite (Node 22.13 and later),
+ * better-sqlite3 or libsql. The file is set to write ahead (WAL), so that it has `-wal` and `-shm` files beside it.
+ *
+ * @param path a file's path, or `:memory:` for a database that ends with the connection
+ * @throws ConfigurationError `driver_missing` where no driver is there, or the one asked for is not; `database_unusable` where the
+ *   file cannot be opened; `option_invalid`, `option_unknown`
+ */
+export function openSqlite(path: string, options: OpenSqliteOptions = {}): SqliteDatabase {
+  const { driver, synchronous, busyTimeoutMs } = checkOptions(path, options)
+  const file = path === ':memory:' ? path : resolve(path)
+  let database: SqliteDatabase | undefined
+  try {
+    database = connect(file, driver)
+    database.pragma(`busy_timeout = ${busyTimeoutMs}`)
+    writeAhead(database)
+    database.pragma(`synchronous = ${synchronous}`)
+    return database
+  } catch (cause) {
+    database?.close()
+    if (cause instanceof ConfigurationError) throw cause
+    throw new ConfigurationError('database_unusable', tellFailure(file, cause), { cause })
+  }
+}
+
+function connect(file: string, wanted: SqliteDriver | undefined): SqliteDatabase {
+  const reasons: string[] = []
+  for (const driver of wanted === undefined ? listDrivers() : [wanted]) {
+    const opener = DRIVERS[driver]()
+    if (typeof opener !== 'string') return wrapConnection(driver, opener(file))
+    reasons.push(`${driver}: ${opener}`)
+  }
+  throw new ConfigurationError(
+    'driver_missing',
+    `openSqlite found no driver for SQLite. ${reasons.join('. ')}. Run \`npm install libsql\`, which comes prebuilt, or use Node 22.13 or later, which brings its own.`,
+  )
+}
+
+function listDrivers(): readonly SqliteDriver[] {
+  return Object.keys(DRIVERS) as SqliteDriver[] // the keys of a record are its own type's
+}
+
+/** The change of a new file's mode is the one step that SQLite does not wait for a lock with. */
+function writeAhead(database: SqliteDatabase): void {
+  const started = performance.now()
+  for (;;) {
+    try {
+      database.pragma('journal_mode = WAL')
+      return
+    } catch (error) {
+      if (resultCodeOf(error) !== 'SQLITE_BUSY' || performance.now() - started > OPEN_WITHIN_MS) throw error
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+  }
+}
+
+function tellFailure(file: string, cause: unknown): string {
+  const opened = `openSqlite cannot open ${file}`
+  switch (resultCodeOf(cause)) {
+    case 'SQLITE_NOTADB':
+      return `${opened}: the file is not a SQLite database. Give another path.`
+    case 'SQLITE_BUSY':
+      return `${opened}: another process has it locked. End that process, or let it finish.`
+    case 'SQLITE_READONLY':
+      return `${opened} for writing. Give the process the right to write to the file and its folder.`
+    default:
+      return `${opened}. Its folder has to be there, and the process has to be allowed to write to it.`
+  }
+}
+
+function checkOptions(
+  path: string,
+  options: OpenSqliteOptions,
+): Required<Omit<OpenSqliteOptions, 'driver'>> & Pick<OpenSqliteOptions, 'driver'> {
+  const { driver, synchronous = 'full', busyTimeoutMs = 200, ...unknown } = options
+  const [stray] = Object.keys(unknown)
+  if (stray !== undefined)
+    throw new ConfigurationError(
+      'option_unknown',
+      `openSqlite has no option "${stray}". It takes driver, synchronous and busyTimeoutMs.`,
+    )
+  if (typeof path !== 'string' || path.trim() === '' || path.includes('\0') || /^(file:|[a-z]+:\/\/)/i.test(path))
+    throw invalid(`${JSON.stringify(path)} is not the path of a file; give one such as "data/app.db".`)
+  if (driver !== undefined && !Object.hasOwn(DRIVERS, driver))
+    throw invalid(`driver is ${JSON.stringify(driver)}; give one of ${listDrivers().join(', ')}, or leave it out.`)
+  if (synchronous !== 'full' && synchronous !== 'normal')
+    throw invalid(`synchronous is ${JSON.stringify(synchronous)}; give full or normal.`)
+  if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs > LONGEST_BUSY_MS)
+    throw invalid(
+      `busyTimeoutMs is ${String(busyTimeoutMs)}; give a whole number of milliseconds from 0 to ${LONGEST_BUSY_MS}.`,
+    )
+  return { synchronous, busyTimeoutMs, ...(driver === undefined ? {} : { driver }) }
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('option_invalid', `openSqlite: ${message}`)
+}

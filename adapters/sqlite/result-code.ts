@@ -1,0 +1,19 @@
+/** Primary result codes by number, as far as anything here depends on them. */
+const NAMES: Readonly<Record<number, string>> = {
+  5: 'SQLITE_BUSY',
+  6: 'SQLITE_LOCKED',
+  8: 'SQLITE_READONLY',
+  10: 'SQLITE_IOERR',
+  11: 'SQLITE_CORRUPT',
+  13: 'SQLITE_FULL',
+  14: 'SQLITE_CANTOPEN',
+  26: 'SQLITE_NOTADB',
+}
+
+/** SQLite's primary result code behind an error of any of the drivers: node:sqlite gives a number, the others a name. */
+export function resultCodeOf(error: unknown): string | undefined {
+  const { errcode, code } = Object(error) as { readonly errcode?: unknown; readonly code?: unknown } // anything can be thrown
+  if (typeof errcode === 'number') return NAMES[errcode & 0xff]
+  if (typeof code !== 'string') return undefined
+  return Object.values(NAMES).find((name) => code === name || code.startsWith(`${name}_`))
+}

@@ -1,0 +1,150 @@
+import type {
+  SqliteConnection,
+  SqliteDatabase,
+  SqliteDriver,
+  SqliteRow,
+  SqliteStatement,
+  SqliteValue,
+} from './database.ts'
+
+/** A statement as the three drivers make it. They differ in how parameters are handed over, and a little in what they give back. */
+interface DriverStatement {
+  /** Whether it gives rows. Only better-sqlite3 says so. */
+  readonly reader?: boolean
+  run(...parameters: readonly unknown[]): { readonly changes: number | bigint }
+  get(...parameters: readonly unknown[]): SqliteRow | undefined
+  all(...parameters: readonly unknown[]): readonly SqliteRow[]
+}
+
+/** The one interface over a driver's connection. */
+export function wrapConnection(driver: SqliteDriver, connection: SqliteConnection): SqliteDatabase {
+  return new WrappedConnection(driver, connection)
+}
+
+class WrappedConnection implements SqliteDatabase {
+  readonly driver: SqliteDriver
+  readonly connection: SqliteConnection
+  #depth = 0
+
+  constructor(driver: SqliteDriver, connection: SqliteConnection) {
+    this.driver = driver
+    this.connection = connection
+  }
+
+  exec(sql: string): void {
+    this.connection.exec(sql)
+  }
+
+  prepare(sql: string): SqliteStatement {
+    const prepare = () => this.connection.prepare(sql) as DriverStatement // what every driver's prepare() gives
+    if (this.driver === 'node:sqlite') return prepare()
+    return this.driver === 'libsql' ? new LibsqlStatement(prepare) : new BetterStatement(prepare())
+  }
+
+  pragma(source: string): readonly SqliteRow[] {
+    return this.prepare(`PRAGMA ${source}`).all()
+  }
+
+  transaction<T>(work: () => T): T {
+    const [begin, commit, undo] =
+      this.#depth === 0
+        ? ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK']
+        : ['SAVEPOINT postern_inner', 'RELEASE postern_inner', 'ROLLBACK TO postern_inner; RELEASE postern_inner']
+    this.exec(begin)
+    this.#depth++
+    try {
+      const result = work()
+      if (isThenable(result))
+        throw new TypeError(
+          'transaction() was given work that returns a promise, and was rolled back: SQLite takes one writer at a time, so nothing may be waited for inside. Await before or after it.',
+        )
+      this.exec(commit)
+      return result
+    } catch (error) {
+      this.#undo(undo)
+      throw error
+    } finally {
+      this.#depth--
+    }
+  }
+
+  close(): void {
+    this.connection.close()
+  }
+
+  /** After some failures, a full disk among them, SQLite has rolled back by itself; the first error is the one to tell. */
+  #undo(sql: string): void {
+    try {
+      this.exec(sql)
+    } catch {
+      // Nothing is left to undo.
+    }
+  }
+}
+
+/** better-sqlite3 takes a list as well, which costs no spreading, and refuses `all` where there can be no rows, as in some pragmas. */
+class BetterStatement implements SqliteStatement {
+  readonly #statement: DriverStatement
+
+  constructor(statement: DriverStatement) {
+    this.#statement = statement
+  }
+
+  run(...parameters: readonly SqliteValue[]): { readonly changes: number | bigint } {
+    return this.#statement.run(parameters)
+  }
+
+  get(...parameters: readonly SqliteValue[]): SqliteRow | undefined {
+    return this.#statement.get(parameters)
+  }
+
+  all(...parameters: readonly SqliteValue[]): readonly SqliteRow[] {
+    if (this.#statement.reader === true) return this.#statement.all(parameters)
+    this.#statement.run(parameters)
+    return []
+  }
+}
+
+/**
+ * libsql takes nothing but a list safely, gives blobs as ArrayBuffer, and adds a field of its own to what `get` gives. Its `get`
+ * answers with an old row once `all` was called on the same statement (0.5.29), so that each has one of its own.
+ */
+class LibsqlStatement implements SqliteStatement {
+  readonly #prepare: () => DriverStatement
+  readonly #first: DriverStatement
+  #every: DriverStatement | undefined
+
+  constructor(prepare: () => DriverStatement) {
+    this.#prepare = prepare
+    this.#first = prepare()
+  }
+
+  run(...parameters: readonly SqliteValue[]): { readonly changes: number | bigint } {
+    return this.#first.run(parameters)
+  }
+
+  get(...parameters: readonly SqliteValue[]): SqliteRow | undefined {
+    const row = this.#first.get(parameters)
+    return row === undefined ? undefined : toPlainRow(row)
+  }
+
+  all(...parameters: readonly SqliteValue[]): readonly SqliteRow[] {
+    this.#every ??= this.#prepare()
+    return this.#every.all(parameters).map(toPlainRow)
+  }
+}
+
+function toPlainRow(row: Readonly<Record<string, unknown>>): SqliteRow {
+  const plain: Record<string, SqliteValue> = {}
+  for (const name in row) {
+    if (name === '_metadata') continue
+    const value = row[name]
+    plain[name] = value instanceof ArrayBuffer ? new Uint8Array(value) : (value as SqliteValue) // SQLite has no further types
+  }
+  return plain
+}
+
+/** Reads `then`, as `await` would. */
+function isThenable(value: unknown): boolean {
+  return typeof Object(value).then === 'function'
+}

@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+
+/** A folder for the database files of one test file, gone at its end. */
+export function makeFolder(): (name: string) => string {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-sqlite-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  return (name) => join(folder, name)
+}
