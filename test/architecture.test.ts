@@ -18,7 +18,7 @@ const FLOORS: Floors = {
   'src/testing/': {
     files: ['src/host/', 'src/protocol/', 'src/testing/'],
     types: ['src/models/', 'src/store/', 'src/receiver/'],
-    packages: ['node:crypto', 'node:http', 'node:https', 'node:stream'],
+    packages: ['node:assert/strict', 'node:crypto', 'node:http', 'node:https', 'node:stream', 'node:timers/promises'],
   },
   'src/testing/vitest.ts': { files: ['src/testing/'], packages: ['vitest'] },
   'src/check/': {

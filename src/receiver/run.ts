@@ -92,7 +92,7 @@ export class Run implements WorkListener {
     const { store, leaseMs } = this.#host
     let claim: Claim | PromiseLike<Claim>
     try {
-      claim = store.claim(this.key, leaseMs, this.#event.accountKey)
+      claim = store.claim(this.key, leaseMs)
       if (isThenable(claim)) return this.#awaitClaim(claim, askedAt)
     } catch (cause) {
       return this.#onClaimFailed(cause)

@@ -26,8 +26,8 @@ export interface Store {
   /** How long done ids and finish marks are kept, in milliseconds. A receiver refuses less than 3 hours. */
   readonly retentionMs: number
 
-  /** Takes the key for `leaseMs` milliseconds, or tells why not. `accountKey` is whose event it is, for the store's own reports. */
-  claim(key: string, leaseMs: number, accountKey: string): Claim | Promise<Claim>
+  /** Takes the key for `leaseMs` milliseconds, or tells why not. */
+  claim(key: string, leaseMs: number): Claim | Promise<Claim>
 
   /** Extends a claim to `leaseMs` from now, and keeps the marks made since. True as well where nobody holds the key; false where the event is done. */
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean | Promise<boolean>

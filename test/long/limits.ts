@@ -147,7 +147,7 @@ function measureStore(): void {
   const store = memoryStore()
   for (let index = 0; index < ids; index++) {
     const key = dedupKey('default', 'account-1', `evt_${String(index).padStart(28, '0')}`)
-    const claim = store.claim(key, 15_000, 'account-1')
+    const claim = store.claim(key, 15_000)
     if (claim instanceof Promise || claim.state !== 'claimed') throw new Error(`${key} is known`)
     store.complete(key, claim.token)
   }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { dedupKey } from '../../src/protocol/dedup-key.ts'
 import { isObject, parseEnvelope } from '../../src/protocol/envelope.ts'
 import { Rejection } from '../../src/protocol/outcome.ts'
-import { compareWithModel, steps } from '../store/store-model.ts'
+import { compareByHand, steps } from '../store/store-steps.ts'
 import { tryForAMinute } from './for-a-minute.ts'
 
 const BODY = Buffer.from('{"id":"evt_1"}')
@@ -152,7 +152,7 @@ describe('for a minute', { concurrent: false }, () => {
   it('the memory store against its model', () =>
     tryForAMinute(
       'the memory store against its model',
-      fc.asyncProperty(steps(1_000), async (taken) => {
+      fc.asyncProperty(steps, async (taken) => {
         const clock = {
           time: 0,
           monotonic() {
@@ -162,7 +162,7 @@ describe('for a minute', { concurrent: false }, () => {
         const pass = (ms: number) => {
           clock.time += ms
         }
-        await compareWithModel({ store: memoryStore({ clock, max: 100 }), pass }, taken)
+        await compareByHand(memoryStore({ clock, max: 100 }), pass, taken)
       }),
     ))
 })

@@ -185,7 +185,7 @@ describe('copies of a running event', () => {
 
 describe('a claim that another process holds', () => {
   const elsewhere = (bench: Bench, event: { readonly id: string }, leaseMs = 60_000) =>
-    bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, leaseMs, 'acme')
+    bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, leaseMs)
 
   it('is asked for again about once a second, and answered 409 at the deadline', async () => {
     const bench = new Bench()
@@ -505,7 +505,7 @@ describe('a store that fails after the handlers succeeded', () => {
     await bench.clock.advance(3_000)
     expect(await sent).toMatchObject({ outcome: 'handled', status: 200 })
     await bench.clock.advance(2_500)
-    expect(bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, 1_000, 'acme')).toEqual({
+    expect(bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, 1_000)).toEqual({
       state: 'busy',
     })
     await bench.clock.advance(5_000)

@@ -148,7 +148,7 @@ export class ScriptedStore implements Store {
   }
 
   claim(key: string, leaseMs: number): Claim | Promise<Claim> {
-    return this.#carryOut('claim', () => this.inner.claim(key, leaseMs, 'acme') as Claim) // memoryStore answers at once
+    return this.#carryOut('claim', () => this.inner.claim(key, leaseMs) as Claim) // memoryStore answers at once
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean | Promise<boolean> {

@@ -2,11 +2,11 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { type Logger, type MemoryStoreOptions, memoryStore, type Store } from 'postern'
+import { storeSuite } from 'postern/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { dedupKey } from '../../src/protocol/dedup-key.ts'
 import { runs } from '../support/runs.ts'
-import { type StoreSubject, storeCases } from './store-cases.ts'
-import { compareWithModel, steps } from './store-model.ts'
+import { compareByHand, steps } from './store-steps.ts'
 
 const HOUR = 3_600_000
 const LEASE_MS = 15_000
@@ -18,7 +18,12 @@ class ManualClock {
   }
 }
 
-function makeSubject(options?: MemoryStoreOptions): StoreSubject & { readonly store: ReturnType<typeof memoryStore> } {
+interface Subject {
+  readonly store: ReturnType<typeof memoryStore>
+  readonly pass: (ms: number) => void
+}
+
+function makeSubject(options?: MemoryStoreOptions): Subject {
   const clock = new ManualClock()
   const pass = (ms: number) => {
     clock.time += ms
@@ -29,7 +34,7 @@ function makeSubject(options?: MemoryStoreOptions): StoreSubject & { readonly st
 function completeNew(store: ReturnType<typeof memoryStore>, account: string, count: number, from = 0): void {
   for (let index = from; index < from + count; index++) {
     const key = dedupKey('default', account, `evt_${index}`)
-    const claim = store.claim(key, LEASE_MS, account)
+    const claim = store.claim(key, LEASE_MS)
     if (claim instanceof Promise || claim.state !== 'claimed') throw new Error(`${key} is known`)
     store.complete(key, claim.token)
   }
@@ -53,30 +58,38 @@ function recordingLogger(): Logger & { readonly lines: Line[] } {
 }
 
 describe('the contract of a store', () => {
-  it.each(storeCases)('$name', ({ options, run }) => run(makeSubject(options)))
+  const clock = new ManualClock()
+  const pass = (ms: number) => {
+    clock.time += ms
+  }
+  for (const { name, run } of storeSuite((options) => memoryStore({ clock, ...options }), { pass, isShared: false }))
+    it(name, run)
 
   it('holds for any sequence of calls', async () => {
     await fc.assert(
-      fc.asyncProperty(steps(1_000), (taken) => compareWithModel(makeSubject({ max: 100 }), taken)),
+      fc.asyncProperty(steps, (taken) => {
+        const { store, pass } = makeSubject({ max: 100 })
+        return compareByHand(store, pass, taken)
+      }),
       runs(300),
     )
   })
 
   it('holds while abandoned claims are swept', async () => {
     await fc.assert(
-      fc.asyncProperty(steps(1_000), async (taken) => {
+      fc.asyncProperty(steps, async (taken) => {
         const subject = makeSubject({ max: 100 })
         // Many claims of other keys between any two calls make it look through its leases again and again.
         let others = 0
         const store = Object.assign(Object.create(subject.store), {
           claim: (...given: Parameters<Store['claim']>) => {
-            for (let index = 0; index < 1_024; index++) subject.store.claim(`other-${others++ % 10}`, 1, 'acme')
+            for (let index = 0; index < 1_024; index++) subject.store.claim(`other-${others++ % 10}`, 1)
             return subject.store.claim(...given)
           },
         })
         for (const method of ['renew', 'complete', 'release'] as const)
           store[method] = subject.store[method].bind(subject.store)
-        await compareWithModel({ ...subject, store }, taken)
+        await compareByHand(store, subject.pass, taken)
       }),
       runs(30),
     )
@@ -86,11 +99,11 @@ describe('the contract of a store', () => {
 describe('the clock', () => {
   it('is the one that was given', () => {
     const { store, pass } = makeSubject()
-    store.claim('key', 1_000, 'acme')
+    store.claim('key', 1_000)
     pass(999)
-    expect(store.claim('key', 1_000, 'acme')).toEqual({ state: 'busy' })
+    expect(store.claim('key', 1_000)).toEqual({ state: 'busy' })
     pass(1)
-    expect(store.claim('key', 1_000, 'acme')).toMatchObject({ state: 'claimed' })
+    expect(store.claim('key', 1_000)).toMatchObject({ state: 'claimed' })
   })
 
   it.each([0, 0.4, 0.5, 1e9 + 0.4])('forgets after the retention, not a moment sooner, from %d on', (start) => {
@@ -99,16 +112,16 @@ describe('the clock', () => {
     completeNew(store, 'acme', 1)
     const key = dedupKey('default', 'acme', 'evt_0')
     pass(3 * HOUR)
-    expect(store.claim(key, LEASE_MS, 'acme')).toEqual({ state: 'done' })
+    expect(store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
     pass(1)
-    expect(store.claim(key, LEASE_MS, 'acme')).toMatchObject({ state: 'claimed' })
+    expect(store.claim(key, LEASE_MS)).toMatchObject({ state: 'claimed' })
   })
 
   it("is the machine's monotonic one by default, which wall time cannot move", () => {
     const store = memoryStore()
     completeNew(store, 'acme', 1)
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 30 * 24 * HOUR)
-    expect(store.claim(dedupKey('default', 'acme', 'evt_0'), LEASE_MS, 'acme')).toEqual({ state: 'done' })
+    expect(store.claim(dedupKey('default', 'acme', 'evt_0'), LEASE_MS)).toEqual({ state: 'done' })
   })
 
   afterEach(() => vi.restoreAllMocks())
@@ -121,7 +134,7 @@ describe('the bound', () => {
     pass(7 * 24 * HOUR - 1)
     expect(store.earlyDrops).toBe(0)
     for (const index of [0, 50_000, 99_999])
-      expect(store.claim(dedupKey('default', 'acme', `evt_${index}`), LEASE_MS, 'acme')).toEqual({ state: 'done' })
+      expect(store.claim(dedupKey('default', 'acme', `evt_${index}`), LEASE_MS)).toEqual({ state: 'done' })
     expect(store.retentionMs).toBe(7 * 24 * HOUR)
   })
 
@@ -130,7 +143,7 @@ describe('the bound', () => {
     completeNew(store, 'acme', 13)
     expect(store.earlyDrops).toBe(3)
     const states = Array.from({ length: 13 }, (_, index) => {
-      const claim = store.claim(dedupKey('default', 'acme', `evt_${index}`), LEASE_MS, 'acme')
+      const claim = store.claim(dedupKey('default', 'acme', `evt_${index}`), LEASE_MS)
       return claim instanceof Promise ? 'late' : claim.state
     })
     expect(states).toEqual([...Array(3).fill('claimed'), ...Array(10).fill('done')])
@@ -150,20 +163,20 @@ describe('the bound', () => {
     const { store } = makeSubject({ max: 1 })
     completeNew(store, 'acme', 1)
     for (const key of ['a', 'b', 'c']) {
-      const claim = store.claim(key, LEASE_MS, 'acme')
+      const claim = store.claim(key, LEASE_MS)
       if (claim instanceof Promise || claim.state !== 'claimed') throw new Error('not claimed')
       store.release(key, claim.token, [])
     }
     expect(store.earlyDrops).toBe(0)
-    expect(store.claim(dedupKey('default', 'acme', 'evt_0'), LEASE_MS, 'acme')).toEqual({ state: 'done' })
+    expect(store.claim(dedupKey('default', 'acme', 'evt_0'), LEASE_MS)).toEqual({ state: 'done' })
   })
 
   it('does not count events that are done after they were half done', () => {
     const { store } = makeSubject({ max: 1 })
-    const first = store.claim('half', LEASE_MS, 'acme')
+    const first = store.claim('half', LEASE_MS)
     if (first instanceof Promise || first.state !== 'claimed') throw new Error('not claimed')
     store.release('half', first.token, ['a'])
-    const second = store.claim('half', LEASE_MS, 'acme')
+    const second = store.claim('half', LEASE_MS)
     if (second instanceof Promise || second.state !== 'claimed') throw new Error('not claimed')
     store.complete('half', second.token)
     expect(store.earlyDrops).toBe(0)
@@ -171,38 +184,38 @@ describe('the bound', () => {
 
   it('never drops live claims, nor their marks', () => {
     const { store } = makeSubject({ max: 2 })
-    const half = store.claim('half', LEASE_MS, 'acme')
+    const half = store.claim('half', LEASE_MS)
     if (half instanceof Promise || half.state !== 'claimed') throw new Error('not claimed')
     store.renew('half', half.token, LEASE_MS, ['a'])
-    for (let index = 0; index < 5_000; index++) store.claim(`live-${index}`, LEASE_MS, 'acme')
+    for (let index = 0; index < 5_000; index++) store.claim(`live-${index}`, LEASE_MS)
     completeNew(store, 'flood', 5_000)
     for (let index = 0; index < 5_000; index++)
-      expect(store.claim(`live-${index}`, LEASE_MS, 'acme')).toEqual({ state: 'busy' })
+      expect(store.claim(`live-${index}`, LEASE_MS)).toEqual({ state: 'busy' })
     expect(store.release('half', half.token, ['b'])).toBe(true)
-    expect(store.claim('half', LEASE_MS, 'acme')).toMatchObject({ state: 'claimed', marks: ['a', 'b'] })
+    expect(store.claim('half', LEASE_MS)).toMatchObject({ state: 'claimed', marks: ['a', 'b'] })
   })
 
   it('keeps the marks of claims that it lets go of', () => {
     const { store, pass } = makeSubject()
-    const claim = store.claim('half', 1_000, 'acme')
+    const claim = store.claim('half', 1_000)
     if (claim instanceof Promise || claim.state !== 'claimed') throw new Error('not claimed')
     store.renew('half', claim.token, 1_000, ['a'])
     pass(1_001)
-    for (let index = 0; index < 3_000; index++) store.claim(`other-${index}`, 1_000, 'acme')
-    expect(store.claim('half', 1_000, 'acme')).toMatchObject({ state: 'claimed', marks: ['a'] })
+    for (let index = 0; index < 3_000; index++) store.claim(`other-${index}`, 1_000)
+    expect(store.claim('half', 1_000)).toMatchObject({ state: 'claimed', marks: ['a'] })
   })
 
   it('lets go of claims that nobody renewed', () => {
     const { store, pass } = makeSubject({ max: 1 })
     const held = heapAfterCollection()
     for (let round = 0; round < 200; round++) {
-      for (let index = 0; index < 1_024; index++) store.claim(`${round}-${index}-${'x'.repeat(300)}`, 1_000, 'acme')
+      for (let index = 0; index < 1_024; index++) store.claim(`${round}-${index}-${'x'.repeat(300)}`, 1_000)
       pass(1_001)
     }
     // 200,000 of them would be more than 60 MB; two rounds of them are at most what is left.
     expect(heapAfterCollection() - held).toBeLessThan(10_000_000)
     // The store is used once more: it would have been collected as a whole, whatever it holds.
-    expect(store.claim('key', 1_000, 'acme')).toMatchObject({ state: 'claimed' })
+    expect(store.claim('key', 1_000)).toMatchObject({ state: 'claimed' })
   })
 })
 
@@ -259,7 +272,7 @@ describe('what it reports', () => {
     vi.stubEnv('NODE_ENV', 'production')
     expect(() => store.reportTo?.({ debug: broken, info: broken, warn: broken, error: broken })).not.toThrow()
     completeNew(store, 'acme', 2)
-    expect(store.claim(dedupKey('default', 'acme', 'evt_1'), LEASE_MS, 'acme')).toEqual({ state: 'done' })
+    expect(store.claim(dedupKey('default', 'acme', 'evt_1'), LEASE_MS)).toEqual({ state: 'done' })
     expect(store.earlyDrops).toBe(1)
   })
 
@@ -306,7 +319,7 @@ describe('on a host that keeps its environment to itself', () => {
     const logger = recordingLogger()
     store.reportTo?.(logger)
     vi.stubGlobal('process', process)
-    expect(store.claim('key', LEASE_MS, 'acme')).toMatchObject({ state: 'claimed' })
+    expect(store.claim('key', LEASE_MS)).toMatchObject({ state: 'claimed' })
     expect(logger.lines).toEqual([])
   })
 })

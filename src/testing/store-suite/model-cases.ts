@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { compareWithModel, type Step } from './store-model.ts'
+import type { CaseDefinition } from './trial.ts'
+
+const SEQUENCES = 16
+const STEPS = 30
+/** A lease of a trial is so many units: what a slow go may overrun by stays below one. */
+const UNITS_A_LEASE = 4
+
+export const modelCases: readonly CaseDefinition[] = Array.from({ length: SEQUENCES }, (_, index) => ({
+  name: `answers as the contract in its plainest form does: sequence ${index + 1} of ${SEQUENCES}`,
+  run: (trial) =>
+    compareWithModel(
+      {
+        storeOf: (step) => (step % 3 === 0 ? trial.another : trial.store),
+        keys: [`${trial.key}:a`, `${trial.key}:b`],
+        unitMs: trial.leaseMs / UNITS_A_LEASE,
+        pass: (ms) => trial.pass(ms / trial.leaseMs),
+      },
+      makeSteps(index),
+    ),
+}))
+
+/** A sequence of calls on two keys, among them repeated and late ones. The same seed gives the same. */
+function makeSteps(seed: number): readonly Step[] {
+  const choose = makeChoices(seed)
+  const marks = () => ['h1', 'h2', 'h3'].filter(() => choose(true, false))
+  // Mostly whoever claimed last; sometimes one before, or nobody.
+  const holder = () => choose(0, 0, 0, 1, 2, 5)
+  return Array.from({ length: STEPS }, (): Step => {
+    const [key, lease] = [choose(0, 0, 1), choose(2, 4, 8)]
+    const call = choose<Step['call']>('claim', 'claim', 'claim', 'renew', 'renew', 'release', 'release', 'pass', 'pass')
+    switch (call) {
+      case 'claim':
+        return { call, key, lease }
+      case 'renew':
+        return { call, key, holder: holder(), lease, marks: marks() }
+      case 'release':
+        // Only now and then: nothing much happens to what is done.
+        return choose(true, true, false)
+          ? { call, key, holder: holder(), marks: marks() }
+          : { call: 'complete', key, holder: holder() }
+      default:
+        // Odd passages against even leases: no lease ends just when it is looked at.
+        return { call: 'pass', time: choose(1, 3, 5) }
+    }
+  })
+}
+
+/** Chooses among what it is given, by the bytes of digests over the seed and a counter. */
+function makeChoices(seed: number): <T>(...among: readonly [T, ...T[]]) => T {
+  let count = 0
+  return (...among) => {
+    const digest = createHash('sha256').update(`${seed}:${count++}`).digest()
+    return among[digest.readUInt32BE() % among.length] ?? among[0]
+  }
+}

@@ -1,0 +1,120 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CaseDefinition, DONE, type Trial } from './trial.ts'
+
+/** How long the engine stays away, which is longer than a call that would be answered at once. */
+const AWAY_MS = 500
+/** How long a store has to find its engine again. */
+const BACK_WITHIN_MS = 20_000
+
+/** What a store must do while its engine is away, and above all afterwards. */
+export const outageCases: readonly CaseDefinition[] = [
+  {
+    name: 'answers nothing of its own while the engine is away, and is back by itself',
+    needs: 'outage',
+    async run(trial) {
+      const { store, key } = trial
+      const [held, done] = [`${key}:held`, `${key}:done`]
+      const { token } = await trial.take(held)
+      ok(await store.complete(done, (await trial.take(done)).token))
+      const answers: unknown[] = []
+      const note = (answer: unknown) => answers.push(answer)
+      await away(trial, async () => {
+        const calls: readonly (() => unknown)[] = [
+          () => store.claim(key, trial.leaseMs),
+          () => store.claim(done, trial.leaseMs),
+          () => store.renew(held, token, trial.leaseMs, ['a']),
+          () => store.complete(held, token),
+          () => store.release(held, token, []),
+        ]
+        for (const call of calls) attempt(call).then(note, () => {})
+        await sleep(AWAY_MS)
+        deepStrictEqual(answers, [])
+      })
+      deepStrictEqual(await untilAnswered(trial, () => trial.claim(done)), DONE)
+    },
+  },
+  {
+    name: 'takes "done" after the engine was away, by the token from before',
+    needs: 'outage',
+    async run(trial) {
+      const { store, key } = trial
+      const { token } = await trial.take()
+      await away(trial, async () => {
+        attempt(() => store.complete(key, token)).catch(() => {})
+        await sleep(AWAY_MS)
+      })
+      strictEqual(await untilAnswered(trial, () => store.complete(key, token)), true)
+      deepStrictEqual(await trial.claim(), DONE)
+    },
+  },
+  {
+    name: 'still knows claims, marks and what is done after the engine was away',
+    needs: 'outage',
+    retention: 10_000,
+    async run(trial) {
+      const { store, key } = trial
+      const [half, done] = [`${key}:half`, `${key}:done`]
+      const leaseMs = 600_000
+      ok(await store.release(half, (await trial.take(half)).token, ['a', 'b']))
+      ok(await store.complete(done, (await trial.take(done)).token))
+      const claim = await store.claim(key, leaseMs)
+      await away(trial, () => sleep(AWAY_MS))
+      const marked = await untilAnswered(trial, () => trial.take(half))
+      deepStrictEqual([...marked.marks].sort(), ['a', 'b'])
+      deepStrictEqual(await trial.claim(done), DONE)
+      strictEqual((await trial.claim()).state, 'busy')
+      ok(claim.state === 'claimed' && (await store.renew(key, claim.token, leaseMs, [])))
+    },
+  },
+  {
+    name: 'gives back a claim that arrived late, and loses no key to one that never arrived',
+    needs: 'outage',
+    async run(trial) {
+      const { store } = trial
+      const keys = Array.from({ length: 10 }, (_, index) => `${trial.key}:${index}`)
+      await away(trial, async () => {
+        for (const key of keys)
+          attempt(() => store.claim(key, trial.leaseMs)).then(
+            (claim) => claim.state === 'claimed' && store.release(key, claim.token, claim.marks),
+            () => {},
+          )
+        await sleep(AWAY_MS)
+      })
+      await untilAnswered(trial, () => trial.claim(`${trial.key}:other`))
+      await trial.exempt(sleep(trial.leaseMs * 1.2))
+      for (const key of keys) await trial.take(key)
+    },
+  },
+]
+
+/** Takes the engine away while something is done, and brings it back whatever became of that. */
+async function away(trial: Trial, work: () => Promise<void>): Promise<void> {
+  await trial.host.outage?.begin()
+  try {
+    await work()
+  } finally {
+    await trial.host.outage?.end()
+  }
+}
+
+/** A store may throw at once as well as reject. */
+async function attempt<T>(call: () => T | PromiseLike<T>): Promise<T> {
+  return await call()
+}
+
+/** Calls until the store answers: how soon it finds its engine again is its own affair, within limits. */
+async function untilAnswered<T>(trial: Trial, call: () => T | Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + BACK_WITHIN_MS
+  const answer = async (): Promise<T> => {
+    for (;;) {
+      try {
+        return await call()
+      } catch (cause) {
+        if (performance.now() > giveUpAt) throw new Error('the store did not find its engine again', { cause })
+        await sleep(50)
+      }
+    }
+  }
+  return await trial.exempt(answer())
+}

@@ -1,0 +1,104 @@
+import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import { BUSY, type CaseDefinition, DONE, sorted } from './trial.ts'
+import { withWrongClock } from './wrong-clock.ts'
+
+const HOUR_MS = 3_600_000
+
+/** What two processes on one engine must see of each other. */
+export const processCases: readonly CaseDefinition[] = [
+  {
+    name: 'gives a key to one of many in two processes that claim it at once',
+    needs: 'sharing',
+    async run(trial) {
+      for (let round = 0; round < 20; round++) {
+        const key = `${trial.key}:${round}`
+        const claims = await Promise.all(
+          Array.from({ length: 20 }, (_, index) => trial.claim(key, index % 2 === 0 ? trial.store : trial.another)),
+        )
+        strictEqual(claims.filter(({ state }) => state === 'claimed').length, 1)
+      }
+    },
+  },
+  {
+    name: 'shows one process what the other did',
+    needs: 'sharing',
+    async run(trial) {
+      const { store, another, key } = trial
+      const first = await trial.take()
+      deepStrictEqual(await trial.claim(key, another), BUSY)
+      ok(await store.release(key, first.token, ['a']))
+      const second = await trial.take(key, another)
+      deepStrictEqual(second.marks, ['a'])
+      notStrictEqual(second.token, first.token)
+      deepStrictEqual(await trial.claim(), BUSY)
+      ok(await another.complete(key, second.token))
+      deepStrictEqual(await trial.claim(), DONE)
+    },
+  },
+  {
+    name: 'knows a claim by its token, whichever process brings it',
+    needs: 'sharing',
+    async run(trial) {
+      const { token } = await trial.take()
+      ok(await trial.renew(token, ['a'], trial.another))
+      ok(await trial.another.release(trial.key, token, ['b']))
+      const second = await trial.take()
+      deepStrictEqual(sorted(second.marks), ['a', 'b'])
+      ok(await trial.another.complete(trial.key, second.token))
+    },
+  },
+  {
+    name: 'fences off a process that was stopped for longer than its lease',
+    needs: 'sharing',
+    async run(trial) {
+      const { store, another, key } = trial
+      const stalled = await trial.take()
+      await trial.outlastLease()
+      const { token } = await trial.take(key, another)
+      strictEqual(await trial.renew(stalled.token, ['a']), false)
+      strictEqual(await store.release(key, stalled.token, ['a']), false)
+      strictEqual(await store.complete(key, stalled.token), false)
+      deepStrictEqual(await trial.claim(), BUSY)
+      ok(await another.release(key, token, ['b']))
+      deepStrictEqual((await trial.take()).marks, ['b'])
+    },
+  },
+  ...[HOUR_MS, -HOUR_MS].map((offMs): CaseDefinition => {
+    const direction = offMs > 0 ? 'ahead' : 'behind'
+    return {
+      name: `holds and ends claims on time though the clock of one process is an hour ${direction}`,
+      needs: 'engine clock',
+      async run(trial) {
+        const { another, key } = trial
+        const otherKey = `${key}:other`
+        await trial.take()
+        deepStrictEqual(await withWrongClock(offMs, () => trial.claim(key, another)), BUSY)
+        const { token } = await withWrongClock(offMs, () => trial.take(otherKey, another))
+        deepStrictEqual(await trial.claim(otherKey), BUSY)
+        ok(await withWrongClock(offMs, () => another.renew(otherKey, token, trial.leaseMs, ['a'])))
+        deepStrictEqual(await trial.claim(otherKey), BUSY)
+        await trial.outlastLease()
+        await withWrongClock(offMs, () => trial.take(key, another))
+        deepStrictEqual((await trial.take(otherKey)).marks, ['a'])
+      },
+    }
+  }),
+  ...[HOUR_MS, -HOUR_MS].map((offMs): CaseDefinition => {
+    const direction = offMs > 0 ? 'ahead' : 'behind'
+    return {
+      name: `remembers for as long as it should though the clock of one process is an hour ${direction}`,
+      needs: 'engine clock',
+      retention: 3,
+      async run(trial) {
+        const { another, key } = trial
+        const { token } = await trial.take()
+        ok(await withWrongClock(offMs, () => another.complete(key, token)))
+        await trial.pass(2)
+        deepStrictEqual(await trial.claim(), DONE)
+        deepStrictEqual(await withWrongClock(offMs, () => trial.claim(key, another)), DONE)
+        await trial.pass(2)
+        await withWrongClock(offMs, () => trial.take(key, another))
+      },
+    }
+  }),
+]

@@ -1,0 +1,129 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
+import { BUSY, type CaseDefinition, DONE, sorted } from './trial.ts'
+
+const ODD_NAMES = [
+  'contact.*',
+  '*',
+  'a#1/2',
+  "o'clock",
+  'a,b',
+  '{}',
+  '[]',
+  '"',
+  '\\',
+  '%s',
+  'a b',
+  'účet 💳',
+  '__proto__',
+  'constructor',
+  'x'.repeat(300),
+]
+
+export const releaseCases: readonly CaseDefinition[] = [
+  {
+    name: 'gives a released key to the next claim at once, with the marks',
+    async run(trial) {
+      const { token } = await trial.take()
+      ok(await trial.store.release(trial.key, token, ['a', 'b']))
+      deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b'])
+    },
+  },
+  {
+    name: 'gathers marks over renewals and attempts, each once',
+    async run(trial) {
+      const first = await trial.take()
+      ok(await trial.renew(first.token, ['a']))
+      ok(await trial.store.release(trial.key, first.token, ['b']))
+      const second = await trial.take()
+      ok(await trial.store.release(trial.key, second.token, ['c', 'a']))
+      const third = await trial.take()
+      deepStrictEqual(sorted(third.marks), ['a', 'b', 'c'])
+      ok(await trial.store.release(trial.key, third.token, []))
+      deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
+    },
+  },
+  {
+    name: 'takes any readable name as a mark, and many of them',
+    async run(trial) {
+      const many = Array.from({ length: 200 }, (_, index) => `handler-${index}`)
+      const { token } = await trial.take()
+      ok(await trial.renew(token, many))
+      ok(await trial.store.release(trial.key, token, [...ODD_NAMES, ...many]))
+      deepStrictEqual(sorted((await trial.take()).marks), sorted([...ODD_NAMES, ...many]))
+    },
+  },
+  {
+    name: 'keeps marks of its own: a list that changes later changes nothing',
+    async run(trial) {
+      const [first, marks] = [await trial.take(), ['a']]
+      const renewed = trial.renew(first.token, marks)
+      marks.push('b')
+      ok(await renewed)
+      await trial.outlastLease()
+      const second = await trial.take()
+      marks.push('c')
+      ok(await trial.store.release(trial.key, second.token, []))
+      deepStrictEqual((await trial.take()).marks, ['a'])
+    },
+  },
+  {
+    name: 'answers a repeated release as the first one',
+    async run(trial) {
+      const { token } = await trial.take()
+      for (let turn = 0; turn < 3; turn++) ok(await trial.store.release(trial.key, token, ['a']))
+      deepStrictEqual((await trial.take()).marks, ['a'])
+    },
+  },
+  {
+    name: 'keeps what further releases bring while nobody holds the key',
+    async run(trial) {
+      const { token } = await trial.take()
+      for (const mark of ['a', 'b', 'c']) ok(await trial.store.release(trial.key, token, [mark]))
+      deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b', 'c'])
+    },
+  },
+  {
+    name: 'keeps earlier marks beside those of a renewal that nobody else held the key for',
+    async run(trial) {
+      const { token } = await trial.take()
+      ok(await trial.store.release(trial.key, token, ['a']))
+      ok(await trial.renew(token, ['b']))
+      await trial.outlastLease()
+      deepStrictEqual(sorted((await trial.take()).marks), ['a', 'b'])
+    },
+  },
+  {
+    name: 'does not release the claim of another, nor keep its marks',
+    async run(trial) {
+      const first = await trial.take()
+      await trial.outlastLease()
+      const second = await trial.take()
+      strictEqual(await trial.store.release(trial.key, first.token, ['a']), false)
+      strictEqual(await trial.store.release(trial.key, first.token, ['a']), false)
+      deepStrictEqual(await trial.claim(), BUSY)
+      ok(await trial.store.release(trial.key, second.token, []))
+      deepStrictEqual((await trial.take()).marks, [])
+    },
+  },
+  {
+    name: 'keeps the marks of a claim that had ended before its release, while nobody took the key',
+    async run(trial) {
+      const { token } = await trial.take()
+      await trial.outlastLease()
+      ok(await trial.store.release(trial.key, token, ['a']))
+      deepStrictEqual((await trial.take()).marks, ['a'])
+    },
+  },
+  {
+    name: 'does not undo what is done by a late release',
+    async run(trial) {
+      const first = await trial.take()
+      await trial.outlastLease()
+      const second = await trial.take()
+      ok(await trial.store.complete(trial.key, second.token))
+      ok(await trial.store.release(trial.key, first.token, ['a']))
+      ok(await trial.store.release(trial.key, second.token, ['a']))
+      deepStrictEqual(await trial.claim(), DONE)
+    },
+  },
+]

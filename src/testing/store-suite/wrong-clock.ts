@@ -1,0 +1,21 @@
+const RightDate = Date
+let users = 0
+let before: DateConstructor = RightDate
+
+/** Does something in a process whose wall clock is wrong by so much: in this one, whose `Date` is replaced until it is done. */
+export async function withWrongClock<T>(offMs: number, work: () => T | PromiseLike<T>): Promise<T> {
+  if (users++ === 0) before = globalThis.Date
+  globalThis.Date = shiftedBy(offMs)
+  try {
+    return await work()
+  } finally {
+    if (--users === 0) globalThis.Date = before
+  }
+}
+
+function shiftedBy(offMs: number): DateConstructor {
+  return new Proxy(RightDate, {
+    construct: (target, given) => Reflect.construct(target, given.length === 0 ? [target.now() + offMs] : given),
+    get: (target, name) => (name === 'now' ? () => target.now() + offMs : Reflect.get(target, name)),
+  })
+}

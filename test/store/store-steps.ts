@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import type { Store } from 'postern'
+import { compareWithModel, type Step } from '../../src/testing/store-suite/store-model.ts'
+
+/** Sequences of calls on two keys, among them repeated and late ones. */
+export const steps: fc.Arbitrary<readonly Step[]> = makeSteps()
+
+/** Takes the steps on a store whose time is moved by hand, and on the model beside it. */
+export function compareByHand(store: Store, pass: (ms: number) => void, taken: readonly Step[]): Promise<void> {
+  return compareWithModel({ storeOf: () => store, keys: ['key-a', 'key-b'], unitMs: 1_000, pass }, taken)
+}
+
+function makeSteps(): fc.Arbitrary<readonly Step[]> {
+  const key = fc.constantFrom(0, 1)
+  const lease = fc.constantFrom(2, 4, 8)
+  // Mostly whoever claimed last; sometimes one before, or nobody.
+  const holder = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat({ max: 5 }) })
+  const marks = fc.uniqueArray(fc.constantFrom('h1', 'h2', 'h3'), { maxLength: 3 })
+  // Odd passages against even leases: no lease ends just when it is looked at.
+  const time = fc.constantFrom(1, 3, 5)
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ call: fc.constant('claim' as const), key, lease }) },
+    { weight: 4, arbitrary: fc.record({ call: fc.constant('renew' as const), key, holder, lease, marks }) },
+    { weight: 1, arbitrary: fc.record({ call: fc.constant('complete' as const), key, holder }) },
+    { weight: 3, arbitrary: fc.record({ call: fc.constant('release' as const), key, holder, marks }) },
+    { weight: 5, arbitrary: fc.record({ call: fc.constant('pass' as const), time }) },
+  )
+  return fc.array(step, { maxLength: 40, size: 'max' })
+}

@@ -1,0 +1,69 @@
+import { memoryStore, type Store } from 'postern'
+import { storeSuite } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { itKeepsTheContract } from '../store/check-store.ts'
+
+/** One memory that several stores look into, as several processes look into one engine, and which can be taken away. */
+function sharedMemory() {
+  const stores = new Map<number | undefined, Store>()
+  let back: Promise<void> | undefined
+  let bringBack = () => {}
+  const engineOf = (retentionMs: number | undefined) => {
+    const engine = stores.get(retentionMs) ?? memoryStore(retentionMs === undefined ? {} : { retentionMs })
+    stores.set(retentionMs, engine)
+    return engine
+  }
+  const makeStore = ({ retentionMs }: { readonly retentionMs?: number }, change: Partial<Store> = {}): Store => {
+    const engine = engineOf(retentionMs)
+    const reach = async <T>(call: () => T | Promise<T>): Promise<T> => {
+      await back
+      return await call()
+    }
+    return {
+      retentionMs: engine.retentionMs,
+      claim: (...given) => reach(() => engine.claim(...given)),
+      renew: (key, token, leaseMs, marks) => {
+        const kept = [...marks]
+        return reach(() => engine.renew(key, token, leaseMs, kept))
+      },
+      complete: (...given) => reach(() => engine.complete(...given)),
+      release: (...given) => reach(() => engine.release(...given)),
+      ...change,
+    }
+  }
+  const outage = {
+    begin() {
+      back = new Promise((resolve) => {
+        bringBack = resolve
+      })
+    },
+    end() {
+      bringBack()
+      back = undefined
+    },
+  }
+  return { makeStore, outage }
+}
+
+describe('on a store that several processes share, with an engine that can be taken away', () => {
+  const { makeStore, outage } = sharedMemory()
+  itKeepsTheContract(makeStore, { outage })
+})
+
+describe('the cases', () => {
+  const makeStore = () => memoryStore()
+
+  it('have names of their own', () => {
+    const names = storeSuite(makeStore, { outage: { begin() {}, end() {} } }).map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  it('are those that the store can be asked for', () => {
+    const count = (options?: Parameters<typeof storeSuite>[1]) => storeSuite(makeStore, options).length
+    const all = count({ outage: { begin() {}, end() {} } })
+    expect(all - count()).toBe(4)
+    expect(count() - count({ hasOwnClock: false })).toBe(4)
+    expect(count({ hasOwnClock: false }) - count({ isShared: false })).toBe(4)
+    expect(count({ isShared: false, hasOwnClock: false })).toBe(count({ isShared: false }))
+  })
+})
