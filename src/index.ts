@@ -34,7 +34,14 @@ export {
 export { type Issue, record, type StandardSchema } from './protocol/schema.ts'
 export { type HeaderValue, type Secret, sign, verify } from './protocol/signature.ts'
 export { createReceiver } from './receiver/create-receiver.ts'
-export type { Handler, HandlerContext, HandlerOptions } from './receiver/handler.ts'
+export type {
+  ContextOf,
+  Handler,
+  HandlerContext,
+  HandlerOptions,
+  SyncTransactionContext,
+  TransactionContext,
+} from './receiver/handler.ts'
 export type { OutcomeInfo, ReceiverOptions } from './receiver/options.ts'
 export type { CloseResult, ReceivedDelivery, Receiver } from './receiver/receiver.ts'
 export type { BodyFailure, DeliveryRequest, Receives } from './receiver/receives.ts'
@@ -43,3 +50,4 @@ export type { EventTypes, Interceptor } from './receiver/routes.ts'
 export type { BoundSecret, SecretRequest, Secrets, SecretsFunction } from './receiver/secrets.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
 export type { Claim, Store } from './store/store.ts'
+export type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from './store/transactional-store.ts'

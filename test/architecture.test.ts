@@ -9,6 +9,7 @@ const FLOORS: Floors = {
   'src/host/': {},
   'src/protocol/': { files: ['src/protocol/'], packages: ['node:crypto'] },
   'src/store/store.ts': { types: ['src/host/', 'src/protocol/'] },
+  'src/store/transactional-store.ts': { types: ['src/store/store.ts'] },
   'src/store/memory-store.ts': { files: ['src/host/', 'src/protocol/', 'src/store/'], packages: ['lru-cache'] },
   'src/receiver/': {
     files: ['src/host/', 'src/protocol/', 'src/store/', 'src/receiver/'],

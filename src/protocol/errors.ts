@@ -26,6 +26,8 @@ export const ERROR_CODES = {
   handler_abandoned:
     'a handler did not end within 5 s of its abort, or its host stopped it, and is no longer waited for',
   lease_lost: 'another process took over the event while its handlers ran here',
+  transaction_misused:
+    'context.transaction was called twice, after its handler had ended, or with work that cannot be a transaction',
   hook_failed: 'onOutcome, onError, waitUntil or a logger method threw',
 } as const
 

@@ -6,7 +6,7 @@ import { type Outcome, Rejection } from '../protocol/outcome.ts'
 import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import type { Store } from '../store/store.ts'
 import { Dispatcher } from './dispatcher.ts'
-import type { Handler, HandlerOptions } from './handler.ts'
+import type { ContextOf, Handler, HandlerOptions } from './handler.ts'
 import { checkOptions, type ReceiverOptions, type Settings } from './options.ts'
 import { toRejected } from './outcomes.ts'
 import type { CloseResult, ReceivedDelivery, Receiver } from './receiver.ts'
@@ -26,10 +26,12 @@ import { isThenable } from './within.ts'
  * const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET, models: { contact } })
  * receiver.on('contact.created', async (event) => { await welcome(event.data.record.email) })
  */
-export function createReceiver<M extends ModelSchemas = OpenModels, E extends EventSchemas = NoEvents>(
-  options: ReceiverOptions<M, E>,
-): Receiver<M, E> {
-  return new MountedReceiver(checkOptions(options)) as Receiver<M, E> // M and E exist in types only; see Routes for their checks at run time
+export function createReceiver<
+  M extends ModelSchemas = OpenModels,
+  E extends EventSchemas = NoEvents,
+  S extends Store = Store,
+>(options: ReceiverOptions<M, E, S>): Receiver<M, E, ContextOf<S>> {
+  return new MountedReceiver(checkOptions(options)) as Receiver<M, E, ContextOf<S>> // the three exist in types only; see Routes for their checks at run time
 }
 
 const STOP_DRAINING_MS = 2_000
@@ -59,7 +61,7 @@ class MountedReceiver {
     settings.store.reportTo?.(this.#reporter.logger)
   }
 
-  on(pattern: string, optionsOrHandler: HandlerOptions | Handler<never>, handler?: Handler<never>): this {
+  on(pattern: string, optionsOrHandler: HandlerOptions | Handler<never, never>, handler?: Handler<never, never>): this {
     if (handler === undefined) this.#routes.add(pattern, {}, optionsOrHandler)
     else this.#routes.add(pattern, optionsOrHandler as HandlerOptions, handler) // three arguments: the second one is options
     return this

@@ -8,6 +8,7 @@ import type { Reporter } from './reporter.ts'
 import type { Route, Routes } from './routes.ts'
 import { Run } from './run.ts'
 import type { Delivery, RunHost } from './run-host.ts'
+import { toTransact } from './transact.ts'
 
 /** Timers that are set for longer go off at once. */
 const LONGEST_TIMER_MS = 2_147_483_647
@@ -16,6 +17,7 @@ const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, 
 /** Stops 6 to 10 of a delivery: its route, then the run that it starts or joins. */
 export class Dispatcher implements RunHost {
   readonly store
+  readonly transact
   readonly clock
   readonly leaseMs
   readonly deadlineMs
@@ -33,6 +35,7 @@ export class Dispatcher implements RunHost {
 
   constructor(settings: Settings, routes: Routes, reporter: Reporter) {
     this.store = settings.store
+    this.transact = toTransact(settings.store)
     this.clock = settings.clock
     this.leaseMs = settings.leaseMs
     this.deadlineMs = settings.deadlineMs

@@ -1,3 +1,5 @@
+import type { SyncTransactionalStore, TransactionalStore } from '../store/transactional-store.ts'
+
 /** What a handler gets beside its event. */
 export interface HandlerContext {
   /**
@@ -12,11 +14,47 @@ export interface HandlerContext {
   readonly source: string | undefined
 }
 
+/** What a handler gets where the store can write in its transactions. */
+export interface TransactionContext<Tx> extends HandlerContext {
+  /**
+   * Runs `work` in a transaction of the store's database, and commits what it writes together with this handler's finish mark: after
+   * a crash at any moment there are both or neither, so the effect of `work` happens exactly once. It is the handler's last step:
+   * once it is committed the handler counts as finished, and where it fails the handler fails, also if it catches the error.
+   *
+   * @returns what `work` gives
+   * @throws PosternError `lease_lost` where another process took over the event, and `transaction_misused` for a second call, or one
+   * after the handler has ended; both by rejecting
+   */
+  readonly transaction: <T>(work: (tx: Tx) => T | PromiseLike<T>) => Promise<T>
+}
+
+/** The same on a database whose driver blocks: `work` must not wait for anything. */
+export interface SyncTransactionContext<Tx> extends HandlerContext {
+  /** As in {@link TransactionContext}, but `work` must not be asynchronous: that is a compile error, and `transaction_misused`. */
+  readonly transaction: <T>(work: (tx: Tx) => T extends PromiseLike<unknown> ? NeverAsync : T) => Promise<T>
+}
+
+/** The compile error for `work` that gives a promise. */
+interface NeverAsync {
+  readonly 'work must not be asynchronous': never
+}
+
+/** What the handlers of a receiver on the store `S` get beside their event. */
+export type ContextOf<S> =
+  S extends TransactionalStore<infer Tx>
+    ? TransactionContext<Tx>
+    : S extends SyncTransactionalStore<infer Tx>
+      ? SyncTransactionContext<Tx>
+      : HandlerContext
+
 /**
  * Handles one event. The event counts as handled once the promise it returns is fulfilled. A throw or a rejection, of anything,
  * makes the service try again later, and then only the handlers that did not finish run.
  */
-export type Handler<Event> = (event: Event, context: HandlerContext) => unknown
+export type Handler<Event, Context extends HandlerContext = HandlerContext> = (
+  event: Event,
+  context: Context,
+) => unknown
 
 export interface HandlerOptions {
   /**

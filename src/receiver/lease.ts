@@ -62,6 +62,13 @@ export class Lease {
     return this.#host.store.complete(this.#key, this.#token)
   }
 
+  /** Commits what `work` writes together with the finish mark of its handler. */
+  async transact(mark: string, signal: AbortSignal, work: (tx: never) => unknown): Promise<unknown> {
+    const { transact } = this.#host
+    if (transact === undefined) throw new TypeError('the store has no transactions')
+    return transact({ key: this.#key, token: this.#token, mark, signal }, work)
+  }
+
   /** Gives the claim back. Where the store can't be reached that is only reported: the lease ends by itself. */
   release(limitMs: number, marks: readonly string[], then: () => void): void {
     // A renewal that the store carried out after the release would bring the claim back to life.

@@ -19,7 +19,7 @@ export interface OutcomeInfo {
   readonly durationMs: number
 }
 
-export interface ReceiverOptions<M, E> {
+export interface ReceiverOptions<M, E, S extends Store = Store> {
   /**
    * The webhook's signing secret: text or bytes, `{ secret, accountKey }` to bind it to one account, a list of these, or a function
    * that chooses by source or account. `undefined` is in the type so that `process.env.WEBHOOK_SECRET` can be given as it is; at run
@@ -31,7 +31,7 @@ export interface ReceiverOptions<M, E> {
   /** Further event types, which are not about records, with the schema of their `data`. */
   readonly events?: E
   /** What remembers handled events. Default: `memoryStore()`, for one process. */
-  readonly store?: Store
+  readonly store?: S
   /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */
   readonly name?: string
   /** Default 1 MiB. */
@@ -170,7 +170,10 @@ function checkMethods(option: string, value: unknown, methods: readonly string[]
 }
 
 function checkStore(store: Store): Store {
-  checkMethods('store', store, ['claim', 'renew', 'complete', 'release'])
+  const optional = ['transaction', 'transactionSync'].filter(
+    (method) => Reflect.get(Object(store), method) !== undefined,
+  )
+  checkMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])
   if (typeof store.retentionMs === 'number' && store.retentionMs >= MIN_MEMORY_MS) return store
   throw invalid(
     `the store keeps done events for ${show(store.retentionMs)} ms, and the service's own retries come up to 2 h 36 min after the event: they would run again. Give it a retentionMs of at least ${MIN_MEMORY_MS} (3 h); 7 days is the default.`,

@@ -1,7 +1,7 @@
 import type { Check, EventOf, NoEvents, OpenModels, Pattern, WebhookEvent } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { HeaderValue } from '../protocol/signature.ts'
-import type { Handler, HandlerOptions } from './handler.ts'
+import type { Handler, HandlerContext, HandlerOptions } from './handler.ts'
 import type { DeliveryRequest, Receives } from './receives.ts'
 import type { Reply } from './reply.ts'
 import type { EventTypes, Interceptor } from './routes.ts'
@@ -29,7 +29,7 @@ export interface CloseResult {
 /**
  * Verifies, deduplicates and routes deliveries. Register every handler before the first delivery, then mount it with an adapter.
  */
-export interface Receiver<M = OpenModels, E = NoEvents> extends Receives {
+export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext = HandlerContext> extends Receives {
   /**
    * Registers a handler for a pattern: a type (`contact.created`), a model (`contact.*`), an action (`*.deleted`), or `*`. All
    * handlers of an event run together, and each keeps its own finish mark: a retry runs those that did not finish.
@@ -38,12 +38,12 @@ export interface Receiver<M = OpenModels, E = NoEvents> extends Receives {
    */
   on<const P extends Pattern<M, E> | (string & {})>(
     pattern: P & Check<P, M, E>,
-    handler: Handler<EventOf<M, P, E>>,
+    handler: Handler<EventOf<M, P, E>, C>,
   ): this
   on<const P extends Pattern<M, E> | (string & {})>(
     pattern: P & Check<P, M, E>,
     options: HandlerOptions,
-    handler: Handler<EventOf<M, P, E>>,
+    handler: Handler<EventOf<M, P, E>, C>,
   ): this
 
   /**

@@ -1,6 +1,7 @@
 import type { Clock } from '../host/clock.ts'
 import type { Store } from '../store/store.ts'
 import type { Reporter } from './reporter.ts'
+import type { Transact } from './transact.ts'
 
 /** One HTTP request, as far as the handling of its event cares. */
 export interface Delivery {
@@ -13,6 +14,8 @@ export interface Delivery {
 /** What the runs of one receiver share. */
 export interface RunHost {
   readonly store: Store
+  /** Undefined where the store has no transactions. */
+  readonly transact: Transact | undefined
   readonly clock: Clock
   readonly reporter: Reporter
   readonly leaseMs: number

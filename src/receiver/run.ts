@@ -155,6 +155,11 @@ export class Run implements WorkListener {
     this.#lease?.keepAlive(finished, () => this.#work?.loseLease())
   }
 
+  async transact(mark: string, signal: AbortSignal, work: (tx: never) => unknown): Promise<unknown> {
+    if (this.#lease === undefined) throw new TypeError('nothing is claimed')
+    return this.#lease.transact(mark, signal, work)
+  }
+
   onEnd(verdict: Outcome, settleBy: Settlement, finished: readonly string[]): void {
     this.#phase = 'settling'
     this.#verdict = verdict

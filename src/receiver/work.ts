@@ -3,7 +3,7 @@ import { HandlerError, PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
 import { type Outcome, Rejection } from '../protocol/outcome.ts'
 import { type Checked, checkData } from '../protocol/schema.ts'
-import type { HandlerContext } from './handler.ts'
+import { type ContextOwner, TransactingContext, WorkContext } from './context.ts'
 import { toEventOutcome, toFailed, toRejected } from './outcomes.ts'
 import type { NamedHandler, Route } from './routes.ts'
 import type { RunHost } from './run-host.ts'
@@ -18,15 +18,17 @@ const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected 
 /** What the claim is to be settled by. An abandoned or a lost one is left to run out, and only the former can still keep marks. */
 export type Settlement = 'complete' | 'release' | 'abandon' | 'nothing'
 
-/** What the work tells whoever began it. Each is called once at most. */
+/** What the work tells whoever began it, each once at most, and what it asks of him. */
 export interface WorkListener {
   /** The work was not over at once: from here on it takes time. */
   onPending(finished: readonly string[]): void
   onEnd(verdict: Outcome, settleBy: Settlement, finished: readonly string[]): void
+  /** A transaction of the store, under the claim. */
+  transact(mark: string, signal: AbortSignal, work: (tx: never) => unknown): Promise<unknown>
 }
 
 /** Schema and handlers of one claimed event, with their abort and, in the end, their abandonment. */
-export class Work {
+export class Work implements ContextOwner {
   /** Names of the handlers that have finished, in this attempt or earlier ones. */
   readonly finished: string[]
   readonly #host: RunHost
@@ -37,6 +39,9 @@ export class Work {
   #failures: { readonly name: string; readonly error: unknown }[] | undefined
   #todo: readonly NamedHandler[] = []
   #pending = 0
+  #contexts: TransactingContext[] | undefined
+  /** Handlers that run on after their transaction was committed. */
+  #tails: Set<string> | undefined
   #isOver = false
   #timer: unknown
   #abortReason: HandlerError | undefined
@@ -81,7 +86,7 @@ export class Work {
 
   /** Another process has the event: what still runs here is told to stop, and its end changes nothing. */
   loseLease(): void {
-    if (!this.#isOver) this.#abort('lease_lost')
+    if (!this.#isOver && this.#abortReason?.code !== 'lease_lost') this.#abort('lease_lost')
   }
 
   // ── Schema ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -145,7 +150,10 @@ export class Work {
 
   #runHandler({ name, run }: NamedHandler): void {
     try {
-      const result = run(this.#event as AnyEvent, new WorkContext(this, name, this.#source)) // model and action were set with the route
+      const result =
+        this.#host.transact === undefined
+          ? run(this.#event as AnyEvent, new WorkContext(this, name, this.#source)) // model and action were set with the route
+          : this.#openContext(name).run((context) => run(this.#event as AnyEvent, context)) // as above
       if (isThenable(result)) {
         this.#awaitHandler(name, result)
         return
@@ -161,12 +169,16 @@ export class Work {
   async #awaitHandler(name: string, result: PromiseLike<unknown>): Promise<void> {
     try {
       await result
-      if (!this.#isOver) this.finished.push(name)
+      if (!this.#isOver) this.#onFinished(name)
     } catch (error) {
       if (!this.#isOver) this.#onFailure(name, error)
     }
     if (this.#isOver) return // abandoned: the event is somebody else's by now
     if (--this.#pending === 0) this.#onAllEnded()
+  }
+
+  #onFinished(name: string): void {
+    if (this.#tails?.delete(name) !== true) this.finished.push(name)
   }
 
   #onFailure(name: string, error: unknown): void {
@@ -189,6 +201,38 @@ export class Work {
     const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, `${errors.length} handlers failed`)
     const message = `Handlers of ${quote(this.#event.type)} failed: ${names.join(', ')}.`
     return this.#toError('handler_failed', message, names, cause)
+  }
+
+  // ── Transactions ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  transact(mark: string, signal: AbortSignal, work: (tx: never) => unknown): Promise<unknown> {
+    return this.#listener.transact(mark, signal, work)
+  }
+
+  onCommitted(name: string): void {
+    if (this.#isOver) return // the next attempt will find the mark
+    this.finished.push(name)
+    this.#tails ??= new Set()
+    this.#tails.add(name)
+  }
+
+  onThrewAfterCommit(name: string, thrown: unknown): void {
+    const message = `The handler ${name} of ${quote(this.#event.type)} threw after its transaction had been committed. It counts as finished.`
+    this.#host.reporter.error(this.#toError('handler_failed', message, [name], thrown))
+  }
+
+  refuseTransaction(name: string, why: string): HandlerError {
+    const message = `context.transaction() of the handler ${name} ${why}`
+    const error = this.#toError('transaction_misused', message, [name], undefined)
+    this.#host.reporter.error(error)
+    return error
+  }
+
+  #openContext(name: string): TransactingContext {
+    const context = new TransactingContext(this, name, this.#source)
+    this.#contexts ??= []
+    this.#contexts.push(context)
+    return context
   }
 
   // ── Abort and abandonment ────────────────────────────────────────────────────────────────────────────────────────
@@ -214,6 +258,8 @@ export class Work {
     const message = `Handlers did not end within ${ABANDON_AFTER_MS} ms of their abort: ${names.join(', ')}. Pass context.signal to what they wait for.`
     const error = this.#toError('handler_abandoned', message, names, reason)
     this.#host.reporter.error(error)
+    if (this.#contexts !== undefined) for (const context of this.#contexts) context.abandon(error)
+    if (names.every((name) => this.finished.includes(name))) return this.#onAllEnded()
     const settleBy = reason?.code === 'lease_lost' ? 'nothing' : 'abandon'
     this.#end(toFailed(500, 'handler_abandoned', error, this.#event), settleBy)
   }
@@ -226,11 +272,11 @@ export class Work {
 
   #running(): readonly string[] {
     const ended = new Set([...this.finished, ...(this.#failures ?? []).map(({ name }) => name)])
-    return this.#todo.map(({ name }) => name).filter((name) => !ended.has(name))
+    return this.#todo.map(({ name }) => name).filter((name) => !ended.has(name) || this.#tails?.has(name))
   }
 
   #toError(
-    code: 'handler_failed' | 'handler_timeout' | 'handler_abandoned' | 'lease_lost',
+    code: 'handler_failed' | 'handler_timeout' | 'handler_abandoned' | 'lease_lost' | 'transaction_misused',
     message: string,
     handlers: readonly string[],
     cause: unknown,
@@ -247,22 +293,5 @@ export class Work {
     this.#isOver = true
     if (this.#timer !== undefined) this.#host.clock.clearTimeout(this.#timer)
     this.#listener.onEnd(verdict, settleBy, this.finished)
-  }
-}
-
-/** Per handler, so that each knows its name. */
-class WorkContext implements HandlerContext {
-  readonly handlerName: string
-  readonly source: string | undefined
-  readonly #work: Work
-
-  constructor(work: Work, handlerName: string, source: string | undefined) {
-    this.#work = work
-    this.handlerName = handlerName
-    this.source = source
-  }
-
-  get signal(): AbortSignal {
-    return this.#work.signal
   }
 }

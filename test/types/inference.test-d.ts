@@ -1,15 +1,23 @@
 import {
   type Action,
   type AnyEvent,
+  type ContextOf,
   createReceiver,
   type DeletedRecord,
   type EventOf,
   type HandlerContext,
   type ModelEvent,
+  memoryStore,
   type OpenData,
   type OpenRecord,
+  type Receiver,
   record,
   type StandardSchema,
+  type Store,
+  type SyncTransactionalStore,
+  type SyncTransactionContext,
+  type TransactionalStore,
+  type TransactionContext,
   type WebhookEvent,
 } from 'postern'
 import { type Contact, contact } from 'postern/models'
@@ -257,3 +265,62 @@ createReceiver({ secret: 42 })
 createReceiver({ secret: { secret: 'one' } })
 // @ts-expect-error a type is not a schema
 createReceiver({ secret: 'one', models: { contact: {} } })
+
+// ── Transactions: there by the store ───────────────────────────────────────────────────────────────────────────────────
+
+interface Tx {
+  query(text: string): Promise<number>
+}
+declare const transactional: TransactionalStore<Tx>
+declare const blocking: SyncTransactionalStore<{ run(text: string): number }>
+
+const onDatabase = createReceiver({ secret: 'secret', models, events, store: transactional })
+onDatabase.on('contact.created', async (event, context) => {
+  expectType<Equal<typeof event, ModelEvent<'contact', 'created', Contact>>>()
+  expectType<Equal<typeof context, TransactionContext<Tx>>>()
+  const rows = await context.transaction(async (tx) => {
+    expectType<Equal<typeof tx, Tx>>()
+    return tx.query('insert')
+  })
+  expectType<Equal<typeof rows, number>>()
+})
+onDatabase.on('invoice.paid', { name: 'book' }, (_event, { transaction }) => transaction((tx) => tx.query('insert')))
+onDatabase.on('contact.created', welcome).on('*.deleted', drop) // handlers that need no transaction
+
+createReceiver({ secret: 'secret', store: blocking }).on('sync.failed', async (_event, context) => {
+  expectType<Equal<typeof context, SyncTransactionContext<{ run(text: string): number }>>>()
+  const rows = await context.transaction((db) => db.run('insert'))
+  expectType<Equal<typeof rows, number>>()
+  await context.transaction((db) => void db.run('insert'))
+  // @ts-expect-error work that waits
+  await context.transaction(async (db) => db.run('insert'))
+})
+
+async function save(event: EventOf<typeof models, 'contact.created'>, context: ContextOf<typeof transactional>) {
+  await context.transaction((tx) => tx.query(event.data.record._id))
+}
+onDatabase.on('contact.created', save)
+// @ts-expect-error a handler that needs a transaction, on a store that has none
+receiver.on('contact.created', save)
+receiver.on('contact.created', (_event, context) => {
+  // @ts-expect-error the same
+  context.transaction(() => 1)
+})
+createReceiver({ secret: 'secret', store: memoryStore() }).on('*', (_event, context) => {
+  expectType<Equal<typeof context, HandlerContext>>()
+})
+declare const plain: Store
+createReceiver({ secret: 'secret', store: plain }).on('*', (_event, context) => {
+  expectType<Equal<typeof context, HandlerContext>>()
+})
+createReceiver({ secret: 'secret', store: process.env.DATABASE ? transactional : memoryStore() }).on(
+  '*',
+  (_event, context) => {
+    // @ts-expect-error it may be the store that has none
+    context.transaction(() => 1)
+    if ('transaction' in context) context.transaction((tx) => tx.query('insert'))
+  },
+)
+// A receiver with transactions goes wherever one is taken.
+const register = (any: Receiver<typeof models, typeof events>) => any.on('contact.created', welcome)
+register(onDatabase)

@@ -1,0 +1,463 @@
+import { type HandlerContext, PosternError, type TransactionClaim, type TransactionContext } from 'postern'
+import { events, recordHandlers } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import {
+  atOnce,
+  type Behaviour,
+  Bench,
+  Gate,
+  type ManualClock,
+  ScriptedStore,
+  settle,
+  soon,
+  watchRejections,
+} from './support.ts'
+
+watchRejections()
+
+const LEASE_MS = 15_000
+
+interface Tx {
+  write(row: string): void
+}
+type Context = TransactionContext<Tx>
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+
+/** A database of one table beside the claims: what `work` wrote is there once the mark is. */
+class TransactionalStore extends ScriptedStore {
+  readonly rows: string[] = []
+  readonly claims: TransactionClaim[] = []
+  readonly keys: string[] = []
+  /** What happens at the commit: it is carried out, or not, or its answer is lost. */
+  atCommit: (commit: () => void) => unknown = (commit) => commit()
+
+  override claim(key: string, leaseMs: number) {
+    this.keys.push(key)
+    return super.claim(key, leaseMs)
+  }
+
+  async transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
+    this.claims.push(claim)
+    const written: string[] = []
+    const value = await Promise.race([work({ write: (row) => written.push(row) }), aborted(claim.signal)])
+    const commit = () => {
+      if (!this.inner.renew(claim.key, claim.token, LEASE_MS, [claim.mark]))
+        throw new PosternError('lease_lost', 'somebody else has the event')
+      this.rows.push(...written)
+    }
+    await Promise.race([this.atCommit(commit), aborted(claim.signal)])
+    return value
+  }
+}
+
+/** A bench on such a store, with one handler. */
+function scene(
+  handle: (context: Context, run: number) => unknown,
+  { usual = soon, ...options }: { readonly usual?: Behaviour } & Record<string, unknown> = {},
+) {
+  const bench = new Bench(options)
+  const store = new TransactionalStore(bench.clock, usual)
+  const tested = new Bench({ clock: bench.clock, ...options, store })
+  let runs = 0
+  const run = (context: HandlerContext) => handle(context as Context, ++runs) // benches are untyped
+  tested.receiver.on('contact.created', { name: 'save' }, (_event, context) => run(context))
+  return { bench: tested, store, clock: tested.clock as ManualClock, event: events.contact.created(), runs: () => runs }
+}
+
+describe.each<[string, Behaviour]>([
+  ['at once', atOnce],
+  ['by a promise', soon],
+])('context.transaction, with a store that answers %s', (_how, usual) => {
+  it('commits writes and finish mark together, and gives what work gave', async () => {
+    const given: unknown[] = []
+    const { bench, store, event } = scene(
+      async ({ transaction }) => {
+        given.push(
+          await transaction(async (tx) => {
+            tx.write('zoe')
+            return 7
+          }),
+        )
+      },
+      { usual },
+    )
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    expect([given, store.rows]).toEqual([[7], ['zoe']])
+    expect(store.claims).toMatchObject([{ mark: 'save', token: expect.any(String), key: expect.any(String) }])
+    expect(bench.codes).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it('ends the handler, whether that waits for it or not', async () => {
+    const { bench, store, event } = scene((context) => void context.transaction((tx) => tx.write('zoe')), { usual })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(store.rows).toEqual(['zoe'])
+    await bench.expectAtRest()
+  })
+
+  it('fails the handler where work throws, and the next attempt runs again', async () => {
+    const { bench, store, event } = scene(
+      (context, run) =>
+        context.transaction((tx) => {
+          tx.write(`run ${run}`)
+          if (run === 1) throw new Error('no')
+        }),
+      { usual },
+    )
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
+    expect(store.rows).toEqual([])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(store.rows).toEqual(['run 2'])
+    await bench.expectAtRest()
+  })
+
+  it.each<[string, (context: Context) => unknown]>([
+    [
+      'catches its failure',
+      (context) => context.transaction(() => Promise.reject(new Error('no'))).catch(() => 'fine'),
+    ],
+    ['does not wait for it', (context) => void context.transaction(() => Promise.reject(new Error('no')))],
+  ])('fails a handler that %s', async (_what, handle) => {
+    const { bench, event } = scene(handle, { usual })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(bench.errors).toMatchObject([{ code: 'handler_failed', handlers: ['save'], cause: new Error('no') }])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed' })
+    await bench.expectAtRest()
+  })
+})
+
+describe('a commit', () => {
+  it('that is carried out though its answer is lost fails the handler, and the next attempt finds the mark', async () => {
+    const { bench, store, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')))
+    store.atCommit = (commit) => {
+      commit()
+      throw new Error('the connection was cut')
+    }
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 500 })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect([runs(), store.rows]).toEqual([1, ['zoe']])
+    await bench.expectAtRest()
+  })
+
+  it('that is not carried out fails the handler, and the next attempt runs again', async () => {
+    const { bench, store, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')))
+    store.atCommit = () => {
+      store.atCommit = (commit) => commit()
+      throw new Error('the connection was cut')
+    }
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 500 })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect([runs(), store.rows]).toEqual([2, ['zoe']])
+    await bench.expectAtRest()
+  })
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('afterwards')
+      },
+    ],
+    ['calls for a second transaction', () => undefined],
+  ])('lets the handler count as finished though it then %s', async (what, then) => {
+    const { bench, store, event, runs } = scene(async (context) => {
+      await context.transaction((tx) => tx.write('zoe'))
+      await (what === 'throws' ? then() : context.transaction((tx) => tx.write('joe')))
+    })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    expect([runs(), store.rows]).toEqual([1, ['zoe']])
+    const last = { code: 'handler_failed', handlers: ['save'], message: expect.stringContaining('counts as finished') }
+    expect(bench.errors.at(-1)).toMatchObject(last)
+    if (what !== 'throws') expect(bench.codes).toEqual(['transaction_misused', 'handler_failed'])
+    await bench.expectAtRest()
+  })
+
+  it('is kept though another handler fails: the next attempt runs that one only', async () => {
+    const { bench, store, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')))
+    let isBroken = true
+    bench.receiver.on('*', async () => {
+      if (isBroken) throw new Error('broken')
+    })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed' })
+    expect(store.marksOf('release')).toEqual([['save']])
+    isBroken = false
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect([runs(), store.rows]).toEqual([1, ['zoe']])
+    await bench.expectAtRest()
+  })
+
+  it('is undone where the handler fails beside it', async () => {
+    const { bench, store, event } = scene(async (context, run) => {
+      const transaction = context.transaction(async (tx) => {
+        await Promise.resolve()
+        tx.write(`run ${run}`)
+        if (run === 1) await new Promise(() => {}) // as long as the handler lives
+      })
+      if (run === 1) throw new Error('beside it')
+      return transaction
+    })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(bench.errors).toMatchObject([{ cause: new Error('beside it') }])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(store.rows).toEqual(['run 2'])
+    await bench.expectAtRest()
+  })
+})
+
+describe('a call', () => {
+  it('after the handler has ended is refused', async () => {
+    let late: Promise<unknown> | undefined
+    const { bench, store, event, clock } = scene((context) => {
+      clock.setTimeout(() => {
+        late = context.transaction((tx) => tx.write('zoe'))
+      }, 10)
+    })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    await clock.advance(10)
+    await expect(late).rejects.toMatchObject({ code: 'transaction_misused', handlers: ['save'], eventId: event.id })
+    expect(bench.codes).toEqual(['transaction_misused'])
+    expect([store.rows, store.claims]).toEqual([[], []])
+    await bench.expectAtRest()
+  })
+
+  it('a second one while the first is under way is refused, and the first one goes on', async () => {
+    const { bench, store, event } = scene((context) => {
+      const first = context.transaction((tx) => tx.write('zoe'))
+      context.transaction((tx) => tx.write('joe'))
+      return first
+    })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect([bench.codes, store.rows]).toEqual([['transaction_misused'], ['zoe']])
+    await bench.expectAtRest()
+  })
+
+  it.each([undefined, null, 'work', {}])('with %j for work is refused', async (work) => {
+    const { bench, store, event } = scene((context) => context.transaction(work as never)) // plain JavaScript
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(bench.codes).toEqual(['transaction_misused', 'handler_failed'])
+    expect(store.claims).toEqual([])
+    await bench.expectAtRest()
+  })
+})
+
+describe('a lease that is lost', () => {
+  it('is told by the transaction, and nothing is settled', async () => {
+    const { bench, store, clock, event } = scene(async (context) => {
+      // As if this process had stood still: its lease ends, and another one takes the event.
+      clock.block(LEASE_MS + 1)
+      expect(store.inner.claim(keyOf(store), LEASE_MS)).toMatchObject({ state: 'claimed' })
+      await context.transaction((tx) => tx.write('zoe'))
+    })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
+    expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
+    expect(store.rows).toEqual([])
+    expect([store.count('complete'), store.count('release')]).toEqual([0, 0])
+    await bench.expectAtRest()
+  })
+
+  it('is told once, also where the renewal tells it as well', async () => {
+    const gate = new Gate()
+    const { bench, store, clock, event } = scene(async (context) => {
+      clock.block(LEASE_MS + 1)
+      store.inner.claim(keyOf(store), LEASE_MS)
+      await context.transaction((tx) => tx.write('zoe')).catch(() => gate.promise)
+    })
+    const sent = bench.send(event)
+    await settle() // the handler has begun, and the clock was moved
+    await clock.advance(1_000)
+    expect(store.count('renew')).toBeGreaterThan(0)
+    expect(bench.codes).toEqual(['lease_lost'])
+    gate.open()
+    await clock.advance(0)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(bench.outcomes.at(-1)).toMatchObject({ code: 'lease_lost', late: true })
+    await bench.expectAtRest()
+  })
+
+  it('is no hindrance where nobody took the event since', async () => {
+    const { bench, store, clock, event } = scene(async (context) => {
+      clock.block(LEASE_MS + 1)
+      await context.transaction((tx) => tx.write('zoe'))
+    })
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(store.rows).toEqual(['zoe'])
+    await bench.expectAtRest()
+  })
+})
+
+describe('a handler that is given up', () => {
+  it('has its transaction rolled back', async () => {
+    const { bench, store, clock, event } = scene(
+      (context, run) => context.transaction((tx) => (run === 1 ? new Promise(() => {}) : tx.write(`run ${run}`))),
+      { handlerTimeoutMs: 20_000 },
+    )
+    const sent = bench.send(event)
+    await clock.advance(24_999)
+    expect(store.claims[0]?.signal.aborted).toBe(false)
+    await clock.advance(1)
+    expect(store.claims[0]?.signal.aborted).toBe(true)
+    expect(await sent).toMatchObject({ outcome: 'late' })
+    expect(bench.outcomes.at(-1)).toMatchObject({ code: 'handler_abandoned', late: true })
+    await clock.advance(LEASE_MS)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(store.rows).toEqual(['run 2'])
+    await bench.expectAtRest()
+  })
+
+  it('can begin none any more', async () => {
+    const gate = new Gate()
+    const { bench, store, clock, event } = scene(
+      (context) => gate.promise.then(() => context.transaction((tx) => tx.write('zoe'))),
+      { handlerTimeoutMs: 1_000 },
+    )
+    const sent = bench.send(event)
+    await clock.advance(6_000)
+    expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+    gate.open()
+    await clock.advance(0)
+    expect(bench.codes.at(-1)).toBe('transaction_misused')
+    expect(store.claims).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it('has finished where its transaction was committed before', async () => {
+    const { bench, store, clock, event, runs } = scene(
+      async (context) => {
+        await context.transaction((tx) => tx.write('zoe'))
+        await new Promise(() => {})
+      },
+      { handlerTimeoutMs: 1_000 },
+    )
+    const sent = bench.send(event)
+    await clock.advance(6_000)
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(bench.errors).toMatchObject([
+      { code: 'handler_timeout', handlers: ['save'] },
+      { code: 'handler_abandoned', handlers: ['save'] },
+    ])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+    expect([runs(), store.rows]).toEqual([1, ['zoe']])
+    await bench.expectAtRest()
+  })
+
+  it('leaves its mark behind for the next attempt where it was committed beside one that hangs', async () => {
+    const { bench, store, clock, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')), {
+      handlerTimeoutMs: 1_000,
+    })
+    let hangs = true
+    bench.receiver.on('*', () => (hangs ? new Promise(() => {}) : undefined))
+    const sent = bench.send(event)
+    await clock.advance(6_000)
+    expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+    hangs = false
+    await clock.advance(2 * LEASE_MS)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect([runs(), store.rows]).toEqual([1, ['zoe']])
+    await bench.expectAtRest()
+  })
+})
+
+describe('a store whose driver blocks', () => {
+  class SyncStore extends ScriptedStore {
+    readonly rows: string[] = []
+    transactionSync<T>(claim: TransactionClaim, work: (tx: Tx) => T): T {
+      const written: string[] = []
+      const value = work({ write: (row) => written.push(row) })
+      this.inner.renew(claim.key, claim.token, LEASE_MS, [claim.mark])
+      this.rows.push(...written)
+      return value
+    }
+  }
+  const onSyncStore = (handle: (context: Context) => unknown) => {
+    const { clock } = new Bench()
+    const store = new SyncStore(clock, atOnce)
+    const bench = new Bench({ clock, store })
+    bench.receiver.on('contact.created', (_event, context) => handle(context as Context)) // benches are untyped
+    return { bench, store }
+  }
+
+  it('commits as well', async () => {
+    const { bench, store } = onSyncStore((context) => context.transaction((tx) => tx.write('zoe')))
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    expect(store.rows).toEqual(['zoe'])
+    await bench.expectAtRest()
+  })
+
+  it('refuses work that gives a promise, and rolls it back', async () => {
+    const { bench, store } = onSyncStore((context) =>
+      context.transaction(async (tx) => {
+        tx.write('zoe')
+        await Promise.resolve()
+        throw new Error('outside the transaction')
+      }),
+    )
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(bench.errors).toMatchObject([{ cause: { code: 'transaction_misused' } }])
+    expect(store.rows).toEqual([])
+    await bench.expectAtRest()
+  })
+})
+
+describe('beside it', () => {
+  it('handlers without a transaction go on as on any store', async () => {
+    const results = [() => 1, () => Promise.resolve(1)]
+    for (const result of results) {
+      const { bench, event } = scene(result)
+      expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+      await bench.expectAtRest()
+    }
+    for (const error of [undefined, new Error('x')]) {
+      const { bench, event } = scene(() => {
+        throw error
+      })
+      expect(await bench.send(event)).toMatchObject({ outcome: 'failed', error: { cause: error } })
+      await bench.expectAtRest()
+    }
+  })
+
+  it('there is none on a store without transactions', async () => {
+    const bench = new Bench()
+    let has: boolean | undefined
+    bench.receiver.on('contact.created', (_event, context) => {
+      has = 'transaction' in context
+    })
+    await bench.send(events.contact.created())
+    expect(has).toBe(false)
+  })
+
+  it('a store whose transaction is no method is refused', () => {
+    const { clock } = new Bench()
+    for (const method of ['transaction', 'transactionSync'])
+      expect(() => new Bench({ store: Object.assign(new ScriptedStore(clock), { [method]: 7 }) })).toThrow(
+        expect.objectContaining({ code: 'option_invalid', message: expect.stringContaining(method) }),
+      )
+  })
+
+  it('interceptors and the recorder see the run as any other', async () => {
+    const { bench, event } = scene((context, run) =>
+      context.transaction(() => (run === 1 ? Promise.reject(new Error('no')) : 1)),
+    )
+    const handled = recordHandlers(bench.receiver)
+    await bench.send(event)
+    await bench.send(event)
+    expect(handled.runs).toMatchObject([{ state: 'failed', error: new Error('no') }, { state: 'finished' }])
+    await bench.expectAtRest()
+  })
+
+  it('whatever work throws ends nothing but the handler', async () => {
+    for (const thrown of [undefined, null, 'text', new Proxy({}, { has: () => expect.unreachable() })]) {
+      const { bench, event } = scene((context) => context.transaction(() => Promise.reject(thrown)))
+      expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+      await bench.expectAtRest()
+    }
+  })
+})
+
+/** The key of the one event that was claimed. */
+function keyOf(store: TransactionalStore): string {
+  return store.keys.at(-1) ?? ''
+}
