@@ -1,9 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { PosternError } from '../protocol/errors.ts'
 import { addCheck } from './commands/check.ts'
+import { addFixtures } from './commands/fixtures.ts'
 import { addSign } from './commands/sign.ts'
+import { addTrigger } from './commands/trigger.ts'
 import { addVerify } from './commands/verify.ts'
 import { EXIT, ExitError, type Io } from './io.ts'
+import { readVersion } from './version.ts'
 
 /**
  * Runs one command line, without the name of the program.
@@ -14,6 +17,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   let exitCode: number = EXIT.done
   const program = new Command('postern')
     .description('Tools for receivers of signed webhooks.')
+    .version(readVersion(), '--version', 'print the version of the package')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -23,7 +27,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   const finish = (code: number) => {
     exitCode = code
   }
-  for (const add of [addCheck, addSign, addVerify]) add(program, io, finish)
+  for (const add of [addTrigger, addFixtures, addCheck, addSign, addVerify]) add(program, io, finish)
   try {
     await program.parseAsync(args, { from: 'user' })
     return exitCode

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { readEnvFile } from './env-file.ts'
 import { EXIT, ExitError, type Io } from './io.ts'
 import { readStdin } from './stdin.ts'
 
@@ -8,6 +9,7 @@ export interface SecretOptions {
   readonly secretEnv: string
   readonly secretFile?: string
   readonly secretStdin?: true
+  readonly envFile?: string
 }
 
 export function addSecretOptions(command: Command): Command {
@@ -15,21 +17,22 @@ export function addSecretOptions(command: Command): Command {
     .option('--secret-env <name>', 'the environment variable that holds the signing secret', 'WEBHOOK_SECRET')
     .option('--secret-file <file>', 'the file that holds it')
     .option('--secret-stdin', 'it comes on standard input')
+    .option('--env-file <file>', 'the env file that sets the variable, in place of the environment')
 }
 
 /** The secret as it is, but for the one line break that files and `echo` end with. */
-export async function readSecret({ secretEnv, secretFile, secretStdin }: SecretOptions, io: Io): Promise<string> {
+export async function readSecret(options: SecretOptions, io: Io): Promise<string> {
+  const { secretEnv, secretFile, secretStdin, envFile } = options
   if (secretFile !== undefined && secretStdin)
     throw new ExitError(EXIT.usage, 'Give --secret-file or --secret-stdin, not both.')
   if (secretStdin) return withoutFinalBreak((await readStdin(io)).toString())
   if (secretFile !== undefined) return withoutFinalBreak((await readBytes(secretFile)).toString())
-  const secret = io.env[secretEnv]
-  if (secret === undefined || secret === '')
-    throw new ExitError(
-      EXIT.usage,
-      `There is no secret: ${secretEnv} is not set. Set it, or name another variable (--secret-env), a file (--secret-file) or standard input (--secret-stdin).`,
-    )
-  return secret
+  const secret = envFile === undefined ? io.env[secretEnv] : await readEnvFile(envFile, secretEnv)
+  if (secret) return secret
+  throw new ExitError(
+    EXIT.usage,
+    `There is no secret: ${secretEnv} is not set${envFile === undefined ? '' : ` in ${envFile}`}. Set it, or name another variable (--secret-env), a file (--secret-file, --env-file) or standard input (--secret-stdin).`,
+  )
 }
 
 /** The bytes of a file, or the end of the command. */

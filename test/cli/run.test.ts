@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sign } from 'postern'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { run } from '../../src/cli/run.ts'
+import packageJson from '../../package.json' with { type: 'json' }
 import { listen } from '../adapters/hosts.ts'
 import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
 import { HandWritten, SECRET } from '../check/faulty/hand-written.ts'
 import { findFreePort } from '../support/programs.ts'
+import { runCli } from './run-cli.ts'
 
 const BODY = '{"id": "evt_1", "type": "contact.created"}'
 
@@ -17,32 +18,9 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
   await writeFile(join(folder, 'body.json'), BODY)
   await writeFile(join(folder, 'secret.txt'), `${SECRET}\n`)
+  await writeFile(join(folder, '.env'), `# of the app\nOTHER=1\nWEBHOOK_SECRET="${SECRET}"\n`)
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
-
-interface Setting {
-  readonly env?: Readonly<Record<string, string>>
-  readonly stdin?: string
-  readonly isTTY?: boolean
-  readonly interrupt?: AbortSignal
-}
-
-async function runCli(args: readonly string[], setting: Setting = {}) {
-  const { env = { WEBHOOK_SECRET: SECRET }, stdin = '', isTTY = false } = setting
-  const written = { stdout: '', stderr: '' }
-  const to = (name: 'stdout' | 'stderr') => ({
-    isTTY,
-    write: (text: string) => {
-      written[name] += text
-    },
-  })
-  async function* read() {
-    yield Buffer.from(stdin)
-  }
-  const interrupt = setting.interrupt ?? new AbortController().signal
-  const code = await run(args, { env, stdin: read(), stdout: to('stdout'), stderr: to('stderr'), interrupt })
-  return { code, ...written }
-}
 
 async function start(receiver: HandWritten): Promise<string> {
   const { port, close } = await listen(receiver.createServer())
@@ -69,10 +47,21 @@ describe('postern', () => {
     if (code !== 0) expect(result.stdout).toBe('')
   })
 
-  it.each(['check', 'sign', 'verify'])('shows two examples with the help of %s', async (command) => {
-    const { stdout } = await runCli([command, '--help'])
-    expect(stdout.match(/^ {2}\$ .*postern /gm)).toHaveLength(2)
+  it('prints its version', async () => {
+    expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
   })
+
+  it('says what was probably meant', async () => {
+    expect((await runCli(['triger'])).stderr).toContain('Did you mean trigger?')
+  })
+
+  it.each(['trigger', 'fixtures', 'check', 'sign', 'verify'])(
+    'shows two examples with the help of %s',
+    async (command) => {
+      const { stdout } = await runCli([command, '--help'])
+      expect(stdout.match(/^ {2}\$ .*postern /gm)).toHaveLength(2)
+    },
+  )
 })
 
 describe('postern sign', () => {
@@ -80,6 +69,7 @@ describe('postern sign', () => {
     ['by the environment, body on standard input', ['sign'], { stdin: BODY }],
     ['by another variable', ['sign', '--secret-env', 'MINE'], { stdin: BODY, env: { MINE: SECRET } }],
     ['by a file', ['sign', 'FOLDER/body.json', '--secret-file', 'FOLDER/secret.txt'], { env: {} }],
+    ['by an env file', ['sign', 'FOLDER/body.json', '--env-file', 'FOLDER/.env'], { env: { WEBHOOK_SECRET: 'x' } }],
     ['by standard input', ['sign', 'FOLDER/body.json', '--secret-stdin'], { env: {}, stdin: `${SECRET}\n` }],
   ])('takes the secret %s', async (_what, args, setting) => {
     const result = await runCli(
@@ -92,6 +82,12 @@ describe('postern sign', () => {
   it.each([
     ['a secret that is not set', ['sign'], {}, /WEBHOOK_SECRET is not set/],
     ['a secret with a blank', ['sign'], { WEBHOOK_SECRET: 'x ' }, /blank/],
+    [
+      'an env file that does not set it',
+      ['sign', '--env-file', '/nowhere'],
+      { WEBHOOK_SECRET: 'x' },
+      /not set in \/nowhere/,
+    ],
     ['a file that is not there', ['sign', '/nowhere/at/all'], { WEBHOOK_SECRET: 'x' }, /cannot be read/],
     ['standard input twice', ['sign', '--secret-stdin'], {}, /name the file of the body/],
   ])('refuses %s', async (_what, args, env, message) => {

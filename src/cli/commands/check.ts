@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { CASES } from '../../check/cases.ts'
 import {
   type CheckProgress,
@@ -15,6 +15,7 @@ import { toPage } from '../../check/page.ts'
 import { showSummary } from '../../check/report.ts'
 import { EXIT, ExitError, type Finish, hasColour, type Io } from '../io.ts'
 import { printReport } from '../print-report.ts'
+import { collectWords, readCount, readTime } from '../read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../secret.ts'
 
 interface CheckCommandOptions extends SecretOptions {
@@ -42,8 +43,8 @@ export function addCheck(program: Command, io: Io, finish: Finish): void {
   addSecretOptions(command)
     .option('--timeout <time>', 'how long an answer may take: 500ms, 10s (default: 10s)', readTime)
     .option('--concurrency <n>', 'checks under way at the same time', readCount, 8)
-    .option('--only <id>', 'check nothing else: ids or groups, with commas or several times', collect)
-    .option('--skip <id>', 'leave out: ids or groups, likewise', collect)
+    .option('--only <id>', 'check nothing else: ids or groups, with commas or several times', collectWords)
+    .option('--skip <id>', 'leave out: ids or groups, likewise', collectWords)
     .option('--account-key <key>', 'the accountKey of the test events', 'check')
     .option('--probe <url>', 'GET ?id= gives { "runs": n }, POST ?id=&fail=1 makes the next run fail')
     .option('--probe-cmd <command>', 'the same by a command, given "runs ID" or "fail ID"')
@@ -127,22 +128,6 @@ function explain(id: string): string {
   if (single === undefined)
     throw new ExitError(EXIT.usage, `There is no check "${id}". There are: ${CASES.map((each) => each.id).join(', ')}.`)
   return toPage(single)
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, ...value.split(',').map((name) => name.trim())]
-}
-
-function readCount(value: string): number {
-  if (!/^[1-9]\d*$/.test(value)) throw new InvalidArgumentError('It is a whole number from 1 on.')
-  return Number(value)
-}
-
-function readTime(value: string): number {
-  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(value) ?? []
-  const ms = Number(number) * ({ ms: 1, s: 1_000, m: 60_000 }[unit ?? ''] ?? Number.NaN)
-  if (!(ms >= 1)) throw new InvalidArgumentError('It is a number and a unit: 500ms, 10s, 1m.')
-  return ms
 }
 
 const EXAMPLES = `

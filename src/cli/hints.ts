@@ -1,0 +1,16 @@
+/** What to do about an attempt that was not acknowledged, for the kinds of failure that have a usual cause. */
+export function findHint(result: string, url: string): string | undefined {
+  if (/^3\d\d$/.test(result))
+    return `${result}: the service does not follow redirects; give the URL that answers by itself.`
+  return {
+    '401': `401: the signature was not accepted. Is the receiver's secret this one? Does a body parser run before it? "postern verify --help"`,
+    '404': `404: the receiver has no such path, or not for POST. Is it the one in ${url}?`,
+    '405': `405: that path does not take POST. Is it the one in ${url}?`,
+    '413': '413: the body is larger than something on the way takes; a proxy, or a parser before the receiver.',
+    '415': '415: something before the receiver refuses the content type or encoding.',
+    refused: `refused: nothing listens at ${url}. Is your app running, and on that port?`,
+    reset: 'reset: the receiver cut the connection without an answer. Did it crash? Its console may say.',
+    dns: `dns: the host of ${url} has no address.`,
+    timeout: 'timeout: no answer within 10 s, which is all that the service gives. Acknowledge first, or work faster.',
+  }[result]
+}

@@ -1,0 +1,38 @@
+/**
+ * The candidate that was probably meant by a word: the nearest one by letters that are missing, added, changed or swapped.
+ *
+ * @param limit how many such slips are forgiven; upper and lower case don't count
+ * @returns undefined where none is near enough
+ */
+export function findNearest(word: string, candidates: Iterable<string>, limit = toLimit(word)): string | undefined {
+  let nearest: string | undefined
+  let least = limit + 1
+  for (const candidate of candidates) {
+    const slips = countSlips(word.toLowerCase(), candidate.toLowerCase())
+    if (slips < least) [nearest, least] = [candidate, slips]
+  }
+  return nearest
+}
+
+/** In a short word two slips make another word. */
+function toLimit(word: string): number {
+  return word.length < 5 ? 1 : 2
+}
+
+/** The distance of Damerau and Levenshtein, in its restricted form. */
+function countSlips(a: string, b: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const isSame = a[row - 1] === b[column - 1]
+      const isSwapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      const ways = [(last[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, (last[column - 1] ?? 0) + (isSame ? 0 : 1)]
+      if (row > 1 && column > 1 && isSwapped) ways.push((beforeLast[column - 2] ?? 0) + 1)
+      current.push(Math.min(...ways))
+    }
+    ;[beforeLast, last] = [last, current]
+  }
+  return last[b.length] ?? 0
+}

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Pace {
+  /** How many are under way at the same time. */
+  readonly concurrency: number
+  /** How many begin in a second; undefined: as fast as they go. */
+  readonly rate: number | undefined
+  /** Ends it: nothing more is begun. */
+  readonly signal: AbortSignal
+}
+
+/** Does one thing after the other, some at the same time, at a pace. */
+export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<void>, pace: Pace): Promise<void> {
+  const { concurrency, rate, signal } = pace
+  const begin = performance.now()
+  let next = 0
+  const work = async () => {
+    for (let index = next++; index < all.length && !signal.aborted; index = next++) {
+      const waitMs = rate === undefined ? 0 : begin + (index * 1_000) / rate - performance.now()
+      if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(ignore)
+      const one = all[index]
+      if (one !== undefined && !signal.aborted) await send(one)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, all.length) }, work))
+}
+
+/** The same in another order, any one as likely as the other. */
+export function shuffle<T>(all: readonly T[], random: () => number): readonly T[] {
+  return all
+    .map((one) => ({ one, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ one }) => one)
+}
+
+const ignore = () => {}

@@ -1,0 +1,133 @@
+import { showTarget } from '../check/target.ts'
+import type { WebhookEvent } from '../protocol/events.ts'
+import type { Attempt } from '../testing/attempt.ts'
+import { createSender } from '../testing/sender.ts'
+import { urlTarget } from '../testing/url-target.ts'
+import { findHint } from './hints.ts'
+import { EXIT, hasColour, type Io } from './io.ts'
+import { formatAttempt } from './print-attempt.ts'
+import { sendAll, shuffle } from './send-all.ts'
+
+/** How the events are sent. */
+export interface DirectOptions {
+  readonly secret: string
+  readonly duplicate: number
+  readonly concurrent: number
+  readonly rate?: number
+  readonly shuffle?: true
+  readonly json?: true
+}
+
+interface Sending {
+  readonly event: WebhookEvent
+  readonly copy: number
+}
+
+/**
+ * Sends events straight to a receiver, one attempt for each copy, and shows each.
+ *
+ * @returns the exit code
+ */
+export async function sendDirectly(
+  url: URL,
+  events: readonly WebhookEvent[],
+  options: DirectOptions,
+  io: Io,
+): Promise<number> {
+  const { secret, duplicate, concurrent: concurrency, rate } = options
+  const target = urlTarget(url)
+  const sender = createSender({
+    secret,
+    target: { send: (request) => target.send({ ...request, signal: AbortSignal.any([request.signal, io.interrupt]) }) },
+  })
+  const inOrder = events.flatMap((event) =>
+    Array.from({ length: duplicate }, (_, index) => ({ event, copy: index + 1 })),
+  )
+  const tally = { sent: 0, acknowledged: 0, unanswered: 0 }
+  const hints = new Set<string>()
+  const write = options.json ? toJson(io) : toLines(io, duplicate)
+  if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', to: showTarget(url) })}\n`)
+
+  const send = async (sending: Sending) => {
+    const attempt = await sender.send(sending.event)
+    if (io.interrupt.aborted && attempt.status === undefined) return
+    tally.sent++
+    if (attempt.failure === undefined) tally.acknowledged++
+    if (attempt.status === undefined) tally.unanswered++
+    write(sending, attempt)
+    const hint = attempt.failure && findHint(toResult(attempt), showTarget(url))
+    if (hint !== undefined) hints.add(hint)
+  }
+  const all = options.shuffle ? shuffle(inOrder, Math.random) : inOrder
+  await sendAll(all, send, { concurrency, rate, signal: io.interrupt })
+
+  const { sent, acknowledged, unanswered } = tally
+  if (options.json)
+    io.stdout.write(`${JSON.stringify({ type: 'summary', sent, acknowledged, failed: sent - acknowledged })}\n`)
+  for (const hint of hints) io.stderr.write(`${hint}\n`)
+  io.stderr.write(`${io.interrupt.aborted ? 'interrupted: ' : ''}${sent} sent, ${acknowledged} acknowledged\n`)
+  if (io.interrupt.aborted) return EXIT.interrupted
+  if (unanswered === sent) return EXIT.unreachable
+  return acknowledged < sent ? EXIT.failed : EXIT.done
+}
+
+type Write = (sending: Sending, attempt: Attempt) => void
+
+function toLines(io: Io, duplicate: number): Write {
+  return ({ event, copy }, attempt) => {
+    const line = formatAttempt(
+      {
+        at: attempt.at,
+        type: event.type,
+        eventId: event.id,
+        step: duplicate > 1 ? `copy ${copy}` : '',
+        result: toResult(attempt),
+        isAcknowledged: attempt.failure === undefined,
+        durationMs: attempt.durationMs,
+        note: readCode(attempt) ?? '',
+      },
+      hasColour(io, io.stdout),
+    )
+    io.stdout.write(`${line}\n`)
+  }
+}
+
+function toJson(io: Io): Write {
+  return ({ event, copy }, attempt) => {
+    const isAcknowledged = attempt.failure === undefined
+    const line = {
+      type: 'attempt',
+      at: new Date(attempt.at).toISOString(),
+      eventId: event.id,
+      eventType: event.type,
+      copy,
+      isAcknowledged,
+      status: attempt.status ?? null,
+      error: attempt.status === undefined ? toResult(attempt) : null,
+      code: readCode(attempt) ?? null,
+      durationMs: Math.round(attempt.durationMs * 10) / 10,
+    }
+    io.stdout.write(`${JSON.stringify(line)}\n`)
+  }
+}
+
+/** The status, or a word for why there is none. */
+function toResult({ status, failure, error }: Attempt): string {
+  if (status !== undefined) return String(status)
+  if (failure !== 'connection') return failure ?? ''
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return WORDS[code] ?? (code || 'connection')
+}
+
+/** What Node calls the usual ways not to get an answer, and what the delivery log does. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'reset',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+}
+
+/** The code word in the answer of a receiver of this package. */
+function readCode({ body }: Attempt): string | undefined {
+  return /^\{"code":"(\w{1,40})"/.exec(body)?.[1]
+}

@@ -1,0 +1,116 @@
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createReceiver, verify } from 'postern'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { SECRET } from '../check/faulty/hand-written.ts'
+import { runCli } from './run-cli.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-fixtures-'))
+  const made = folder
+  onTestFinished(() => rm(made, { recursive: true, force: true }))
+})
+
+const TYPES = [
+  'contact.created',
+  'contact.updated',
+  'contact.deleted',
+  'finance.payment.completed',
+  'finance.payment.failed',
+  'sync.completed',
+  'sync.failed',
+  'import.completed',
+  'export.completed',
+]
+
+const write = (...args: readonly string[]) => runCli(['fixtures', '--out', folder, ...args])
+const readText = (name: string) => readFile(join(folder, name), 'utf8')
+
+describe('postern fixtures', () => {
+  it('writes an event of each type, which a receiver accepts as it stands in the files', async () => {
+    const { code, stdout } = await write()
+    expect(code).toBe(0)
+    expect(stdout).toBe(TYPES.map((type) => `${join(folder, type)}.json\n`).join(''))
+    const { fixtures } = JSON.parse(await readText('index.json'))
+    expect(fixtures.map(({ type }: { type: string }) => type)).toEqual(TYPES)
+    const receiver = createReceiver({ secret: SECRET }).on('*', () => {})
+    for (const { type, eventId, body: file, headers: headersFile, signature } of fixtures) {
+      const body = await readFile(join(folder, file))
+      expect(JSON.parse(body.toString())).toMatchObject({ id: eventId, type, accountKey: 'acme' })
+      expect(await readText(headersFile)).toBe(`Content-Type: application/json\nX-Service-Signature: ${signature}\n`)
+      expect(await receiver.receive({ body, signature })).toMatchObject({ outcome: 'handled', type })
+    }
+  })
+
+  it('says for each how to send it', async () => {
+    await write('--model', 'opportunity')
+    const readme = await readText('README.md')
+    for (const type of [...TYPES, 'opportunity.deleted'])
+      expect(readme).toContain(`curl -i http://localhost:3000/webhooks -H @${type}.headers --data-binary @${type}.json`)
+  })
+
+  it('writes the same files again, and other ids with another seed', async () => {
+    await write()
+    const read = async () => Promise.all((await readdir(folder)).sort().map((name) => readText(name)))
+    const first = await read()
+    expect((await write()).code).toBe(0)
+    expect(await read()).toEqual(first)
+    expect((await write('--seed', 'other')).code).toBe(0)
+    const { fixtures } = JSON.parse(await readText('index.json'))
+    expect(first.join()).not.toContain(fixtures[0].eventId)
+  })
+
+  it('prints the index where JSON is asked for, and never the secret', async () => {
+    const { code, stdout, stderr } = await write('--json', '--account', 'globex')
+    expect(code).toBe(0)
+    const { fixtures } = JSON.parse(stdout)
+    expect(fixtures).toHaveLength(TYPES.length)
+    const body = await readFile(join(folder, 'sync.failed.json'))
+    expect(JSON.parse(body.toString()).accountKey).toBe('globex')
+    expect(verify(body, fixtures[6].signature, SECRET)).toBe(true)
+    const files = await Promise.all((await readdir(folder)).map((name) => readText(name)))
+    expect([stdout, stderr, ...files].join()).not.toContain(SECRET)
+  })
+
+  it.each([
+    ['a file of its name', 'contact.created.json', '{}', /contact\.created\.json is not from this command/],
+    ['an index of something else', 'index.json', '{"tool":"x"}', /index\.json is not from this command/],
+    ['an index that is no JSON', 'index.json', 'x', /index\.json is not from this command/],
+    ['a page', 'README.md', '# Mine', /README\.md is not from this command/],
+  ])('overwrites nothing that is not its own: %s', async (_what, name, text, message) => {
+    await writeFile(join(folder, name), text)
+    const { code, stdout, stderr } = await write()
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(message)
+    expect(await readdir(folder)).toEqual([name])
+    expect(await readText(name)).toBe(text)
+  })
+
+  it('overwrites nothing that was changed since, and leaves strangers alone', async () => {
+    await writeFile(join(folder, 'notes.txt'), 'mine')
+    await write()
+    await writeFile(join(folder, 'sync.failed.json'), '{"edited": true}')
+    const { code, stderr } = await write('--seed', 'other')
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/sync\.failed\.json was changed since it was written/)])
+    expect(await readText('sync.failed.json')).toBe('{"edited": true}')
+    expect(await readText('notes.txt')).toBe('mine')
+  })
+
+  it('does not write through a link', async () => {
+    const target = join(folder, 'elsewhere')
+    await symlink(target, join(folder, 'contact.created.json'))
+    expect((await write()).code).toBe(0)
+    await expect(readFile(target)).rejects.toThrow('ENOENT')
+  })
+
+  it.each([
+    ['a model that is no name', ['--model', '../x'], /A model is a letter/],
+    ['a folder that is a file', ['--out', '/dev/null/x'], /cannot be written/],
+  ])('refuses %s', async (_what, args, message) => {
+    const { code, stderr } = await write(...args)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(message)
+  })
+})

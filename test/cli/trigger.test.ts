@@ -1,0 +1,254 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createReceiver, verify } from 'postern'
+import { nodeHandler } from 'postern/node'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../adapters/hosts.ts'
+import { SECRET } from '../check/faulty/hand-written.ts'
+import { findFreePort } from '../support/programs.ts'
+import { recordDeliveries } from './recording-server.ts'
+import { readLines, runCli } from './run-cli.ts'
+
+const HERE = ['--to', 'http://127.0.0.1:9/']
+
+describe('postern trigger --to', () => {
+  it.each([
+    ['contact.created', { record: { _id: expect.any(String), email: 'zoe@example.test' } }],
+    ['contact.deleted', { record: { _id: expect.any(String) } }],
+    ['opportunity.updated', { record: { _id: expect.any(String) } }],
+    ['finance.payment.completed', { paymentId: 'pay_1' }],
+    ['finance.payment.failed', { reason: 'card_declined' }],
+    ['sync.completed', { records: 42 }],
+    ['sync.failed', { error: 'vendor timed out' }],
+    ['import.completed', { imported: 120 }],
+    ['export.completed', { rows: 120 }],
+  ])('sends a signed %s', async (type, data) => {
+    const { received, url } = await recordDeliveries()
+    const { code, stdout, stderr } = await runCli(['trigger', type, '--to', url])
+    expect([code, received.length]).toEqual([0, 1])
+    const [{ body, headers, event } = expect.fail()] = received
+    expect(verify(body, headers['x-service-signature'], SECRET)).toBe(true)
+    expect(event).toMatchObject({ type, accountKey: 'acme', data })
+    expect(stdout).toMatch(new RegExp(`^\\d\\d:\\d\\d:\\d\\d  ${type} +${event.id} +200 +\\d+ ms\\n$`))
+    expect(stderr).toBe('1 sent, 1 acknowledged\n')
+  })
+
+  it('changes what it is told to', async () => {
+    const { received, url } = await recordDeliveries()
+    const settings = {
+      'data.record.email': 'new@example.test',
+      'data.record.phone': '"0049"',
+      'data.record.score': '12.5',
+      'data.record.lastName': '12',
+      'data.record.status': 'null',
+      'data.record.address': '{"city":"Bonn"}',
+      'data.record.address.zip': '53111',
+      'data.record.note': 'a=b',
+      'data.record.__proto__': 'own',
+      id: 'evt_mine',
+    }
+    const args = Object.entries(settings).flatMap(([path, value]) => ['--set', `${path}=${value}`])
+    const { code } = await runCli([
+      'trigger',
+      'contact.created',
+      '--to',
+      url,
+      '--account',
+      'globex',
+      '--late',
+      '2h',
+      ...args,
+    ])
+    expect(code).toBe(0)
+    const [{ event } = expect.fail()] = received
+    expect(event).toMatchObject({ id: 'evt_mine', accountKey: 'globex' })
+    expect(Object.entries(event.data.record ?? {})).toEqual(
+      expect.arrayContaining([
+        ['email', 'new@example.test'],
+        ['phone', '0049'],
+        ['score', 12.5],
+        ['lastName', '12'],
+        ['status', null],
+        ['address', { city: 'Bonn', zip: 53111 }],
+        ['note', 'a=b'],
+        ['__proto__', 'own'],
+      ]),
+    )
+    const age = Date.now() - Date.parse(event.timestamp)
+    expect(age).toBeGreaterThanOrEqual(7_200_000)
+    expect(age).toBeLessThan(7_260_000)
+  })
+
+  it('takes the data of a file, of standard input or of the line', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'postern-trigger-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    await writeFile(join(folder, 'data.json'), '{"record": {"_id": "1"}}')
+    const { received, url } = await recordDeliveries()
+    for (const data of [`@${folder}/data.json`, '-', '{"record":{"_id":"3"}}'])
+      expect(
+        await runCli(['trigger', 'contact.created', '--to', url, '--data', data], { stdin: '{"record":{"_id":"2"}}' }),
+      ).toMatchObject({ code: 0 })
+    expect(received.map(({ event }) => event.data.record)).toEqual([{ _id: '1' }, { _id: '2' }, { _id: '3' }])
+  })
+
+  it.each([
+    ['a misspelt model', ['contcat.created'], /Did you mean contact\.created\?/],
+    ['a model in other letters', ['Contact.created'], /Did you mean contact\.created\?/],
+    ['a misspelt action', ['contact.create'], /Did you mean contact\.created\?/],
+    ['a misspelt type', ['finance.payment.faild'], /Did you mean finance\.payment\.failed\?/],
+    ['a type that is nobody else near', ['hello'], /The service names \{model\}\.created/],
+    ['a type like a path', ['../x.created'], /not a type/],
+    ['a misspelt field', ['contact.created', '--set', 'data.record.emial=x'], /Did you mean data\.record\.email\?/],
+    ['a misspelt way', ['contact.created', '--set', 'data.recrod.email=x'], /Did you mean data\.record\?/],
+    ['half a path', ['contact.created', '--set', 'email=x'], /Did you mean data\.record\.email\?/],
+    ['a path without its head', ['contact.created', '--set', 'record.phone=x'], /what happened is in data/],
+    ['a way through text', ['contact.created', '--set', 'data.record.email.x=1'], /email has no fields/],
+    ['a way into nothing', ['contact.created', '--set', 'data.record.a.b=1'], /given whole: --set data\.record\.a=/],
+    ['a way through a list', ['x.created', '--set', 'data.record.a=[1]', '--set', 'data.record.a.0=2'], /is a list/],
+    ['the type among the fields', ['contact.created', '--set', 'type=x'], /first argument/],
+    ['a setting without a value', ['contact.created', '--set', 'id'], /path=value/],
+    ['dots that follow each other', ['contact.created', '--set', 'data..email=1'], /nothing between/],
+    ['data that is no JSON', ['contact.created', '--data', '{'], /no JSON/],
+    ['data that is a list', ['contact.created', '--data', '[]'], /is an object/],
+    ['data that is a whole event', ['contact.created', '--data', '{"id":"1","type":"x","data":{}}'], /whole event/],
+    ['data of a file that is not there', ['contact.created', '--data', '@/nowhere'], /cannot be read/],
+    ['standard input twice', ['contact.created', '--data', '-', '--secret-stdin'], /either the secret or the data/],
+    ['too much', ['contact.created', '--count', '1000', '--duplicate', '1000'], /more than 100000/],
+    ['a rate of nothing', ['contact.created', '--rate', '0'], /above 0/],
+    ['another machine', ['contact.created', '--to', 'https://hooks.example.test/'], /add --yes/],
+    ['what is no URL', ['contact.created', '--to', 'localhost:3000'], /write it whole/],
+  ])('refuses %s', async (_what, args, message) => {
+    const { code, stdout, stderr } = await runCli(['trigger', ...HERE, ...args])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(message)
+  })
+
+  it('sends any type where that is meant', async () => {
+    const { received, url } = await recordDeliveries()
+    for (const type of ['contract.created', 'invoice.paid'])
+      expect(await runCli(['trigger', type, '--any-type', '--to', url])).toMatchObject({ code: 0 })
+    expect(received.map(({ event }) => event.type)).toEqual(['contract.created', 'invoice.paid'])
+  })
+
+  it('sends several events, and copies of each', async () => {
+    const { received, url } = await recordDeliveries()
+    const { code, stdout, stderr } = await runCli([
+      'trigger',
+      'contact.updated',
+      '--to',
+      url,
+      '--count',
+      '3',
+      '--duplicate',
+      '2',
+    ])
+    expect(code).toBe(0)
+    const ids = received.map(({ event }) => event.id)
+    expect([ids.length, new Set(ids).size]).toEqual([6, 3])
+    expect(ids.map((id, at) => id === ids[at - (at % 2)])).not.toContain(false)
+    expect(stdout.match(/copy 1/g)).toHaveLength(3)
+    expect(stderr).toBe('6 sent, 6 acknowledged\n')
+  })
+
+  it('sends copies at once', async () => {
+    // None is answered before all are there.
+    let open = () => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const { received, url } = await recordDeliveries(async (_request, count) => {
+      if (count === 8) open()
+      await gate
+      return 200
+    })
+    expect(
+      await runCli(['trigger', 'contact.updated', '--to', url, '--duplicate', '8', '--concurrent', '8']),
+    ).toMatchObject({ code: 0 })
+    expect(received).toHaveLength(8)
+  })
+
+  it('sends so many a second, and in any order', async () => {
+    const { url } = await recordDeliveries()
+    const begin = performance.now()
+    const { stdout } = await runCli([
+      'trigger',
+      'contact.updated',
+      '--to',
+      url,
+      '--duplicate',
+      '30',
+      '--shuffle',
+      '--rate',
+      '100',
+      '--json',
+    ])
+    expect(performance.now() - begin).toBeGreaterThan(280)
+    const copies = readLines(stdout).flatMap(({ type, copy }) => (type === 'attempt' ? [Number(copy)] : []))
+    expect(copies.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, index) => index + 1))
+    expect(copies).not.toEqual(copies.toSorted((a, b) => a - b))
+  })
+
+  it('writes one object a line, the first of which says that it is ready', async () => {
+    const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 500 : 204))
+    const { code, stdout } = await runCli([
+      'trigger',
+      'contact.updated',
+      '--to',
+      `${url}?key=hidden`,
+      '--duplicate',
+      '2',
+      '--json',
+    ])
+    expect(code).toBe(1)
+    expect(stdout).not.toContain('hidden')
+    const attempt = { type: 'attempt', eventType: 'contact.updated', eventId: received[0]?.event.id, error: null }
+    expect(readLines(stdout)).toMatchObject([
+      { type: 'ready', to: expect.stringContaining(url) },
+      { ...attempt, copy: 1, status: 500, isAcknowledged: false },
+      { ...attempt, copy: 2, status: 204, isAcknowledged: true },
+      { type: 'summary', sent: 2, acknowledged: 1, failed: 1 },
+    ])
+  })
+
+  it('exits 3 where nothing answers, and says why', async () => {
+    const url = `http://127.0.0.1:${await findFreePort()}/hooks`
+    const { code, stdout, stderr } = await runCli(['trigger', 'contact.created', '--to', url])
+    expect([code, stdout]).toEqual([3, expect.stringMatching(/ refused +\d+ ms\n$/)])
+    expect(stderr).toContain(`nothing listens at ${url}. Is your app running`)
+  })
+
+  it('follows no redirect, and says so once', async () => {
+    const { received, url } = await recordDeliveries(() => 307)
+    const { code, stderr } = await runCli(['trigger', 'contact.created', '--to', url, '--count', '2'])
+    expect([code, received.length]).toEqual([1, 2])
+    expect(stderr.match(/does not follow redirects/g)).toHaveLength(1)
+  })
+
+  it('exits 130 when interrupted, with a summary', async () => {
+    const stop = new AbortController()
+    const { url } = await recordDeliveries((_request, count) => {
+      if (count < 3) return 200
+      stop.abort()
+      return new Promise<number>(() => {})
+    })
+    const args = ['trigger', 'contact.created', '--to', url, '--count', '9', '--json']
+    const { code, stdout, stderr } = await runCli(args, { interrupt: stop.signal })
+    expect(code).toBe(130)
+    expect(readLines(stdout).at(-1)).toEqual({ type: 'summary', sent: 2, acknowledged: 2, failed: 0 })
+    expect(stderr).toBe('interrupted: 2 sent, 2 acknowledged\n')
+  })
+
+  it('shows what a receiver of this package makes of it', async () => {
+    const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+    const receiver = createReceiver({ secret: SECRET, logger }).on('contact.*', () => {})
+    const { port, close } = await listen(createServer(nodeHandler(receiver)))
+    onTestFinished(close)
+    const args = ['trigger', 'contact.created', '--duplicate', '2', '--to', `http://127.0.0.1:${port}/`]
+    expect((await runCli(args)).stdout).toMatch(/copy 1 +200 .* handled\n.*copy 2 +200 .* duplicate\n$/)
+    const refused = await runCli(args, { env: { WEBHOOK_SECRET: 'another' } })
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('401: the signature was not accepted') })
+    expect(refused.stdout).toContain(' unauthorized\n')
+  })
+})
