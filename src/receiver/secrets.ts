@@ -52,16 +52,14 @@ const OTHER_ACCOUNT = new Rejection(
 
 /** Stops 3 to 5 of a delivery: the secrets of its source, the signature, the envelope, the account. */
 export class Authenticator {
-  readonly #fixed: readonly Entry[] | undefined
-  readonly #choose: SecretsFunction | undefined
+  readonly #secrets: readonly Entry[] | SecretsFunction
   readonly #clock: Clock
   /** Making a key costs as much as using it; functions give the same secrets again and again. */
   readonly #keys = new Map<string, KeyObject>()
 
   constructor(secret: Secrets | SecretsFunction | undefined, clock: Clock) {
     this.#clock = clock
-    if (typeof secret === 'function') this.#choose = secret
-    else this.#fixed = importSecrets(secret, importSecret)
+    this.#secrets = typeof secret === 'function' ? secret : importSecrets(secret, importSecret)
   }
 
   /**
@@ -76,11 +74,12 @@ export class Authenticator {
     source: string | undefined,
     deadline: number,
   ): ParsedEvent | Rejection | Promise<ParsedEvent | Rejection> {
-    if (this.#fixed !== undefined) return check(body, signature, this.#fixed)
+    const choose = this.#secrets
+    if (typeof choose !== 'function') return check(body, signature, choose)
     const request = new LazySecretRequest(body, source)
     let chosen: ReturnType<SecretsFunction>
     try {
-      chosen = this.#choose?.(request)
+      chosen = choose(request)
       if (isThenable(chosen)) return this.#awaitChosen(request, signature, chosen, deadline)
     } catch (error) {
       throw unavailable(error)
@@ -141,7 +140,7 @@ function check(
   for (const { key, accountKey } of entries) {
     if (!matchesKey(body, signature, key)) continue
     if (accountKey === undefined) accounts = 'any'
-    else if (accounts !== 'any') accounts = [...(accounts ?? []), accountKey]
+    else if (accounts !== 'any') accounts = accounts === undefined ? [accountKey] : [...accounts, accountKey]
   }
   if (accounts === undefined) return MISMATCH
   const event = json === undefined ? parseEnvelope(body) : json instanceof Rejection ? json : checkEnvelope(json)

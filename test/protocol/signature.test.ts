@@ -7,8 +7,9 @@ import { runs } from '../support/runs.ts'
 
 const SECRET = 'whsec_5f1d3a'
 const BODY = '{"id":"evt_1","type":"contact.created"}'
-const GOOD = sign(BODY, SECRET)
-const DIGITS = GOOD.slice('sha256='.length)
+// Not by sign(): an error of its would be in what it is judged by.
+const DIGITS = createHmac('sha256', SECRET).update(BODY).digest('hex')
+const GOOD = `sha256=${DIGITS}`
 const OTHERS = ['another secret', 'a third one', new Uint8Array([1, 2, 3])]
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -364,11 +365,10 @@ describe('a secret', () => {
 })
 
 describe('matchesKey', () => {
-  const key = importSecret(SECRET)
-
   it.each(['', 'sha256=', `sha256=${DIGITS.slice(0, 62)}`, `sha256=${DIGITS.slice(0, 62)}zz`])(
     'does not fall back to the signature before, where this one is %j',
     (malformed) => {
+      const key = importSecret(SECRET)
       expect(matchesKey(BODY, GOOD, key)).toBe(true)
       expect(matchesKey(BODY, malformed, key)).toBe(false)
     },

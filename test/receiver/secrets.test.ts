@@ -1,7 +1,7 @@
 import type { SecretRequest, Secrets, SecretsFunction } from 'postern'
 import { events, type SignedOptions } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
-import { Bench, evilError, evilProxy, Gate, hanging, SECRET, thenable, watchRejections } from './support.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { atOnce, Bench, evilError, evilProxy, Gate, hanging, SECRET, thenable, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -108,6 +108,24 @@ describe('a secrets function', () => {
     expect(requests[0]?.claimedAccountKey).toBeUndefined()
     await bench.send(contact('acme'))
     expect(requests[1]?.claimedAccountKey).toBe('acme')
+  })
+
+  it('that asks for the account twice has the body parsed once, for the event as well', async () => {
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    const { bench } = receiving((request) => {
+      expect([request.claimedAccountKey, request.claimedAccountKey]).toEqual(['acme', 'acme'])
+      return SECRET
+    })
+    expect(await bench.send(contact())).toMatchObject({ status: 200 })
+    expect(parse).toHaveBeenCalledTimes(1)
+  })
+
+  it('that gives its secrets at once makes nobody wait', async () => {
+    const { bench, ran } = receiving(() => SECRET, { usual: atOnce })
+    const sent = bench.send(contact())
+    expect(ran).toHaveLength(1)
+    expect(await sent).toMatchObject({ status: 200 })
   })
 
   it.each<[string, ReturnType<SecretsFunction>]>([
