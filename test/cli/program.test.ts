@@ -18,6 +18,7 @@ beforeAll(async () => {
   program = await buildProgram()
   await writeFile(join(program.folder, 'body.json'), BODY)
   await writeFile(join(program.folder, 'body.bin'), BODY)
+  await writeFile(join(program.folder, 'line.json'), JSON.stringify({ signature: sign(BODY, SECRET), body: BODY }))
   await writeFile(join(program.folder, 'secret.txt'), `${SECRET}\n`)
 }, SLOW)
 afterAll(() => program.remove())

@@ -115,6 +115,59 @@ describe('postern verify', () => {
   })
 })
 
+describe('postern verify --delivery', () => {
+  const signature = sign(BODY, SECRET)
+  const bodyBase64 = Buffer.from(BODY).toString('base64')
+  const headers = { 'content-type': 'application/json', 'X-Service-Signature': signature }
+
+  it.each<[string, unknown]>([
+    ['headers in any case, and text', { headers, body: BODY }],
+    ['headers as lists', { headers: { 'x-service-signature': [signature] }, body: BODY }],
+    ['one signature, and bytes', { signature, bodyBase64 }],
+    ['bytes beside the text that they were decoded to', { headers, body: `${BODY}\n`, bodyBase64, attempt: 3 }],
+  ])('takes %s', async (_what, delivery) => {
+    const text = JSON.stringify(delivery, null, 2)
+    const right = { code: 0, stdout: '', stderr: 'the signature is right\n' }
+    await writeFile(join(folder, 'line.json'), text)
+    expect(await runCli(['verify', '--delivery', text])).toEqual(right)
+    expect(await runCli(['verify', '--delivery', '@-'], { stdin: text })).toEqual(right)
+    expect(await runCli(['verify', '--delivery', `@${join(folder, 'line.json')}`])).toEqual(right)
+  })
+
+  it.each<[string, unknown, string]>([
+    ['a body that was written again', { headers, body: JSON.stringify(JSON.parse(BODY)) }, 'parsed and re-serialised'],
+    ['no signature', { headers: { accept: '*/*' }, body: BODY }, 'The header is empty'],
+    ['no headers at all', { body: BODY }, 'The header is empty'],
+    [
+      'two signatures',
+      { headers: { 'x-service-signature': [signature, signature] }, body: BODY },
+      'not made of hexadecimal digits',
+    ],
+  ])('explains %s', async (_what, delivery, text) => {
+    const { code, stderr } = await runCli(['verify', '--delivery', JSON.stringify(delivery)])
+    expect([code, stderr]).toEqual([1, expect.stringContaining(text)])
+  })
+
+  it.each<[string, readonly string[], string]>([
+    ['no JSON', ['--delivery', 'line.json'], 'needs one JSON object'],
+    ['a list', ['--delivery', '[]'], 'needs one JSON object'],
+    [
+      'a parsed body',
+      ['--delivery', JSON.stringify({ headers, body: JSON.parse(BODY) })],
+      'not what a parser made of it',
+    ],
+    ['headers that are none', ['--delivery', '{"headers":7,"body":""}'], '"headers", an object'],
+    ['a signature that is none', ['--delivery', '{"signature":7,"body":""}'], '"signature", text'],
+    ['a file that is not there', ['--delivery', '@/nowhere/at/all'], 'cannot be read'],
+    ['a header beside it', ['--delivery', '{}', '--header', signature], 'Give --header and the body, or --delivery'],
+    ['a body beside it', ['body.bin', '--delivery', '{}'], 'Give --header and the body, or --delivery'],
+    ['standard input twice', ['--delivery', '@-', '--secret-stdin'], 'name the file'],
+  ])('refuses %s', async (_what, args, text) => {
+    const { code, stdout, stderr } = await runCli(['verify', ...args], { stdin: SECRET })
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(text)])
+  })
+})
+
 describe('postern check', () => {
   const FEW = ['--only', 'accepts-valid,bytes-chunked', '--only', 'late-retry']
 

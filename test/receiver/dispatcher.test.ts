@@ -303,6 +303,26 @@ describe('a run that its host cut off', () => {
     expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
   })
 
+  it('counts as one 5 s after the end of its lease, and not a moment before', async () => {
+    const { bench, clock } = freezing()
+    const event = events.contact.created()
+    const first = bench.send(event)
+    await clock.advance(8_000)
+    expect(await first).toMatchObject({ outcome: 'late' })
+    clock.isFrozen = true
+    // Renewed 5 s after the claim, the lease ends at 20 s.
+    await clock.advance(17_000)
+    clock.isFrozen = false
+    const copy = bench.send(event)
+    await clock.advance(0)
+    expect(bench.codes).toEqual([])
+    clock.block(1)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(bench.codes).toEqual(['handler_abandoned'])
+    await clock.advance(8_000)
+    expect(await copy).toMatchObject({ outcome: 'late', joined: true })
+  })
+
   it('and that comes back to life is fenced off, and does not disturb the new one', async () => {
     const clock = new FrozenClock()
     const bench = new Bench({ clock })

@@ -2,6 +2,7 @@ import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import {
   answeringAfter,
+  atOnce,
   Bench,
   delayedBy,
   Gate,
@@ -99,6 +100,28 @@ describe('a claim is renewed', () => {
   })
 })
 
+it('renews a claim once a third, also where the store then does not take the success of its handlers', async () => {
+  const { bench, gate } = gated()
+  bench.store.plan('complete', ...Array.from({ length: 12 }, () => rejecting))
+  bench.send(events.contact.created())
+  await bench.clock.advance(7_000)
+  gate.open(undefined)
+  await bench.clock.advance(14_000)
+  expect(renewalsOf(bench)).toEqual([5_000, 10_000, 15_000, 20_000])
+  await bench.clock.advance(60_000)
+  await bench.expectAtRest()
+})
+
+it('lets an abandoned claim without marks run out: a renewal would keep the next attempt waiting', async () => {
+  const bench = new Bench({ handlerTimeoutMs: 1_000 })
+  bench.receiver.on('*', () => new Promise(() => {}))
+  const sent = bench.send(events.contact.created())
+  await bench.clock.advance(6_000)
+  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+  expect(renewalsOf(bench)).toEqual([5_000])
+  await bench.expectAtRest()
+})
+
 describe('a claim that another process has taken', () => {
   it('aborts the handlers with lease_lost, and what they end with changes nothing', async () => {
     const { bench, gate, signals } = gated()
@@ -112,6 +135,18 @@ describe('a claim that another process has taken', () => {
     expect(await sent).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
     expect(bench.codes).toEqual(['lease_lost'])
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
+    await bench.expectAtRest()
+  })
+
+  it('is not renewed again where the store says so at once', async () => {
+    const { bench, gate } = gated({ usual: atOnce })
+    bench.store.plan('renew', () => false as never) // stands for the answer of a store
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(5_000)
+    gate.open(undefined)
+    expect(await sent).toMatchObject({ status: 503, code: 'lease_lost' })
+    await bench.clock.advance(20_000)
+    expect(bench.store.count('renew')).toBe(1)
     await bench.expectAtRest()
   })
 

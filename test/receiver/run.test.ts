@@ -295,6 +295,7 @@ describe('a store that fails at the claim', () => {
     ['gives nothing', saying(undefined)],
     ['gives null', saying(null)],
     ['gives an unknown state', saying({ state: 'maybe' })],
+    ['gives an unknown state with all that a claim has', saying({ state: 'maybe', token: 't', marks: [] })],
     ['gives a claim without a token', saying({ state: 'claimed', marks: [] })],
     ['gives a claim without marks', saying({ state: 'claimed', token: 't' })],
     ['gives undefined at once', () => undefined as never],
