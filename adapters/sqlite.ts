@@ -7,3 +7,4 @@ export type {
   SqliteValue,
 } from './sqlite/database.ts'
 export { type OpenSqliteOptions, openSqlite } from './sqlite/open-sqlite.ts'
+export { type SqliteStoreOptions, sqliteStore } from './sqlite/sqlite-store.ts'

@@ -54,7 +54,10 @@ const FLOORS: Floors = {
   'adapters/node.ts': { files: ['src/index.ts', 'adapters/body.ts'], ...HTTP_TYPES },
   'adapters/web.ts': { files: ['src/index.ts'] },
   'adapters/sqlite.ts': { files: ['adapters/sqlite/'] },
-  'adapters/sqlite/': { files: ['src/index.ts', 'adapters/sqlite/'], packages: ['node:path'] },
+  'adapters/sqlite/': {
+    files: ['src/index.ts', 'adapters/sqlite/'],
+    packages: ['node:crypto', 'node:fs', 'node:path'],
+  },
   'adapters/sqlite/database.ts': {},
   'adapters/sqlite/drivers.ts': {
     types: ['adapters/sqlite/database.ts'],

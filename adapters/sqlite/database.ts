@@ -25,7 +25,7 @@ export interface SqliteDatabase {
   pragma(source: string): readonly SqliteRow[]
   /**
    * Runs `work` in a transaction that takes the lock for writing at once, and commits; what `work` throws rolls it back and is
-   * thrown on. Inside another call of `transaction` it is a savepoint.
+   * thrown on. Inside of another transaction it is a savepoint.
    *
    * @throws TypeError where `work` gives a promise: nothing may be waited for while the file is locked
    */

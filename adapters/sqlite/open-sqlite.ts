@@ -3,6 +3,7 @@ import { ConfigurationError } from '../../src/index.ts'
 import type { SqliteDatabase, SqliteDriver } from './database.ts'
 import { DRIVERS } from './drivers.ts'
 import { resultCodeOf } from './result-code.ts'
+import { untilUnlocked } from './until-unlocked.ts'
 import { wrapConnection } from './wrap-connection.ts'
 
 export interface OpenSqliteOptions {
@@ -17,8 +18,6 @@ export interface OpenSqliteOptions {
   readonly busyTimeoutMs?: number
 }
 
-/** Other processes may open the file for the first time at the same moment, which locks it for some milliseconds. */
-const OPEN_WITHIN_MS = 2_000
 const LONGEST_BUSY_MS = 4_000
 
 /**
@@ -32,15 +31,17 @@ const LONGEST_BUSY_MS = 4_000
 export function openSqlite(path: string, options: OpenSqliteOptions = {}): SqliteDatabase {
   const { driver, synchronous, busyTimeoutMs } = checkOptions(path, options)
   const file = path === ':memory:' ? path : resolve(path)
-  let database: SqliteDatabase | undefined
+  let opened: SqliteDatabase | undefined
   try {
-    database = connect(file, driver)
+    const database = connect(file, driver)
+    opened = database
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
-    writeAhead(database)
+    // The change of a new file's mode is the one step for which SQLite itself does not wait.
+    untilUnlocked(() => database.pragma('journal_mode = WAL'))
     database.pragma(`synchronous = ${synchronous}`)
     return database
   } catch (cause) {
-    database?.close()
+    opened?.close()
     if (cause instanceof ConfigurationError) throw cause
     throw new ConfigurationError('database_unusable', tellFailure(file, cause), { cause })
   }
@@ -63,31 +64,17 @@ function listDrivers(): readonly SqliteDriver[] {
   return Object.keys(DRIVERS) as SqliteDriver[] // the keys of a record are its own type's
 }
 
-/** The change of a new file's mode is the one step that SQLite does not wait for a lock with. */
-function writeAhead(database: SqliteDatabase): void {
-  const started = performance.now()
-  for (;;) {
-    try {
-      database.pragma('journal_mode = WAL')
-      return
-    } catch (error) {
-      if (resultCodeOf(error) !== 'SQLITE_BUSY' || performance.now() - started > OPEN_WITHIN_MS) throw error
-    }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
-  }
-}
-
 function tellFailure(file: string, cause: unknown): string {
-  const opened = `openSqlite cannot open ${file}`
+  const failure = `openSqlite cannot open ${file}`
   switch (resultCodeOf(cause)) {
     case 'SQLITE_NOTADB':
-      return `${opened}: the file is not a SQLite database. Give another path.`
+      return `${failure}: the file is not a SQLite database. Give another path.`
     case 'SQLITE_BUSY':
-      return `${opened}: another process has it locked. End that process, or let it finish.`
+      return `${failure}: another process has it locked. End that process, or let it finish.`
     case 'SQLITE_READONLY':
-      return `${opened} for writing. Give the process the right to write to the file and its folder.`
+      return `${failure} for writing. Give the process the right to write to the file and its folder.`
     default:
-      return `${opened}. Its folder has to be there, and the process has to be allowed to write to it.`
+      return `${failure}. Its folder has to be there, and the process has to be allowed to write to it.`
   }
 }
 

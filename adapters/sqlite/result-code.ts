@@ -17,3 +17,15 @@ export function resultCodeOf(error: unknown): string | undefined {
   if (typeof code !== 'string') return undefined
   return Object.values(NAMES).find((name) => code === name || code.startsWith(`${name}_`))
 }
+
+/** Whether the file is in use right now: by another process, or by a transaction that was left open on this connection. */
+export function isLocked(error: unknown): boolean {
+  const code = resultCodeOf(error)
+  if (code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED') return true
+  return isWithinTransaction(error)
+}
+
+/** SQLite has no code of its own for this. */
+export function isWithinTransaction(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('cannot start a transaction within a transaction')
+}

@@ -6,6 +6,7 @@ import type {
   SqliteStatement,
   SqliteValue,
 } from './database.ts'
+import { isWithinTransaction } from './result-code.ts'
 
 /** A statement as the three drivers make it. They differ in how parameters are handed over, and a little in what they give back. */
 interface DriverStatement {
@@ -24,7 +25,6 @@ export function wrapConnection(driver: SqliteDriver, connection: SqliteConnectio
 class WrappedConnection implements SqliteDatabase {
   readonly driver: SqliteDriver
   readonly connection: SqliteConnection
-  #depth = 0
 
   constructor(driver: SqliteDriver, connection: SqliteConnection) {
     this.driver = driver
@@ -46,12 +46,7 @@ class WrappedConnection implements SqliteDatabase {
   }
 
   transaction<T>(work: () => T): T {
-    const [begin, commit, undo] =
-      this.#depth === 0
-        ? ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK']
-        : ['SAVEPOINT postern_inner', 'RELEASE postern_inner', 'ROLLBACK TO postern_inner; RELEASE postern_inner']
-    this.exec(begin)
-    this.#depth++
+    const { commit, undo } = this.#begin()
     try {
       const result = work()
       if (isThenable(result))
@@ -63,9 +58,18 @@ class WrappedConnection implements SqliteDatabase {
     } catch (error) {
       this.#undo(undo)
       throw error
-    } finally {
-      this.#depth--
     }
+  }
+
+  #begin(): { readonly commit: string; readonly undo: string } {
+    try {
+      this.exec('BEGIN IMMEDIATE')
+      return { commit: 'COMMIT', undo: 'ROLLBACK' }
+    } catch (error) {
+      if (!isWithinTransaction(error)) throw error
+    }
+    this.exec('SAVEPOINT postern_inner')
+    return { commit: 'RELEASE postern_inner', undo: 'ROLLBACK TO postern_inner; RELEASE postern_inner' }
   }
 
   close(): void {

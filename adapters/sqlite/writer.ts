@@ -1,0 +1,137 @@
+import type { SqliteDatabase } from './database.ts'
+import { isLocked } from './result-code.ts'
+
+/** What a group holds at most: it bounds how long the event loop and other processes wait for one commit. */
+const MOST_IN_GROUP = 256
+/** A lock is waited for less long than a receiver waits for its store (3 s), so that nothing is carried out behind its back. */
+const GIVE_UP_AFTER_MS = 2_500
+const LONGEST_PAUSE_MS = 40
+
+interface Job {
+  readonly isAlone: boolean
+  readonly until: number
+  /** Runs within the transaction. Gives what settles the job once that is committed. */
+  run(): () => void
+  fail(error: unknown): void
+}
+
+/**
+ * Takes what is to be written and commits what waits together in one transaction, in the order in which it came. While another
+ * process has the file locked, it is asked for again and again with pauses between, in which the event loop goes on.
+ */
+export class Writer {
+  readonly #database: SqliteDatabase
+  readonly #afterGroup: () => void
+  #jobs: Job[] = []
+  #isAwaited = false
+  #tries = 0
+
+  /** @param afterGroup called at the end of each group's transaction */
+  constructor(database: SqliteDatabase, afterGroup: () => void) {
+    this.#database = database
+    this.#afterGroup = afterGroup
+  }
+
+  /** Runs a step in the next transaction, beside others. Resolved once it is committed; its answer is worth nothing before. */
+  write<T>(step: () => T): Promise<T> {
+    return this.#enqueue(step, false)
+  }
+
+  /** Runs a step in a transaction of its own, so that its failure is nobody else's. */
+  writeAlone<T>(step: () => T): Promise<T> {
+    return this.#enqueue(step, true)
+  }
+
+  #enqueue<T>(step: () => T, isAlone: boolean): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const run = () => {
+        const result = step()
+        return () => resolve(result)
+      }
+      this.#jobs.push({ isAlone, until: performance.now() + GIVE_UP_AFTER_MS, run, fail: reject })
+      if (!this.#isAwaited) this.#next(0)
+    })
+  }
+
+  /** Not at once: whatever else comes in with this turn of the event loop shares the commit. */
+  #next(pauseMs: number): void {
+    this.#isAwaited = true
+    const flush = () => {
+      this.#isAwaited = false
+      this.#flush()
+    }
+    if (pauseMs === 0) setImmediate(flush)
+    else setTimeout(flush, pauseMs)
+  }
+
+  #flush(): void {
+    try {
+      this.#begin()
+    } catch (error) {
+      this.#onClosedDoor(error)
+      return
+    }
+    this.#tries = 0
+    this.#commit(this.#takeGroup())
+    if (this.#jobs.length > 0) this.#next(0)
+  }
+
+  /** Without waiting for a lock, which would stop the event loop. The connection's own patience is given back. */
+  #begin(): void {
+    const patienceMs = Number(this.#database.pragma('busy_timeout')[0]?.timeout ?? 0)
+    if (patienceMs === 0) return this.#database.exec('BEGIN IMMEDIATE')
+    this.#database.pragma('busy_timeout = 0')
+    try {
+      this.#database.exec('BEGIN IMMEDIATE')
+    } finally {
+      this.#database.pragma(`busy_timeout = ${patienceMs}`)
+    }
+  }
+
+  #takeGroup(): readonly Job[] {
+    if (this.#jobs[0]?.isAlone === true) return this.#jobs.splice(0, 1)
+    const end = this.#jobs.findIndex(({ isAlone }) => isAlone)
+    return this.#jobs.splice(0, Math.min(end === -1 ? MOST_IN_GROUP : end, MOST_IN_GROUP))
+  }
+
+  #commit(group: readonly Job[]): void {
+    const settle: (() => void)[] = []
+    try {
+      for (const job of group) settle.push(job.run())
+      this.#afterGroup()
+      this.#database.exec('COMMIT')
+    } catch (error) {
+      this.#rollBack()
+      for (const job of group) job.fail(error)
+      return
+    }
+    for (const each of settle) each()
+  }
+
+  /** After some failures, a full disk among them, SQLite has rolled back by itself. */
+  #rollBack(): void {
+    try {
+      this.#database.exec('ROLLBACK')
+    } catch {
+      // Nothing is left to roll back.
+    }
+  }
+
+  #onClosedDoor(error: unknown): void {
+    const now = performance.now()
+    const left: Job[] = []
+    for (const job of this.#jobs) {
+      if (isLocked(error) && job.until > now) left.push(job)
+      else job.fail(error)
+    }
+    this.#jobs = left
+    if (left.length === 0) this.#tries = 0
+    else this.#next(this.#pause())
+  }
+
+  /** Longer with each try, and never the same for two processes. */
+  #pause(): number {
+    const longest = Math.min(2 ** this.#tries++, LONGEST_PAUSE_MS)
+    return 1 + Math.random() * longest
+  }
+}

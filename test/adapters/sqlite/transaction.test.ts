@@ -1,0 +1,144 @@
+import { createReceiver, type Outcome, type PosternError } from 'postern'
+import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
+import { events, signed } from 'postern/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import { drivers } from './drivers.ts'
+import { makeFolder } from './folder.ts'
+
+const SECRET = 'whsec_sqlite_transactions'
+const fileOf = makeFolder()
+const opened: SqliteDatabase[] = []
+let files = 0
+
+afterEach(() => {
+  for (const database of opened.splice(0)) database.close()
+})
+
+describe.each(drivers)('context.transaction on %s', (driver) => {
+  function scene(path = fileOf(`${files++}.db`)) {
+    const database = openSqlite(path, { driver })
+    opened.push(database)
+    database.exec('CREATE TABLE IF NOT EXISTS contacts (id TEXT, run INTEGER)')
+    const errors: PosternError[] = []
+    const receiver = createReceiver({
+      secret: SECRET,
+      store: sqliteStore({ database }),
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      onError: (error) => errors.push(error as PosternError), // the receiver gives nothing else
+    })
+    const send = (event: ReturnType<typeof events.contact.created>): Promise<Outcome> => {
+      const { bytes, signature } = signed(event, { secret: SECRET })
+      return receiver.receive({ body: bytes, signature })
+    }
+    const rows = () => database.prepare('SELECT id, run FROM contacts ORDER BY run').all()
+    const save = (tx: SqliteDatabase, id: string, run = 1) =>
+      tx.prepare('INSERT INTO contacts VALUES (?, ?)').run(id, run)
+    return { path, database, receiver, errors, send, rows, save, event: events.contact.created() }
+  }
+
+  it('commits the rows of the handler with its finish mark, once for all copies', async () => {
+    const { receiver, send, rows, save, event } = scene()
+    const given: unknown[] = []
+    receiver.on('contact.created', async ({ data }, { transaction }) => {
+      given.push(await transaction((tx) => save(tx, data.record._id).changes))
+    })
+    const outcomes = await Promise.all([send(event), send(event), send(event)])
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['handled', 'handled', 'handled'])
+    expect(await send(event)).toMatchObject({ outcome: 'duplicate' })
+    expect(rows()).toMatchObject([{ run: 1 }])
+    expect(given).toEqual([1])
+  })
+
+  it('rolls back what throws, and does not run again the handlers that had committed', async () => {
+    const { receiver, send, rows, save, event } = scene()
+    let runs = 0
+    receiver.on('contact.created', (_event, { transaction }) => transaction((tx) => void save(tx, 'first', 10)))
+    receiver.on('contact.*', (_event, { transaction }) =>
+      transaction((tx) => {
+        save(tx, 'second', ++runs)
+        if (runs === 1) throw new Error('no')
+      }),
+    )
+    expect(await send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(rows()).toMatchObject([{ id: 'first' }])
+    expect(await send(event)).toMatchObject({ outcome: 'handled' })
+    expect(rows()).toMatchObject([
+      { id: 'second', run: 2 },
+      { id: 'first', run: 10 },
+    ])
+  })
+
+  it('refuses work that would be open across an await, and leaves nothing of it', async () => {
+    const { receiver, send, rows, save, event, errors } = scene()
+    receiver.on('contact.created', async (_event, { transaction }) => {
+      const work = async (tx: SqliteDatabase) => void save(tx, 'lost')
+      await transaction(work as never) // a compile error as it is
+    })
+    expect(await send(event)).toMatchObject({ outcome: 'failed' })
+    expect(rows()).toEqual([])
+    expect(errors[0]?.cause).toMatchObject({
+      code: 'transaction_misused',
+      message: expect.stringContaining('await first'),
+    })
+  })
+
+  it('refuses work that ends the transaction itself', async () => {
+    const { receiver, send, event, errors } = scene()
+    receiver.on('contact.created', (_event, { transaction }) => transaction((tx) => tx.exec('COMMIT')))
+    expect(await send(event)).toMatchObject({ outcome: 'failed' })
+    expect(errors[0]?.cause).toMatchObject({ code: 'transaction_misused', message: expect.stringContaining('COMMIT') })
+    // No open transaction is left behind.
+    expect(await send(events.contact.created())).toMatchObject({ outcome: 'failed' })
+  })
+
+  it('takes transactions within it for savepoints', async () => {
+    const { receiver, send, rows, save, event } = scene()
+    receiver.on('contact.created', (_event, { transaction }) =>
+      transaction((tx) => {
+        tx.transaction(() => save(tx, 'inner', 1))
+        expect(() =>
+          tx.transaction(() => {
+            save(tx, 'undone', 2)
+            throw new RangeError('no')
+          }),
+        ).toThrow(RangeError)
+        save(tx, 'outer', 3)
+      }),
+    )
+    expect(await send(event)).toMatchObject({ outcome: 'handled' })
+    expect(rows()).toMatchObject([{ id: 'inner' }, { id: 'outer' }])
+  })
+
+  it('is fenced: whose claim another process took over writes nothing', async () => {
+    const { path, receiver, send, rows, save, event, database } = scene()
+    const other = openSqlite(path, { driver })
+    opened.push(other)
+    receiver.on('contact.created', async (_event, { transaction }) => {
+      other.exec('UPDATE postern_events SET leased_at = 0, leased_until = 0') // as if this process had been stopped
+      const key = String(other.prepare('SELECT key FROM postern_events').get()?.key)
+      expect(await sqliteStore({ database: other }).claim(key, 15_000)).toMatchObject({ state: 'claimed' })
+      await transaction((tx) => void save(tx, 'lost'))
+    })
+    expect(await send(event)).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
+    expect(rows()).toEqual([])
+    expect(database.prepare('SELECT marks, is_done FROM postern_events').all()).toMatchObject([
+      { marks: null, is_done: 0 },
+    ])
+  })
+
+  it('keeps the failures of one event from the others that are written beside it', async () => {
+    const { receiver, send, rows, save } = scene()
+    receiver.on('contact.created', ({ data }, { transaction }) =>
+      transaction((tx) => {
+        const id = String(data.record._id)
+        save(tx, id)
+        if (id.startsWith('bad')) tx.exec('INSERT INTO no_such_table VALUES (1)')
+      }),
+    )
+    const ids = Array.from({ length: 40 }, (_, index) => (index % 4 === 0 ? `bad-${index}` : `good-${index}`))
+    const outcomes = await Promise.all(ids.map((_id) => send(events.contact.created({ _id }))))
+    expect(outcomes.filter(({ outcome }) => outcome === 'handled')).toHaveLength(30)
+    expect(outcomes.filter(({ outcome }) => outcome === 'failed')).toHaveLength(10)
+    expect(rows()).toHaveLength(30)
+  })
+})
