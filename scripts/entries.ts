@@ -15,6 +15,7 @@ export const entries: Readonly<Record<string, string>> = {
   testing: 'src/testing/testing.ts',
   'testing/vitest': 'src/testing/vitest.ts',
   check: 'src/check/check.ts',
+  client: 'src/client/client.ts',
 }
 
 /** The programs of the package: `bin` in package.json, and the source file behind each. */

@@ -33,6 +33,7 @@ const FLOORS: Floors = {
       'node:timers/promises',
     ],
   },
+  'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['ky', 'zod'] },
   'src/cli/': {
     files: ['src/protocol/', 'src/check/', 'src/testing/', 'src/cli/'],
     packages: [

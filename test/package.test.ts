@@ -80,6 +80,7 @@ describe('the tarball', () => {
     ['node', ['raw-body']],
     ['web', []],
     ['models', ['zod']],
+    ['client', ['ky', 'zod']],
     ['testing', ['node:crypto', 'node:http', 'node:https', 'node:stream']],
     ['testing/vitest', ['vitest']],
     [

@@ -29,6 +29,17 @@ export const ERROR_CODES = {
   transaction_misused:
     'context.transaction was called twice, after its handler had ended, or with work that cannot be a transaction',
   hook_failed: 'onOutcome, onError, waitUntil or a logger method threw',
+  login_refused: 'the service refused the e-mail address and password of the client',
+  token_refused: 'the service refused a token that it had just given',
+  rate_limited: 'the rate limit was still exceeded after every wait',
+  not_found: 'the account has no such webhook or delivery',
+  not_retriable: 'the delivery can not be retried: mostly because it has not failed',
+  request_refused: 'the service refused a call of the client',
+  service_failed: 'the service answered with a 5xx, each time that it was asked',
+  service_unreachable: 'the service gave no answer, or not a whole one',
+  redirect_refused: 'the service answered with a redirect, which the client does not follow',
+  answer_unusable: "the service's answer is not what was asked for",
+  outcome_unknown: 'a call that must not be repeated blindly may have been carried out, or not',
 } as const
 
 /** A code of {@link ERROR_CODES}. Match on it, never on a message. */

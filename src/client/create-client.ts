@@ -1,0 +1,160 @@
+import { ConfigurationError } from '../protocol/errors.ts'
+import { SERVICE_EVENT_TYPES, splitType } from '../protocol/event-type.ts'
+import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
+import { type Guess, readPages } from './read-pages.ts'
+import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
+import { hasCode, ServiceError } from './service-error.ts'
+import { Session } from './session.ts'
+import { type ClientOptions, checkOptions, type Settings } from './settings.ts'
+import { type Answer, type Call, Transport } from './transport.ts'
+
+const WEBHOOKS = ['api', 'integrations', 'webhooks']
+const CONTACTS = ['api', 'sales', 'contacts']
+
+/** Sends a call with a token. */
+type Send = (call: Call) => Promise<Answer>
+
+/**
+ * A client of the service's API, for one account user. It can be made without a connection: the first call logs in.
+ *
+ * @throws ConfigurationError `option_unknown`, `option_invalid`
+ * @example
+ * const client = createClient({
+ *   baseUrl: process.env.CRM_URL,
+ *   email: process.env.CRM_EMAIL,
+ *   password: process.env.CRM_PASSWORD,
+ * })
+ * for await (const contact of client.contacts()) console.log(contact.email)
+ */
+export function createClient(options: ClientOptions): Client {
+  const settings = checkOptions(options)
+  const transport = new Transport(settings)
+  const session = new Session(transport, settings)
+  const send: Send = (call) => transport.send(call, session)
+  return {
+    webhooks: createWebhookCalls(send, settings),
+    contacts: ({ signal } = {}) => list(send, CONTACTS, toContact, ['page'], signal),
+    deliveries: (webhookId, { signal } = {}) =>
+      list(send, [...WEBHOOKS, checkId(webhookId), 'deliveries'], toDelivery, ['before', 'page'], signal),
+    retry: (webhookId, deliveryId, { signal } = {}) => retry(send, webhookId, deliveryId, signal),
+    clock: settings.clock,
+  }
+}
+
+function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
+  const update = (id: string, changes: WebhookChanges, { signal }: CallOptions = {}) =>
+    updateWebhook(send, id, changes, signal)
+  return {
+    create: async (webhook, { signal } = {}) => {
+      const { url, events, description, active } = webhook
+      checkUrl(url)
+      checkEvents(events, settings)
+      // Named one by one: nothing else that the object may hold goes out.
+      const body: NewWebhook = {
+        url,
+        events,
+        ...(description !== undefined && { description }),
+        ...(active !== undefined && { active }),
+      }
+      const answer = await send({ method: 'POST', path: WEBHOOKS, body, isRepeatable: false, signal })
+      const created = toWebhook(findIdentified(answer.body))
+      if (created === undefined) throw answer.unusable('there is no webhook with an id in it')
+      const secret = secretIn(answer.body)
+      if (secret === undefined)
+        throw answer.unusable(`there is no secret in it; webhook ${created.id} was made, and is of no use: delete it`)
+      return { webhook: created, secret }
+    },
+    list: async ({ signal } = {}) => {
+      const webhooks: Webhook[] = []
+      for await (const webhook of list(send, WEBHOOKS, toWebhook, ['page'], signal)) webhooks.push(webhook)
+      return webhooks
+    },
+    get: (id, { signal } = {}) => getWebhook(send, id, signal),
+    update: async (id, changes, options) => {
+      if (changes.url !== undefined) checkUrl(changes.url)
+      if (changes.events !== undefined) checkEvents(changes.events, settings)
+      return update(id, changes, options)
+    },
+    pause: (id, options) => update(id, { active: false }, options),
+    resume: (id, options) => update(id, { active: true }, options),
+    delete: (id, { signal } = {}) => deleteWebhook(send, id, signal),
+  }
+}
+
+function list<T extends { readonly id: string }>(
+  send: Send,
+  path: readonly string[],
+  toRecord: (item: unknown) => T | undefined,
+  guesses: readonly Guess[],
+  signal: AbortSignal | undefined,
+): AsyncIterable<T> {
+  return readPages((query) => send({ method: 'GET', path, query, isRepeatable: true, signal }), toRecord, guesses)
+}
+
+async function getWebhook(send: Send, id: string, signal: AbortSignal | undefined): Promise<Webhook> {
+  const answer = await send({ method: 'GET', path: [...WEBHOOKS, checkId(id)], isRepeatable: true, signal })
+  const webhook = toWebhook(findIdentified(answer.body))
+  if (webhook === undefined) throw answer.unusable('there is no webhook with an id in it')
+  return webhook
+}
+
+/** Twice the same change is once: it may be repeated. Services may answer with nothing (assumption A03). */
+async function updateWebhook(send: Send, id: string, changes: WebhookChanges, signal: AbortSignal | undefined) {
+  const { url, events, active } = changes
+  const body: WebhookChanges = {
+    ...(url !== undefined && { url }),
+    ...(events !== undefined && { events }),
+    ...(active !== undefined && { active }),
+  }
+  const answer = await send({ method: 'PUT', path: [...WEBHOOKS, checkId(id)], body, isRepeatable: true, signal })
+  const webhook = toWebhook(findIdentified(answer.body))
+  return webhook?.id === id && webhook.active !== undefined ? webhook : getWebhook(send, id, signal)
+}
+
+async function deleteWebhook(send: Send, id: string, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await send({ method: 'DELETE', path: [...WEBHOOKS, checkId(id)], isRepeatable: true, signal })
+  } catch (error) {
+    // The first try may have been carried out though its answer was lost.
+    if (error instanceof ServiceError && error.code === 'not_found' && (error.attempts ?? 0) > 1) return
+    throw error
+  }
+}
+
+async function retry(send: Send, webhookId: string, deliveryId: string, signal: AbortSignal | undefined) {
+  const path = [...WEBHOOKS, checkId(webhookId), 'retry', checkId(deliveryId)]
+  try {
+    const answer = await send({ method: 'POST', path, isRepeatable: false, signal })
+    return { delivery: toDelivery(findIdentified(answer.body)) }
+  } catch (error) {
+    // Services differ in how they say it (assumption A14).
+    if (error instanceof ServiceError && hasCode(error, 'request_refused'))
+      throw new ServiceError('not_retriable', `${error.message}. Only a failed delivery can be retried.`, error)
+    throw error
+  }
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('option_invalid', message)
+}
+
+/** An id is one segment of a path: an empty one, or one of dots, would make it another path. */
+function checkId(id: unknown): string {
+  if (typeof id === 'string' && id.length <= 256 && !/^\.{0,2}$/.test(id)) return id
+  throw invalid('The id of a webhook or delivery has to be a text of 1 to 256 characters.')
+}
+
+function checkUrl(url: unknown): void {
+  if (typeof url !== 'string' || !URL.canParse(url)) throw invalid('url has to be an absolute URL.')
+}
+
+function checkEvents(events: unknown, { logger }: Settings): void {
+  if (!Array.isArray(events) || events.length === 0 || !events.every((type) => typeof type === 'string' && type !== ''))
+    throw invalid('events has to be a list of at least one event type.')
+  const documented: readonly string[] = SERVICE_EVENT_TYPES
+  const unknown = events.filter(
+    (type) => type.includes('*') || (splitType(type) === undefined && !documented.includes(type)),
+  )
+  if (unknown.length > 0)
+    logger.warn({ types: unknown }, 'these event types are not documented by the service, and may never be sent')
+}

@@ -1,0 +1,120 @@
+import type { ErrorCode } from '../protocol/errors.ts'
+import type { Redactor } from './redactor.ts'
+import { chainOf, codeOf } from './redactor.ts'
+import { type FailedCall, ServiceError } from './service-error.ts'
+
+/** How much of a refusal's text is kept. */
+const MAX_TEXT = 2_048
+/** How much of it is looked at: an error of this size is a page for people. */
+const MAX_READ = 65_536
+
+/** Failures that come before a byte of the request was sent. */
+const NOT_SENT = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+/** Whether the service can't have seen anything of the request. */
+export function wasNotSent(failure: unknown): boolean {
+  return chainOf(failure).some((each) => NOT_SENT.has(codeOf(each) ?? ''))
+}
+
+/** What an error needs to know of its call. */
+export interface CallFacts {
+  readonly route: string
+  readonly attempts: number
+  readonly isLogin: boolean
+  /** Whether the call may be sent again though it may have been carried out. */
+  readonly isRepeatable: boolean
+  readonly retryAfterMs: number | undefined
+}
+
+/** No answer came, or not the whole of it. */
+export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor): ServiceError {
+  const cause = redactor.redactError(failure)
+  if (call.isRepeatable || wasNotSent(failure))
+    return new ServiceError(
+      'service_unreachable',
+      `${call.route}: no answer after ${times(call.attempts)} (${cause.message}). Is the base URL right, and the service up?`,
+      call,
+      { cause },
+    )
+  return outcomeUnknown(cause.message, call, cause)
+}
+
+/** The service answered, with anything but 2xx. */
+export async function refusalOf(response: Response, call: CallFacts, redactor: Redactor): Promise<ServiceError> {
+  const { status } = response
+  const text = redactor.redact((await response.text()).slice(0, MAX_READ))
+  const serviceMessage = findMessage(text)
+  const facts: FailedCall = {
+    ...call,
+    status,
+    body: text.slice(0, MAX_TEXT),
+    serviceMessage,
+    retryAfterMs: call.retryAfterMs,
+  }
+  if (status >= 300 && status < 400) {
+    const message = `${call.route}: the service redirects${targetOf(response)}. Redirects are not followed, since they would carry the credentials elsewhere. Give the final address as baseUrl.`
+    return new ServiceError('redirect_refused', message, facts)
+  }
+  const said = serviceMessage === undefined ? '' : `: ${serviceMessage}`
+  if (status >= 500 && !call.isRepeatable) return outcomeUnknown(`status ${status}${said}`, facts)
+  const [code, meaning] = codeFor(status, call.isLogin)
+  return new ServiceError(code, `${call.route}: ${meaning} (status ${status}${said})`, facts)
+}
+
+function codeFor(status: number, isLogin: boolean): readonly [ErrorCode, string] {
+  if (status === 429) return ['rate_limited', 'the rate limit is still exceeded after waiting']
+  if (status >= 500) return ['service_failed', 'the service failed']
+  if (isLogin) return ['login_refused', 'the service refuses the e-mail address and password']
+  if (status === 401) return ['token_refused', 'the service refuses a token that it has just given']
+  if (status === 404 || status === 403) return ['not_found', 'there is no such thing in this account']
+  return ['request_refused', 'the service refuses the request']
+}
+
+function outcomeUnknown(what: string, call: FailedCall, cause?: Error): ServiceError {
+  const message = `${call.route}: it is not known whether this was carried out (${what}). It is not sent again by itself: look first.`
+  return new ServiceError('outcome_unknown', message, call, cause && { cause })
+}
+
+function targetOf(response: Response): string {
+  const location = response.headers.get('location')
+  if (location === null || !URL.canParse(location)) return ''
+  return ` to ${new URL(location).origin}` // the rest may repeat what was sent
+}
+
+function times(count: number): string {
+  return count === 1 ? '1 try' : `${count} tries`
+}
+
+/** What an error's body says, whatever its form (assumption A17). Pages for people say nothing. */
+function findMessage(text: string): string | undefined {
+  const trimmed = text.trim()
+  if (trimmed === '' || trimmed.startsWith('<')) return undefined
+  try {
+    return messageIn(JSON.parse(trimmed), 0)?.slice(0, 300)
+  } catch {
+    return trimmed.slice(0, 300)
+  }
+}
+
+const MESSAGE_NAMES = ['message', 'detail', 'error_description', 'title', 'error', 'errors']
+
+function messageIn(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value
+  if (typeof value !== 'object' || value === null || depth > 3) return undefined
+  if (Array.isArray(value)) {
+    const parts = value.map((each) => messageIn(each, depth + 1)).filter((part) => part !== undefined)
+    return parts.length === 0 ? undefined : parts.join('; ')
+  }
+  for (const name of MESSAGE_NAMES) {
+    const found = Object.hasOwn(value, name) ? messageIn(Reflect.get(value, name), depth + 1) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}

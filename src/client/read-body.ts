@@ -1,0 +1,38 @@
+/** More than this is no answer of an API: a log of 10,000 deliveries on one page has some 20 MB. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024
+
+/** Statuses whose answers have no body, and must not be given one. */
+const WITHOUT_BODY = new Set([101, 204, 205, 304])
+
+/** The body went over its limit. */
+export class BodyTooLarge extends Error {
+  override readonly name = 'BodyTooLarge'
+}
+
+/** The same answer with its body read to the end, so that a connection cut on the way is noticed where the request can be repeated. */
+export async function readWhole(response: Response): Promise<Response> {
+  const { status, headers } = response
+  // A fetch that follows redirects though it was told not to, or that hides them.
+  if (response.redirected || response.type === 'opaqueredirect')
+    return new Response(null, { status: 302, headers: { location: response.url } })
+  const text = await readText(response)
+  return new Response(WITHOUT_BODY.has(status) ? null : text, { status, headers })
+}
+
+async function readText({ body }: Response): Promise<string> {
+  if (body === null) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  let length = 0
+  const reader = body.getReader()
+  try {
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      length += chunk.value.length
+      if (length > MAX_BODY_BYTES) throw new BodyTooLarge(`the answer has over ${MAX_BODY_BYTES} bytes`)
+      text += decoder.decode(chunk.value, { stream: true })
+    }
+    return text + decoder.decode()
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}

@@ -1,0 +1,87 @@
+import { findList, isEntry } from './find-entry.ts'
+import { findNextPage, type Query } from './next-page.ts'
+import { idOf } from './records.ts'
+import { hasCode } from './service-error.ts'
+import type { Answer } from './transport.ts'
+
+/** No list of the service's is this long; one whose pages never end has to end somewhere. */
+const MAX_PAGES = 10_000
+
+/** What is asked where an answer doesn't say how to go on: words that services take, each tried until one is understood. */
+export type Guess = 'before' | 'page'
+
+interface Identified {
+  readonly id: string
+}
+
+/**
+ * Reads a list page by page, whatever its form: until a page is empty, says that it is the last, or holds only what was there before.
+ * Entries that come twice, because the list grew meanwhile, are given once.
+ *
+ * @param guesses for lists without marks, in the order in which they are tried
+ * @throws ServiceError `answer_unusable` where there is no list, nothing in it has an id, or the pages never end
+ */
+export async function* readPages<T extends Identified>(
+  ask: (query: Query) => Promise<Answer>,
+  toRecord: (item: unknown) => T | undefined,
+  guesses: readonly Guess[],
+): AsyncGenerator<T, void, undefined> {
+  const seen = new Set<string>()
+  let answer = await ask({})
+  let untried = guesses
+  for (let page = 1; page <= MAX_PAGES; page++) {
+    const list = findList(answer.body)
+    if (list === undefined) throw answer.unusable('there is no list in it')
+    const records = list.items.map(toRecord).filter((record) => record !== undefined)
+    if (records.length === 0 && list.items.length > 0) throw answer.unusable('nothing in its list has an id')
+    const fresh = records.filter(({ id }) => !seen.has(id))
+    for (const record of fresh) {
+      if (seen.has(record.id)) continue // twice on one page
+      seen.add(record.id)
+      yield record
+    }
+    if (fresh.length === 0) return
+    const next = findNextPage(list.around, answer.headers, page, seen.size)
+    if (next === 'end') return
+    if (next === undefined) {
+      const guessed: Guessed | undefined = await tryGuesses(ask, untried, seen, records.at(-1)?.id ?? '', page + 1)
+      if (guessed === undefined) return
+      answer = guessed.answer
+      untried = [guessed.guess]
+    } else answer = await ask(next)
+  }
+  throw answer.unusable(`its pages don't end: ${MAX_PAGES} were read`)
+}
+
+interface Guessed {
+  readonly guess: Guess
+  readonly answer: Answer
+}
+
+/** The next page by the first guess that the service understands: it gives something new, or an empty page. */
+async function tryGuesses(
+  ask: (query: Query) => Promise<Answer>,
+  guesses: readonly Guess[],
+  seen: ReadonlySet<string>,
+  lastId: string,
+  page: number,
+): Promise<Guessed | undefined> {
+  for (const guess of guesses) {
+    const answer = await askIfTaken(ask, guess === 'before' ? { before: lastId } : { page: String(page) })
+    const items = answer === undefined ? undefined : findList(answer.body)?.items
+    if (answer === undefined || items === undefined) continue
+    if (items.length === 0) return undefined
+    if (items.some((item) => isEntry(item) && !seen.has(idOf(item) ?? ''))) return { guess, answer }
+  }
+  return undefined
+}
+
+/** A service that refuses a question it wasn't said to take has no next page that we could ask for. */
+async function askIfTaken(ask: (query: Query) => Promise<Answer>, query: Query): Promise<Answer | undefined> {
+  try {
+    return await ask(query)
+  } catch (error) {
+    if (hasCode(error, 'request_refused', 'not_found')) return undefined
+    throw error
+  }
+}

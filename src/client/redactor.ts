@@ -1,0 +1,64 @@
+/** Tokens that are remembered: the one in use, and those that answers under way may still speak of. */
+const MAX_SECRETS = 16
+
+/** A token by its looks, which may be one that we were never given. */
+const JWT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g
+
+/** Strikes what must not be seen out of text that goes into errors and logs. The service may repeat whatever it was sent. */
+export class Redactor {
+  #secrets: readonly string[] = []
+
+  /** From now on this is struck out. The first one given, the password, is never forgotten. */
+  add(secret: string): void {
+    if (secret === '' || this.#secrets.includes(secret)) return
+    const [first = secret, ...others] = this.#secrets
+    this.#secrets = [...new Set([first, ...others.slice(1 - MAX_SECRETS), secret])]
+  }
+
+  redact(text: string): string {
+    let clean = text
+    for (const secret of this.#secrets) for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[redacted]')
+    return clean.replaceAll(JWT, '[redacted]')
+  }
+
+  /** Name, message and code of what was thrown, and nothing else of it: errors of HTTP libraries hold whole requests. */
+  redactError(thrown: unknown): Error {
+    const chain = chainOf(thrown)
+    const clean = new Error(this.redact(chain.map(describe).join(': ')))
+    const code = chain.map(codeOf).find((each) => each !== undefined)
+    return code === undefined ? clean : Object.assign(clean, { code })
+  }
+}
+
+/** An error and its causes, the outermost first. */
+export function chainOf(thrown: unknown): readonly unknown[] {
+  const chain: unknown[] = []
+  for (let each = thrown; each !== undefined && each !== null && chain.length < 5 && !chain.includes(each); ) {
+    chain.push(each)
+    each = each instanceof Error ? each.cause : undefined
+  }
+  return chain
+}
+
+/** The `code` that Node and its HTTP client put on errors. */
+export function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+}
+
+function describe(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return 'something that is not an error was thrown'
+  return thrown.message || codeOf(thrown) || thrown.name
+}
+
+/** As it stands, inside JSON, and inside a URL or form. */
+function formsOf(secret: string): ReadonlySet<string> {
+  return new Set([secret, JSON.stringify(secret).slice(1, -1), encode(secret)])
+}
+
+function encode(text: string): string {
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    return text // a lone surrogate
+  }
+}

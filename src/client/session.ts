@@ -1,0 +1,99 @@
+import * as z from 'zod'
+import { findEntry } from './find-entry.ts'
+import type { Settings } from './settings.ts'
+import { untilAborted } from './sleep.ts'
+import { tokenLifetime } from './token-lifetime.ts'
+import type { Authorisation, Transport } from './transport.ts'
+
+interface Token {
+  readonly header: string
+  /** By the monotonic clock; undefined where only a 401 will tell. */
+  readonly renewAt: number | undefined
+}
+
+interface Login {
+  readonly controller: AbortController
+  readonly token: Promise<Token>
+  waiting: number
+}
+
+/** A token is renewed by this much before it expires, or by a tenth of a short life. */
+const MARGIN_MS = 60_000
+
+const loginAnswer = z.looseObject({
+  accessToken: z.string().min(1),
+  expiresIn: z.coerce.number().positive().optional().catch(undefined),
+})
+
+/** Logs in when a token is needed: once, however many calls wait for it. Service text, sections 2.1, 2.2 and 5. */
+export class Session implements Authorisation {
+  readonly #transport: Transport
+  readonly #settings: Settings
+  #token: Token | undefined
+  #login: Login | undefined
+
+  constructor(transport: Transport, settings: Settings) {
+    this.#transport = transport
+    this.#settings = settings
+  }
+
+  async header(signal: AbortSignal): Promise<string> {
+    const token = this.#token
+    if (token !== undefined && (token.renewAt ?? Number.POSITIVE_INFINITY) > this.#settings.clock.monotonic())
+      return token.header
+    this.#login ??= this.#start()
+    const login = this.#login
+    login.waiting++
+    try {
+      return (await untilAborted(login.token, signal)).header
+    } finally {
+      login.waiting--
+      // A login that nobody waits for any more would keep the process awake with its repeats.
+      if (login.waiting === 0) login.controller.abort()
+    }
+  }
+
+  /** The service answered 401 to it. Calls that were sent with an older one change nothing. */
+  refuse(header: string): void {
+    if (this.#token?.header === header) this.#token = undefined
+  }
+
+  #start(): Login {
+    const controller = new AbortController()
+    const login: Login = { controller, waiting: 0, token: this.#ask(controller.signal) }
+    const end = () => {
+      if (this.#login === login) this.#login = undefined
+    }
+    controller.signal.addEventListener('abort', end, { once: true })
+    login.token.then(
+      (token) => {
+        this.#token = token
+      },
+      () => {},
+    )
+    login.token.then(end, end)
+    return login
+  }
+
+  async #ask(signal: AbortSignal): Promise<Token> {
+    const { clock, email, password, redactor } = this.#settings
+    const askedAt = clock.monotonic()
+    const answer = await this.#transport.send({
+      method: 'POST',
+      path: ['api', 'identity', 'auth', 'login'],
+      body: { email, password },
+      isRepeatable: true,
+      signal,
+    })
+    const { data } = loginAnswer.safeParse(findEntry(answer.body, (entry) => Object.hasOwn(entry, 'accessToken')))
+    if (data === undefined) throw answer.unusable('it has no accessToken')
+    // A header value may hold nothing else, and what may not stand in it would end up in an error of the HTTP library.
+    if (!/^[\x21-\x7e]+$/.test(data.accessToken)) throw answer.unusable('its accessToken can not stand in a header')
+    redactor.add(data.accessToken)
+    const lifetime = tokenLifetime(data.accessToken, data.expiresIn, clock.now())
+    return {
+      header: `Bearer ${data.accessToken}`,
+      renewAt: lifetime === undefined ? undefined : askedAt + lifetime - Math.min(MARGIN_MS, lifetime / 10),
+    }
+  }
+}

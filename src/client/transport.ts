@@ -1,0 +1,226 @@
+import ky, { HTTPError, type Options } from 'ky'
+import { failureOf, refusalOf, wasNotSent } from './failures.ts'
+import { RateGate } from './rate-gate.ts'
+import { type RateHints, readRateHeaders } from './rate-headers.ts'
+import { BodyTooLarge, readWhole } from './read-body.ts'
+import { ServiceError } from './service-error.ts'
+import type { Settings } from './settings.ts'
+import { sleep, untilAborted } from './sleep.ts'
+
+/** One call of the service's API. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Segments of the path, each still to be encoded. */
+  readonly path: readonly string[]
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: object
+  /** Whether it may be sent again though it may have been carried out: it then has the same effect as once. */
+  readonly isRepeatable: boolean
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A 2xx answer. */
+export interface Answer {
+  readonly route: string
+  readonly status: number
+  readonly headers: Headers
+  /** What was parsed; undefined where the body is empty or no JSON. */
+  readonly body: unknown
+  /** How many times the request was sent. */
+  readonly attempts: number
+  /** Why the answer can't be used. It holds nothing of the body, which may carry a secret. */
+  unusable(why: string): ServiceError
+}
+
+/** Gives the `Authorization` of a call, and is told of one that was refused. */
+export interface Authorisation {
+  header(signal: AbortSignal): Promise<string>
+  refuse(header: string): void
+}
+
+/** What goes on during one call. */
+interface Progress {
+  readonly call: Call
+  readonly route: string
+  readonly authorisation: Authorisation | undefined
+  readonly signal: AbortSignal
+  attempts: number
+  failures: number
+  header: string | undefined
+  isRenewed: boolean
+  hints: RateHints | undefined
+  waitMs: number
+}
+
+const FIRST_BACK_OFF_MS = 500
+
+/**
+ * Sends calls: waits for the rate limit, repeats what may be repeated with full jitter, logs in again after a 401. ky drives the
+ * repeats; when, and after how long, is decided here, since ky's own times come from the global clock and `Math.random`.
+ */
+export class Transport {
+  readonly #settings: Settings
+  // What a login's headers say is about another limit than that of the other calls.
+  readonly #loginGate: RateGate
+  readonly #gate: RateGate
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    const { clock, maxWaitMs, onWait } = settings
+    this.#loginGate = new RateGate(clock, maxWaitMs, onWait)
+    this.#gate = new RateGate(clock, maxWaitMs, onWait)
+  }
+
+  /**
+   * @param authorisation left out for the login itself
+   * @throws ServiceError, or the reason of `signal`
+   */
+  async send(call: Call, authorisation?: Authorisation): Promise<Answer> {
+    call.signal?.throwIfAborted()
+    // One of its own for each call: what listens to a signal that lives for long would gather there.
+    const controller = new AbortController()
+    const abort = () => controller.abort(call.signal?.reason)
+    call.signal?.addEventListener('abort', abort, { once: true })
+    const path = call.path.map(encodeURIComponent).join('/')
+    const progress: Progress = {
+      call,
+      route: `${call.method} /${path}`,
+      authorisation,
+      signal: controller.signal,
+      attempts: 0,
+      failures: 0,
+      header: undefined,
+      isRenewed: false,
+      hints: undefined,
+      waitMs: 0,
+    }
+    try {
+      return await this.#toAnswer(await ky(path, this.#optionsFor(progress)), progress)
+    } catch (error) {
+      call.signal?.throwIfAborted()
+      throw await this.#toError(error, progress)
+    } finally {
+      call.signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  #optionsFor(progress: Progress): Options {
+    const { call, signal } = progress
+    return {
+      prefixUrl: this.#settings.baseUrl,
+      method: call.method,
+      headers: { accept: 'application/json' },
+      ...(call.query !== undefined && { searchParams: call.query }),
+      ...(call.body !== undefined && { json: call.body }),
+      redirect: 'manual', // or the credentials would go wherever the answer says
+      signal,
+      timeout: false, // its time would be that of the global clock
+      fetch: (input) => this.#try(input as Request, progress), // ky makes a Request of everything
+      retry: {
+        limit: this.#settings.maxRetries + 1, // one more for the login after a 401
+        methods: [call.method.toLowerCase() as 'get'], // the type lists the names in lower case
+        delay: () => 0,
+        shouldRetry: ({ error }) => this.#decide(error, progress),
+      },
+      hooks: { beforeRetry: [() => this.#wait(progress)] },
+    }
+  }
+
+  /** One try: its turn, its token, the request, and the whole of the answer. */
+  async #try(request: Request, progress: Progress): Promise<Response> {
+    const { clock, maxWaitMs } = this.#settings
+    const { authorisation, signal } = progress
+    const gate = authorisation === undefined ? this.#loginGate : this.#gate
+    progress.hints = undefined
+    const number = await gate.enter(signal)
+    if (authorisation !== undefined) {
+      progress.header = await authorisation.header(signal)
+      request.headers.set('authorization', progress.header)
+    }
+    progress.attempts++
+    const response = await this.#fetchWhole(request, signal)
+    progress.hints = readRateHeaders(response.headers, clock.now(), maxWaitMs)
+    gate.learn(number, progress.hints, response.status)
+    return response
+  }
+
+  async #fetchWhole(request: Request, signal: AbortSignal): Promise<Response> {
+    const { clock, timeoutMs, fetch } = this.#settings
+    const timeout = new AbortController()
+    const timeUp = () => timeout.abort(new Error(`no whole answer within ${timeoutMs} ms`))
+    const timer = clock.setTimeout(timeUp, timeoutMs)
+    try {
+      const either = AbortSignal.any([signal, timeout.signal])
+      return await untilAborted(fetch(new Request(request, { signal: either })).then(readWhole), either)
+    } finally {
+      clock.clearTimeout(timer)
+    }
+  }
+
+  /** Whether the request is sent once more, and after how long. */
+  #decide(error: unknown, progress: Progress): boolean {
+    const { call, authorisation, header } = progress
+    // A ServiceError comes from the login on the way, which has made its own tries.
+    if (progress.signal.aborted || error instanceof ServiceError || error instanceof BodyTooLarge) return false
+    const status = error instanceof HTTPError ? error.response.status : undefined
+    if (status === 401 && authorisation !== undefined && header !== undefined && !progress.isRenewed) {
+      authorisation.refuse(header)
+      progress.isRenewed = true
+      progress.waitMs = 0
+      return true
+    }
+    // A 429 says that nothing was carried out.
+    const isSafe = call.isRepeatable || status === 429 || (status === undefined && wasNotSent(error))
+    const isPassing = status === undefined || status === 429 || status === 408 || status >= 500
+    if (!isSafe || !isPassing || progress.failures >= this.#settings.maxRetries) return false
+    progress.waitMs = this.#backOff(progress)
+    progress.failures++
+    return true
+  }
+
+  /** What the service asks for, or else full jitter: any time up to a limit that doubles with each failure. */
+  #backOff({ failures, hints }: Progress): number {
+    const { random, maxWaitMs } = this.#settings
+    const asked = hints?.retryAfterMs
+    if (asked !== undefined && asked > 0) return Math.min(maxWaitMs, asked + random() * FIRST_BACK_OFF_MS)
+    return random() * Math.min(maxWaitMs, FIRST_BACK_OFF_MS * 2 ** failures)
+  }
+
+  async #wait({ waitMs, signal }: Progress): Promise<void> {
+    if (waitMs === 0) return
+    this.#settings.onWait({ ms: waitMs, reason: 'back_off' })
+    await sleep(this.#settings.clock, waitMs, signal)
+  }
+
+  async #toAnswer(response: Response, { route, attempts }: Progress): Promise<Answer> {
+    const { status, headers } = response
+    const body = parse(await response.text())
+    const unusable = (why: string) =>
+      new ServiceError('answer_unusable', `${route}: the answer can't be used: ${why}.`, { route, status, attempts })
+    return { route, status, headers, body, attempts, unusable }
+  }
+
+  #toError(error: unknown, progress: Progress): Promise<ServiceError> | ServiceError {
+    if (error instanceof ServiceError) return error
+    const { call, route, attempts, authorisation, hints } = progress
+    const isLogin = authorisation === undefined
+    const facts = {
+      route,
+      attempts,
+      isLogin,
+      isRepeatable: call.isRepeatable,
+      retryAfterMs: hints?.retryAfterMs,
+    }
+    const { redactor } = this.#settings
+    // An HTTPError of ky holds the request, and so the token or the password: it is no cause.
+    return error instanceof HTTPError ? refusalOf(error.response, facts, redactor) : failureOf(error, facts, redactor)
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,242 @@
+import { ServiceError } from 'postern/client'
+import { afterEach, describe, expect, it } from 'vitest'
+import { clientOf, collect, failureOf, type Reply, type Seen, type Service, startService } from './support.ts'
+
+let service: Service
+afterEach(() => service.close())
+
+const idsOf = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id)
+const make = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => ({ _id: `c${from + index}`, email: 'z@example.test' }))
+const pageOf = (seen: Seen, size: number) => {
+  const page = Number(seen.query.get('page') ?? '1')
+  return make(1, 7).slice((page - 1) * size, page * size)
+}
+const ALL = idsOf(make(1, 7).map(({ _id }) => ({ id: _id })))
+
+describe('contacts', () => {
+  it.each<[string, (seen: Seen, count: number) => Reply, number]>([
+    ['a bare list on one page; the question for another is ignored', () => ({ body: make(1, 7) }), 2],
+    [
+      'a bare list on one page; the question for another is refused',
+      ({ query }) => (query.has('page') ? { status: 400 } : { body: make(1, 7) }),
+      2,
+    ],
+    ['a bare list on one page; another is empty', ({ query }) => ({ body: query.has('page') ? [] : make(1, 7) }), 2],
+    ['numbered pages without marks', (seen) => ({ body: pageOf(seen, 3) }), 4],
+    ['data', () => ({ body: { data: make(1, 7), total: 7 } }), 1],
+    ['items and total', (seen) => ({ body: { items: pageOf(seen, 3), total: 7 } }), 3],
+    [
+      'docs and pages',
+      (seen) => ({ body: { docs: pageOf(seen, 4), page: Number(seen.query.get('page') ?? 1), pages: 2 } }),
+      2,
+    ],
+    ['a name of its own', () => ({ body: { total: 7, people: make(1, 7) } }), 1],
+    ['a list of errors beside it', () => ({ body: { errors: [], contacts: make(1, 7), hasMore: false } }), 1],
+    ['one level down', () => ({ body: { data: { items: make(1, 7), hasMore: false } } }), 1],
+    [
+      'a cursor',
+      ({ query }) =>
+        query.get('cursor') === 'abc'
+          ? { body: { data: make(5, 7), nextCursor: null } }
+          : { body: { data: make(1, 4), nextCursor: 'abc' } },
+      2,
+    ],
+    [
+      'a cursor among meta',
+      ({ query }) =>
+        query.get('cursor') === 'abc'
+          ? { body: { data: make(5, 7), meta: { next: null } } }
+          : { body: { data: make(1, 4), meta: { next: 'abc' } } },
+      2,
+    ],
+    [
+      'the number of the next page',
+      ({ query }) =>
+        query.get('page') === '2'
+          ? { body: { data: make(5, 7), nextPage: null } }
+          : { body: { data: make(1, 4), nextPage: 2 } },
+      2,
+    ],
+    [
+      'the address of the next page',
+      ({ query }) =>
+        query.get('from') === '4'
+          ? { body: { data: make(5, 7), next: null } }
+          : { body: { data: make(1, 4), next: '/elsewhere?from=4' } },
+      2,
+    ],
+    [
+      'a Link header',
+      ({ query }) =>
+        query.get('from') === '4'
+          ? { body: make(5, 7), headers: { link: '</x?from=1>; rel="prev"' } }
+          : { body: make(1, 4), headers: { link: '<https://elsewhere.test/x?from=4>; rel="next"' } },
+      3,
+    ],
+    [
+      'the same cursor for ever',
+      ({ query }) => ({ body: { data: query.has('cursor') ? make(5, 7) : make(1, 4), next: 'abc' } }),
+      3,
+    ],
+    [
+      'pages that overlap, since the list grew',
+      ({ query }) => ({
+        body: { data: query.has('cursor') ? make(3, 7) : make(1, 4), next: query.has('cursor') ? null : 'x' },
+      }),
+      2,
+    ],
+    [
+      'one entry twice, and one without an id',
+      () => ({ body: { data: [...make(1, 7), ...make(7, 7), { email: 'x' }, null], hasMore: false } }),
+      1,
+    ],
+  ])('are read whole: %s', async (_form, answer, requests) => {
+    service = await startService(answer)
+    expect(idsOf(await collect(clientOf(service).contacts()))).toEqual(ALL)
+    expect(service.calls).toEqual(Array.from({ length: requests }, () => 'GET /api/sales/contacts'))
+  })
+
+  it('may be none', async () => {
+    service = await startService(() => ({ body: [] }))
+    expect(await collect(clientOf(service).contacts())).toEqual([])
+    expect(service.calls).toHaveLength(1)
+  })
+
+  it('keep what came, and leave out what is of a wrong type', async () => {
+    const raw = { _id: 7, id: 'other', firstName: null, lastName: 5, email: 'z@example.test', more: { a: 1 } }
+    service = await startService(() => ({ body: { data: [raw], hasMore: false } }))
+    expect(await collect(clientOf(service).contacts())).toEqual([
+      { id: '7', firstName: undefined, lastName: undefined, email: 'z@example.test', status: undefined, raw },
+    ])
+  })
+
+  it('are asked for only as far as they are read', async () => {
+    service = await startService((_, count) => ({
+      body: { data: make(count * 10, count * 10 + 9), next: `n${count}` },
+    }))
+    const read: string[] = []
+    for await (const { id } of clientOf(service).contacts()) {
+      read.push(id)
+      if (read.length === 15) break
+    }
+    expect(service.calls).toHaveLength(2)
+  })
+
+  it.each<[string, unknown]>([
+    ['no list', { message: 'hello' }],
+    ['a text', 'hello'],
+    ['an HTML page', '<!doctype html><title>Sign in</title>'],
+    ['nothing', undefined],
+    ['a number', 5],
+    ['null', null],
+    ['a list of numbers', [1, 2]],
+    ['a list of objects without ids', [{}, { _id: '' }, { _id: {} }]],
+  ])('are not taken from %s', async (_what, body) => {
+    service = await startService(() => ({ body }))
+    const error = await failureOf(collect(clientOf(service).contacts()))
+    expect(error).toBeInstanceOf(ServiceError)
+    expect(error).toMatchObject({
+      code: 'answer_unusable',
+      status: 200,
+      route: 'GET /api/sales/contacts',
+      body: undefined,
+    })
+  })
+})
+
+it('pages that never end have an end', { timeout: 60_000 }, async () => {
+  service = await startService(() => ({ status: 500 }))
+  let page = 0
+  const client = clientOf(service, {
+    fetch: async (request) =>
+      request.url.endsWith('/login')
+        ? Response.json({ accessToken: 'a' })
+        : Response.json({ data: [{ _id: `w${page++}` }], next: `n${page}` }),
+  })
+  expect(await failureOf(client.webhooks.list())).toMatchObject({ code: 'answer_unusable' })
+  expect(page).toBe(10_001)
+})
+
+describe('the delivery log', () => {
+  it('is read on by what it was last', async () => {
+    service = await startService(({ query }) => {
+      const before = query.get('before')
+      const log = make(1, 7).toReversed()
+      const start = before === null ? 0 : log.findIndex(({ _id }) => _id === before) + 1
+      return { body: log.slice(start, start + 3).map(({ _id }) => ({ _id, status: 'success' })) }
+    })
+    expect(idsOf(await collect(clientOf(service).deliveries('w1')))).toEqual(ALL.toReversed())
+    expect(service.calls).toHaveLength(4)
+  })
+
+  it('is read on by number where that is not understood', async () => {
+    service = await startService((seen) => ({ body: pageOf(seen, 4).map(({ _id }) => ({ _id, status: 'success' })) }))
+    expect(idsOf(await collect(clientOf(service).deliveries('w1')))).toEqual(ALL)
+  })
+
+  it.each([
+    ['pending', 'pending'],
+    ['Attempting', 'pending'],
+    ['retrying', 'pending'],
+    ['QUEUED', 'pending'],
+    ['in_progress', 'pending'],
+    ['success', 'succeeded'],
+    ['DELIVERED', 'succeeded'],
+    ['succeeded', 'succeeded'],
+    ['failed', 'failed'],
+    ['FAILED', 'failed'],
+    ['zorp', 'unknown'],
+    ['', 'unknown'],
+    [undefined, 'unknown'],
+    [3, 'unknown'],
+  ])('calls the state %j %s', async (status, state) => {
+    service = await startService(() => ({ body: { data: [{ _id: 'd1', status }], hasMore: false } }))
+    const [delivery] = await collect(clientOf(service).deliveries('w1'))
+    expect(delivery).toMatchObject({ state, status: String(status ?? '') })
+  })
+
+  it.each<[string, object, object]>([
+    [
+      'all fields',
+      {
+        eventId: 'e1',
+        eventType: 'contact.created',
+        attempts: 2,
+        createdAt: '2025-01-01T00:00:00Z',
+        responseStatus: 500,
+      },
+      {
+        eventId: 'e1',
+        eventType: 'contact.created',
+        attempts: 2,
+        createdAt: new Date('2025-01-01T00:00:00Z'),
+        responseStatus: 500,
+      },
+    ],
+    [
+      'an embedded event',
+      { event: { id: 'e1', type: 'contact.created' } },
+      { eventId: 'e1', eventType: 'contact.created' },
+    ],
+    [
+      'type, and times in milliseconds',
+      { type: 'contact.created', createdAt: 1735689600000 },
+      { eventType: 'contact.created', createdAt: new Date('2025-01-01T00:00:00Z') },
+    ],
+    [
+      'attempts as a list, and times in seconds',
+      { attempts: [{}, {}], createdAt: 1735689600 },
+      { attempts: 2, createdAt: new Date('2025-01-01T00:00:00Z') },
+    ],
+    [
+      'wrong types',
+      { eventId: {}, eventType: 5, attempts: 'many', createdAt: 'soon', event: 7, error: { a: 1 } },
+      { eventId: undefined, eventType: undefined, attempts: undefined, createdAt: undefined, error: undefined },
+    ],
+  ])('takes %s', async (_what, fields, expected) => {
+    const raw = { id: 'd1', status: 'failed', ...fields }
+    service = await startService(() => ({ body: { data: [raw], hasMore: false } }))
+    expect(await collect(clientOf(service).deliveries('w1'))).toMatchObject([{ id: 'd1', raw, ...expected }])
+  })
+})

@@ -1,0 +1,112 @@
+import { type ClientOptions, createClient } from 'postern/client'
+import { describe, expect, it, vi } from 'vitest'
+import { clientOf, EMAIL, PASSWORD, startService } from './support.ts'
+
+const GOOD = { baseUrl: 'https://crm.example.test', email: EMAIL, password: PASSWORD }
+const create = (options: object) => createClient({ ...GOOD, ...options } as ClientOptions) // wrong on purpose
+
+describe('options', () => {
+  it.each<object>([
+    {},
+    { baseUrl: new URL('https://crm.example.test/v1') },
+    { baseUrl: 'http://127.0.0.1:4010' },
+    { baseUrl: 'http://127.9.9.9' },
+    { baseUrl: 'http://localhost:4010' },
+    { baseUrl: 'http://[::1]:4010' },
+    { baseUrl: 'http://crm.example.test', allowHttp: true },
+    { timeoutMs: 100, maxRetries: 0, maxWaitMs: 100 },
+  ])('are taken: %j', (options) => {
+    expect(() => create(options)).not.toThrow()
+  })
+
+  it.each<[object, string]>([
+    [{ baseUrl: undefined }, 'baseUrl is not given'],
+    [{ baseUrl: '' }, 'baseUrl is no text, or empty'],
+    [{ baseUrl: 'crm.example.test' }, 'baseUrl is no absolute URL'],
+    [{ baseUrl: 'ftp://crm.example.test' }, 'baseUrl has to be https'],
+    [{ baseUrl: 'http://crm.example.test' }, 'baseUrl is http'],
+    [{ baseUrl: 'http://127.0.0.1.example.test' }, 'baseUrl is http'],
+    [{ baseUrl: 'http://localhost.example.test' }, 'baseUrl is http'],
+    [{ baseUrl: `https://ada:${encodeURIComponent(PASSWORD)}@crm.example.test` }, 'baseUrl has credentials in it'],
+    [{ baseUrl: 'https://crm.example.test/?a=1' }, 'baseUrl has a query'],
+    [{ email: undefined }, 'email is not given'],
+    [{ password: undefined }, 'password is not given'],
+    [{ password: ' ' }, 'password is no text, or empty'],
+    [{ password: 5 }, 'password is no text, or empty'],
+    [{ timeoutMs: 99 }, 'timeoutMs has to be a whole number from 100 to 600000'],
+    [{ maxRetries: 1.5 }, 'maxRetries has to be'],
+    [{ maxWaitMs: Number.NaN }, 'maxWaitMs has to be'],
+    [{ fetch: 'fetch' }, 'fetch has to be a function'],
+  ])('are refused with what is wrong: %j', (options, message) => {
+    expect(() => create(options)).toThrow(expect.objectContaining({ code: 'option_invalid' }))
+    expect(() => create(options)).toThrow(message)
+  })
+
+  it('are refused where there is none of the name', () => {
+    expect(() => create({ apiKey: 'x' })).toThrow(expect.objectContaining({ code: 'option_unknown' }))
+  })
+
+  it('keep a path of the base URL', async () => {
+    const service = await startService(
+      () => ({ status: 404 }),
+      ({ path }) => ({ status: 403, body: path }),
+    )
+    try {
+      await clientOf({ url: `${service.url}/crm/v1` })
+        .webhooks.list()
+        .catch(() => {})
+      expect(service.seen[0]?.path).toBe('/crm/v1/api/identity/auth/login')
+    } finally {
+      await service.close()
+    }
+  })
+})
+
+describe('arguments of calls', () => {
+  const warn = vi.fn()
+  const logger = { debug() {}, info() {}, warn, error() {} }
+  const fetch = async (request: Request) =>
+    request.url.endsWith('/login')
+      ? Response.json({ accessToken: 'a' })
+      : Response.json({ _id: 'w1', active: true, secret: 'whsec_1' })
+  const client = create({ fetch, logger })
+  const url = 'https://app.example.test/hooks'
+
+  it.each<[string, () => unknown]>([
+    ['an empty id', () => client.webhooks.delete('')],
+    ['an id of dots', () => client.webhooks.get('..')],
+    ['a long id', () => client.retry('w1', 'x'.repeat(257))],
+    ['an id that is no text', () => client.webhooks.get(undefined as unknown as string)], // wrong on purpose
+    ['no events', () => client.webhooks.create({ url, events: [] })],
+    ['an empty event type', () => client.webhooks.update('w1', { events: [''] })],
+    ['a relative URL', () => client.webhooks.create({ url: '/hooks', events: ['contact.created'] })],
+  ])('are refused before anything is sent: %s', async (_what, call) => {
+    await expect(async () => call()).rejects.toMatchObject({ code: 'option_invalid' })
+  })
+
+  it('stand in the path as one segment', async () => {
+    const asked: string[] = []
+    const spy = create({
+      fetch: (request: Request) => {
+        asked.push(new URL(request.url).pathname)
+        return fetch(request)
+      },
+    })
+    await spy.webhooks.get('a/../b?c#d%2f')
+    expect(asked[1]).toBe('/api/integrations/webhooks/a%2F..%2Fb%3Fc%23d%252f')
+  })
+
+  it.each([
+    [['invoice.paid'], ['invoice.paid']],
+    [
+      ['contact.created', 'contact.*', '*'],
+      ['contact.*', '*'],
+    ],
+    [['contact.created', 'finance.payment.failed', 'sync.completed'], undefined],
+  ])('are warned about where a type is not documented: %j', async (events, types) => {
+    warn.mockClear()
+    await client.webhooks.create({ url, events })
+    if (types === undefined) expect(warn).not.toHaveBeenCalled()
+    else expect(warn).toHaveBeenCalledWith({ types }, expect.stringContaining('not documented'))
+  })
+})

@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { clientOf, type Reply, type Seen, type Service, startService } from './support.ts'
+
+let service: Service
+afterEach(() => service.close())
+
+const URL_ = 'https://app.example.test/hooks'
+const RAW = { _id: 'w1', url: URL_, events: ['contact.created'], active: false, createdAt: '2025-01-01T00:00:00.000Z' }
+const WEBHOOK = {
+  id: 'w1',
+  url: URL_,
+  events: ['contact.created'],
+  active: false,
+  description: undefined,
+  createdAt: new Date('2025-01-01T00:00:00Z'),
+  raw: RAW,
+}
+
+describe('a webhook', () => {
+  it.each<[string, unknown]>([
+    ['bare', RAW],
+    ['in data', { data: RAW }],
+    ['in webhook', { webhook: RAW }],
+    ['in data, of an answer with an id of its own', { id: 'request-1', data: RAW }],
+    ['with a secret of null', { ...RAW, secret: null }],
+    ['with a masked secret', { ...RAW, secret: '****' }],
+  ])('is read: %s', async (_form, body) => {
+    service = await startService(() => ({ body }))
+    expect(await clientOf(service).webhooks.get('w1')).toEqual(WEBHOOK)
+  })
+
+  it.each<[string, object, object]>([
+    ['id for _id', { ...RAW, _id: undefined, id: 'w1' }, { id: 'w1' }],
+    ['a number as id', { ...RAW, _id: 1 }, { id: '1' }],
+    ['active as text', { ...RAW, active: 'true' }, { active: true }],
+    [
+      'wrong types',
+      { _id: 'w1', url: 5, events: 'all', active: 'maybe', createdAt: {} },
+      { url: undefined, events: undefined, active: undefined, createdAt: undefined },
+    ],
+    [
+      'names of the prototype',
+      JSON.parse('{"_id":"w1","__proto__":{"active":true},"constructor":1}'),
+      { active: undefined },
+    ],
+  ])('is read with %s', async (_what, body, expected) => {
+    service = await startService(() => ({ body }))
+    expect(await clientOf(service).webhooks.get('w1')).toMatchObject(expected)
+  })
+
+  it.each<[string, Reply]>([
+    ['nothing', { status: 204 }],
+    ['a list', { body: [RAW] }],
+    ['an HTML page', { body: '<html></html>' }],
+    ['no id', { body: { url: URL_ } }],
+  ])('is not taken from %s', async (_what, reply) => {
+    service = await startService(() => reply)
+    await expect(clientOf(service).webhooks.get('w1')).rejects.toMatchObject({ code: 'answer_unusable' })
+  })
+})
+
+describe('a creation', () => {
+  it.each<[string, number, object]>([
+    ['bare', 201, { ...RAW, secret: 'whsec_1' }],
+    ['with 200', 200, { ...RAW, secret: 'whsec_1' }],
+    ['wrapped', 201, { data: { ...RAW, secret: 'whsec_1' } }],
+    ['with the secret beside it', 201, { webhook: RAW, secret: 'whsec_1' }],
+  ])('gives the webhook and its secret: %s', async (_form, status, body) => {
+    service = await startService(() => ({ status, body }))
+    const stray = { url: URL_, events: ['contact.created'], active: false, apiKey: 'x' }
+    expect(await clientOf(service).webhooks.create(stray)).toEqual({ webhook: WEBHOOK, secret: 'whsec_1' })
+    expect(JSON.parse(service.seen[1]?.body ?? '')).toEqual({ url: URL_, events: ['contact.created'], active: false })
+  })
+})
+
+describe('an update', () => {
+  const changed = { ...RAW, active: true }
+  it.each<[string, Reply]>([
+    ['the webhook', { body: changed }],
+    ['the webhook, wrapped', { body: { data: changed } }],
+    ['nothing', { status: 204 }],
+    ['success', { body: { success: true } }],
+    ['the id alone', { body: { _id: 'w1' } }],
+  ])('gives what the service has then: %s', async (_form, reply) => {
+    service = await startService(({ method }) => (method === 'PUT' ? reply : { body: changed }))
+    expect(await clientOf(service).webhooks.resume('w1')).toEqual({ ...WEBHOOK, active: true, raw: changed })
+    expect(service.seen[1]).toMatchObject({ method: 'PUT', body: '{"active":true}' })
+  })
+
+  it('sends what is changed, and nothing else', async () => {
+    service = await startService(() => ({ body: RAW }))
+    const { webhooks } = clientOf(service)
+    await webhooks.pause('w1')
+    await webhooks.update('w1', { url: URL_, events: ['contact.created'], description: 'x' } as object) // a stray field
+    expect(service.seen.slice(1).map(({ body }) => body)).toEqual([
+      '{"active":false}',
+      `{"url":"${URL_}","events":["contact.created"]}`,
+    ])
+  })
+})
+
+describe('a deletion', () => {
+  it.each<[string, Reply]>([
+    ['204', { status: 204 }],
+    ['200 and success', { body: { success: true } }],
+    ['200 and nothing', {}],
+    ['200 and text', { body: 'deleted' }],
+  ])('is done: %s', async (_form, reply) => {
+    service = await startService(() => reply)
+    expect(await clientOf(service).webhooks.delete('w1')).toBeUndefined()
+  })
+})
+
+describe('a retry', () => {
+  const entry = { _id: 'd1', status: 'pending' }
+  it.each<[string, Reply, object]>([
+    ['202 and the entry', { status: 202, body: entry }, { delivery: { id: 'd1', state: 'pending' } }],
+    ['200 and the entry, wrapped', { body: { delivery: entry } }, { delivery: { id: 'd1' } }],
+    ['204', { status: 204 }, { delivery: undefined }],
+    ['200 and success', { body: { success: true } }, { delivery: undefined }],
+    ['200 and text', { body: 'ok' }, { delivery: undefined }],
+  ])('is taken on: %s', async (_form, reply, expected) => {
+    service = await startService(() => reply)
+    expect(await clientOf(service).retry('w1', 'd1')).toMatchObject(expected)
+    expect(service.seen[1]).toMatchObject({ method: 'POST', path: '/api/integrations/webhooks/w1/retry/d1', body: '' })
+  })
+
+  it.each<[string, number, string]>([
+    ['of what has not failed', 409, 'not_retriable'],
+    ['of what has not failed', 400, 'not_retriable'],
+    ['of what has not failed', 422, 'not_retriable'],
+    ['of what is not there', 404, 'not_found'],
+    ["of another account's", 403, 'not_found'],
+  ])('%s, told with %d, is %s', async (_what, status, code) => {
+    service = await startService((_: Seen) => ({ status, body: { message: 'it has not failed' } }))
+    await expect(clientOf(service).retry('w1', 'd1')).rejects.toMatchObject({
+      code,
+      status,
+      serviceMessage: 'it has not failed',
+    })
+  })
+})
