@@ -16,6 +16,7 @@ export const entries: Readonly<Record<string, string>> = {
   'testing/vitest': 'src/testing/vitest.ts',
   check: 'src/check/check.ts',
   client: 'src/client/client.ts',
+  emulator: 'src/emulator/emulator.ts',
 }
 
 /** The programs of the package: `bin` in package.json, and the source file behind each. */

@@ -34,6 +34,26 @@ const FLOORS: Floors = {
     ],
   },
   'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['ky', 'zod'] },
+  'src/emulator/': {
+    files: ['src/host/', 'src/protocol/', 'src/emulator/', 'src/testing/manual-clock.ts', 'src/testing/duration.ts'],
+    packages: [
+      '@hono/node-server',
+      '@hono/node-server/utils/response',
+      'hono',
+      'hono/body-limit',
+      'hono/jwt',
+      'hono/method-not-allowed',
+      'hono/secure-headers',
+      'hono/streaming',
+      'node:crypto',
+      'node:dns',
+      'node:events',
+      'node:http',
+      'node:https',
+      'node:net',
+      'zod',
+    ],
+  },
   'src/cli/': {
     files: ['src/protocol/', 'src/check/', 'src/testing/', 'src/cli/'],
     packages: [

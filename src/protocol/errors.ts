@@ -40,6 +40,8 @@ export const ERROR_CODES = {
   redirect_refused: 'the service answered with a redirect, which the client does not follow',
   answer_unusable: "the service's answer is not what was asked for",
   outcome_unknown: 'a call that must not be repeated blindly may have been carried out, or not',
+  emulator_refused: 'a call of the emulator names something that is not there, or a value that it does not take',
+  port_in_use: 'the emulator cannot listen on the port that it was given',
 } as const
 
 /** A code of {@link ERROR_CODES}. Match on it, never on a message. */

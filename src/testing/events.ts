@@ -9,6 +9,7 @@ import type {
   ServiceEventType,
   WebhookEvent,
 } from '../protocol/events.ts'
+import { SAMPLES } from '../protocol/samples.ts'
 
 /** What a builder may be told about the envelope. */
 export interface EnvelopeOptions {
@@ -73,8 +74,8 @@ export function createEvents({ seed }: { readonly seed?: string | number } = {})
     data,
   })
   const data =
-    <const Type extends ServiceEventType>(type: Type, sample: OpenData): DataBuilder<Type> =>
-    (given = { ...sample }, envelope) =>
+    <const Type extends ServiceEventType>(type: Type): DataBuilder<Type> =>
+    (given = { ...SAMPLES[type] }, envelope) =>
       raw(type, given, envelope)
 
   function model<R, Model extends string>(name: Model, sample: OpenData): ModelBuilders<Model, R> {
@@ -93,19 +94,14 @@ export function createEvents({ seed }: { readonly seed?: string | number } = {})
   }
 
   return {
-    contact: model('contact', { firstName: 'Zoë', lastName: 'Okafor', email: 'zoe@example.test', status: 'active' }),
+    contact: model('contact', { ...SAMPLES.contact }),
     model: (name) => model(name, {}),
-    paymentCompleted: data('finance.payment.completed', { paymentId: 'pay_1', amount: 129.5, currency: 'EUR' }),
-    paymentFailed: data('finance.payment.failed', {
-      paymentId: 'pay_2',
-      amount: 129.5,
-      currency: 'EUR',
-      reason: 'card_declined',
-    }),
-    syncCompleted: data('sync.completed', { vendor: 'ledger', records: 42 }),
-    syncFailed: data('sync.failed', { vendor: 'ledger', error: 'vendor timed out' }),
-    importCompleted: data('import.completed', { jobId: 'imp_1', imported: 120, skipped: 3 }),
-    exportCompleted: data('export.completed', { jobId: 'exp_1', rows: 120 }),
+    paymentCompleted: data('finance.payment.completed'),
+    paymentFailed: data('finance.payment.failed'),
+    syncCompleted: data('sync.completed'),
+    syncFailed: data('sync.failed'),
+    importCompleted: data('import.completed'),
+    exportCompleted: data('export.completed'),
     raw,
   }
 }

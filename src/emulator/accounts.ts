@@ -1,0 +1,61 @@
+import type { Journal } from './journal.ts'
+import { Refusal } from './refusal.ts'
+
+/** An account of the service, a tenant, with its one user. */
+export interface Account {
+  readonly key: string
+  readonly email: string
+  readonly password: string
+}
+
+/** What is there without being asked for. */
+export const SEEDED_ACCOUNTS: readonly Account[] = [
+  { key: 'acme', email: 'ada@acme.test', password: 'password' },
+  { key: 'globex', email: 'gus@globex.test', password: 'password' },
+]
+
+const MAX_ACCOUNTS = 1_000
+
+export class Accounts {
+  readonly #byKey = new Map<string, Account>()
+  readonly #journal: Journal
+
+  constructor(journal: Journal) {
+    this.#journal = journal
+    for (const { id, value } of journal.load<Account>('account')) this.#byKey.set(id, value)
+  }
+
+  list(): readonly Account[] {
+    return [...this.#byKey.values()]
+  }
+
+  /** The account of that key; without one, the first. */
+  get(key: string | undefined): Account {
+    const account = key === undefined ? this.list()[0] : this.#byKey.get(key)
+    if (account === undefined) throw new Refusal('unknown', `there is no account ${JSON.stringify(key)}`)
+    return account
+  }
+
+  find(key: string): Account | undefined {
+    return this.#byKey.get(key)
+  }
+
+  findByLogin(email: string, password: string): Account | undefined {
+    return this.list().find((account) => account.email === email && account.password === password)
+  }
+
+  add(account: Account): Account {
+    if (this.#byKey.has(account.key)) throw new Refusal('exists', `there is an account ${account.key} already`)
+    if (this.list().some(({ email }) => email === account.email))
+      throw new Refusal('exists', `there is an account with the user ${account.email} already`)
+    if (this.#byKey.size >= MAX_ACCOUNTS)
+      throw new Refusal('full', `the emulator takes ${MAX_ACCOUNTS} accounts at most`)
+    this.#byKey.set(account.key, account)
+    this.#journal.save('account', account.key, account)
+    return account
+  }
+
+  clear(): void {
+    this.#byKey.clear()
+  }
+}

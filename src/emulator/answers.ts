@@ -1,0 +1,130 @@
+import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
+import type { Assumed } from './assumptions.ts'
+import type { Delivery, DeliveryAttempt } from './delivery.ts'
+import type { Webhook } from './webhooks.ts'
+
+/** Something that JSON can be made of. */
+export type Json = Readonly<Record<string, unknown>> | readonly unknown[]
+
+/** A stretch of a list, and what leads to the next. */
+export interface Page {
+  readonly items: readonly Json[]
+  readonly total: number
+  readonly page: number
+  readonly nextCursor: string | undefined
+}
+
+const UNDOCUMENTED = { __v: 0, _links: { self: null }, flags: ['beta'], owner: { id: 1 } }
+
+/** A registration as it is shown (A03, A05). The secret only when it is new. */
+export function showWebhook(webhook: Webhook, assumed: Assumed, options: { readonly isNew: boolean }): Json {
+  const { id, url, events, description, active, secret, createdAt } = webhook
+  const shown = {
+    ...showId(id, assumed),
+    url,
+    events,
+    ...(description !== undefined && { description }),
+    active,
+    createdAt,
+  }
+  if (options.isNew) return { ...shown, secret }
+  switch (assumed.A03) {
+    case 'null-secret':
+      return { ...shown, secret: null }
+    case 'masked-secret':
+      return { ...shown, secret: '********' }
+    case 'extra-fields':
+      return { ...shown, ...UNDOCUMENTED }
+    default:
+      return shown
+  }
+}
+
+/** One webhook as the body of an answer: wrapped where that is assumed. What a creation answers is documented, and never wrapped. */
+export function showOne(webhook: Webhook, assumed: Assumed): Json {
+  const shown = showWebhook(webhook, assumed, { isNew: false })
+  return assumed.A03 === 'data' || assumed.A03 === 'webhook' ? { [assumed.A03]: shown } : shown
+}
+
+/** The body of a list (A04, A16). */
+export function showList(name: string, form: Assumed['A04'], { items, total, page, nextCursor }: Page): Json {
+  const next = nextCursor === undefined ? {} : { nextCursor }
+  switch (form) {
+    case 'data':
+      return { data: items, ...next }
+    case 'items':
+      return { items, total, ...next }
+    case 'named':
+      return { [name]: items, ...next }
+    case 'docs':
+      return { docs: items, page, ...next }
+    case 'array':
+      // A mark of the next page needs something to stand in.
+      return nextCursor === undefined ? items : { items, ...next }
+  }
+}
+
+/** An entry of the delivery log (A05, A09, A10). */
+export function showDelivery(delivery: Delivery & { readonly bytes: Uint8Array }, assumed: Assumed): Json {
+  const time = (ms: number) => (assumed.A09 === 'epoch-milliseconds' ? ms : new Date(ms).toISOString())
+  const head = { ...showId(delivery.id, assumed), status: wordFor(delivery, assumed.A10) }
+  const createdAt = time(delivery.createdAt)
+  if (assumed.A09 === 'minimal') return { ...head, createdAt }
+  const last = delivery.attempts.at(-1)
+  const { eventId, eventType } = delivery
+  return {
+    ...head,
+    webhookId: delivery.webhookId,
+    ...(assumed.A09 === 'embedded' ? { event: readEvent(delivery) } : { eventId }),
+    ...(assumed.A09 !== 'embedded' && (assumed.A09 === 'type' ? { type: eventType } : { eventType })),
+    attempts: delivery.attempts.length,
+    maxAttempts: MAX_ATTEMPTS,
+    createdAt,
+    lastAttemptAt: last === undefined ? null : time(last.at),
+    nextAttemptAt: delivery.nextAttemptAt === undefined ? null : time(delivery.nextAttemptAt),
+    responseStatus: last?.status ?? null,
+    error: delivery.note ?? last?.error ?? null,
+    durationMs: last === undefined ? null : Math.round(last.durationMs),
+    attemptLog: delivery.attempts.map((attempt) => showAttempt(attempt, time)),
+    ...(assumed.A09 === 'extra-fields' && UNDOCUMENTED),
+  }
+}
+
+function showAttempt({ number, at, durationMs, status, error }: DeliveryAttempt, time: (ms: number) => unknown): Json {
+  return {
+    attempt: number,
+    at: time(at),
+    durationMs: Math.round(durationMs),
+    responseStatus: status ?? null,
+    error: error ?? null,
+  }
+}
+
+function showId(id: string, { A05 }: Assumed): Readonly<Record<string, string>> {
+  return { ...(A05 !== 'id' && { _id: id }), ...(A05 !== '_id' && { id }) }
+}
+
+function wordFor({ status, isInFlight, attempts }: Delivery, words: Assumed['A10']): string {
+  switch (words) {
+    case 'pending':
+      return status
+    case 'upper':
+      return status.toUpperCase()
+    case 'delivered':
+      if (status !== 'pending') return status === 'success' ? 'delivered' : status
+      return isInFlight ? 'attempting' : attempts.length > 0 ? 'retrying' : 'queued'
+    case 'succeeded':
+      return { pending: 'attempting', success: 'succeeded', failed: 'failed' }[status]
+    case 'unknown':
+      return { pending: 'parked', success: 'squared', failed: 'failed' }[status]
+  }
+}
+
+/** A body that was edited by hand may be no JSON. */
+function readEvent({ bytes }: { readonly bytes: Uint8Array }): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,115 @@
+import type { Clock } from '../host/clock.ts'
+import { type BodyFormat, formatJson } from '../protocol/format-json.ts'
+import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
+import type { Assumed } from './assumptions.ts'
+import type { Signing, StoredDelivery } from './delivery.ts'
+import type { DeliveryLog } from './delivery-log.ts'
+import type { Engine } from './engine.ts'
+import { newDelivery } from './events.ts'
+import type { Feed } from './feed.ts'
+import type { Ids } from './random.ts'
+import { Refusal } from './refusal.ts'
+import type { Webhooks } from './webhooks.ts'
+
+export interface DeliveriesParts {
+  readonly clock: Pick<Clock, 'now'>
+  readonly assumed: Assumed
+  readonly ids: Ids
+  readonly log: DeliveryLog
+  readonly webhooks: Webhooks
+  readonly engine: Engine
+  readonly feed: Feed
+  readonly format: BodyFormat
+}
+
+export interface ResendOptions {
+  /** In place of the delivery's own: text or bytes, sent as they are. */
+  readonly body?: string | Uint8Array | undefined
+  /**
+   * `valid` (default); `none`: without the header; `wrong`: by another secret; `stale-bytes`: the signature of the original
+   * bytes over an edited body.
+   */
+  readonly sign?: Signing | undefined
+}
+
+/** What can be done with deliveries from outside. */
+export class Deliveries {
+  readonly #parts: DeliveriesParts
+
+  constructor(parts: DeliveriesParts) {
+    this.#parts = parts
+  }
+
+  /** In the order in which they were made. */
+  listOf(accountKey: string, webhookId: string): readonly StoredDelivery[] {
+    this.#parts.webhooks.mustHaveLog(accountKey, webhookId)
+    return this.#parts.log.list(webhookId)
+  }
+
+  get(id: string): StoredDelivery {
+    const delivery = this.#parts.log.find(id)
+    if (delivery === undefined) throw new Refusal('unknown', 'there is no such delivery')
+    return delivery
+  }
+
+  /** The manual retry. Service text, section 3.2; A13, A14 and A15. */
+  retry(accountKey: string, webhookId: string, id: string): StoredDelivery {
+    const { webhooks, assumed, clock, log, feed, engine } = this.#parts
+    webhooks.get(accountKey, webhookId)
+    const delivery = log.find(id)
+    if (delivery === undefined || delivery.webhookId !== webhookId)
+      throw new Refusal('unknown', 'there is no such delivery')
+    const mayRetry = delivery.status === 'failed' || (assumed.A14 === 'accepted' && !delivery.isInFlight)
+    if (!mayRetry) throw new Refusal('not-failed', `the delivery has not failed: it is ${delivery.status}`)
+    if (delivery.status !== 'pending') log.mustTake(1)
+    delivery.status = 'pending'
+    delivery.note = undefined
+    delivery.remaining = assumed.A13 === 'schedule' ? MAX_ATTEMPTS : 1
+    delivery.nextAttemptAt = clock.now()
+    const hasNewBytes = assumed.A15 === 'new-timestamp'
+    if (hasNewBytes) delivery.bytes = this.#withNewTimestamp(delivery)
+    log.update(delivery, { hasNewBytes })
+    feed.publish({ type: 'delivery', delivery })
+    engine.schedule(delivery)
+    return delivery
+  }
+
+  /** A delivery of its own with the same event, which is attempted once. */
+  resend(id: string, { body, sign = 'valid' }: ResendOptions = {}): StoredDelivery {
+    const original = this.get(id)
+    const webhook = this.#parts.webhooks.find(original.webhookId)
+    if (webhook === undefined) throw new Refusal('unknown', 'the webhook of the delivery has been deleted')
+    if (sign === 'stale-bytes' && body === undefined)
+      throw new Refusal('invalid', 'stale-bytes needs an edited body, whose signature will be that of the original')
+    this.#parts.log.mustTake(1)
+    const { eventId, eventType } = original
+    const bytes = body === undefined ? original.bytes : typeof body === 'string' ? new TextEncoder().encode(body) : body
+    const now = this.#parts.clock.now()
+    const delivery: StoredDelivery = {
+      ...newDelivery(webhook, { id: this.#parts.ids.object(), eventId, eventType, createdAt: now, bytes }),
+      remaining: 1,
+      resendOf: id,
+      signing: sign,
+      signedBytes: sign === 'stale-bytes' ? original.bytes : undefined,
+    }
+    this.#parts.log.add([delivery])
+    this.#parts.feed.publish({ type: 'delivery', delivery })
+    this.#parts.engine.schedule(delivery)
+    return delivery
+  }
+
+  /** What is left of a webhook's deliveries when it is deleted (A33). */
+  endWebhook(webhookId: string): void {
+    const { assumed, log, engine } = this.#parts
+    engine.dropWebhook(webhookId)
+    if (assumed.A33 === 'gone') return log.removeWebhook(webhookId)
+    for (const delivery of log.list(webhookId))
+      if (delivery.status === 'pending') engine.abandon(delivery, 'the webhook was deleted')
+  }
+
+  #withNewTimestamp(delivery: StoredDelivery): Uint8Array {
+    const event: unknown = JSON.parse(new TextDecoder().decode(delivery.bytes))
+    const changed = { ...Object(event), timestamp: new Date(this.#parts.clock.now()).toISOString() }
+    return new TextEncoder().encode(formatJson(changed, this.#parts.format, delivery.eventId))
+  }
+}

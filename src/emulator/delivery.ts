@@ -1,0 +1,76 @@
+/** Why an attempt failed. `paused` is only met where attempts count while the webhook is paused (A32). */
+export type FailureKind =
+  | 'status'
+  | 'timeout'
+  | 'refused'
+  | 'reset'
+  | 'dns'
+  | 'tls'
+  | 'redirect'
+  | 'blocked-url'
+  | 'paused'
+
+/** One request to a receiver, and what became of it. */
+export interface DeliveryAttempt {
+  /** From 1, over the whole life of the delivery. */
+  readonly number: number
+  readonly url: string
+  /** When it started, in milliseconds since 1970, by the emulator's clock. */
+  readonly at: number
+  readonly durationMs: number
+  /** Of the answer; undefined where none came in time. */
+  readonly status: number | undefined
+  /** Undefined where a 2xx came in time. */
+  readonly failure: FailureKind | undefined
+  /** The failure in words. */
+  readonly error: string | undefined
+  readonly responseHeaders: Readonly<Record<string, string>>
+  /** The first 4 KiB, as text. */
+  readonly responseBody: string
+}
+
+export type DeliveryStatus = 'pending' | 'success' | 'failed'
+
+/** How a delivery is signed: only a resent one otherwise than `valid`. */
+export type Signing = 'valid' | 'none' | 'wrong' | 'stale-bytes'
+
+/** One event on its way to one webhook. Service text, section 3.2. */
+export interface Delivery {
+  readonly id: string
+  readonly accountKey: string
+  readonly webhookId: string
+  readonly eventId: string
+  readonly eventType: string
+  /** In milliseconds since 1970. */
+  readonly createdAt: number
+  readonly status: DeliveryStatus
+  readonly attempts: readonly DeliveryAttempt[]
+  /** In milliseconds since 1970; undefined where none is to come. */
+  readonly nextAttemptAt: number | undefined
+  /** Whether an attempt is under way. */
+  readonly isInFlight: boolean
+  /** The delivery that this one repeats, where it was resent by hand. */
+  readonly resendOf: string | undefined
+  readonly signing: Signing
+  /** Why it failed without an attempt, such as that its webhook was deleted. */
+  readonly note: string | undefined
+}
+
+/** What the log and the engine make of one: the same, open to change. */
+export interface StoredDelivery extends Delivery {
+  status: DeliveryStatus
+  readonly attempts: DeliveryAttempt[]
+  nextAttemptAt: number | undefined
+  isInFlight: boolean
+  note: string | undefined
+  /** The exact body. */
+  bytes: Uint8Array
+  /** What the signature covers where that is not the body. */
+  readonly signedBytes: Uint8Array | undefined
+  /** How many attempts are left before it has failed. */
+  remaining: number
+  /** Where the first attempt goes to. */
+  readonly firstUrl: string
+  /** Grows with every change of plan, so that an older place in the queue no longer counts. */
+  ticket: number
+}

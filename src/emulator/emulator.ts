@@ -1,0 +1,23 @@
+export type { Account } from './accounts.ts'
+export { ASSUMPTIONS, type Assumed, type Assumption, type AssumptionId } from './assumptions.ts'
+export type { EmulatorClock } from './clock.ts'
+export type { ResendOptions } from './deliveries.ts'
+export type { Delivery, DeliveryAttempt, DeliveryStatus, FailureKind, Signing } from './delivery.ts'
+export { DIALECTS, type Dialect } from './dialects.ts'
+export type {
+  DeliveryWithBody,
+  Emulator,
+  EmulatorAccounts,
+  EmulatorDeliveries,
+  EmulatorEvents,
+  EmulatorRecords,
+  EmulatorWebhooks,
+  OfAccount,
+} from './emulator-api.ts'
+export type { EmittedEvent, EventInput } from './events.ts'
+export type { FeedListener, FeedMessage } from './feed.ts'
+export type { EmulatorDatabase } from './journal.ts'
+export type { Duration, EmulatorOptions, FaultOptions } from './options.ts'
+export type { EmulatorRecord } from './records.ts'
+export { startEmulator } from './start-emulator.ts'
+export type { Webhook, WebhookChange, WebhookFields } from './webhooks.ts'

@@ -1,0 +1,48 @@
+import { SERVICE_EVENT_TYPES, splitType } from '../protocol/event-type.ts'
+import type { Assumed } from './assumptions.ts'
+import { Refusal } from './refusal.ts'
+
+/** A key of a model, as in `{model}.created`. */
+export const MODEL_KEY: RegExp = /^[A-Za-z][A-Za-z0-9_]*$/
+
+const NAMES = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/
+const WILDCARD = /^(\*|[A-Za-z][A-Za-z0-9_]*\.\*|\*\.[A-Za-z][A-Za-z0-9_]*)$/
+
+/** Whether the service text names this type. Section 6. */
+export function isServiceEventType(type: string): boolean {
+  const model = splitType(type)?.model
+  return SERVICE_EVENT_TYPES.some((known) => known === type) || (model !== undefined && MODEL_KEY.test(model))
+}
+
+/** The types of a subscription as they are kept. `warn` is told of those that will never fire. */
+export function checkSubscription(
+  types: readonly string[],
+  assumed: Assumed,
+  warn: (message: string) => void,
+): readonly string[] {
+  if (types.length === 0 && assumed.A29 === 'refused') throw new Refusal('invalid', 'events must name a type at least')
+  const distinct = [...new Set(types)]
+  for (const type of distinct) {
+    if (isServiceEventType(type)) continue
+    if (WILDCARD.test(type)) {
+      if (assumed.A28 === 'literal') warn(`"${type}" is no pattern to the service: no event type equals it (A28)`)
+    } else if (!NAMES.test(type) || assumed.A27 === 'refused')
+      throw new Refusal(
+        'invalid',
+        `events: ${JSON.stringify(type)} is no type of event; write {model}.created, .updated or .deleted`,
+      )
+    else warn(`"${type}" is not among the types of the service: it fires only when it is triggered by hand (A27)`)
+  }
+  return distinct
+}
+
+/** Whether a subscription asks for this type. */
+export function isSubscribed(types: readonly string[], type: string, wildcards: Assumed['A28']): boolean {
+  if (types.includes(type)) return true
+  return wildcards === 'matched' && types.some((pattern) => WILDCARD.test(pattern) && matches(pattern, type))
+}
+
+function matches(pattern: string, type: string): boolean {
+  if (pattern === '*') return true
+  return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type.endsWith(pattern.slice(1))
+}

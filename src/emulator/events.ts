@@ -1,0 +1,157 @@
+import type { Clock } from '../host/clock.ts'
+import { splitType } from '../protocol/event-type.ts'
+import { type BodyFormat, formatJson } from '../protocol/format-json.ts'
+import { SAMPLES } from '../protocol/samples.ts'
+import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
+import type { Assumed } from './assumptions.ts'
+import type { Delivery, StoredDelivery } from './delivery.ts'
+import type { DeliveryLog } from './delivery-log.ts'
+import type { Engine } from './engine.ts'
+import { isSubscribed } from './event-types.ts'
+import type { Feed } from './feed.ts'
+import type { Ids } from './random.ts'
+import type { RecordChange } from './records.ts'
+import type { Webhook, Webhooks } from './webhooks.ts'
+
+/** An event that is to occur. */
+export interface EventInput {
+  readonly type: string
+  /** Default: a sample for its type. */
+  readonly data?: unknown
+  /** Default: a new one. */
+  readonly id?: string | undefined
+  /** ISO 8601. Default: now, by the emulator's clock. */
+  readonly timestamp?: string | undefined
+}
+
+/** An event that has occurred. */
+export interface EmittedEvent {
+  readonly id: string
+  readonly type: string
+  /** Ids of its deliveries: one for each active webhook of the account that asked for the type. */
+  readonly deliveries: readonly string[]
+}
+
+export interface EventsParts {
+  readonly clock: Pick<Clock, 'now'>
+  readonly assumed: Assumed
+  readonly ids: Ids
+  readonly webhooks: Webhooks
+  readonly log: DeliveryLog
+  readonly engine: Engine
+  readonly feed: Feed
+  readonly format: BodyFormat
+}
+
+/** Makes deliveries of what occurs. Service text, sections 2.4 and 6. */
+export class Events {
+  readonly #parts: EventsParts
+
+  constructor(parts: EventsParts) {
+    this.#parts = parts
+  }
+
+  /** @param count how many times: with an id, copies of one event; without, as many events */
+  emit(accountKey: string, input: EventInput, count = 1): readonly EmittedEvent[] {
+    const data = 'data' in input ? input.data : this.sampleOf(input.type)
+    const found = this.#findWebhooks(accountKey, input.type)
+    this.#parts.log.mustTake(found.length * count)
+    const made = Array.from({ length: count }, () => this.#make(accountKey, { ...input, data }, found))
+    this.#send(made.flatMap(({ deliveries }) => deliveries))
+    return made.map(({ id, deliveries }) => ({ id, type: input.type, deliveries: deliveries.map((each) => each.id) }))
+  }
+
+  /** The event of a change, written down in one step with the change itself. */
+  announce({ accountKey, model, action, record }: RecordChange, write: () => void): void {
+    const type = `${model}.${action}`
+    const found = this.#findWebhooks(accountKey, type)
+    this.#parts.log.mustTake(found.length)
+    this.#send(this.#make(accountKey, { type, data: { record } }, found).deliveries, write)
+  }
+
+  /** What the data of an event may look like: A38 for those that are about no record. */
+  sampleOf(type: string): unknown {
+    const about = splitType(type)
+    if (about !== undefined) {
+      const _id = this.#parts.ids.object()
+      return { record: about.action === 'deleted' ? { _id } : { _id, ...sampleFor(about.model) } }
+    }
+    const sample = sampleFor(type)
+    switch (this.#parts.assumed.A38) {
+      case 'sample':
+        return sample
+      case 'record':
+        return { record: { _id: this.#parts.ids.object(), ...sample } }
+      case 'empty':
+        return {}
+      case 'missing':
+        return undefined
+    }
+  }
+
+  #findWebhooks(accountKey: string, type: string): readonly Webhook[] {
+    const { webhooks, assumed } = this.#parts
+    return webhooks
+      .list(accountKey)
+      .filter(({ active, events }) => (active || assumed.A31 === 'kept') && isSubscribed(events, type, assumed.A28))
+  }
+
+  #make(accountKey: string, { type, data, id, timestamp }: EventInput, webhooks: readonly Webhook[]) {
+    const { clock, assumed, ids, format } = this.#parts
+    const now = clock.now()
+    const bytesOf = (eventId: string) => {
+      const event = { id: eventId, type, timestamp: timestamp ?? new Date(now).toISOString(), accountKey, data }
+      return new TextEncoder().encode(formatJson(event, format, eventId))
+    }
+    const eventId = id ?? ids.event()
+    const bytes = bytesOf(eventId)
+    const deliveries = webhooks.map((webhook, index): StoredDelivery => {
+      const isOwn = assumed.A35 === 'own-ids' && index > 0
+      const ownId = isOwn ? ids.event() : eventId
+      return newDelivery(webhook, {
+        id: ids.object(),
+        eventId: ownId,
+        eventType: type,
+        createdAt: now,
+        bytes: isOwn ? bytesOf(ownId) : bytes,
+      })
+    })
+    return { id: eventId, deliveries }
+  }
+
+  #send(deliveries: readonly StoredDelivery[], write?: () => void): void {
+    const { log, engine, feed } = this.#parts
+    log.add(deliveries, write)
+    for (const delivery of deliveries) {
+      feed.publish({ type: 'delivery', delivery })
+      engine.schedule(delivery)
+    }
+  }
+}
+
+function sampleFor(key: string): object {
+  return Object.entries(SAMPLES).find(([known]) => known === key)?.[1] ?? {}
+}
+
+/** A delivery that is due at once, with the whole schedule before it. */
+export function newDelivery(
+  { id: webhookId, accountKey, url }: Webhook,
+  about: Pick<Delivery, 'id' | 'eventId' | 'eventType' | 'createdAt'> & { readonly bytes: Uint8Array },
+): StoredDelivery {
+  return {
+    ...about,
+    webhookId,
+    accountKey,
+    firstUrl: url,
+    status: 'pending',
+    attempts: [],
+    nextAttemptAt: about.createdAt,
+    remaining: MAX_ATTEMPTS,
+    isInFlight: false,
+    resendOf: undefined,
+    signing: 'valid',
+    signedBytes: undefined,
+    note: undefined,
+    ticket: 0,
+  }
+}

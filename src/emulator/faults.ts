@@ -1,0 +1,74 @@
+import type { Random } from './random.ts'
+
+/** What goes wrong with deliveries, at random. */
+export interface DeliveryFaults {
+  /** The share of attempts that fail before anything is sent, from 0 to 1. */
+  readonly fail: number
+  /** The share of attempts that are sent twice at once. */
+  readonly duplicate: number
+  /** Whether deliveries that are due leave in any order. */
+  readonly shuffle: boolean
+  /** How long an attempt waits before it is sent: from and to, in milliseconds. */
+  readonly latencyMs: readonly [number, number] | undefined
+}
+
+/** What the next calls of the service's API are answered with, in place of the truth. */
+export interface AnswerFault {
+  readonly answer: '401' | '429' | '500' | 'slow' | 'reset'
+  /** For how many calls. */
+  readonly count: number
+  /** For `slow`: how long the answer takes, by the emulator's clock. */
+  readonly delayMs: number
+}
+
+export const NO_DELIVERY_FAULTS: DeliveryFaults = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
+
+/** The faults that were asked for. */
+export class Faults {
+  readonly #random: Random
+  readonly #initial: DeliveryFaults
+  #answers: AnswerFault[] = []
+  deliveries: DeliveryFaults
+
+  constructor(random: Random, deliveries: DeliveryFaults) {
+    this.#random = random
+    this.#initial = deliveries
+    this.deliveries = deliveries
+  }
+
+  get answers(): readonly AnswerFault[] {
+    return this.#answers
+  }
+
+  addAnswer(fault: AnswerFault): void {
+    this.#answers.push(fault)
+  }
+
+  /** The fault of this call, if it has one. */
+  takeAnswer(): AnswerFault | undefined {
+    const [first, ...rest] = this.#answers
+    if (first === undefined) return undefined
+    this.#answers = first.count > 1 ? [{ ...first, count: first.count - 1 }, ...rest] : rest
+    return first
+  }
+
+  draw(share: number): boolean {
+    return share > 0 && this.#random.number() < share
+  }
+
+  /** A whole number from 0 up to, and without, `end`. */
+  drawIndex(end: number): number {
+    return Math.floor(this.#random.number() * end)
+  }
+
+  drawLatencyMs(): number {
+    if (this.deliveries.latencyMs === undefined) return 0
+    const [from, to] = this.deliveries.latencyMs
+    return from + this.#random.number() * (to - from)
+  }
+
+  clear(): void {
+    this.#answers = []
+    this.deliveries = this.#initial
+  }
+}

@@ -1,0 +1,58 @@
+import type { Logger } from '../host/logger.ts'
+import type { Delivery, DeliveryAttempt } from './delivery.ts'
+
+/** Something that happened in the emulator. */
+export type FeedMessage =
+  | { readonly type: 'delivery'; readonly delivery: Delivery }
+  | { readonly type: 'attempt'; readonly delivery: Delivery; readonly attempt: DeliveryAttempt }
+  | {
+      readonly type: 'webhook'
+      readonly change: 'created' | 'updated' | 'deleted'
+      readonly webhookId: string
+      readonly accountKey: string
+    }
+  | {
+      readonly type: 'call'
+      readonly method: string
+      readonly path: string
+      readonly status: number
+      readonly accountKey: string | undefined
+      readonly rateRemaining: number | undefined
+    }
+  | { readonly type: 'clock'; readonly now: number }
+  | { readonly type: 'reset' }
+  | { readonly type: 'warning'; readonly message: string }
+
+export type FeedListener = (message: FeedMessage) => void
+
+/** Tells whoever listens. */
+export class Feed {
+  readonly #listeners = new Set<FeedListener>()
+  readonly #logger: Logger
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  /** Gives what ends it. */
+  subscribe(listener: FeedListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  publish(message: FeedMessage): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(message)
+      } catch (err) {
+        this.#logger.error({ err }, 'a listener of the emulator threw')
+      }
+    }
+  }
+
+  /** For people: also on the log. */
+  warn(message: string): void {
+    this.#logger.warn({}, message)
+    this.publish({ type: 'warning', message })
+  }
+}

@@ -1,0 +1,60 @@
+import { type Context, Hono } from 'hono'
+import { methodNotAllowed } from 'hono/method-not-allowed'
+import { secureHeaders } from 'hono/secure-headers'
+import { Refusal } from '../refusal.ts'
+import { assumedStatusOf, showError, statusOf } from '../refusal-answer.ts'
+import type { Service } from '../service.ts'
+import { createControlRoutes } from './control-routes.ts'
+import type { Env } from './env.ts'
+import { guardHost, guardOrigin } from './guard.ts'
+import { limitBody } from './limit-body.ts'
+import { ConnectionCut, createServiceGate, rateHeaders } from './service-gate.ts'
+import { createServiceRoutes } from './service-routes.ts'
+
+/** The whole HTTP interface, as a handler of Fetch requests. */
+export function createApp(service: Service, readyLine: () => object): Hono<Env> {
+  const { settings, feed } = service
+  const app = new Hono<Env>()
+  const refuse = (c: Context<Env>, refusal: Refusal) => {
+    const isControl = c.req.path.startsWith('/_')
+    const status = isControl ? statusOf(refusal.kind) : assumedStatusOf(refusal.kind, settings.assumed)
+    const shown = showError(refusal, status, isControl ? 'flat' : settings.assumed.A17)
+    if (shown === undefined) return c.body(null, status)
+    return c.body(shown.body, status, { 'content-type': shown.contentType })
+  }
+
+  app.use(secureHeaders())
+  app.use(guardHost(settings.hostAllow))
+  app.use('/api/*', async (c, next) => {
+    await next()
+    const { status } = c.res
+    const standing = c.get('rate')
+    if (standing !== undefined)
+      for (const [name, value] of Object.entries(rateHeaders(standing, status, service))) c.header(name, value)
+    const accountKey = c.get('account')?.key
+    const { method, path } = c.req
+    feed.publish({ type: 'call', method, path, status, accountKey, rateRemaining: standing?.remaining })
+  })
+  app.use('/_emulator/*', guardOrigin())
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, methods) => {
+        c.header('allow', methods.join(', '))
+        return refuse(c, new Refusal('method', `${c.req.method} is not taken here; use ${methods.join(', ')}`))
+      },
+    }),
+  )
+  app.use('/api/*', createServiceGate(service))
+  app.use(limitBody())
+  app.route('/', createServiceRoutes(service))
+  app.route('/_emulator', createControlRoutes(service, readyLine))
+  app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))
+  app.onError((error, c) => {
+    if (error instanceof Refusal) return refuse(c, error)
+    if (error instanceof ConnectionCut) throw error
+    settings.logger.error({ err: error, path: c.req.path }, 'the emulator failed to answer')
+    return refuse(c, new Refusal('fault', 'the emulator failed; its log says why'))
+  })
+  return app
+}

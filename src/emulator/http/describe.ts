@@ -1,0 +1,49 @@
+import type { Delivery } from '../delivery.ts'
+import { LIMITS, type Service } from '../service.ts'
+
+/** A delivery with everything about it but its body. */
+export function describeDelivery({ attempts, ...delivery }: Delivery): object {
+  const { id, accountKey, webhookId, eventId, eventType, status, isInFlight, resendOf, signing, note } = delivery
+  return {
+    ...{ id, accountKey, webhookId, eventId, eventType, status, isInFlight, signing },
+    ...(resendOf !== undefined && { resendOf }),
+    ...(note !== undefined && { note }),
+    createdAt: toIso(delivery.createdAt),
+    nextAttemptAt: toIso(delivery.nextAttemptAt),
+    attempts: attempts.map((attempt) => ({
+      ...attempt,
+      at: toIso(attempt.at),
+      durationMs: Math.round(attempt.durationMs),
+    })),
+  }
+}
+
+export function describeClock({ clock, engine }: Service): object {
+  return {
+    isManual: clock.isManual,
+    now: toIso(clock.now()),
+    nextDueAt: toIso(engine.nextDueAt),
+    inFlight: engine.inFlight,
+  }
+}
+
+/** All of the emulator at a glance, without secrets and passwords. */
+export function describeState(service: Service): object {
+  const { settings, accounts, webhooks, records, log, faults, bootId } = service
+  const { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, dialect, assumed } = settings
+  return {
+    bootId,
+    clock: describeClock(service),
+    accounts: accounts.list().map(({ key, email }) => ({ key, email })),
+    webhooks: webhooks.list().map(({ secret: _secret, ...webhook }) => webhook),
+    counts: { records: records.size, deliveries: log.size, pending: log.pendingCount },
+    faults: { answers: faults.answers, deliveries: faults.deliveries },
+    settings: { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, dialect },
+    assumed,
+    limits: LIMITS,
+  }
+}
+
+function toIso(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString()
+}

@@ -1,0 +1,37 @@
+import type { MiddlewareHandler } from 'hono'
+import { Refusal } from '../refusal.ts'
+import type { Env } from './env.ts'
+
+const LOOPBACK = /^(localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
+
+/**
+ * Keeps web pages out. A page can send requests to loopback, and by a name of its own that leads there even read the answers: so
+ * the name in `Host` has to be one of loopback, or one that was allowed.
+ */
+export function guardHost(hostAllow: readonly string[]): MiddlewareHandler<Env> {
+  const allowed = hostAllow.map((name) => name.toLowerCase())
+  return async (c, next) => {
+    const host = c.req.header('host')
+    if (host !== undefined && !isOneOf(host, allowed))
+      throw new Refusal(
+        'forbidden',
+        `the emulator does not answer to the name ${JSON.stringify(host)}; allow it with hostAllow, or --host-allow`,
+      )
+    await next()
+  }
+}
+
+/** Another origin may not call at all. Nothing here sends a CORS header. */
+export function guardOrigin(): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const origin = c.req.header('origin')
+    if (origin !== undefined && origin !== new URL(c.req.url).origin)
+      throw new Refusal('forbidden', `requests of pages at ${origin} are refused`)
+    await next()
+  }
+}
+
+function isOneOf(host: string, allowed: readonly string[]): boolean {
+  const name = host.replace(/:\d+$/, '').toLowerCase()
+  return LOOPBACK.test(name) || allowed.includes(name)
+}

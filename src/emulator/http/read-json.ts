@@ -1,0 +1,64 @@
+import type { Context } from 'hono'
+import type * as z from 'zod'
+import { Refusal } from '../refusal.ts'
+
+/** Deeper JSON could be read, and would overflow the stack when it is written again. */
+const MAX_DEPTH = 200
+
+/** The body as an object of that shape. */
+export async function readJson<T>(context: Context, shape: z.ZodType<T>): Promise<T> {
+  return check(await readObject(context), shape)
+}
+
+/** A value as that shape; refuses what is not, and tells each thing that is wrong. */
+export function check<T>(value: unknown, shape: z.ZodType<T>): T {
+  const checked = shape.safeParse(value)
+  if (checked.success) return checked.data
+  const messages = checked.error.issues.map(({ path, message }) =>
+    path.length > 0 ? `${path.join('.')}: ${message}` : message,
+  )
+  throw new Refusal('invalid', ...messages)
+}
+
+/** The body as an object of any shape. */
+export async function readObject(context: Context): Promise<Readonly<Record<string, unknown>>> {
+  if (!/^application\/json\s*(;|$)/i.test(context.req.header('content-type') ?? ''))
+    throw new Refusal('media-type', 'send JSON with Content-Type: application/json')
+  const value = parse(await readText(context))
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Refusal('invalid', 'the body must be a JSON object')
+  return value as Readonly<Record<string, unknown>> // an object and no array, as was checked
+}
+
+async function readText(context: Context): Promise<string> {
+  try {
+    return await context.req.text()
+  } catch {
+    throw new Refusal('bad-request', 'the body did not come whole')
+  }
+}
+
+function parse(text: string): unknown {
+  if (isTooDeep(text)) throw new Refusal('bad-json', `the body is nested more than ${MAX_DEPTH} deep`)
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Refusal('bad-json', 'the body is not JSON')
+  }
+}
+
+/** By one look at each character: a pattern over a body that is made to be slow would be slow. */
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  let isInString = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '\\') at++
+    else if (character === '"') isInString = !isInString
+    else if (isInString) continue
+    else if (character === '[' || character === '{') depth++
+    else if (character === ']' || character === '}') depth--
+    if (depth > MAX_DEPTH) return true
+  }
+  return false
+}

@@ -1,0 +1,98 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { RateLimiter, RateStanding } from '../rate-limit.ts'
+import { Refusal } from '../refusal.ts'
+import type { Service } from '../service.ts'
+import { addressOf, type Env } from './env.ts'
+
+const LOGIN = '/api/identity/auth/login'
+
+/** A connection that is to be cut, for callers in the same process. */
+export class ConnectionCut extends Error {
+  override readonly name = 'ConnectionCut'
+}
+
+/** Before every endpoint: rate limits (service text, section 8), faults that were asked for, and whose token it is (section 5). */
+export function createServiceGate(service: Service): MiddlewareHandler<Env> {
+  const { settings, tokens, rate, loginRate } = service
+  const { assumed } = settings
+  return async (c, next) => {
+    const isLogin = c.req.path === LOGIN
+    const caller = isLogin
+      ? undefined
+      : await tokens.resolve(c.req.header('authorization')).catch((error: Refusal) => error)
+    const account = caller === undefined || caller instanceof Refusal ? undefined : caller.account
+    const standing = count(c, isLogin ? loginRate : rate, caller)
+    if (account !== undefined) c.set('account', account)
+    c.set('rate', standing)
+    c.header('cache-control', 'no-store')
+    if (standing.isExceeded) throw new Refusal('rate-limit', 'too many requests; wait until the window ends')
+    const cut = await sufferFault(c)
+    if (cut !== undefined) return cut
+    if (caller instanceof Refusal) throw caller
+    return next()
+  }
+
+  /** Requests without a valid token are counted by address. */
+  function count(
+    c: Context<Env>,
+    limiter: RateLimiter,
+    caller: Awaited<ReturnType<typeof tokens.resolve>> | Refusal | undefined,
+  ): RateStanding {
+    if (caller === undefined || caller instanceof Refusal || assumed.A23 === 'address')
+      return limiter.take(`address ${addressOf(c)}`)
+    return limiter.take(assumed.A23 === 'account' ? `account ${caller.account.key}` : `token ${caller.token}`)
+  }
+
+  async function sufferFault(c: Context<Env>): Promise<Response | undefined> {
+    const fault = service.faults.takeAnswer()
+    switch (fault?.answer) {
+      case '401':
+        throw new Refusal('unauthorized', 'refused by a fault of the emulator')
+      case '429':
+        throw new Refusal('rate-limit', 'refused by a fault of the emulator')
+      case '500':
+        throw new Refusal('fault', 'failed by a fault of the emulator')
+      case 'slow':
+        await new Promise<void>((resolve) => service.clock.setTimeout(resolve, fault.delayMs))
+        return undefined
+      case 'reset':
+        return cutConnection(c)
+      default:
+        return undefined
+    }
+  }
+}
+
+function cutConnection(c: Context<Env>): Response {
+  const socket = c.env?.incoming?.socket
+  if (socket === undefined) throw new ConnectionCut('the connection was cut by a fault of the emulator')
+  socket.destroy()
+  return RESPONSE_ALREADY_SENT
+}
+
+/** The headers of the rate limit, on the answers that carry them (A24, A25, A26). */
+export function rateHeaders(
+  standing: RateStanding,
+  status: number,
+  { settings, clock }: Service,
+): Readonly<Record<string, string>> {
+  const { A24, A25, A26 } = settings.assumed
+  const secondsLeft = Math.max(0, Math.ceil((standing.resetAt - clock.now()) / 1_000))
+  const retryAfter =
+    status !== 429 || A26 === 'absent'
+      ? {}
+      : { 'Retry-After': A26 === 'seconds' ? String(secondsLeft) : new Date(standing.resetAt).toUTCString() }
+  if (A25 === 'none' || (A25 === 'success' && (status < 200 || status > 299))) return retryAfter
+  const resets = {
+    'epoch-seconds': Math.ceil(standing.resetAt / 1_000),
+    'seconds-left': secondsLeft,
+    'epoch-milliseconds': Math.ceil(standing.resetAt),
+  }
+  return {
+    ...retryAfter,
+    'X-RateLimit-Limit': String(standing.limit),
+    'X-RateLimit-Remaining': String(standing.remaining),
+    'X-RateLimit-Reset': String(resets[A24]),
+  }
+}

@@ -1,0 +1,185 @@
+import * as z from 'zod'
+import type { Clock } from '../host/clock.ts'
+import { consoleLogger, type Logger } from '../host/logger.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
+import type { BodyFormat } from '../protocol/format-json.ts'
+import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
+import { parseDuration } from '../testing/duration.ts'
+import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
+import type { Assumed } from './assumptions.ts'
+import { assumeAll, type Dialect } from './dialects.ts'
+import type { DeliveryFaults } from './faults.ts'
+import type { EmulatorDatabase } from './journal.ts'
+import type { RateLimit } from './rate-limit.ts'
+
+/** A length of time: milliseconds, or text such as `30s`, `5m30s` or `2h`. */
+export type Duration = number | string
+
+/** All of it is optional: `startEmulator()` gives a service that starts empty and forgets everything at its end. */
+export interface EmulatorOptions {
+  /** Default 0, which takes a free one. False: none; `emulator.fetch` alone answers. */
+  readonly port?: number | false
+  /** The address that is listened on. Default 127.0.0.1. */
+  readonly host?: string
+  /** Names besides those of loopback by which the emulator may be called, such as its name in a compose file. */
+  readonly hostAllow?: readonly string[]
+  /** `manual`, or a clock of `manualClock()`: time stands still until it is moved. Default: the machine's. */
+  readonly clock?: Clock | 'manual'
+  /** Divides the delays between attempts, and nothing else. Default 1. */
+  readonly retryScale?: number
+  /** How long an attempt waits for a 2xx. Default 10 s. */
+  readonly deadline?: Duration
+  /** How long an access token lives. Default 1 h. */
+  readonly tokenTtl?: Duration
+  /** Requests of a token in a window, for example `600/60s`, which is the default. */
+  readonly rateLimit?: string
+  /** Logins from an address in a window. Default `60/60s`. */
+  readonly loginRateLimit?: string
+  /** How bodies are written. Default `spaced`, which a receiver that signs JSON.stringify(parsed) fails on. */
+  readonly format?: BodyFormat
+  /** Sends ids of the emulator along with each attempt. Default false. */
+  readonly debugHeaders?: boolean
+  /** One attempt at a time for each webhook. Default false: eight. */
+  readonly ordered?: boolean
+  readonly faults?: FaultOptions
+  /** The same ids and faults in every run. Secrets and tokens are never foreseeable. */
+  readonly seed?: string | number
+  /** How the service may turn out to answer. Default `default`. */
+  readonly dialect?: Dialect
+  /** Single assumptions that differ from the dialect, such as `{ A04: 'items' }`. */
+  readonly assume?: Partial<Assumed>
+  /** Accounts besides `acme` and `globex`. */
+  readonly accounts?: readonly Account[]
+  /** What is to outlive the process, opened by `openSqlite` of `postern/sqlite`. The caller closes it after the emulator. */
+  readonly database?: EmulatorDatabase
+  /** Default: the console, for warnings and errors. */
+  readonly logger?: Logger
+}
+
+/** What goes wrong with deliveries, at random. */
+export interface FaultOptions {
+  /** The share of attempts that fail before anything is sent, from 0 to 1. */
+  readonly fail?: number
+  /** The share of attempts that are sent twice at once. */
+  readonly duplicate?: number
+  /** Deliveries that are due leave in any order. */
+  readonly shuffle?: boolean
+  /** How long an attempt waits before it is sent, such as `200ms`, or from and to, such as `['50ms', '500ms']`. */
+  readonly latency?: Duration | readonly [Duration, Duration]
+}
+
+/** The same, checked. */
+export interface Settings {
+  readonly port: number | false
+  readonly host: string
+  readonly hostAllow: readonly string[]
+  readonly clock: Clock | 'manual' | undefined
+  readonly retryScale: number
+  readonly deadlineMs: number
+  readonly tokenTtlMs: number
+  readonly rateLimit: RateLimit
+  readonly loginRateLimit: RateLimit
+  readonly format: BodyFormat
+  readonly debugHeaders: boolean
+  readonly ordered: boolean
+  readonly faults: DeliveryFaults
+  readonly seed: string | undefined
+  readonly assumed: Assumed
+  readonly dialect: string
+  readonly accounts: readonly Account[]
+  readonly database: EmulatorDatabase | undefined
+  readonly logger: Logger
+}
+
+const duration = z.union([z.number(), z.string()]).transform((value, context) => {
+  try {
+    return parseDuration(value)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) })
+    return z.NEVER
+  }
+})
+const positive = duration.refine((ms) => ms > 0, 'must be more than nothing')
+
+const rateLimit = z.string().transform((text, context): RateLimit => {
+  const [, limit = '', window = ''] = /^(\d+)\/(.+)$/.exec(text) ?? []
+  const windowMs = duration.safeParse(window)
+  if (Number(limit) > 0 && windowMs.success && windowMs.data > 0)
+    return { limit: Number(limit), windowMs: windowMs.data }
+  context.addIssue({ code: 'custom', message: `${JSON.stringify(text)} is no rate: write 600/60s` })
+  return z.NEVER
+})
+
+const share = z.number().min(0).max(1)
+
+/** Also what `POST /_emulator/faults` takes. */
+export const deliveryFaults = z
+  .strictObject({
+    fail: share.default(0),
+    duplicate: share.default(0),
+    shuffle: z.boolean().default(false),
+    latency: z
+      .union([z.tuple([duration, duration]), duration.transform((ms): [number, number] => [ms, ms])])
+      .optional(),
+  })
+  .transform(({ latency, ...rest }): DeliveryFaults => ({ ...rest, latencyMs: latency }))
+
+/** Also what `POST /_emulator/accounts` takes. */
+export const account: z.ZodType<Account> = z.strictObject({
+  key: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/, 'must be letters, digits, "-" and "_"'),
+  email: z.string().min(1).max(320),
+  password: z.string().min(1).max(1_000),
+})
+
+const object = <T extends object>() =>
+  z.custom<T>((value) => typeof value === 'object' && value !== null, 'must be an object')
+
+const schema = z.strictObject({
+  port: z.union([z.literal(false), z.number().int().min(0).max(65_535)]).default(0),
+  host: z.string().min(1).default('127.0.0.1'),
+  hostAllow: z.array(z.string().min(1)).default([]),
+  clock: z.union([z.literal('manual'), object<Clock>()]).optional(),
+  retryScale: z.number().positive().finite().default(1),
+  deadline: positive.default(SERVICE_DEADLINE_MS),
+  tokenTtl: positive.default(3_600_000),
+  rateLimit: rateLimit.default({ limit: 600, windowMs: 60_000 }),
+  loginRateLimit: rateLimit.default({ limit: 60, windowMs: 60_000 }),
+  format: z.enum(['compact', 'spaced', 'pretty', 'escaped', 'random']).default('spaced'),
+  debugHeaders: z.boolean().default(false),
+  ordered: z.boolean().default(false),
+  faults: deliveryFaults.prefault({}),
+  seed: z.union([z.string(), z.number()]).transform(String).optional(),
+  dialect: z.string().default('default'),
+  assume: z.record(z.string(), z.string()).default({}),
+  accounts: z.array(account).default([]),
+  database: object<EmulatorDatabase>().optional(),
+  logger: object<Logger>().default(consoleLogger),
+})
+
+/** @throws ConfigurationError `option_unknown`, `option_invalid` */
+export function checkOptions(options: EmulatorOptions): Settings {
+  const checked = schema.safeParse(options)
+  if (!checked.success) throw toError(checked.error.issues)
+  const { deadline, tokenTtl, assume, seed, clock, database, accounts, ...rest } = checked.data
+  return {
+    ...rest,
+    seed,
+    clock,
+    database,
+    deadlineMs: deadline,
+    tokenTtlMs: tokenTtl,
+    assumed: assumeAll(rest.dialect, assume),
+    accounts: [...SEEDED_ACCOUNTS, ...accounts],
+  }
+}
+
+function toError(issues: readonly z.core.$ZodIssue[]): ConfigurationError {
+  const stray = issues.find((issue) => issue.code === 'unrecognized_keys')
+  if (stray !== undefined)
+    return new ConfigurationError(
+      'option_unknown',
+      `startEmulator has no option "${stray.keys[0]}"${stray.path.length > 0 ? ` in ${stray.path.join('.')}` : ''}. It takes ${Object.keys(schema.shape).join(', ')}.`,
+    )
+  const told = issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  return new ConfigurationError('option_invalid', `startEmulator: ${told.join('; ')}`)
+}

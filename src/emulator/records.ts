@@ -1,0 +1,112 @@
+import type { Action } from '../protocol/events.ts'
+import { MODEL_KEY } from './event-types.ts'
+import type { Journal } from './journal.ts'
+import type { Ids } from './random.ts'
+import { Refusal } from './refusal.ts'
+
+/** A record of any model: an object with an `_id`. */
+export interface EmulatorRecord {
+  readonly _id: string
+  readonly [field: string]: unknown
+}
+
+export interface RecordsParts {
+  readonly journal: Journal
+  readonly ids: Ids
+  readonly max: number
+  /** Announces a change. Calls `write` in the same transaction as it writes the deliveries, or throws and changes nothing. */
+  readonly announce: (change: RecordChange, write: () => void) => void
+}
+
+export interface RecordChange {
+  readonly accountKey: string
+  readonly model: string
+  readonly action: Action
+  /** The whole record, or for deletions its `_id` alone. */
+  readonly record: EmulatorRecord
+}
+
+interface WrittenRecord {
+  readonly accountKey: string
+  readonly model: string
+  readonly record: EmulatorRecord
+}
+
+const MAX_ID_LENGTH = 256
+
+/** The records of all accounts. Each change is an event. Service text, section 6. */
+export class Records {
+  /** By account, model and id, as one text. */
+  readonly #all = new Map<string, WrittenRecord>()
+  readonly #parts: RecordsParts
+
+  constructor(parts: RecordsParts) {
+    this.#parts = parts
+    for (const { id, value } of parts.journal.load<WrittenRecord>('record')) this.#all.set(id, value)
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** In order of creation. */
+  list(accountKey: string, model: string): readonly EmulatorRecord[] {
+    mustBeModel(model)
+    const all = [...this.#all.values()]
+    return all.filter((each) => each.accountKey === accountKey && each.model === model).map(({ record }) => record)
+  }
+
+  get(accountKey: string, model: string, id: string): EmulatorRecord {
+    mustBeModel(model)
+    const found = this.#all.get(keyOf(accountKey, model, id))
+    if (found === undefined) throw new Refusal('unknown', `there is no such ${model}`)
+    return found.record
+  }
+
+  create(accountKey: string, model: string, fields: Readonly<Record<string, unknown>>): EmulatorRecord {
+    mustBeModel(model)
+    const { ids, max } = this.#parts
+    const id = fields._id ?? ids.object()
+    if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH)
+      throw new Refusal('invalid', `_id must be text of 1 to ${MAX_ID_LENGTH} characters`)
+    if (this.#all.has(keyOf(accountKey, model, id))) throw new Refusal('exists', `there is a ${model} ${id} already`)
+    if (this.#all.size >= max) throw new Refusal('full', `the emulator takes ${max} records at most; delete some`)
+    return this.#put(accountKey, model, 'created', { _id: id, ...fields })
+  }
+
+  /** Given fields are changed; the event carries the whole record. */
+  update(accountKey: string, model: string, id: string, fields: Readonly<Record<string, unknown>>): EmulatorRecord {
+    const record = this.get(accountKey, model, id)
+    return this.#put(accountKey, model, 'updated', { ...record, ...fields, _id: id })
+  }
+
+  delete(accountKey: string, model: string, id: string): void {
+    this.get(accountKey, model, id)
+    const key = keyOf(accountKey, model, id)
+    const change: RecordChange = { accountKey, model, action: 'deleted', record: { _id: id } }
+    this.#parts.announce(change, () => this.#parts.journal.remove('record', key))
+    this.#all.delete(key)
+  }
+
+  clear(): void {
+    this.#all.clear()
+  }
+
+  #put(accountKey: string, model: string, action: Action, record: EmulatorRecord): EmulatorRecord {
+    const key = keyOf(accountKey, model, record._id)
+    const written: WrittenRecord = { accountKey, model, record }
+    this.#parts.announce({ accountKey, model, action, record }, () => this.#parts.journal.save('record', key, written))
+    this.#all.set(key, written)
+    return record
+  }
+}
+
+const keyOf = (...parts: readonly string[]) => JSON.stringify(parts)
+
+function mustBeModel(model: string): void {
+  if (!MODEL_KEY.test(model) || model.length > 100)
+    throw new Refusal(
+      'invalid',
+      `${JSON.stringify(model)} is no model key: give up to 100 letters, digits and underscores, a letter first`,
+    )
+}

@@ -1,0 +1,96 @@
+import type { Assumed } from './assumptions.ts'
+import type { Refusal, RefusalKind } from './refusal.ts'
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  413: 'Payload Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Entity',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+}
+
+const STATUS = {
+  'bad-request': 400,
+  'bad-json': 400,
+  invalid: 422,
+  unauthorized: 401,
+  'login-refused': 401,
+  forbidden: 403,
+  unknown: 404,
+  'of-another-account': 404,
+  method: 405,
+  'not-failed': 409,
+  exists: 409,
+  'too-large': 413,
+  'media-type': 415,
+  'rate-limit': 429,
+  full: 503,
+  fault: 500,
+} as const satisfies Readonly<Record<RefusalKind, number>>
+
+/** A status of a refusal. */
+export type RefusalStatus = (typeof STATUS)[RefusalKind]
+
+const LOGIN = { 400: 400, 401: 401, 403: 403 } as const
+const NOT_FAILED = { 400: 400, 409: 409, 422: 422, accepted: 409 } as const
+
+/** The status of a refusal by the emulator's own interface, and by the service's where nothing else is assumed. */
+export function statusOf(kind: RefusalKind): RefusalStatus {
+  return STATUS[kind]
+}
+
+/** The status of a refusal as the service gives it (A14, A18, A19, A20). */
+export function assumedStatusOf(kind: RefusalKind, { A14, A18, A19, A20 }: Assumed): RefusalStatus {
+  if (kind === 'login-refused') return LOGIN[A20]
+  if (kind === 'of-another-account') return A19 === '403' ? 403 : 404
+  if (kind === 'not-failed') return NOT_FAILED[A14]
+  if (A18 === 'merged' && kind === 'invalid') return 400
+  if (A18 === 'merged' && kind === 'method') return 404
+  return statusOf(kind)
+}
+
+interface ErrorBody {
+  readonly body: string
+  readonly contentType: string
+}
+
+/** The body of an error (A17); undefined where it has none. */
+export function showError(
+  { kind, messages }: Pick<Refusal, 'kind' | 'messages'>,
+  status: number,
+  form: Assumed['A17'],
+): ErrorBody | undefined {
+  const error = REASONS[status] ?? 'Error'
+  const message = messages.join('; ')
+  const json = (value: object, contentType = 'application/json'): ErrorBody => ({
+    body: JSON.stringify(value),
+    contentType,
+  })
+  switch (form) {
+    case 'flat':
+      return json({ statusCode: status, error, message })
+    case 'nested':
+      return json({ error: { code: kind.replaceAll('-', '_'), message } })
+    case 'messages':
+      return json({ statusCode: status, message: messages })
+    case 'problem':
+      return json({ type: 'about:blank', title: error, status, detail: message }, 'application/problem+json')
+    case 'text':
+      return status === 401 || status === 429
+        ? { body: `${error}: ${message}`, contentType: 'text/plain; charset=utf-8' }
+        : { body: htmlOf(status, error), contentType: 'text/html; charset=utf-8' }
+    case 'empty':
+      return undefined
+  }
+}
+
+function htmlOf(status: number, error: string): string {
+  return `<!doctype html><html><head><title>${status} ${error}</title></head><body><h1>${error}</h1></body></html>\n`
+}

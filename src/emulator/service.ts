@@ -1,0 +1,127 @@
+import { Accounts } from './accounts.ts'
+import { createClock, type EmulatorClock } from './clock.ts'
+import { Deliveries } from './deliveries.ts'
+import { DeliveryLog } from './delivery-log.ts'
+import { Engine } from './engine.ts'
+import { Events } from './events.ts'
+import { Faults } from './faults.ts'
+import { Feed } from './feed.ts'
+import { type Journal, noJournal, openJournal } from './journal.ts'
+import { createAttempts } from './make-attempt.ts'
+import type { Settings } from './options.ts'
+import { createIds, createRandom } from './random.ts'
+import { RateLimiter } from './rate-limit.ts'
+import { Records } from './records.ts'
+import { Tokens } from './tokens.ts'
+import { type Webhook, Webhooks } from './webhooks.ts'
+
+/** How much the emulator takes. Above that it says so: it is no load generator. */
+export const LIMITS = {
+  bodyBytes: 1_024 * 1_024,
+  webhooksPerAccount: 200,
+  records: 50_000,
+  deliveriesKept: 10_000,
+  deliveriesPending: 50_000,
+  inFlight: 64,
+  inFlightPerWebhook: 8,
+} as const
+
+/** The service, without its HTTP interface. */
+export interface Service {
+  readonly settings: Settings
+  readonly clock: EmulatorClock
+  readonly accounts: Accounts
+  readonly tokens: Tokens
+  readonly webhooks: Webhooks
+  readonly records: Records
+  readonly events: Events
+  readonly deliveries: Deliveries
+  readonly log: DeliveryLog
+  readonly engine: Engine
+  readonly faults: Faults
+  readonly feed: Feed
+  readonly rate: RateLimiter
+  readonly loginRate: RateLimiter
+  /** Names this run of the emulator. */
+  readonly bootId: string
+  /** Deletes a webhook, and what its deletion takes along. */
+  deleteWebhook(accountKey: string, id: string): Webhook
+  /** Back to the accounts of the start, with nothing in them. */
+  reset(): void
+}
+
+/** Puts the parts together, with what the journal kept. */
+export function createService(settings: Settings): Service {
+  const { assumed, format, logger } = settings
+  const journal = settings.database === undefined ? noJournal : openJournal(settings.database)
+  const boot = countBoot(journal)
+  const random = createRandom(settings.seed === undefined ? undefined : `${settings.seed}:${boot}`)
+  const ids = createIds(random, assumed.A37)
+  const feed = new Feed(logger)
+  const clock = createClock(settings.clock, startOf(journal), {
+    nextDueAt: () => engine.nextDueAt,
+    onMove(now) {
+      journal.save('meta', CLOCK, now)
+      feed.publish({ type: 'clock', now })
+    },
+  })
+  const accounts = seedAccounts(new Accounts(journal), settings)
+  const tokens = new Tokens({ clock, accounts, journal, ttlMs: settings.tokenTtlMs, assumed })
+  const webhooks = new Webhooks({ journal, clock, ids, assumed, feed, maxPerAccount: LIMITS.webhooksPerAccount })
+  const faults = new Faults(random, settings.faults)
+  const log = new DeliveryLog(journal, { kept: LIMITS.deliveriesKept, pending: LIMITS.deliveriesPending })
+  const { deadlineMs, debugHeaders: hasDebugHeaders } = settings
+  const engine = new Engine({
+    ...{ clock, assumed, log, webhooks, faults, feed },
+    attempt: createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHeaders }),
+    retryScale: settings.retryScale,
+    maxInFlight: LIMITS.inFlight,
+    maxInFlightPerWebhook: settings.ordered ? 1 : LIMITS.inFlightPerWebhook,
+  })
+  const events = new Events({ clock, assumed, ids, webhooks, log, engine, feed, format })
+  const records = new Records({
+    ...{ journal, ids, max: LIMITS.records },
+    announce: (change, write) => events.announce(change, write),
+  })
+  const deliveries = new Deliveries({ clock, assumed, ids, log, webhooks, engine, feed, format })
+  const rate = new RateLimiter(clock, settings.rateLimit)
+  const loginRate = new RateLimiter(clock, settings.loginRateLimit)
+  return {
+    ...{ settings, clock, accounts, tokens, webhooks, records, events, deliveries, log, engine, faults, feed },
+    ...{ rate, loginRate, bootId: random.hex(16) },
+    deleteWebhook(accountKey, id) {
+      const webhook = webhooks.delete(accountKey, id)
+      deliveries.endWebhook(id)
+      return webhook
+    },
+    reset() {
+      for (const part of [engine, log, webhooks, records, accounts, faults, rate, loginRate]) part.clear()
+      for (const kind of ['account', 'webhook', 'record', 'delivery'] as const) journal.clear(kind)
+      seedAccounts(accounts, settings)
+      feed.publish({ type: 'reset' })
+    },
+  }
+}
+
+const CLOCK = 'clock'
+const BOOTS = 'boots'
+
+function countBoot(journal: Journal): number {
+  const boots = readMeta(journal, BOOTS) + 1
+  journal.save('meta', BOOTS, boots)
+  return boots
+}
+
+/** A manual clock goes on where it was, unless the machine's is ahead of it. */
+function startOf(journal: Journal): number {
+  return Math.max(Date.now(), readMeta(journal, CLOCK))
+}
+
+function readMeta(journal: Journal, name: string): number {
+  return Number(journal.load<number>('meta').find(({ id }) => id === name)?.value ?? 0)
+}
+
+function seedAccounts(accounts: Accounts, settings: Settings): Accounts {
+  for (const account of settings.accounts) if (accounts.find(account.key) === undefined) accounts.add(account)
+  return accounts
+}

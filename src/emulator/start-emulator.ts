@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { createAdaptorServer } from '@hono/node-server'
+import { ConfigurationError } from '../protocol/errors.ts'
+import type { Emulator } from './emulator-api.ts'
+import { createHandles } from './handles.ts'
+import { createApp } from './http/create-app.ts'
+import { checkOptions, type EmulatorOptions } from './options.ts'
+import { createService } from './service.ts'
+
+/** Bodies and heads that come slower than this are cut off. */
+const REQUEST_TIMEOUT_MS = 30_000
+
+/**
+ * Starts the service in this process: its endpoints, its signed deliveries with five attempts, and the control interface below
+ * `/_emulator`.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`, `database_unusable`, `port_in_use`
+ * @example
+ * await using crm = await startEmulator({ clock: 'manual' })
+ * const webhook = crm.webhooks.create({ url: 'http://localhost:3000/webhooks', events: ['contact.created'] })
+ * crm.records.create('contact', { firstName: 'Zoë' })
+ * await crm.clock.advance('30s')
+ */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const settings = checkOptions(options)
+  const service = createService(settings)
+  let url = 'http://emulator.localhost'
+  const app = createApp(service, () => ({ type: 'ready', url }))
+  let server: Server | undefined
+  if (settings.port !== false) {
+    server = await listen(app.fetch, settings.port, settings.host)
+    url = urlOf(server, settings.host)
+  }
+  service.engine.start()
+  const close = async () => {
+    await service.engine.close()
+    if (server?.listening !== true) return
+    const closed = once(server, 'close')
+    server.close()
+    server.closeAllConnections()
+    await closed
+  }
+  return {
+    ...createHandles(service),
+    url,
+    clock: service.clock,
+    fetch: async (request) => app.fetch(request),
+    subscribe: (listener) => service.feed.subscribe(listener),
+    reset: () => service.reset(),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function listen(fetch: (request: Request) => unknown, port: number, host: string): Promise<Server> {
+  // Options of node:http: an HTTP/1.1 server is what it makes of them.
+  const server = createAdaptorServer({ fetch, overrideGlobalObjects: false, hostname: host }) as Server
+  server.requestTimeout = REQUEST_TIMEOUT_MS
+  server.headersTimeout = REQUEST_TIMEOUT_MS
+  server.listen(port, host)
+  try {
+    await once(server, 'listening')
+  } catch (cause) {
+    throw new ConfigurationError(
+      'port_in_use',
+      `The emulator cannot listen on ${host}:${port}: ${String(cause)}. Give another port.`,
+      { cause },
+    )
+  }
+  return server
+}
+
+function urlOf(server: Server, host: string): string {
+  const address = server.address()
+  const port = address !== null && typeof address === 'object' ? address.port : 0
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `http://${name}:${port}`
+}

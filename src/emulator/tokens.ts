@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import { sign, verify } from 'hono/jwt'
+import type { Clock } from '../host/clock.ts'
+import type { Account, Accounts } from './accounts.ts'
+import type { Assumed } from './assumptions.ts'
+import type { Journal } from './journal.ts'
+import { Refusal } from './refusal.ts'
+
+/** The answer to a login. Service text, section 2.2. */
+export interface Login {
+  readonly accessToken: string
+  readonly expiresIn: number
+}
+
+const OPAQUE = 'opaque_'
+/** The key is kept, so that tokens outlive a restart. */
+const KEY = 'token key'
+
+/** Issues access tokens and tells whose they are. */
+export class Tokens {
+  readonly #key: string
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #accounts: Accounts
+  readonly #ttlMs: number
+  readonly #assumed: Assumed
+
+  constructor(parts: {
+    readonly clock: Pick<Clock, 'now'>
+    readonly accounts: Accounts
+    readonly journal: Journal
+    readonly ttlMs: number
+    readonly assumed: Assumed
+  }) {
+    this.#clock = parts.clock
+    this.#accounts = parts.accounts
+    this.#ttlMs = parts.ttlMs
+    this.#assumed = parts.assumed
+    const kept = parts.journal.load<string>('meta').find(({ id }) => id === KEY)
+    this.#key = kept?.value ?? randomBytes(32).toString('hex')
+    if (kept === undefined) parts.journal.save('meta', KEY, this.#key)
+  }
+
+  async issue({ key, email }: Account): Promise<Login> {
+    const now = this.#clock.now()
+    const expiresAt = now + this.#ttlMs
+    const times = { iat: Math.floor(now / 1_000), exp: Math.floor(expiresAt / 1_000) }
+    const isRenamed = this.#assumed.A22 === 'renamed'
+    const claims = isRenamed ? { user: email, tenant: key, exp: times.exp } : { sub: email, accountKey: key, ...times }
+    // Two logins in one second give two tokens.
+    const token = await sign({ ...claims, jti: randomBytes(6).toString('hex') }, this.#key, 'HS256')
+    const accessToken = this.#assumed.A22 === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
+    return { accessToken, expiresIn: this.#tellExpiry(expiresAt) }
+  }
+
+  /** Whose token this is. Rejects with a `Refusal` where it is nobody's, or has expired. */
+  async resolve(header: string | undefined): Promise<{ readonly account: Account; readonly token: string }> {
+    const [, token] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
+    if (token === undefined) throw new Refusal('unauthorized', 'the request carries no bearer token')
+    const claims = await this.#readClaims(token)
+    if (typeof claims.exp !== 'number' || claims.exp * 1_000 <= this.#clock.now())
+      throw new Refusal('unauthorized', 'the token has expired')
+    const account = this.#accounts.find(String(claims.accountKey ?? claims.tenant))
+    if (account === undefined) throw new Refusal('unauthorized', 'the token is of an account that is not there')
+    return { account, token }
+  }
+
+  async #readClaims(token: string): Promise<Readonly<Record<string, unknown>>> {
+    const jwt = token.startsWith(OPAQUE) ? Buffer.from(token.slice(OPAQUE.length), 'base64url').toString() : token
+    try {
+      // Times are judged by the emulator's clock, which may be a manual one.
+      return await verify(jwt, this.#key, { alg: 'HS256', exp: false, iat: false, nbf: false })
+    } catch {
+      throw new Refusal('unauthorized', 'the token is invalid')
+    }
+  }
+
+  #tellExpiry(expiresAt: number): number {
+    switch (this.#assumed.A21) {
+      case 'seconds':
+        return this.#ttlMs / 1_000
+      case 'milliseconds':
+        return this.#ttlMs
+      case 'epoch-seconds':
+        return Math.floor(expiresAt / 1_000)
+      case 'epoch-milliseconds':
+        return expiresAt
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { createReceiver, verify } from 'postern'
+import { nodeHandler } from 'postern/node'
+import { describe, expect, it } from 'vitest'
+import { call, pick, quiet, serve, sink, start } from './support.ts'
+
+describe('the schedule, on the manual clock', () => {
+  it('makes five attempts at 0, 30, 330, 2130 and 9330 s, all with the same bytes, then marks the delivery as failed', async () => {
+    const crm = await start()
+    const receiver = await sink(crm.clock, 500)
+    const { id: webhookId, secret } = crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
+    const begin = crm.clock.now()
+    crm.records.create('contact', { firstName: 'Zoë' })
+    await crm.clock.advance('2h35m30s')
+    expect(receiver.received.map(({ at }) => (at - begin) / 1_000)).toEqual([0, 30, 330, 2_130, 9_330])
+    expect(new Set(receiver.received.map(({ body }) => body.toString())).size).toBe(1)
+    for (const { body, headers } of receiver.received)
+      expect(verify(body, headers['x-service-signature'], secret)).toBe(true)
+    expect(crm.deliveries.list({ webhookId }).map(({ status }) => status)).toEqual(['failed'])
+    await crm.clock.advance('24h')
+    expect(receiver.received).toHaveLength(5)
+  })
+
+  it('jumps to the next attempt, and says when there is none', async () => {
+    const crm = await start()
+    const receiver = await sink(crm.clock, 503, 200)
+    crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
+    expect(await crm.clock.next()).toBe(false)
+    const begin = crm.clock.now()
+    crm.events.emit({ type: 'sync.failed' })
+    expect(await crm.clock.next()).toBe(true)
+    expect(crm.clock.now() - begin).toBe(30_000)
+    expect(await crm.clock.next()).toBe(false)
+    expect(receiver.received).toHaveLength(2)
+  })
+
+  it('counts an attempt as failed where no answer came within 10 s, and needs no real time for that', async () => {
+    const crm = await start()
+    const receiver = await sink(crm.clock, 0, 200)
+    crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
+    crm.records.create('contact')
+    await crm.clock.advance('10s')
+    const [delivery] = crm.deliveries.list()
+    expect(delivery?.attempts).toMatchObject([{ failure: 'timeout', status: undefined, durationMs: 10_000 }])
+    // The delay counts from the end of the attempt (A36).
+    await crm.clock.advance('29s')
+    expect(receiver.received).toHaveLength(1)
+    await crm.clock.advance('1s')
+    expect(delivery).toMatchObject({ status: 'success', nextAttemptAt: undefined })
+  })
+})
+
+describe('end to end, over sockets', () => {
+  const receive = async (failures: number) => {
+    const crm = await start()
+    let secret = ''
+    let runs = 0
+    const receiver = createReceiver({
+      secret: () => secret,
+      clock: crm.clock,
+      logger: { ...quiet, error() {} },
+    })
+    receiver.on('contact.*', () => {
+      runs++
+      if (runs <= failures) throw new Error('down')
+    })
+    const { url } = await serve(nodeHandler(receiver))
+    const token = await crm.login()
+    const made = await call(crm, 'POST /api/integrations/webhooks', {
+      token,
+      body: { url, events: ['contact.created'] },
+    })
+    secret = pick(made.json, 'secret')
+    return { crm, token, path: `/api/integrations/webhooks/${pick(made.json, '_id')}`, runs: () => runs }
+  }
+
+  it('record change, signed delivery, receiver, handler: two failures, and success at attempt 3', async () => {
+    const { crm, token, path, runs } = await receive(2)
+    await call(crm, 'POST /_emulator/records/contact', { body: { email: 'zoe@example.test' } })
+    await crm.clock.advance('5m30s')
+    expect(runs()).toBe(3)
+    const { json } = await call(crm, `GET ${path}/deliveries`, { token })
+    const attemptLog = [500, 500, 200].map((responseStatus) => ({ responseStatus }))
+    expect(json).toMatchObject([{ status: 'success', attempts: 3, responseStatus: 200, attemptLog }])
+  })
+
+  it('five failures, failed, then a manual retry that is handled once; the token expires on the way', async () => {
+    const { crm, token, path, runs } = await receive(5)
+    await call(crm, 'POST /_emulator/records/contact', { body: {} })
+    await crm.clock.advance('2h35m30s')
+    expect((await call(crm, `GET ${path}/deliveries`, { token })).status).toBe(401)
+    const login = await call(crm, 'POST /api/identity/auth/login', {
+      body: { email: 'ada@acme.test', password: 'password' },
+    })
+    const fresh = pick(login.json, 'accessToken')
+    const failed = await call(crm, `GET ${path}/deliveries`, { token: fresh })
+    expect(failed.json).toMatchObject([{ status: 'failed', attempts: 5 }])
+    const retried = await call(crm, `POST ${path}/retry/${pick(failed.json, 0, '_id')}`, { token: fresh })
+    expect(retried).toMatchObject({ status: 202, json: { status: 'pending' } })
+    await crm.clock.advance(0)
+    expect((await call(crm, `GET ${path}/deliveries`, { token: fresh })).json).toMatchObject([
+      { status: 'success', attempts: 6 },
+    ])
+    expect(runs()).toBe(6)
+  })
+})

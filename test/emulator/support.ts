@@ -1,0 +1,122 @@
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
+import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
+import { afterEach } from 'vitest'
+
+const cleanUps: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
+})
+
+export const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
+
+/** An emulator on a manual clock, which ends with the test. */
+export async function start(options: EmulatorOptions = {}): Promise<Emulator> {
+  const emulator = await startEmulator({ clock: 'manual', logger: quiet, ...options })
+  cleanUps.push(() => emulator.close())
+  return emulator
+}
+
+/** An answer of the emulator. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON; undefined where it is none. */
+  readonly json: unknown
+}
+
+export interface Call {
+  readonly token?: string | undefined
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** One call over HTTP. */
+export async function call(emulator: Emulator, line: string, { token, body, headers }: Call = {}): Promise<Answer> {
+  const [method = 'GET', path = '/'] = line.split(' ')
+  const response = await fetch(emulator.url + path, {
+    method,
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: parse(text) }
+}
+
+/** Text somewhere in JSON. */
+export function pick(json: unknown, ...path: readonly (string | number)[]): string {
+  return String(path.reduce<unknown>((value, key) => Object(value)[key], json))
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A request that a receiver got. */
+export interface Received {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: readonly string[]
+  readonly body: Buffer
+  /** By the emulator's clock, in milliseconds. */
+  readonly at: number
+}
+
+export interface Sink {
+  readonly url: string
+  readonly received: Received[]
+  /** What it answers: the statuses in turn, the last one again and again; 0 for no answer at all. */
+  answers: number[]
+}
+
+/** A receiver that writes down what it gets. */
+export async function sink(clock: { now(): number } = Date, ...answers: readonly number[]): Promise<Sink> {
+  const received: Received[] = []
+  const state: Sink = { url: '', received, answers: answers.length > 0 ? [...answers] : [200] }
+  const server = await serve((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const { method, url, headers, rawHeaders } = request
+      received.push({ method, url, headers, rawHeaders, body: Buffer.concat(parts), at: clock.now() })
+      const [status = 200] = state.answers
+      if (state.answers.length > 1) state.answers.shift()
+      if (status !== 0) response.writeHead(status, { location: '/elsewhere' }).end('noted')
+    })
+  })
+  return Object.assign(state, { url: `${server.url}/webhooks` })
+}
+
+/** Any server on loopback, which ends with the test. */
+export async function serve(listener: RequestListener): Promise<{ readonly url: string; readonly server: Server }> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  cleanUps.push(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
+  return { url: `http://127.0.0.1:${address.port}`, server }
+}
+
+/** Ends with the test. */
+export function after(cleanUp: () => Promise<unknown>): void {
+  cleanUps.push(cleanUp)
+}
+
+export async function until(isTrue: () => boolean): Promise<void> {
+  for (const end = Date.now() + 15_000; !isTrue(); ) {
+    if (Date.now() > end) throw new Error('waited in vain')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
