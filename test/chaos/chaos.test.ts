@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { startEngine } from './engine-servers.ts'
+import type { EngineName } from './messages.ts'
+import { runChaos } from './run-chaos.ts'
+
+/** A short run: the lease of a killed worker ends before the fourth attempt, and the schedule takes a second and a half. */
+async function runShort(name: EngineName) {
+  const engine = await startEngine(name)
+  try {
+    const settings = { events: 1_000, kills: 3, workers: 4, concurrency: 32, leaseMs: 2_000, retryScale: 500 }
+    return await runChaos({ ...settings, engine, engineFaults: false })
+  } finally {
+    await engine.close()
+  }
+}
+
+describe('four workers that are killed at random', () => {
+  it('handle events twice on stores that do not know of each other, and the judge sees it', async () => {
+    const { faults, kills } = await runShort('memory')
+    expect(kills).toBe(3)
+    expect(faults.twiceWithoutKill).toBeGreaterThan(0)
+    expect({ ...faults, twiceWithoutKill: 0, overlapping: 0 }).toEqual({
+      lost: 0,
+      neverHandled: 0,
+      twiceWithoutKill: 0,
+      overlapping: 0,
+      diedByThemselves: 0,
+      effectsNotOnce: 0,
+    })
+  }, 60_000)
+})

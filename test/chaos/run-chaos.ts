@@ -1,0 +1,156 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RunningEngine } from './engine-servers.ts'
+import { ScheduleSender } from './sender.ts'
+import { judge, type Verdict } from './verdict.ts'
+import { WorkerPool } from './worker-pool.ts'
+
+export interface ChaosOptions {
+  readonly engine: RunningEngine
+  readonly events: number
+  readonly kills: number
+  readonly workers: number
+  /** Deliveries under way at a time. */
+  readonly concurrency: number
+  readonly leaseMs: number
+  readonly retryScale: number
+  /** Whether the engine is stopped, killed and restarted as well. */
+  readonly engineFaults: boolean
+  readonly onProgress?: (done: number) => void
+}
+
+export interface ChaosReport extends Omit<Verdict, 'faults'> {
+  readonly events: number
+  readonly deliveries: number
+  readonly attempts: number
+  readonly manualRetries: number
+  readonly kills: number
+  readonly engineFaults: number
+  readonly seconds: number
+  readonly peakWorkerMb: number
+  /** Answers by their status. */
+  readonly statuses: Readonly<Record<string, number>>
+  /** All of these have to be zero. */
+  readonly faults: Verdict['faults'] & {
+    /** Deliveries that were never acknowledged, manual retries included. */
+    readonly lost: number
+    readonly diedByThemselves: number
+    /** With transactions: events whose effect is not in the user's table exactly once. */
+    readonly effectsNotOnce: number
+  }
+  readonly lastWords: readonly string[]
+}
+
+const COPIED_SHARE = 0.3
+const FAILURE_RATE = 0.05
+/** Kills and faults are over by this part of the events, so that the end of a run shows recovery. */
+const DISTURBED_PART = 0.9
+
+/** Sends signed events to workers that are killed all the time, and judges what became of each. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const startedAt = performance.now()
+  const folder = await mkdtemp(join(tmpdir(), 'postern-chaos-'))
+  const { engine, leaseMs } = options
+  const pool = await WorkerPool.start(options.workers, folder, {
+    engine: engine.address,
+    leaseMs,
+    failureRate: FAILURE_RATE,
+  })
+  const sender = new ScheduleSender({ pickPort: () => pool.pickPort(), retryScale: options.retryScale })
+  try {
+    const { ids, deliveries, lost, engineFaults } = await sendAll(options, pool, sender)
+    const lives = await pool.close()
+    const handlers = engine.readEffects === undefined ? ['work', 'audit'] : ['audit'] // effects are judged by their rows
+    const { faults, ...counts } = judge(ids, handlers, lives)
+    return {
+      ...counts,
+      events: ids.length,
+      deliveries,
+      attempts: sender.attempts,
+      manualRetries: sender.manualRetries,
+      kills: pool.kills,
+      engineFaults,
+      seconds: Math.round((performance.now() - startedAt) / 1_000),
+      peakWorkerMb: Math.round(pool.peakResidentBytes / 1e6),
+      statuses: Object.fromEntries(sender.statuses),
+      faults: {
+        ...faults,
+        lost,
+        diedByThemselves: pool.diedByThemselves,
+        effectsNotOnce: countNotOnce(ids, await engine.readEffects?.()),
+      },
+      lastWords: pool.lastWords,
+    }
+  } finally {
+    sender.close()
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** All events with their copies, while workers and engine are disturbed. */
+async function sendAll(options: ChaosOptions, pool: WorkerPool, sender: ScheduleSender) {
+  const ids = Array.from({ length: options.events }, (_, index) => `evt_${index}`)
+  let [deliveries, lost, done, next] = [0, 0, 0, 0]
+  const late: Promise<void>[] = []
+  const deliver = async (body: string) => {
+    deliveries++
+    if (!(await sender.deliver(body))) lost++
+  }
+  const send = async (id: string) => {
+    const body = JSON.stringify(toEvent(id))
+    const copies: Promise<void>[] = [deliver(body)]
+    if (Math.random() < COPIED_SHARE) {
+      if (Math.random() < 0.5) copies.push(deliver(body), deliver(body))
+      else late.push(sleep(Math.random() * 2_000).then(() => deliver(body)))
+    }
+    await Promise.all(copies)
+    options.onProgress?.(++done)
+  }
+  const lanes = Array.from({ length: options.concurrency }, async () => {
+    for (let id = ids[next++]; id !== undefined; id = ids[next++]) await send(id)
+  })
+  const sending = Promise.all(lanes)
+  let isSent = false
+  void sending.finally(() => {
+    isSent = true
+  })
+  const isBefore = (part: number) => !isSent && next < options.events * part
+  const killing = disturb(options.kills, isBefore, () => pool.killOne())
+  const faults = options.engineFaults ? options.engine.faults : []
+  const faulting = disturb(faults.length, isBefore, async (turn) => faults[turn]?.())
+  await sending
+  await Promise.all([...late, killing, faulting])
+  return { ids, deliveries, lost, engineFaults: await faulting }
+}
+
+/** Does something so many times, spread over the run by how far it has come. */
+async function disturb(
+  times: number,
+  isBefore: (part: number) => boolean,
+  act: (turn: number) => Promise<void> | undefined,
+): Promise<number> {
+  for (let turn = 0; turn < times; turn++) {
+    while (isBefore(((turn + 0.5) / times) * DISTURBED_PART)) await sleep(20)
+    await act(turn)
+  }
+  return times
+}
+
+function countNotOnce(ids: readonly string[], effects: readonly string[] | undefined): number {
+  if (effects === undefined) return 0
+  const counts = new Map<string, number>()
+  for (const id of effects) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return ids.filter((id) => counts.get(id) !== 1).length
+}
+
+function toEvent(id: string) {
+  return {
+    id,
+    type: 'contact.created',
+    timestamp: '2025-01-15T10:30:00.000Z',
+    accountKey: `account-${id.length}`,
+    data: { record: { _id: id, email: 'zoe@example.test' } },
+  }
+}

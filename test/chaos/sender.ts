@@ -1,0 +1,72 @@
+import { Agent, request } from 'node:http'
+import { sign } from 'postern'
+import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
+
+export const SECRET = 'whsec_chaos'
+
+export interface SenderOptions {
+  /** The port to send the next attempt to; undefined while nobody listens. */
+  readonly pickPort: () => number | undefined
+  /** The delays between attempts are divided by this. The deadline of an attempt is not. */
+  readonly retryScale: number
+}
+
+/** The service, as far as deliveries go: five attempts on its schedule, then manual retries until one succeeds. */
+export class ScheduleSender {
+  readonly statuses = new Map<number | 'no answer', number>()
+  attempts = 0
+  manualRetries = 0
+  readonly #options: SenderOptions
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 512 })
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+  }
+
+  /** Whether the delivery was acknowledged in the end. */
+  async deliver(body: string): Promise<boolean> {
+    const bytes = Buffer.from(body)
+    const signature = sign(bytes, SECRET)
+    for (let round = 0; round < 5; round++) {
+      if (round > 0) this.manualRetries++
+      for (const delayMs of ATTEMPT_DELAYS_MS) {
+        await sleep(delayMs / this.#options.retryScale)
+        const status = await this.#attempt(bytes, signature)
+        this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+        if (status !== 'no answer' && status >= 200 && status < 300) return true
+      }
+    }
+    return false
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #attempt(bytes: Buffer, signature: string): Promise<number | 'no answer'> {
+    this.attempts++
+    const port = this.#options.pickPort()
+    if (port === undefined) return Promise.resolve('no answer')
+    return new Promise((resolve) => {
+      const headers = {
+        'content-type': 'application/json',
+        'content-length': bytes.length,
+        'x-service-signature': signature,
+      }
+      const req = request(
+        { port, host: '127.0.0.1', method: 'POST', path: '/', headers, agent: this.#agent },
+        (res) => {
+          res.resume()
+          res.once('close', () => resolve(res.statusCode ?? 'no answer'))
+        },
+      )
+      req.setTimeout(SERVICE_DEADLINE_MS, () => req.destroy())
+      req.once('error', () => resolve('no answer'))
+      req.end(bytes)
+    })
+  }
+}
+
+function sleep(ms: number): Promise<void> | undefined {
+  return ms === 0 ? undefined : new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,98 @@
+import type { JournalRecord } from './journal.ts'
+
+/** One process of a worker, from its start to its end. */
+export interface Life {
+  readonly records: readonly JournalRecord[]
+  /** When it was killed by us, on the machine's clock; undefined where it ended in order. */
+  readonly killedAt: number | undefined
+}
+
+/** What became of every event of a run, as counts. Those under `faults` have to be zero. */
+export interface Verdict {
+  readonly runs: number
+  readonly failedRuns: number
+  /** Runs whose process was killed before the store had their result. */
+  readonly hitByKill: number
+  /** Handlers that ended more than once for an event, where a kill explains it. */
+  readonly repeatedAfterKill: number
+  readonly faults: {
+    /** Handlers that never ended for an event. */
+    readonly neverHandled: number
+    /** Handlers that ended more than once for an event with no kill between. */
+    readonly twiceWithoutKill: number
+    /** Pairs of runs of one handler for one event at the same time, the earlier of which was not killed. */
+    readonly overlapping: number
+  }
+}
+
+interface HandlerRun {
+  readonly begin: number
+  readonly end: number
+  readonly result: 'end' | 'failure' | 'cut off'
+  readonly isHit: boolean
+}
+
+/** Judges the journals of all lives against the events that were sent. */
+export function judge(eventIds: Iterable<string>, handlers: readonly string[], lives: readonly Life[]): Verdict {
+  const runs = new Map<string, HandlerRun[]>()
+  for (const life of lives)
+    for (const [key, run] of runsOf(life)) {
+      const known = runs.get(key)
+      if (known === undefined) runs.set(key, [run])
+      else known.push(run)
+    }
+  const all = [...runs.values()].flat()
+  const faults = { neverHandled: 0, twiceWithoutKill: 0, overlapping: 0 }
+  let repeatedAfterKill = 0
+  for (const eventId of eventIds)
+    for (const handler of handlers) {
+      const ofHandler = (runs.get(toKey(eventId, handler)) ?? []).toSorted((a, b) => a.begin - b.begin)
+      const ends = ofHandler.filter(({ result }) => result === 'end').length
+      const hits = ofHandler.filter(({ isHit }) => isHit).length
+      if (ends === 0) faults.neverHandled++
+      if (ends > 1 + hits) faults.twiceWithoutKill++
+      else if (ends > 1) repeatedAfterKill++
+      faults.overlapping += countOverlaps(ofHandler)
+    }
+  return {
+    runs: all.length,
+    failedRuns: all.filter(({ result }) => result === 'failure').length,
+    hitByKill: all.filter(({ isHit }) => isHit).length,
+    repeatedAfterKill,
+    faults,
+  }
+}
+
+function* runsOf({ records, killedAt }: Life): Iterable<[key: string, run: HandlerRun]> {
+  const settled = new Map<string, number>()
+  for (const { kind, eventId, at } of records) if (kind === 'settled') settled.set(eventId, at)
+  const open = new Map<string, JournalRecord>()
+  const toRun = (begin: JournalRecord, end: number, result: HandlerRun['result']): HandlerRun => {
+    const isHit = killedAt !== undefined && (settled.get(begin.eventId) ?? 0) < begin.at
+    return { begin: begin.at, end, result, isHit }
+  }
+  for (const record of records) {
+    const key = toKey(record.eventId, record.handler)
+    if (record.kind === 'begin') open.set(key, record)
+    else if (record.kind !== 'settled') {
+      const begin = open.get(key)
+      if (begin === undefined) throw new Error(`a journal has the end of a run without its begin: ${key}`)
+      open.delete(key)
+      yield [key, toRun(begin, record.at, record.kind)]
+    }
+  }
+  for (const [key, begin] of open) yield [key, toRun(begin, killedAt ?? Number.POSITIVE_INFINITY, 'cut off')]
+}
+
+function countOverlaps(runs: readonly HandlerRun[]): number {
+  let [overlaps, latestEnd] = [0, 0]
+  for (const { begin, end, result, isHit } of runs) {
+    if (begin < latestEnd) overlaps++
+    if (!(isHit && result === 'cut off')) latestEnd = Math.max(latestEnd, end)
+  }
+  return overlaps
+}
+
+function toKey(eventId: string, handler: string): string {
+  return `${handler} ${eventId}`
+}

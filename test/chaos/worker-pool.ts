@@ -1,0 +1,114 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { machineTime, readJournal } from './journal.ts'
+import type { FromWorker, WorkerSettings } from './messages.ts'
+import type { Life } from './verdict.ts'
+
+interface Slot {
+  child: ChildProcess
+  /** Undefined until it listens, and again once it is gone. */
+  port: number | undefined
+  killedAt: number | undefined
+  journalPath: string
+}
+
+/** Worker processes behind one picker of ports, each started again when it is killed. */
+export class WorkerPool {
+  kills = 0
+  diedByThemselves = 0
+  peakResidentBytes = 0
+  /** The last words of those that died by themselves. */
+  readonly lastWords: string[] = []
+  readonly #folder: string
+  readonly #settings: Omit<WorkerSettings, 'journalPath'>
+  readonly #slots: Slot[] = []
+  readonly #ended: Slot[] = []
+  #started = 0
+  #turn = 0
+  #isClosing = false
+
+  private constructor(folder: string, settings: Omit<WorkerSettings, 'journalPath'>) {
+    this.#folder = folder
+    this.#settings = settings
+  }
+
+  static async start(
+    count: number,
+    folder: string,
+    settings: Omit<WorkerSettings, 'journalPath'>,
+  ): Promise<WorkerPool> {
+    const pool = new WorkerPool(folder, settings)
+    for (let at = 0; at < count; at++) pool.#startInto(at)
+    await pool.#whenAllListen()
+    return pool
+  }
+
+  /** The port of the next worker that listens, in turn. */
+  pickPort(): number | undefined {
+    for (let tries = 0; tries < this.#slots.length; tries++) {
+      const port = this.#slots[++this.#turn % this.#slots.length]?.port
+      if (port !== undefined) return port
+    }
+    return undefined
+  }
+
+  /** Kills one of the workers that listen; the next one takes its place. */
+  async killOne(): Promise<void> {
+    const alive = this.#slots.filter(({ port }) => port !== undefined)
+    const victim = alive[Math.floor(Math.random() * alive.length)]
+    if (victim === undefined) return
+    victim.killedAt = machineTime()
+    this.kills++
+    const gone = once(victim.child, 'exit')
+    victim.child.kill('SIGKILL')
+    await gone
+  }
+
+  /** Ends all in order, and gives what every life wrote. */
+  async close(): Promise<readonly Life[]> {
+    await this.#whenAllListen()
+    this.#isClosing = true
+    const gone = this.#slots.map(({ child }) => once(child, 'exit'))
+    for (const { child } of this.#slots) child.send('close')
+    await Promise.all(gone)
+    return this.#ended.map(({ journalPath, killedAt }) => ({ records: readJournal(journalPath), killedAt }))
+  }
+
+  #startInto(at: number): void {
+    const journalPath = join(this.#folder, `journal-${++this.#started}`)
+    const settings: WorkerSettings = { ...this.#settings, journalPath }
+    const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), [JSON.stringify(settings)], {
+      execArgv: ['--import', 'tsx', '--unhandled-rejections=strict'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    const slot: Slot = { child, port: undefined, killedAt: undefined, journalPath }
+    this.#slots[at] = slot
+    let words = ''
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      words = (words + text).slice(-2_000)
+    })
+    child.on('message', (message: FromWorker) => {
+      if ('port' in message) slot.port = message.port
+      else this.peakResidentBytes = Math.max(this.peakResidentBytes, message.residentBytes)
+    })
+    child.once('close', (code) => {
+      slot.port = undefined
+      this.#ended.push(slot)
+      if (slot.killedAt === undefined && (!this.#isClosing || code !== 0)) {
+        this.diedByThemselves++
+        this.lastWords.push(words.trim())
+      }
+      // One that dies by itself before it listens would do so again and again.
+      if (!this.#isClosing && this.diedByThemselves < 10) this.#startInto(at)
+    })
+  }
+
+  async #whenAllListen(): Promise<void> {
+    while (this.#slots.some(({ port }) => port === undefined)) {
+      if (this.diedByThemselves >= 10) throw new Error(`workers die by themselves: ${this.lastWords.at(-1)}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+}
