@@ -3,12 +3,14 @@ import { benchCost } from './cost/main.ts'
 import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
 import { benchRefusals } from './refusals/main.ts'
+import { benchSqlite } from './sqlite/main.ts'
 
 const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean }) => Promise<void>>> = {
   cost: benchCost,
   http: benchHttp,
   'in-process': benchInProcess,
   refusals: benchRefusals,
+  sqlite: benchSqlite,
 }
 
 const flags = process.argv.slice(2)
