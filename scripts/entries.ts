@@ -10,6 +10,7 @@ export const entries: Readonly<Record<string, string>> = {
   next: 'adapters/next.ts',
   node: 'adapters/node.ts',
   web: 'adapters/web.ts',
+  redis: 'adapters/redis.ts',
   sqlite: 'adapters/sqlite.ts',
   models: 'src/models/contact.ts',
   testing: 'src/testing/testing.ts',

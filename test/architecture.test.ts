@@ -74,6 +74,9 @@ const FLOORS: Floors = {
   'adapters/next.ts': { files: ['src/index.ts', 'adapters/body.ts', 'adapters/web.ts'], ...HTTP_TYPES },
   'adapters/node.ts': { files: ['src/index.ts', 'adapters/body.ts'], ...HTTP_TYPES },
   'adapters/web.ts': { files: ['src/index.ts'] },
+  'adapters/redis.ts': { files: ['src/index.ts', 'adapters/redis/'], packages: ['node:crypto'] },
+  'adapters/redis/': { types: ['src/index.ts'], packages: ['node:crypto'], packageTypes: ['node:events'] },
+  'adapters/redis/client.ts': { files: ['src/index.ts'], packages: ['node:crypto'], packageTypes: ['node:events'] },
   'adapters/sqlite.ts': { files: ['adapters/sqlite/'] },
   'adapters/sqlite/': {
     files: ['src/index.ts', 'adapters/sqlite/'],

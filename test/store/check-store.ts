@@ -1,24 +1,48 @@
 import type { Store } from 'postern'
-import { type StoreSuiteOptions, storeSuite } from 'postern/testing'
-import { it } from 'vitest'
+import { type StoreCase, type StoreSuiteOptions, storeSuite } from 'postern/testing'
+import { describe, it } from 'vitest'
+
+type MakeStore = (options: { readonly retentionMs?: number }) => Store | Promise<Store>
+
+const LIMIT_MS = 60_000
 
 /** Waiting for leases to end is most of what the suite does on a real clock, so its cases wait together: each has keys of its own. */
-export function itKeepsTheContract(
-  makeStore: (options: { readonly retentionMs?: number }) => Store | Promise<Store>,
-  options?: StoreSuiteOptions,
-): void {
+export function itKeepsTheContract(makeStore: MakeStore, options?: StoreSuiteOptions): void {
   const cases = storeSuite(makeStore, options)
-  const beside = cases.filter(({ takesEngineAway }) => !takesEngineAway)
-  let started: Map<string, Promise<unknown>> | undefined
-  const startAll = () => new Map(beside.map(({ name, run }) => [name, run().then(() => undefined, asValue)]))
-  for (const { name } of beside)
-    it(name, async () => {
-      started ??= startAll()
-      const failure = await started.get(name)
-      if (failure !== undefined) throw failure
-    }, 60_000)
-  for (const { name, takesEngineAway, run } of cases) if (takesEngineAway) it(name, run, 60_000)
+  addTests(cases, startOnce(cases))
 }
+
+/** The same for several stores, by name, which wait together as well. */
+export function theyKeepTheContract(makers: Readonly<Record<string, MakeStore>>): void {
+  const suites = Object.entries(makers).map(([name, makeStore]) => ({ name, cases: storeSuite(makeStore) }))
+  const resultOf = startOnce(suites.flatMap(({ cases }) => cases))
+  for (const { name, cases } of suites) describe(name, () => addTests(cases, resultOf))
+}
+
+type ResultOf = (given: StoreCase) => Promise<unknown>
+
+function addTests(cases: readonly StoreCase[], resultOf: ResultOf): void {
+  for (const each of cases) {
+    const wait = async () => {
+      const failure = await resultOf(each)
+      if (failure !== undefined) throw failure
+    }
+    it(each.name, each.takesEngineAway ? each.run : wait, LIMIT_MS)
+  }
+}
+
+/** All cases begin when the first is asked for. */
+function startOnce(cases: readonly StoreCase[]): ResultOf {
+  let started: Map<StoreCase, Promise<unknown>> | undefined
+  return async (given) => {
+    started ??= new Map(
+      cases.filter(({ takesEngineAway }) => !takesEngineAway).map((each) => [each, each.run().then(nothing, asValue)]),
+    )
+    return started.get(given)
+  }
+}
+
+const nothing = () => undefined
 
 /** A rejection that nobody has asked for yet would end the process. */
 function asValue(error: unknown): unknown {

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import { type Claim, ConfigurationError, type Logger, type Store } from '../src/index.ts'
+import { Backlog } from './redis/backlog.ts'
+import { makeRunner, type RedisClient, type RunScript, type Script, toScript } from './redis/client.ts'
+import { toNumber, toText } from './redis/reply.ts'
+import { CLAIM, COMPLETE, RELEASE, RENEW, SETTINGS } from './redis/scripts.ts'
+import { findForgetfulSettings, Notices } from './redis/settings.ts'
+
+export type { BareRedisClient, IoRedisClient, NodeRedisClient, RedisClient } from './redis/client.ts'
+
+export interface RedisStoreOptions {
+  /** A connected client of `redis` (node-redis) or `ioredis`, a single one, a pool or a cluster; or anything with `sendCommand`. The store never closes it. */
+  readonly client: RedisClient
+  /** How long done ids and finish marks are kept, in milliseconds. Default 7 days. A receiver refuses less than 3 hours. */
+  readonly retentionMs?: number
+  /** Stands before every key. Default `postern:`. */
+  readonly prefix?: string
+}
+
+/** Seven days, as in memory. */
+const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000
+
+/**
+ * A store on Redis 5 or later, for any number of processes. One round trip a claim; one key an event, which expires by itself. Time is
+ * the server's. Redis should run with `appendonly yes` and `maxmemory-policy noeviction`: anything else is reported once, after the
+ * first claim.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @example
+ * const client = createClient({ url: process.env.REDIS_URL })
+ * await client.connect()
+ * const receiver = createReceiver({ secret, store: redisStore({ client }) })
+ */
+export function redisStore(options: RedisStoreOptions): Store {
+  return new RedisStore(checkOptions(options))
+}
+
+const SCRIPTS = {
+  claim: toScript(CLAIM),
+  renew: toScript(RENEW),
+  complete: toScript(COMPLETE),
+  release: toScript(RELEASE),
+  settings: toScript(SETTINGS),
+}
+
+class RedisStore implements Store {
+  readonly retentionMs: number
+  readonly #retention: string
+  readonly #prefix: string
+  readonly #run: RunScript
+  readonly #backlog = new Backlog()
+  readonly #notices = new Notices()
+  #wereSettingsRead = false
+
+  constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
+    this.retentionMs = retentionMs
+    this.#retention = String(retentionMs)
+    this.#prefix = prefix
+    this.#run = makeRunner(client)
+  }
+
+  reportTo(logger: Logger): void {
+    this.#notices.addLogger(logger)
+  }
+
+  async claim(key: string, leaseMs: number): Promise<Claim> {
+    const token = randomUUID()
+    const given = [token, String(leaseMs), this.#retention]
+    const reply = await this.#backlog.run(() => this.#run(SCRIPTS.claim, this.#prefix + key, given))
+    if (!this.#wereSettingsRead) this.#readSettings()
+    return toClaim(reply, token)
+  }
+
+  async renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
+    return this.#change(SCRIPTS.renew, key, [token, this.#retention, String(leaseMs), ...marks])
+  }
+
+  async complete(key: string, token: string): Promise<boolean> {
+    return this.#change(SCRIPTS.complete, key, [token, this.#retention])
+  }
+
+  async release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
+    return this.#change(SCRIPTS.release, key, [token, this.#retention, ...marks])
+  }
+
+  async #change(script: Script, key: string, given: readonly string[]): Promise<boolean> {
+    return toNumber(await this.#run(script, this.#prefix + key, given)) === 1
+  }
+
+  /** Beside the first claim, which does not wait for it. */
+  #readSettings(): void {
+    this.#wereSettingsRead = true
+    this.#run(SCRIPTS.settings, this.#prefix, []).then(
+      (reply) => {
+        const info = Array.isArray(reply) ? reply.map(toText).join('\n') : ''
+        for (const message of findForgetfulSettings(info)) this.#notices.warn(message)
+      },
+      (cause: unknown) => this.#notices.debug(`Whether Redis runs with appendonly and noeviction cannot be read: ${String(cause)}`),
+    )
+  }
+}
+
+/** 0 is busy, 1 claimed without marks, 2 done; a list is claimed with these marks. */
+function toClaim(reply: unknown, token: string): Claim {
+  if (Array.isArray(reply)) return { state: 'claimed', token, marks: reply.map(toText) }
+  switch (toNumber(reply)) {
+    case 0:
+      return { state: 'busy' }
+    case 1:
+      return { state: 'claimed', token, marks: [] }
+    case 2:
+      return { state: 'done' }
+    default:
+      throw new Error(`Redis answered a claim with ${typeof reply}, which is none of the script's answers.`)
+  }
+}
+
+function checkOptions(options: RedisStoreOptions): Required<RedisStoreOptions> {
+  const { client, retentionMs = DEFAULT_RETENTION_MS, prefix = 'postern:', ...unknown } = Object(options)
+  const [stray] = Object.keys(unknown)
+  if (stray !== undefined)
+    throw new ConfigurationError(
+      'option_unknown',
+      `redisStore has no option "${stray}". It takes client, retentionMs and prefix.`,
+    )
+  if (!Number.isSafeInteger(retentionMs) || retentionMs < 1)
+    throw invalid(`retentionMs is ${String(retentionMs)}; give a whole number of milliseconds, 1 or more.`)
+  if (typeof prefix !== 'string') throw invalid(`prefix is of type ${typeof prefix}; give text, such as "postern:".`)
+  return { client, retentionMs, prefix }
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('option_invalid', `redisStore: ${message}`)
+}

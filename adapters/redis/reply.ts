@@ -1,0 +1,10 @@
+/** A number of a reply: clients can be told to give numbers as text, bytes or bigints. Undefined where it is none. */
+export function toNumber(reply: unknown): number | undefined {
+  const number = typeof reply === 'number' ? reply : Number(toText(reply))
+  return Number.isNaN(number) ? undefined : number
+}
+
+/** Text of a reply, also from clients that were told to give bytes. */
+export function toText(reply: unknown): string {
+  return reply instanceof Uint8Array ? Buffer.from(reply).toString() : String(reply)
+}
