@@ -95,7 +95,8 @@ class RedisStore implements Store {
         const info = Array.isArray(reply) ? reply.map(toText).join('\n') : ''
         for (const message of findForgetfulSettings(info)) this.#notices.warn(message)
       },
-      (cause: unknown) => this.#notices.debug(`Whether Redis runs with appendonly and noeviction cannot be read: ${String(cause)}`),
+      (cause: unknown) =>
+        this.#notices.debug(`Whether Redis runs with appendonly and noeviction cannot be read: ${String(cause)}`),
     )
   }
 }

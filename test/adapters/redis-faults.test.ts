@@ -224,7 +224,9 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
 
     it('is that it cannot tell, quietly, where it may not ask', async () => {
       const lines = await claimOn('--user', 'default', 'on', 'nopass', '~*', '&*', '+@all', '-info')
-      expect(lines).toEqual([{ level: 'debug', message: expect.stringMatching(/appendonly.*cannot be read.*can't run this command/) }])
+      expect(lines).toEqual([
+        { level: 'debug', message: expect.stringMatching(/appendonly.*cannot be read.*can't run this command/) },
+      ])
     })
   })
 })
