@@ -80,9 +80,13 @@ describe('the tarball', () => {
     ['next', ['raw-body']],
     ['node', ['raw-body']],
     ['web', []],
+    ['redis', ['lru-cache', 'node:crypto']],
     ['models', ['zod']],
     ['client', ['ky', 'zod']],
-    ['testing', ['node:crypto', 'node:http', 'node:https', 'node:stream']],
+    [
+      'testing',
+      ['node:assert/strict', 'node:crypto', 'node:http', 'node:https', 'node:stream', 'node:timers/promises'],
+    ],
     ['testing/vitest', ['vitest']],
     [
       'check',
