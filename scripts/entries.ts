@@ -11,6 +11,7 @@ export const entries: Readonly<Record<string, string>> = {
   node: 'adapters/node.ts',
   web: 'adapters/web.ts',
   redis: 'adapters/redis.ts',
+  postgres: 'adapters/postgres.ts',
   sqlite: 'adapters/sqlite.ts',
   models: 'src/models/contact.ts',
   testing: 'src/testing/testing.ts',

@@ -77,6 +77,8 @@ const FLOORS: Floors = {
   'adapters/redis.ts': { files: ['src/index.ts', 'adapters/redis/'], packages: ['node:crypto'] },
   'adapters/redis/': { types: ['src/index.ts'], packages: ['node:crypto'], packageTypes: ['node:events'] },
   'adapters/redis/client.ts': { files: ['src/index.ts'], packages: ['node:crypto'], packageTypes: ['node:events'] },
+  'adapters/postgres.ts': { files: ['adapters/postgres/'] },
+  'adapters/postgres/': { files: ['src/index.ts', 'adapters/postgres/'], packages: ['node:crypto'] },
   'adapters/sqlite.ts': { files: ['adapters/sqlite/'] },
   'adapters/sqlite/': {
     files: ['src/index.ts', 'adapters/sqlite/'],

@@ -1,0 +1,100 @@
+/** What a query gives: rows as arrays, where `rowMode` asks for that. */
+export interface PgResult {
+  readonly rows: readonly unknown[]
+  readonly command?: string
+}
+
+export interface PgQuery {
+  readonly text: string
+  readonly values?: unknown[]
+  readonly rowMode?: 'array'
+  /** How long the answer is waited for, in milliseconds. */
+  readonly query_timeout?: number
+}
+
+/** What the store uses of a client of `pg`, checked out of its pool. */
+export interface PgClient {
+  query(query: PgQuery): Promise<PgResult>
+  release(destroy?: boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/** What the store uses of a `Pool` of `pg`: a pool of pg itself fits, and so does what wraps one. */
+export interface PgPool {
+  connect(): Promise<PgClient>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  /** Whether `end()` was called. */
+  readonly ending?: boolean
+  readonly options?: { readonly max?: number | undefined }
+}
+
+/** The client that a pool gives, by the form of `connect` that gives a promise. */
+export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback: never): unknown } }
+  ? C
+  : P extends { connect(): Promise<infer C> }
+    ? C
+    : never
+
+/** A statement that has no answer by then never gets one: its connection is dropped. Receivers wait for 3 s. */
+export const STATEMENT_LIMIT_MS = 10_000
+
+const DEFAULT_MAX = 10
+
+/** How many connections a pool may have open. */
+export function maxOf({ options }: PgPool): number {
+  return options?.max ?? DEFAULT_MAX
+}
+
+/**
+ * Checks a client out. Errors of its connection are kept from ending the process while it is out: whoever uses it learns of them by
+ * the query that fails. `giveBack(false)` closes the connection, and with it whatever is going on there.
+ *
+ * @param signal ends the waiting; a client that comes later goes straight back
+ * @param onError is called where the connection breaks while nothing is asked of it
+ */
+export async function checkOut(pool: PgPool, signal: AbortSignal, onError: () => void = ignore): Promise<CheckedOut> {
+  signal.throwIfAborted()
+  const client = await new Promise<PgClient>((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    pool.connect().then(
+      (client) => {
+        signal.removeEventListener('abort', onAbort)
+        if (signal.aborted) client.release()
+        else resolve(client)
+      },
+      (error: unknown) => {
+        signal.removeEventListener('abort', onAbort)
+        reject(error)
+      },
+    )
+  })
+  client.on('error', onError)
+  let isOut = true
+  const giveBack = (isSound: boolean) => {
+    if (!isOut) return
+    isOut = false
+    client.release(!isSound)
+    // The pool listens again where it keeps the client; a connection that is being closed may still fail.
+    if (isSound) client.removeListener('error', onError)
+  }
+  return { client, giveBack }
+}
+
+export interface CheckedOut {
+  readonly client: PgClient
+  giveBack(isSound: boolean): void
+}
+
+/** Runs one statement, and gives its rows as arrays. */
+export async function runStatement(
+  client: PgClient,
+  text: string,
+  values: unknown[],
+): Promise<readonly (readonly unknown[])[]> {
+  const { rows } = await client.query({ text, values, rowMode: 'array', query_timeout: STATEMENT_LIMIT_MS })
+  return rows as readonly (readonly unknown[])[] // rowMode is "array"
+}
+
+const ignore = () => {}

@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto'
+import { type Claim, PosternError, type TransactionalStore, type TransactionClaim } from '../../src/index.ts'
+import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'
+import { Groups } from './groups.ts'
+import { KeptConnection } from './kept-connection.ts'
+import { migrateTable } from './migrate-table.ts'
+import { type CheckedOptions, checkOptions, type PostgresStoreOptions } from './options.ts'
+import { type ClientOf, checkOut, type PgPool, runStatement, STATEMENT_LIMIT_MS } from './pool.ts'
+import { makeStatements, type Statements } from './statements.ts'
+import { Sweeper } from './sweeper.ts'
+import { Transactions } from './transactions.ts'
+
+/** A store on Postgres. */
+export interface PostgresStore<Tx> extends TransactionalStore<Tx> {
+  /**
+   * Makes the table, or brings it to the shape of this version; any number of processes may call it at once. The user of the pool
+   * needs the right to create; where it has none, run what `postgresSchema()` gives.
+   *
+   * @throws PosternError `store_unavailable`, by rejecting
+   */
+  migrate(): Promise<void>
+}
+
+/**
+ * Deduplication across processes on a table of Postgres, and `context.transaction`: handlers write in the same database, and their
+ * writes are committed together with their finish marks. Works behind PgBouncer in transaction mode.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @example
+ * const pool = new Pool({ connectionString: process.env.DATABASE_URL })
+ * const store = postgresStore({ pool })
+ * await store.migrate()
+ * const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET, store })
+ */
+export function postgresStore<P extends PgPool, Tx = ClientOf<P>>(
+  options: PostgresStoreOptions<P, Tx>,
+): PostgresStore<Tx> {
+  return new StoreOnPostgres<Tx>(checkOptions(options as PostgresStoreOptions<PgPool, Tx>)) // its client is the pool's own
+}
+
+interface Asked {
+  readonly key: string
+  readonly token: string
+  readonly lease: number
+}
+
+interface Settled {
+  readonly key: string
+  readonly token: string
+  readonly lease: number | null
+  readonly done: boolean
+  readonly marks: readonly string[]
+}
+
+const NO_MARKS: readonly string[] = []
+const DONE: Claim = { state: 'done' }
+const BUSY: Claim = { state: 'busy' }
+
+class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
+  readonly retentionMs: number
+  readonly #options: CheckedOptions<Tx>
+  readonly #statements: Statements
+  readonly #kept: KeptConnection
+  readonly #sweeper: Sweeper
+  readonly #transactions: Transactions<Tx>
+  readonly #claims: Groups<Asked, Claim>
+  readonly #settlements: Groups<Settled, boolean>
+  /** No other store of any process has it, so that a count behind it makes tokens. */
+  readonly #self = randomBytes(12).toString('base64url')
+  #count = 0
+
+  constructor(options: CheckedOptions<Tx>) {
+    const { pool, retentionMs, wrap } = options
+    this.#options = options
+    this.retentionMs = retentionMs
+    this.#statements = makeStatements(options, retentionMs)
+    this.#kept = new KeptConnection(pool)
+    this.#sweeper = new Sweeper(pool, this.#statements)
+    this.#transactions = new Transactions(pool, this.#statements, wrap)
+    const toError = (cause: unknown) => this.#explain(cause)
+    this.#claims = new Groups({ most: 2, run: (asked) => this.#claimAll(asked), toError })
+    this.#settlements = new Groups({ most: 1, run: (settled) => this.#settleAll(settled), toError })
+    // A pool without a listener ends the process when an idle connection breaks. It mends itself.
+    pool.on('error', () => {})
+  }
+
+  migrate(): Promise<void> {
+    return migrateTable(this.#options.pool, this.#statements)
+  }
+
+  claim(key: string, leaseMs: number): Promise<Claim> {
+    const token = `${this.#self}.${(this.#count++).toString(36)}`
+    return this.#claims.add({ key: encodeKey(key), token, lease: leaseMs })
+  }
+
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
+    return this.#settle(key, token, leaseMs, false, marks)
+  }
+
+  complete(key: string, token: string): Promise<boolean> {
+    return this.#settle(key, token, null, true, NO_MARKS)
+  }
+
+  release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
+    return this.#settle(key, token, null, false, marks)
+  }
+
+  transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
+    return this.#transactions.run(claim, work)
+  }
+
+  #settle(key: string, token: string, lease: number | null, done: boolean, marks: readonly string[]): Promise<boolean> {
+    return this.#settlements.add({ key: encodeKey(key), token, lease, done, marks: marks.map(encodeMark) })
+  }
+
+  async #claimAll(asked: readonly Asked[]): Promise<readonly Claim[]> {
+    // Whoever gets a claim needs this connection to keep it.
+    await this.#kept.hold()
+    const { client, giveBack } = await checkOut(this.#options.pool, AbortSignal.timeout(STATEMENT_LIMIT_MS))
+    let isSound = false
+    try {
+      const rows = await runStatement(client, this.#statements.claim, [
+        toArrayLiteral(asked.map(({ key }) => key)),
+        toArrayLiteral(asked.map(({ token }) => token)),
+        toArrayLiteral(asked.map(({ lease }) => lease)),
+      ])
+      isSound = true
+      const known = new Map(rows.map((row) => [row[0], row]))
+      return asked.map(({ key, token }) => toClaim(token, known.get(key)))
+    } finally {
+      giveBack(isSound)
+    }
+  }
+
+  async #settleAll(settled: readonly Settled[]): Promise<readonly boolean[]> {
+    const rows = await this.#kept.use((client) =>
+      runStatement(client, this.#statements.settle, [JSON.stringify(settled)]),
+    )
+    this.#sweeper.nudge()
+    const keys = new Set(rows.map(([key]) => key))
+    return settled.map(({ key }) => keys.has(key))
+  }
+
+  #explain(cause: unknown): unknown {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === UNDEFINED_TABLE)) return cause
+    return new PosternError(
+      'store_unavailable',
+      `postgresStore: the table ${this.#options.table} is not there. Call await store.migrate() once when the app starts, or run the SQL that postgresSchema() gives.`,
+      { cause },
+    )
+  }
+}
+
+const UNDEFINED_TABLE = '42P01'
+
+/** @param row what was found for a key that was there before: marks if it was free, and whether it is done */
+function toClaim(token: string, row: readonly unknown[] | undefined): Claim {
+  if (row === undefined) return { state: 'claimed', token, marks: NO_MARKS }
+  const [, marks, isDone] = row
+  if (typeof marks === 'string')
+    return { state: 'claimed', token, marks: (JSON.parse(marks) as string[]).map(decodeMark) } // an array of text
+  return isDone === 'true' ? DONE : BUSY
+}

@@ -1,0 +1,40 @@
+/** So many at once; whoever comes when all are taken waits in line. */
+export class Slots {
+  #free: number
+  readonly #line = new Set<() => void>()
+
+  constructor(count: number) {
+    this.#free = count
+  }
+
+  /** @param signal takes the caller out of the line */
+  async take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#free > 0) {
+      this.#free--
+      return
+    }
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () => {
+        this.#line.delete(onTurn)
+        reject(signal.reason)
+      }
+      const onTurn = () => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#line.add(onTurn)
+    })
+  }
+
+  /** Goes to the first in line, if there is one. */
+  give(): void {
+    const [next] = this.#line
+    if (next === undefined) this.#free++
+    else {
+      this.#line.delete(next)
+      next()
+    }
+  }
+}

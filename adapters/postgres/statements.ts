@@ -1,0 +1,125 @@
+import { quoteName } from './encode.ts'
+
+export interface TableName {
+  /** The schema of the table. Default: the first one of the connection's search_path. */
+  readonly schema?: string | undefined
+  /** Default `postern_claims`. */
+  readonly table?: string | undefined
+}
+
+export const DEFAULT_TABLE = 'postern_claims'
+/** Of the table's shape; it stands in the table's comment. */
+export const TABLE_VERSION = 1
+/** How long a transaction may stand still between its fence and its commit, in milliseconds: other claims of its key wait for it. */
+const COMMIT_WITHIN_MS = 10_000
+const SWEEP_SIZE = 1_000
+
+/** Every statement of the store, for one table. Times are the server's, by a clock that goes on while a statement waits. */
+export interface Statements {
+  /** Makes what is missing. Several statements, without parameters. */
+  readonly create: string
+  readonly version: string
+  readonly claim: string
+  readonly settle: string
+  readonly commitMark: string
+  readonly sweep: string
+}
+
+export function makeStatements({ schema, table = DEFAULT_TABLE }: TableName, retentionMs: number): Statements {
+  const name = schema === undefined ? quoteName(table) : `${quoteName(schema)}.${quoteName(table)}`
+  const index = quoteName(`${table}_swept`)
+  const retention = `interval '${retentionMs} ms'`
+  // Rows are swept somewhat later than they are forgotten, so that a completion need not move the time: it stays out of the index.
+  const slack = `interval '${Math.min(retentionMs, 3_600_000)} ms'`
+  const now = 'clock_timestamp()'
+  const inMs = (column: string) => `${now} + ${column} * interval '1 ms'`
+
+  return {
+    create: `
+CREATE TABLE IF NOT EXISTS ${name} (
+  key text COLLATE "C" PRIMARY KEY,
+  token text NOT NULL,                  -- of whoever called last
+  ends_at timestamptz,                  -- of the lease; null where nobody holds the key
+  done boolean NOT NULL DEFAULT false,
+  marks text[] NOT NULL DEFAULT '{}',   -- handlers that have finished
+  kept_until timestamptz NOT NULL,      -- what is older than this counts as forgotten
+  swept_after timestamptz NOT NULL
+) WITH (fillfactor = 70);
+CREATE INDEX IF NOT EXISTS ${index} ON ${name} (swept_after);
+COMMENT ON TABLE ${name} IS 'postern ${TABLE_VERSION}';
+`.trimStart(),
+
+    version: `SELECT obj_description(to_regclass('${name.replaceAll("'", "''")}'), 'pg_class')`,
+
+    /*
+     * Keys, tokens, lengths of leases. Gives a row for each key that was there before: its marks where it was free, else whether it
+     * is done. Nothing here waits for a row that another transaction holds: such a key is busy.
+     */
+    claim: `
+WITH wanted AS MATERIALIZED (
+  SELECT * FROM unnest($1::text[], $2::text[], $3::float8[]) AS w (key, token, lease)
+), fresh AS (
+  INSERT INTO ${name} (key, token, ends_at, kept_until, swept_after)
+  SELECT key, token, ${inMs('lease')}, ${inMs('lease')} + ${retention}, ${inMs('lease')} + ${retention} + ${slack}
+  FROM wanted ORDER BY key
+  ON CONFLICT (key) DO NOTHING
+  RETURNING key
+), free AS (
+  SELECT c.key, w.token, w.lease FROM wanted w JOIN ${name} c ON c.key = w.key
+  WHERE (c.ends_at IS NULL OR c.ends_at <= ${now} OR c.token = w.token) AND (NOT c.done OR c.kept_until <= ${now})
+  ORDER BY c.key FOR UPDATE OF c SKIP LOCKED
+), taken AS (
+  UPDATE ${name} c
+  SET token = free.token, ends_at = ${inMs('free.lease')}, done = false,
+    marks = CASE WHEN c.kept_until <= ${now} THEN '{}' ELSE c.marks END,
+    kept_until = ${inMs('free.lease')} + ${retention}, swept_after = ${inMs('free.lease')} + ${retention} + ${slack}
+  FROM free WHERE c.key = free.key
+  RETURNING c.key, c.marks
+)
+SELECT w.key, to_json(taken.marks)::text, (c.done AND c.kept_until > ${now})::text
+FROM wanted w LEFT JOIN taken ON taken.key = w.key LEFT JOIN ${name} c ON c.key = w.key
+WHERE NOT EXISTS (SELECT FROM fresh WHERE fresh.key = w.key)`,
+
+    /*
+     * Renewals, completions and releases in one: a renewal has a lease, a completion is done. The caller's token stays in the row
+     * without a lease as well. Gives the keys that were not held by another, nor done where they were to be renewed.
+     */
+    settle: `
+INSERT INTO ${name} AS c (key, token, ends_at, done, marks, kept_until, swept_after)
+SELECT key, token, ${inMs('lease')}, done, ARRAY(SELECT jsonb_array_elements_text(marks)),
+  ${inMs('coalesce(lease, 0)')} + ${retention}, ${inMs('coalesce(lease, 0)')} + ${retention} + ${slack}
+FROM jsonb_to_recordset($1::jsonb) AS w (key text, token text, lease float8, done boolean, marks jsonb) ORDER BY key
+ON CONFLICT (key) DO UPDATE SET
+  token = excluded.token, ends_at = excluded.ends_at,
+  done = excluded.done OR c.done AND c.kept_until > ${now},
+  marks = CASE
+    WHEN excluded.done THEN '{}'
+    WHEN c.kept_until <= ${now} THEN excluded.marks
+    WHEN excluded.marks = '{}' THEN c.marks
+    ELSE ARRAY(SELECT DISTINCT unnest(c.marks || excluded.marks)) END,
+  kept_until = CASE WHEN c.done AND c.kept_until > ${now} THEN c.kept_until ELSE excluded.kept_until END,
+  swept_after = CASE WHEN c.swept_after >= excluded.kept_until THEN c.swept_after ELSE excluded.swept_after END
+WHERE (c.ends_at IS NULL OR c.ends_at <= ${now} OR c.token = excluded.token)
+  AND NOT (excluded.ends_at IS NOT NULL AND c.done AND c.kept_until > ${now})
+RETURNING key`,
+
+    /* Key, token, mark. The fence of a transaction: it gives a row only where the last claim is still this one. */
+    commitMark: `
+UPDATE ${name}
+SET marks = array_append(marks, $3::text), kept_until = greatest(kept_until, ${now} + ${retention})
+WHERE key = $1 AND token = $2 AND ends_at IS NOT NULL AND NOT done AND $3::text <> ALL (marks)
+RETURNING set_config('idle_in_transaction_session_timeout', '${COMMIT_WITHIN_MS}', true)`,
+
+    /* Gives the rows that were removed. */
+    sweep: `
+DELETE FROM ${name} WHERE key = ANY (ARRAY(
+  SELECT key FROM ${name} WHERE swept_after < now() AND (ends_at IS NULL OR ends_at < now())
+  ORDER BY swept_after LIMIT ${SWEEP_SIZE} FOR UPDATE SKIP LOCKED
+)) RETURNING 1`,
+  }
+}
+
+/** Whether a sweep may have left something. */
+export function wasFullSweep(rows: readonly unknown[]): boolean {
+  return rows.length === SWEEP_SIZE
+}
