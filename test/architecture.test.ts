@@ -55,12 +55,14 @@ const FLOORS: Floors = {
     ],
   },
   'src/cli/': {
-    files: ['src/protocol/', 'src/check/', 'src/testing/', 'src/cli/'],
+    files: ['src/protocol/', 'src/check/', 'src/testing/', 'src/emulator/', 'src/cli/', 'adapters/sqlite.ts'],
     packages: [
       'commander',
       'node:crypto',
+      'node:events',
       'node:fs/promises',
       'node:module',
+      'node:net',
       'node:path',
       'node:process',
       'node:timers/promises',

@@ -6,7 +6,7 @@ import { EXIT, ExitError } from './io.ts'
 import { findNearest } from './nearest.ts'
 
 /** Models that the service's text names; there may be any others. */
-const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
+export const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
 
 /** What `{model}` may be. */
 export const MODEL_KEY = /^[A-Za-z][A-Za-z0-9_]*$/

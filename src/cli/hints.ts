@@ -3,7 +3,8 @@ export function findHint(result: string, url: string): string | undefined {
   if (/^3\d\d$/.test(result))
     return `${result}: the service does not follow redirects; give the URL that answers by itself.`
   return {
-    '401': `401: the signature was not accepted. Is the receiver's secret this one? Does a body parser run before it? "postern verify --help"`,
+    '401':
+      '401: the signature was not accepted. Does the receiver have the same secret, and was it started after that was set? Does no body parser run before it?',
     '404': `404: the receiver has no such path, or not for POST. Is it the one in ${url}?`,
     '405': `405: that path does not take POST. Is it the one in ${url}?`,
     '413': '413: the body is larger than something on the way takes; a proxy, or a parser before the receiver.',

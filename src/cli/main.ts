@@ -12,6 +12,18 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 
-run(argv.slice(2), { env, stdin, stdout, stderr, interrupt: interrupt.signal }).then((code) => {
+function listenToKeys(listener: (key: string) => void): () => void {
+  // Ctrl-C is a key like others then.
+  const listen = (keys: Buffer) => {
+    for (const key of keys.toString()) key === '\u0003' ? interrupt.abort() : listener(key)
+  }
+  stdin.setRawMode(true).on('data', listen).resume()
+  return () => {
+    stdin.off('data', listen).setRawMode(false).pause()
+  }
+}
+
+const io = { env, stdin, stdout, stderr, interrupt: interrupt.signal }
+run(argv.slice(2), stdin.isTTY ? { ...io, listenToKeys } : io).then((code) => {
   process.exitCode = code
 })

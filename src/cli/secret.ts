@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { readEnvFile } from './env-file.ts'
 import { EXIT, ExitError, type Io } from './io.ts'
 import { readStdin } from './stdin.ts'
@@ -9,7 +9,13 @@ export interface SecretOptions {
   readonly secretEnv: string
   readonly secretFile?: string
   readonly secretStdin?: true
+  readonly env?: string
   readonly envFile?: string
+}
+
+/** The env file that was named. Node ends with code 9 where its own `--env-file`, in anybody's arguments, names none: hence two names. */
+export function envFileOf({ env, envFile }: SecretOptions): string | undefined {
+  return env ?? envFile
 }
 
 export function addSecretOptions(command: Command): Command {
@@ -17,12 +23,14 @@ export function addSecretOptions(command: Command): Command {
     .option('--secret-env <name>', 'the environment variable that holds the signing secret', 'WEBHOOK_SECRET')
     .option('--secret-file <file>', 'the file that holds it')
     .option('--secret-stdin', 'it comes on standard input')
-    .option('--env-file <file>', 'the env file that sets the variable, in place of the environment')
+    .option('--env <file>', 'the env file that sets the variable, in place of the environment')
+    .addOption(new Option('--env-file <file>', 'the same, for a file that is there').hideHelp())
 }
 
 /** The secret as it is, but for the one line break that files and `echo` end with. */
 export async function readSecret(options: SecretOptions, io: Io): Promise<string> {
-  const { secretEnv, secretFile, secretStdin, envFile } = options
+  const { secretEnv, secretFile, secretStdin } = options
+  const envFile = envFileOf(options)
   if (secretFile !== undefined && secretStdin)
     throw new ExitError(EXIT.usage, 'Give --secret-file or --secret-stdin, not both.')
   if (secretStdin) return withoutFinalBreak((await readStdin(io)).toString())
@@ -31,7 +39,7 @@ export async function readSecret(options: SecretOptions, io: Io): Promise<string
   if (secret) return secret
   throw new ExitError(
     EXIT.usage,
-    `There is no secret: ${secretEnv} is not set${envFile === undefined ? '' : ` in ${envFile}`}. Set it, or name another variable (--secret-env), a file (--secret-file, --env-file) or standard input (--secret-stdin).`,
+    `There is no secret: ${secretEnv} is not set${envFile === undefined ? '' : ` in ${envFile}`}. Set it, or name another variable (--secret-env), a file (--secret-file, --env) or standard input (--secret-stdin).`,
   )
 }
 

@@ -3,6 +3,7 @@ import type { WebhookEvent } from '../protocol/events.ts'
 import type { Attempt } from '../testing/attempt.ts'
 import { createSender } from '../testing/sender.ts'
 import { urlTarget } from '../testing/url-target.ts'
+import { readCode } from './delivery-line.ts'
 import { findHint } from './hints.ts'
 import { EXIT, hasColour, type Io } from './io.ts'
 import { formatAttempt } from './print-attempt.ts'
@@ -84,7 +85,7 @@ function toLines(io: Io, duplicate: number): Write {
         result: toResult(attempt),
         isAcknowledged: attempt.failure === undefined,
         durationMs: attempt.durationMs,
-        note: readCode(attempt) ?? '',
+        note: readCode(attempt.body) ?? '',
       },
       hasColour(io, io.stdout),
     )
@@ -104,7 +105,7 @@ function toJson(io: Io): Write {
       isAcknowledged,
       status: attempt.status ?? null,
       error: attempt.status === undefined ? toResult(attempt) : null,
-      code: readCode(attempt) ?? null,
+      code: readCode(attempt.body) ?? null,
       durationMs: Math.round(attempt.durationMs * 10) / 10,
     }
     io.stdout.write(`${JSON.stringify(line)}\n`)
@@ -125,9 +126,4 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNRESET: 'reset',
   ENOTFOUND: 'dns',
   EAI_AGAIN: 'dns',
-}
-
-/** The code word in the answer of a receiver of this package. */
-function readCode({ body }: Attempt): string | undefined {
-  return /^\{"code":"(\w{1,40})"/.exec(body)?.[1]
 }

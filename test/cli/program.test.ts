@@ -1,14 +1,15 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { createReceiver, sign } from 'postern'
+import { startEmulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/hosts.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
 import { type BuiltProgram, buildProgram } from './program.ts'
 import { recordDeliveries } from './recording-server.ts'
-import { runCli } from './run-cli.ts'
+import { readLines, runCli } from './run-cli.ts'
 
 const SLOW = 120_000
 const BODY = '{"id": "evt_1"}'
@@ -23,37 +24,57 @@ beforeAll(async () => {
 }, SLOW)
 afterAll(() => program.remove())
 
-/** The lines that the help of a command shows. */
-async function readExamples(command: string): Promise<readonly string[]> {
-  const { stdout } = await runCli([command, '--help'])
-  return [...stdout.matchAll(/^ {2}\$ (.*)$/gm)].map(([, line = '']) => line)
-}
-
 describe('the examples in the help', () => {
-  const commands = ['trigger', 'fixtures', 'check', 'sign', 'verify']
-
-  it.each(commands)('of %s work as they stand', { timeout: SLOW }, async (command) => {
+  /** A receiver of this package, with the probe of one whose runs nobody counts: every event was handled once. */
+  async function startReceiver(): Promise<number> {
     const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-    const receiver = createReceiver({ secret: SECRET, logger }).on('*', () => {})
-    const handler = nodeHandler(receiver)
+    const handler = nodeHandler(createReceiver({ secret: SECRET, logger }).on('*', () => {}))
     const server = createServer((request, response) => {
-      // The probe of a receiver whose runs nobody counts: every event was handled once.
       if (request.url?.startsWith('/probe')) response.end('{"runs":1}')
       else handler(request, response)
     })
     const { port, close } = await listen(server)
     onTestFinished(close)
-    const lines = await readExamples(command)
-    expect(lines.length).toBeGreaterThanOrEqual(2)
+    return port
+  }
+
+  /** The lines that the help of a command shows, made to meet what this test has started. */
+  async function readExamples(command: string, port: number, emulator = ''): Promise<readonly string[]> {
+    const { stdout } = await runCli([command, '--help'])
+    return [...stdout.matchAll(/^ {2}\$ (.*)$/gm)].map(([, line = '']) =>
+      line
+        .replaceAll('localhost:3000', `127.0.0.1:${port}`)
+        .replace('sha256=...', sign(BODY, SECRET))
+        .replace('--watch', `--watch --emulator ${emulator}`)
+        // What it says of the receiver is tested elsewhere; here it must run.
+        .replace('postern check', 'postern check --only accepts-valid,duplicate'),
+    )
+  }
+
+  it.each(['trigger', 'fixtures', 'check', 'sign', 'verify'])(
+    'of %s work as they stand',
+    { timeout: SLOW },
+    async (command) => {
+      const port = await startReceiver()
+      await using emulator = await startEmulator()
+      emulator.webhooks.create({ url: `http://127.0.0.1:${port}/`, events: ['contact.created'] }, { secret: SECRET })
+      const lines = await readExamples(command, port, emulator.url)
+      expect(lines.length).toBeGreaterThanOrEqual(2)
+      for (const line of lines) {
+        const started = program.start(line)
+        expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(0)
+      }
+    },
+  )
+
+  it.each(['dev', 'emulator'])('of %s work as they stand, until Ctrl-C', { timeout: SLOW }, async (command) => {
+    const lines = await readExamples(command, await startReceiver())
+    expect(lines).toHaveLength(2)
     for (const line of lines) {
-      const started = program.start(
-        line
-          .replaceAll('localhost:3000', `127.0.0.1:${port}`)
-          .replace('sha256=...', sign(BODY, SECRET))
-          // What it says of the receiver is tested elsewhere; here it must run.
-          .replace('postern check', 'postern check --only accepts-valid,duplicate'),
-      )
-      expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(0)
+      const started = program.start(`exec ${line}`)
+      await started.until(/^emulator {3}|"type":"ready"/m)
+      started.interrupt()
+      expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(130)
     }
   })
 })
@@ -81,5 +102,30 @@ describe('the program', () => {
     const line = program.start(`postern trigger contact.created --to ${url}`, { FORCE_COLOR: '1', NO_COLOR: '' })
     expect(await line.exitCode).toBe(0)
     expect(line.stdout).not.toContain('\u001b')
+  })
+
+  it('goes on where it was, with a data file, and shares that with nobody', { timeout: SLOW }, async () => {
+    const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 500 : 200))
+    const dev = `exec postern dev --port 0 --json --forward ${url} --env .env.data --data dev.db --retry-scale 15`
+    const first = program.start(dev)
+    await first.until(/"ready"/)
+    expect((await stat(join(program.folder, 'dev.db'))).mode & 0o777).toBe(0o600)
+    const [{ url: emulator } = {}] = readLines(first.stdout)
+    const watch = program.start(`postern trigger contact.created --watch --emulator ${emulator}`)
+    await first.until(/"status":500/)
+    first.kill()
+    await first.exitCode
+    expect(await watch.exitCode).toBe(3)
+    expect(watch.stderr).toContain('does not answer any more')
+    const secret = await readFile(join(program.folder, '.env.data'), 'utf8')
+    const second = program.start(dev)
+    await second.until(/"number":2.*"status":200/)
+    const third = program.start(dev)
+    expect(await third.exitCode).toBe(3)
+    expect(third.stderr).toMatch(/another process/)
+    second.interrupt()
+    expect(await second.exitCode).toBe(130)
+    expect(received.map(({ event }) => event.id)).toEqual([received[0]?.event.id, received[0]?.event.id])
+    expect(await readFile(join(program.folder, '.env.data'), 'utf8')).toBe(secret)
   })
 })

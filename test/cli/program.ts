@@ -8,13 +8,14 @@ import { ROOT } from '../support/repository.ts'
 
 /** A command line of a shell, under way. */
 interface CommandLine {
-  readonly pid: number
   readonly stdout: string
   readonly stderr: string
   readonly exitCode: Promise<number | null>
   /** Fulfilled once the output has that; rejects where the program ends without it. */
   until(pattern: RegExp): Promise<void>
   interrupt(): void
+  /** At once, without a last word. */
+  kill(): void
 }
 
 /** The program itself, built, and a folder in which a shell finds it as `postern`. */
@@ -60,7 +61,6 @@ function startShell(line: string, cwd: string, env: Readonly<Record<string, stri
   const exitCode = new Promise<number | null>((resolve) => child.on('close', resolve))
   const pid = child.pid ?? Number.NaN
   return {
-    pid,
     exitCode,
     get stdout() {
       return written.stdout
@@ -78,5 +78,6 @@ function startShell(line: string, cwd: string, env: Readonly<Record<string, stri
         exitCode.then((code) => reject(new Error(`ended with ${code}:\n${written.stdout}\n${written.stderr}`)))
       }),
     interrupt: () => process.kill(-pid, 'SIGINT'),
+    kill: () => process.kill(-pid, 'SIGKILL'),
   }
 }

@@ -10,20 +10,73 @@ interface Setting {
 
 /** Runs one command line in this process, and gives its exit code and what it wrote. */
 export async function runCli(args: readonly string[], setting: Setting = {}) {
+  const running = startCli(args, setting)
+  const code = await running.exitCode
+  return { code, stdout: running.stdout, stderr: running.stderr }
+}
+
+/** A command line under way in this process. */
+export interface RunningCli {
+  readonly stdout: string
+  readonly stderr: string
+  readonly exitCode: Promise<number>
+  /** Waits until one of the streams has that; rejects where the command ends without it. */
+  until(pattern: RegExp): Promise<void>
+  interrupt(): void
+  /** As at a terminal. */
+  press(key: string): void
+}
+
+export function startCli(args: readonly string[], setting: Setting = {}): RunningCli {
   const { env = { WEBHOOK_SECRET: SECRET }, stdin = '', isTTY = false } = setting
   const written = { stdout: '', stderr: '' }
+  const watchers = new Set<() => void>()
   const to = (name: 'stdout' | 'stderr') => ({
     isTTY,
     write: (text: string) => {
       written[name] += text
+      for (const watch of watchers) watch()
     },
   })
   async function* read() {
     yield Buffer.from(stdin)
   }
-  const interrupt = setting.interrupt ?? new AbortController().signal
-  const code = await run(args, { env, stdin: read(), stdout: to('stdout'), stderr: to('stderr'), interrupt })
-  return { code, ...written }
+  const stop = new AbortController()
+  const listeners = new Set<(key: string) => void>()
+  const exitCode = run(args, {
+    env,
+    stdin: read(),
+    stdout: to('stdout'),
+    stderr: to('stderr'),
+    interrupt: AbortSignal.any([stop.signal, ...(setting.interrupt ? [setting.interrupt] : [])]),
+    listenToKeys: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  })
+  return {
+    exitCode,
+    get stdout() {
+      return written.stdout
+    },
+    get stderr() {
+      return written.stderr
+    },
+    until: (pattern) =>
+      new Promise((resolve, reject) => {
+        const watch = () => {
+          if (pattern.test(written.stdout) || pattern.test(written.stderr)) resolve()
+        }
+        watchers.add(watch)
+        watch()
+        const fail = (code: unknown) => reject(new Error(`ended with ${code}:\n${written.stdout}\n${written.stderr}`))
+        exitCode.then(fail, fail)
+      }),
+    interrupt: () => stop.abort(),
+    press: (key) => {
+      for (const listener of listeners) listener(key)
+    },
+  }
 }
 
 /** The lines of an NDJSON stream. */

@@ -69,7 +69,8 @@ describe('postern sign', () => {
     ['by the environment, body on standard input', ['sign'], { stdin: BODY }],
     ['by another variable', ['sign', '--secret-env', 'MINE'], { stdin: BODY, env: { MINE: SECRET } }],
     ['by a file', ['sign', 'FOLDER/body.json', '--secret-file', 'FOLDER/secret.txt'], { env: {} }],
-    ['by an env file', ['sign', 'FOLDER/body.json', '--env-file', 'FOLDER/.env'], { env: { WEBHOOK_SECRET: 'x' } }],
+    ['by an env file', ['sign', 'FOLDER/body.json', '--env', 'FOLDER/.env'], { env: { WEBHOOK_SECRET: 'x' } }],
+    ["by Node's name for that", ['sign', 'FOLDER/body.json', '--env-file', 'FOLDER/.env'], { env: {} }],
     ['by standard input', ['sign', 'FOLDER/body.json', '--secret-stdin'], { env: {}, stdin: `${SECRET}\n` }],
   ])('takes the secret %s', async (_what, args, setting) => {
     const result = await runCli(
@@ -84,7 +85,7 @@ describe('postern sign', () => {
     ['a secret with a blank', ['sign'], { WEBHOOK_SECRET: 'x ' }, /blank/],
     [
       'an env file that does not set it',
-      ['sign', '--env-file', '/nowhere'],
+      ['sign', '--env', '/nowhere'],
       { WEBHOOK_SECRET: 'x' },
       /not set in \/nowhere/,
     ],

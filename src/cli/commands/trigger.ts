@@ -1,13 +1,19 @@
 import type { Command } from 'commander'
+import { connectToEmulator } from '../emulator-client.ts'
+import { DEFAULT_PORT } from '../emulator-options.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { addEventOptions, type EventOptions, makeEvents } from '../make-events.ts'
-import { readCount, readRate } from '../read-option.ts'
+import { readCount, readRate, readTime } from '../read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../secret.ts'
 import { sendDirectly } from '../send-directly.ts'
 import { readTargetUrl } from '../target-url.ts'
+import { triggerEmulator } from '../trigger-emulator.ts'
 
 interface TriggerOptions extends EventOptions, SecretOptions {
-  readonly to: string
+  readonly to?: string
+  readonly emulator?: string
+  readonly watch?: true
+  readonly timeout: number
   readonly duplicate: number
   readonly concurrent: number
   readonly rate?: number
@@ -23,9 +29,12 @@ const MOST = 100_000
 export function addTrigger(program: Command, io: Io, finish: Finish): void {
   const command = program
     .command('trigger')
-    .description('Make events of a type, and send them to a receiver.')
+    .description('Let events of a type occur: in a running emulator, or straight to a receiver.')
     .argument('<type>', 'contact.created, finance.payment.failed, {model}.updated …')
-    .requiredOption('--to <url>', 'the receiver')
+    .option('--emulator <url>', `the emulator (default: http://127.0.0.1:${DEFAULT_PORT})`)
+    .option('--watch', 'wait for the deliveries, and show their attempts; exit 1 where one failed')
+    .option('--timeout <time>', 'how long that may take (default: 60s)', readTime, 60_000)
+    .option('--to <url>', 'send straight to this receiver, by the secret, without an emulator')
   addEventOptions(command)
     .option('--duplicate <n>', 'send each event so many times', readCount, 1)
     .option('--concurrent <n>', 'send so many at the same time', readCount, 1)
@@ -36,22 +45,37 @@ export function addTrigger(program: Command, io: Io, finish: Finish): void {
   addSecretOptions(command)
     .addHelpText('after', EXAMPLES)
     .action(async (type: string, options: TriggerOptions) => {
-      const url = readTargetUrl(options.to, '--to', options.yes === true)
-      if (options.count * options.duplicate > MOST)
-        throw new ExitError(EXIT.usage, `--count times --duplicate is more than ${MOST}.`)
-      if (options.data === '-' && options.secretStdin)
-        throw new ExitError(
-          EXIT.usage,
-          'Standard input holds either the secret or the data: take a file for one of them.',
-        )
-      const secret = await readSecret(options, io)
-      finish(await sendDirectly(url, await makeEvents(type, options, io), { ...options, secret }, io))
+      finish(await trigger(type, options, io))
     })
 }
 
+async function trigger(type: string, options: TriggerOptions, io: Io): Promise<number> {
+  const { to, emulator = `http://127.0.0.1:${DEFAULT_PORT}`, yes = false } = options
+  mustFit(options)
+  const [url, option] = to === undefined ? ([emulator, '--emulator'] as const) : ([to, '--to'] as const)
+  // An emulator may be in another container; it delivers only where it was told to.
+  const target = readTargetUrl(url, option, yes || to === undefined)
+  if (to === undefined) {
+    const events = await makeEvents(type, options, io)
+    const isTimed =
+      options.late !== undefined || options.set?.some((setting) => setting.startsWith('timestamp=')) === true
+    return triggerEmulator(await connectToEmulator(target), events, { ...options, isTimed }, io)
+  }
+  const secret = await readSecret(options, io)
+  return sendDirectly(target, await makeEvents(type, options, io), { ...options, secret }, io)
+}
+
+function mustFit({ to, emulator, watch, count, duplicate, data, secretStdin }: TriggerOptions): void {
+  if (to !== undefined && (emulator !== undefined || watch))
+    throw new ExitError(EXIT.usage, '--emulator and --watch are for an emulator, which --to goes without.')
+  if (count * duplicate > MOST) throw new ExitError(EXIT.usage, `--count times --duplicate is more than ${MOST}.`)
+  if (data === '-' && secretStdin)
+    throw new ExitError(EXIT.usage, 'Standard input holds either the secret or the data: take a file for one of them.')
+}
+
 const EXAMPLES = `
-Exit codes: 0 all acknowledged, 1 some not, 2 usage, 3 nothing answers there, 130 interrupted.
+Exit codes: 0 done, 1 something was not acknowledged, 2 usage, 3 nothing answers there, 5 not done in time, 130 interrupted.
 
 Examples:
-  $ postern trigger contact.created --set data.record.email=zoe@example.test --to http://localhost:3000/hooks
-  $ postern trigger finance.payment.failed --duplicate 3 --concurrent 3 --to http://localhost:3000/hooks --secret-file secret.txt`
+  $ postern trigger contact.created --set data.record.email=zoe@example.test --watch
+  $ postern trigger finance.payment.failed --duplicate 3 --concurrent 3 --to http://localhost:3000/hooks --secret-env WEBHOOK_SECRET`

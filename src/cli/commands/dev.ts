@@ -1,0 +1,159 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { Command } from 'commander'
+import type { Emulator, Webhook } from '../../emulator/emulator.ts'
+import { SERVICE_EVENT_TYPES } from '../../protocol/event-type.ts'
+import { createEvents } from '../../testing/events.ts'
+import { addEmulatorOptions, DEFAULT_PORT, type EmulatorCommandOptions, openEmulator } from '../emulator-options.ts'
+import { readEnvFile, writeEnvFile } from '../env-file.ts'
+import { buildEvent, mustBeType, NAMED_MODELS, typesOf } from '../event-type.ts'
+import { EXIT, type Finish, type Io } from '../io.ts'
+import { collectWords } from '../read-option.ts'
+import { addSecretOptions, envFileOf, readSecret, type SecretOptions } from '../secret.ts'
+import { showDeliveries } from '../show-deliveries.ts'
+import { readTargetUrl } from '../target-url.ts'
+
+interface DevOptions extends EmulatorCommandOptions, SecretOptions {
+  readonly forward: string
+  readonly events?: readonly string[]
+  readonly anyType?: true
+  readonly showSecrets?: true
+  readonly yes?: true
+}
+
+/** `postern dev`: the service on this machine, with a webhook that delivers to the app that is being written. */
+export function addDev(program: Command, io: Io, finish: Finish): void {
+  const command = program
+    .command('dev')
+    .description('Start the service on this machine, and have it deliver to your app.')
+    .requiredOption('--forward <url>', 'where your app takes deliveries')
+    .option(
+      '--events <list>',
+      'types with commas, contact.* for the three of a model (default: all that it names)',
+      collectWords,
+    )
+    .option('--any-type', 'subscribe to types as they stand, though the service does not name them')
+  addSecretOptions(command)
+    .option('--show-secrets', 'print the secret with --json too')
+    .option('--yes', 'deliver also to a host that is not this machine')
+  addEmulatorOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: DevOptions) => finish(await develop(options, io)))
+}
+
+async function develop(options: DevOptions, io: Io): Promise<number> {
+  const url = readTargetUrl(options.forward, '--forward', options.yes === true)
+  const events = readEvents(options)
+  const given = await findSecret(options, io)
+  await using emulator = await openEmulator(options, io)
+  const webhook = register(emulator, url, events, given)
+  const envFile = envFileOf(options)
+  if (envFile !== undefined && given === undefined) await writeEnvFile(envFile, options.secretEnv, webhook.secret)
+  const finishShow = showDeliveries(emulator, options, io)
+  if (options.json) io.stdout.write(`${JSON.stringify(toReady(emulator, webhook, options))}\n`)
+  else await introduce(emulator, webhook, options, given !== undefined, io)
+  const code = await untilEnd(emulator, io)
+  finishShow()
+  return code
+}
+
+/** The secret that the app has already, if any: it is used and never overwritten. */
+async function findSecret(options: DevOptions, io: Io): Promise<string | undefined> {
+  const { secretFile, secretStdin, secretEnv } = options
+  const envFile = envFileOf(options)
+  if (secretFile !== undefined || secretStdin) return readSecret(options, io)
+  return envFile === undefined ? io.env[secretEnv] || undefined : readEnvFile(envFile, secretEnv)
+}
+
+/** With a data file the webhook of the last time may be there; one with another secret is of no use to the app. */
+function register(emulator: Emulator, url: URL, events: readonly string[], secret: string | undefined): Webhook {
+  for (const webhook of emulator.webhooks.list().filter((each) => each.url === url.href)) {
+    if (secret === undefined || webhook.secret === secret)
+      return emulator.webhooks.update(webhook.id, { events, active: true })
+    emulator.webhooks.delete(webhook.id)
+  }
+  return emulator.webhooks.create({ url: url.href, events }, { secret })
+}
+
+function readEvents({ events, anyType }: DevOptions): readonly string[] {
+  const all = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
+  if (events === undefined) return all
+  return events.flatMap((name) => {
+    if (!name.endsWith('.*')) {
+      mustBeType(name, anyType === true)
+      return [name]
+    }
+    const ofService = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(name.slice(0, -1)))
+    if (ofService.length > 0) return ofService
+    const types = typesOf(name.slice(0, -2))
+    for (const type of types) mustBeType(type, anyType === true)
+    return types
+  })
+}
+
+function toReady(emulator: Emulator, { id, url, events, secret }: Webhook, { showSecrets }: DevOptions): object {
+  const webhook = { id, url, events, secret: showSecrets ? secret : '***' }
+  return { type: 'ready', url: emulator.url, webhook }
+}
+
+async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptions, isGiven: boolean, io: Io) {
+  const { secretEnv, events = ['all that the service names'] } = options
+  const envFile = envFileOf(options)
+  const isUp = await isListening(new URL(webhook.url))
+  const [account] = emulator.accounts.list()
+  const secret =
+    envFile !== undefined
+      ? `${isGiven ? 'the one' : 'written'} in ${envFile} as ${secretEnv}`
+      : isGiven
+        ? 'the one that was given'
+        : `${webhook.secret}   give it to your app as ${secretEnv}, or have it written: --env .env.local`
+  const { port } = new URL(emulator.url)
+  const where = port === String(DEFAULT_PORT) ? '' : ` --emulator ${emulator.url}`
+  const lines = [
+    `emulator   ${emulator.url}   account ${account?.key} (${account?.email}, ${account?.password})`,
+    `receiver   ${webhook.url}   ${isUp ? 'something listens there' : 'nothing listens there yet: start your app'}`,
+    `webhook    ${webhook.id} active   ${events.join(', ')}`,
+    `secret     ${secret}`,
+    `try        npx postern trigger contact.created --watch${where}`,
+  ]
+  if (io.listenToKeys)
+    lines.push(`keys       t trigger contact.created${emulator.clock.isManual ? ', n next attempt' : ''}, q quit`)
+  io.stderr.write(`${lines.join('\n')}\n`)
+}
+
+function isListening({ hostname, port, protocol }: URL): Promise<boolean> {
+  return new Promise((resolve) => {
+    const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: number, timeout: 1_000 })
+    const end = (isUp: boolean) => () => {
+      socket.destroy()
+      resolve(isUp)
+    }
+    socket.on('connect', end(true)).on('error', end(false)).on('timeout', end(false))
+  })
+}
+
+/** Ctrl-C or q. */
+async function untilEnd(emulator: Emulator, io: Io): Promise<number> {
+  const quit = new AbortController()
+  const press = async (key: string) => {
+    if (key === 'q') quit.abort()
+    if (key === 't') emulator.events.emit(buildEvent(createEvents(), 'contact.created', {}))
+    if (key === 'n' && emulator.clock.isManual) await emulator.clock.next()
+  }
+  const say = (error: unknown) => io.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+  const stop = io.listenToKeys?.((key) => {
+    press(key).catch(say)
+  })
+  const end = AbortSignal.any([quit.signal, io.interrupt])
+  if (!end.aborted) await once(end, 'abort')
+  stop?.()
+  return io.interrupt.aborted ? EXIT.interrupted : EXIT.done
+}
+
+const EXAMPLES = `
+It ends with a summary: q and exit code 0 at a terminal, Ctrl-C and 130; 3 where it cannot start.
+
+Examples:
+  $ postern dev --forward http://localhost:3000/hooks --env .env.local
+  $ postern dev --forward http://localhost:3000/hooks --events contact.*,finance.payment.failed --retry-scale 600`

@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import type { Command } from 'commander'
+import { ASSUMPTIONS } from '../../emulator/emulator.ts'
+import { addEmulatorOptions, type EmulatorCommandOptions, openEmulator } from '../emulator-options.ts'
+import { EXIT, type Finish, type Io } from '../io.ts'
+import { showDeliveries } from '../show-deliveries.ts'
+
+interface EmulatorOptions extends EmulatorCommandOptions {
+  readonly assumptions?: true
+}
+
+/** `postern emulator`: the service itself, without a webhook, for CI and for clients of its API. */
+export function addEmulator(program: Command, io: Io, finish: Finish): void {
+  const command = program
+    .command('emulator')
+    .description('Start the service itself on this machine, with its API and its signed deliveries.')
+  addEmulatorOptions(command)
+    .option('--assumptions', 'print what is assumed where the text of the service is silent, and start nothing')
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: EmulatorOptions) => {
+      if (options.assumptions) io.stdout.write(listAssumptions())
+      else finish(await serve(options, io))
+    })
+}
+
+async function serve(options: EmulatorCommandOptions, io: Io): Promise<number> {
+  await using emulator = await openEmulator(options, io)
+  const finishShow = showDeliveries(emulator, options, io)
+  if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', url: emulator.url })}\n`)
+  else io.stderr.write(`emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\n`)
+  if (!io.interrupt.aborted) await once(io.interrupt, 'abort')
+  finishShow()
+  return EXIT.interrupted
+}
+
+/** Their passwords are the emulator's own, or were on the command line. */
+function listAccounts(accounts: readonly { readonly key: string; readonly email: string }[]): string {
+  return accounts.map(({ key, email }) => `${key} (${email})`).join(', ')
+}
+
+function listAssumptions(): string {
+  return Object.entries(ASSUMPTIONS)
+    .map(([id, { subject, default: usual, values }]) => {
+      const lines = Object.entries(values).map(
+        ([value, text]) => `  ${value === usual ? '*' : ' '} ${value.padEnd(20)} ${text}\n`,
+      )
+      return `${id}  ${subject}\n${lines.join('')}`
+    })
+    .join('')
+}
+
+const EXAMPLES = `
+Ctrl-C ends it, with a summary and exit code 130; 3 where it cannot start.
+
+Examples:
+  $ postern emulator --retry-scale 600 --account umbrella:eve@umbrella.test:password
+  $ postern emulator --port 0 --json --data emulator.db`

@@ -1,0 +1,281 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createReceiver } from 'postern'
+import { nodeHandler } from 'postern/node'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../adapters/hosts.ts'
+import { findFreePort } from '../support/programs.ts'
+import { recordDeliveries } from './recording-server.ts'
+import { type RunningCli, readLines, runCli, startCli } from './run-cli.ts'
+
+const NO_ENV = { env: {} }
+const ANY_PORT = ['--port', '0']
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-dev-'))
+  const made = folder
+  onTestFinished(() => rm(made, { recursive: true, force: true }))
+})
+
+/** Starts `postern dev`, and ends it with the test. */
+async function startDev(
+  args: readonly string[],
+  setting: Parameters<typeof startCli>[1] = NO_ENV,
+): Promise<RunningCli> {
+  const dev = startCli(['dev', ...(args.includes('--port') ? args : [...ANY_PORT, ...args])], setting)
+  onTestFinished(async () => {
+    dev.interrupt()
+    await dev.exitCode
+  })
+  await dev.until(/^(try {8}|\{"type":"ready")/m)
+  return dev
+}
+
+const urlOf = ({ stdout, stderr }: RunningCli) =>
+  /http:\/\/127\.0\.0\.1:\d+(?=["\s].*(?:account|webhook))/.exec(stderr + stdout)?.[0] ?? ''
+const triggerAt = (dev: RunningCli, ...args: readonly string[]) =>
+  runCli(['trigger', ...args, '--emulator', urlOf(dev)], NO_ENV)
+
+/** A receiver of this package with the secret that an env file sets, whose handler fails so often. */
+async function startReceiver(envFile: string, failures = 0) {
+  const handled: string[] = []
+  let left = failures
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+  const secret = async () => /^WEBHOOK_SECRET=(.*)$/m.exec(await readFile(envFile, 'utf8'))?.[1]
+  const receiver = createReceiver({ secret, logger }).on('*', ({ id }) => {
+    if (left-- > 0) throw new Error('down')
+    handled.push(id)
+  })
+  const { port, close } = await listen(createServer(nodeHandler(receiver)))
+  onTestFinished(close)
+  return { url: `http://127.0.0.1:${port}/hooks`, handled }
+}
+
+describe('postern dev', () => {
+  it('writes the secret down, delivers to the app, and ends with a summary', async () => {
+    const env = join(folder, '.env.local')
+    const { url, handled } = await startReceiver(env)
+    const dev = await startDev(['--forward', url, '--env', env])
+    expect((await stat(env)).mode & 0o777).toBe(0o600)
+    expect(await readFile(env, 'utf8')).toMatch(/^WEBHOOK_SECRET=whsec_\S+\n$/)
+    expect(dev.stderr).toMatch(/^emulator {3}http:\/\/127\.0\.0\.1:\d+ {3}account acme \(ada@acme\.test, password\)$/m)
+    expect(dev.stderr).toContain(`receiver   ${url}   something listens there\n`)
+    expect(dev.stderr).toContain(`secret     written in ${env} as WEBHOOK_SECRET\n`)
+    expect(dev.stderr).not.toContain('whsec_')
+    const { code, stdout } = await triggerAt(
+      dev,
+      'contact.created',
+      '--set',
+      'data.record.email=new@example.test',
+      '--watch',
+    )
+    expect([code, handled.length]).toEqual([0, 1])
+    expect(stdout).toMatch(
+      new RegExp(`^\\d\\d:\\d\\d:\\d\\d  contact\\.created +${handled[0]}  1/5 +200 +\\d+ ms  handled\\n$`),
+    )
+    dev.interrupt()
+    expect(await dev.exitCode).toBe(130)
+    expect(dev.stdout).toBe(stdout)
+    expect(dev.stderr).toMatch(/1 deliveries, 1 attempts: 1 acknowledged, 0 failed, 0 pending\n$/)
+  })
+
+  it.each([
+    ['nothing', 'OTHER=1', /^OTHER=1\nWEBHOOK_SECRET=whsec_\S+\n$/],
+    ['an empty value', 'A=1\nWEBHOOK_SECRET=\nB=2\n', /^A=1\nWEBHOOK_SECRET=whsec_\S+\nB=2\n$/],
+    ['the secret of the app', 'A=1\nWEBHOOK_SECRET="mine"\n', /^A=1\nWEBHOOK_SECRET="mine"\n$/],
+  ])('keeps what an env file has: %s', async (_what, before, after) => {
+    const env = join(folder, '.env')
+    await writeFile(env, before, { mode: 0o644 })
+    const dev = await startDev(['--forward', 'http://127.0.0.1:9/', '--env', env, '--json', '--show-secrets'])
+    const text = await readFile(env, 'utf8')
+    expect(text).toMatch(after)
+    const [ready] = readLines(dev.stdout)
+    expect(ready).toMatchObject({ webhook: { secret: /^WEBHOOK_SECRET="?([^"\n]*)"?$/m.exec(text)?.[1] } })
+  })
+
+  it('takes the secret of the environment or of a file, and shows one of its own once', async () => {
+    const forward = ['--forward', 'http://127.0.0.1:9/', '--json']
+    const given = await startDev([...forward, '--show-secrets'], { env: { WEBHOOK_SECRET: 'mine' } })
+    expect(readLines(given.stdout)).toMatchObject([{ webhook: { secret: 'mine' } }])
+    const masked = await startDev(forward, { env: { WEBHOOK_SECRET: 'mine' } })
+    expect(readLines(masked.stdout)).toMatchObject([{ type: 'ready', webhook: { secret: '***' } }])
+    expect(masked.stdout + masked.stderr).not.toContain('mine')
+    const own = await startDev(forward.slice(0, 2))
+    expect(own.stderr).toMatch(/^secret {5}whsec_\S+ {3}give it to your app as WEBHOOK_SECRET/m)
+  })
+
+  it('shows a failure that recovers on the schedule', async () => {
+    const env = join(folder, '.env')
+    const { url, handled } = await startReceiver(env, 2)
+    const dev = await startDev(['--forward', url, '--env', env, '--retry-scale', '6000'])
+    const { code, stdout } = await triggerAt(dev, 'finance.payment.failed', '--watch')
+    expect([code, handled.length]).toEqual([0, 1])
+    const line = (rest: string) => `\\d\\d:\\d\\d:\\d\\d  finance\\.payment\\.failed +${handled[0]}  ${rest}\\n`
+    const failed = (n: number, next: string) =>
+      line(`${n}/5 +500 +\\d+ ms  handler_failed, next in \\d+ ms \\(${next} at x6000\\)`)
+    expect(stdout).toMatch(
+      new RegExp(`^${failed(1, '30 s')}${failed(2, '5 min')}${line('3/5 +200 +\\d+ ms  handled')}$`),
+    )
+  })
+
+  it('shows five failures, with what to do about them', async () => {
+    const dev = await startDev([
+      '--forward',
+      `http://127.0.0.1:${await findFreePort()}/x`,
+      '--retry-scale',
+      '1000000',
+      '--json',
+    ])
+    const { code, stdout, stderr } = await triggerAt(dev, 'contact.created', '--watch', '--json')
+    expect(code).toBe(1)
+    const attempt = {
+      type: 'attempt',
+      eventType: 'contact.created',
+      of: 5,
+      isAcknowledged: false,
+      status: null,
+      error: 'refused',
+    }
+    expect(readLines(stdout)).toMatchObject([
+      { type: 'ready' },
+      { type: 'event', deliveries: [expect.any(String)] },
+      ...[1, 2, 3, 4].map((number) => ({ ...attempt, number, delivery: 'pending' })),
+      { ...attempt, number: 5, delivery: 'failed', nextAttemptAt: null },
+      { type: 'summary', succeeded: 0, failed: 1, pending: 0 },
+    ])
+    expect(stderr).toMatch(/^refused: nothing listens at http:\/\/127\.0\.0\.1:\d+\/x\. Is your app running/)
+    await dev.until(/"delivery":"failed"/)
+    dev.interrupt()
+    await dev.exitCode
+    expect(readLines(dev.stdout).at(-1)).toMatchObject({ type: 'summary', deliveries: 1, attempts: 5, failed: 1 })
+  })
+
+  it('is moved by keys, and left by q', async () => {
+    const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 503 : 200))
+    const dev = await startDev(['--forward', url, '--clock', 'manual'])
+    expect(dev.stderr).toContain('keys       t trigger contact.created, n next attempt, q quit\n')
+    dev.press('t')
+    await dev.until(/1\/5 +503 .*next in 30 s\n/)
+    const watch = await triggerAt(dev, 'contact.deleted', '--watch')
+    expect(watch.code).toBe(0)
+    dev.press('n')
+    await dev.until(/2\/5 +200/)
+    dev.press('q')
+    expect(await dev.exitCode).toBe(0)
+    expect(received.map(({ event }) => event.type)).toEqual(['contact.created', 'contact.deleted', 'contact.created'])
+  })
+
+  it('subscribes to what it is told to', async () => {
+    const { received, url } = await recordDeliveries()
+    const dev = await startDev([
+      '--forward',
+      url,
+      '--json',
+      '--events',
+      'contact.*,finance.payment.*',
+      '--events',
+      'deal.updated',
+    ])
+    expect(readLines(dev.stdout)[0]).toMatchObject({
+      webhook: {
+        events: [
+          'contact.created',
+          'contact.updated',
+          'contact.deleted',
+          'finance.payment.completed',
+          'finance.payment.failed',
+          'deal.updated',
+        ],
+      },
+    })
+    expect(await triggerAt(dev, 'deal.updated', '--watch')).toMatchObject({ code: 0 })
+    const none = await triggerAt(dev, 'sync.failed', '--watch')
+    expect(none).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('asks for sync.failed, so nothing is delivered'),
+    })
+    expect(received).toHaveLength(1)
+  })
+
+  it('takes the next port where its own is taken, and says how to find it', async () => {
+    const taken = createServer().on('error', () => {}) // somebody else may have it, which is as good
+    taken.listen(4010, '127.0.0.1')
+    onTestFinished(() => new Promise((resolve) => taken.close(() => resolve())))
+    const dev = startCli(['dev', '--forward', 'http://127.0.0.1:9/'], NO_ENV)
+    await dev.until(/^try .*--emulator http:\/\/127\.0\.0\.1:40[1-3]\d$/m)
+    dev.interrupt()
+    expect(await dev.exitCode).toBe(130)
+  })
+
+  it.each([
+    ['no receiver', [], 2, /--forward/],
+    ['a receiver that is no URL', ['--forward', 'localhost:3000'], 2, /write it whole/],
+    ['a receiver elsewhere', ['--forward', 'https://hooks.example.test/'], 2, /add --yes/],
+    [
+      'a misspelt type',
+      ['--forward', 'http://127.0.0.1:9/', '--events', 'contcat.*'],
+      2,
+      /Did you mean contact\.created/,
+    ],
+    ['a dialect that there is not', ['--forward', 'http://127.0.0.1:9/', '--dialect', 'x'], 2, /Allowed choices/],
+    ['an assumption that there is not', ['--forward', 'http://127.0.0.1:9/', '--assume', 'A99=x'], 2, /A01 to A40/],
+    ['half an assumption', ['--forward', 'http://127.0.0.1:9/', '--assume', 'A04'], 2, /A04=items/],
+    ['half an account', ['--forward', 'http://127.0.0.1:9/', '--account', 'x:y'], 2, /key:email:password/],
+    ['a share above one', ['--forward', 'http://127.0.0.1:9/', '--fail', '1.5'], 2, /from 0 to 1/],
+    [
+      'a data file in no folder',
+      ['--forward', 'http://127.0.0.1:9/', '--data', '/nowhere/x.db'],
+      3,
+      /cannot be written/,
+    ],
+    [
+      'an env file in no folder',
+      ['--forward', 'http://127.0.0.1:9/', '--env', '/nowhere/.env'],
+      2,
+      /cannot be written/,
+    ],
+  ])('refuses %s', async (_what, args, code, message) => {
+    const result = await runCli(['dev', ...ANY_PORT, ...args], NO_ENV)
+    expect(result).toEqual({ code, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  it('exits 3 where the port that it was given is taken', async () => {
+    const { port, close } = await listen(createServer())
+    onTestFinished(close)
+    const result = await runCli(['dev', '--forward', 'http://127.0.0.1:9/', '--port', String(port)], NO_ENV)
+    expect(result).toMatchObject({ code: 3, stderr: expect.stringMatching(/cannot listen on .*Give another port/) })
+  })
+})
+
+describe('postern emulator', () => {
+  it('serves the API, and says where on its first line', async () => {
+    const emulator = startCli(
+      ['emulator', ...ANY_PORT, '--json', '--account', 'umbrella:eve@umbrella.test:secret'],
+      NO_ENV,
+    )
+    await emulator.until(/\n/)
+    const [ready] = readLines(emulator.stdout)
+    expect(ready).toEqual({ type: 'ready', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) })
+    const answer = await fetch(`${ready?.url}/api/identity/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'eve@umbrella.test', password: 'secret' }),
+    })
+    expect(await answer.json()).toMatchObject({ accessToken: expect.any(String), expiresIn: 3600 })
+    const none = await runCli(['trigger', 'contact.created', '--emulator', String(ready?.url)], NO_ENV)
+    expect(none).toMatchObject({ code: 0, stderr: expect.stringContaining('The emulator has no webhook') })
+    emulator.interrupt()
+    expect(await emulator.exitCode).toBe(130)
+    expect(readLines(emulator.stdout)).toMatchObject([{}, { type: 'summary', deliveries: 0 }])
+  })
+
+  it('tells all that is assumed', async () => {
+    const { code, stdout } = await runCli(['emulator', '--assumptions'], NO_ENV)
+    expect(code).toBe(0)
+    expect(stdout.match(/^A\d\d /gm)).toHaveLength(40)
+    expect(stdout).toMatch(/^A02 {2}status of a creation\n {4}200 +200\n {2}\* 201 +201\n/m)
+  })
+})

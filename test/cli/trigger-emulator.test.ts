@@ -1,0 +1,124 @@
+import { createServer } from 'node:http'
+import { startEmulator } from 'postern/emulator'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../adapters/hosts.ts'
+import { findFreePort } from '../support/programs.ts'
+import { recordDeliveries } from './recording-server.ts'
+import { readLines, runCli } from './run-cli.ts'
+
+const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+async function start(
+  answer?: Parameters<typeof recordDeliveries>[0],
+  options: Parameters<typeof startEmulator>[0] = {},
+) {
+  const { received, url } = await recordDeliveries(answer)
+  const emulator = await startEmulator({ logger, ...options })
+  onTestFinished(() => emulator.close())
+  emulator.webhooks.create({ url, events: ['contact.created', 'contact.updated'] })
+  const trigger = (...args: readonly string[]) => runCli(['trigger', ...args, '--emulator', emulator.url], { env: {} })
+  return { emulator, received, trigger, url }
+}
+
+describe('postern trigger, through an emulator', () => {
+  it('says where the event went', async () => {
+    const { received, trigger } = await start()
+    const { code, stdout } = await trigger(
+      'contact.created',
+      '--set',
+      'id=evt_mine',
+      '--set',
+      'data.record.email=a@b.test',
+    )
+    expect([code, stdout]).toEqual([0, 'evt_mine  contact.created  1 delivery\n'])
+    await expect.poll(() => received.length, { timeout: 15_000 }).toBe(1)
+    expect(received[0]?.event).toMatchObject({
+      id: 'evt_mine',
+      accountKey: 'acme',
+      data: { record: { email: 'a@b.test' } },
+    })
+  })
+
+  it('sends copies and several events, and waits for all', async () => {
+    const { received, trigger } = await start()
+    const { code, stderr } = await trigger(
+      'contact.updated',
+      '--count',
+      '3',
+      '--duplicate',
+      '4',
+      '--concurrent',
+      '2',
+      '--watch',
+    )
+    expect([code, stderr]).toEqual([0, '12 acknowledged, 0 failed, 0 pending\n'])
+    expect(new Set(received.map(({ event }) => event.id)).size).toBe(3)
+  })
+
+  it("goes by the emulator's time, unless the event is a late one", async () => {
+    const { emulator, received, trigger } = await start(undefined, { clock: 'manual' })
+    await emulator.clock.advance('24h')
+    expect(await trigger('contact.created', '--watch')).toMatchObject({ code: 0 })
+    expect(await trigger('contact.created', '--watch', '--late', '2h')).toMatchObject({ code: 0 })
+    const [now, late] = received.map(({ event }) => Date.parse(event.timestamp) - Date.now())
+    expect(now).toBeGreaterThan(82_800_000)
+    expect(late).toBeLessThan(-7_000_000)
+  })
+
+  it('speaks for another account', async () => {
+    const { emulator, received, trigger, url } = await start()
+    emulator.webhooks.create({ url, events: ['contact.created'] }, { accountKey: 'globex' })
+    expect(await trigger('contact.created', '--account', 'globex', '--watch')).toMatchObject({ code: 0 })
+    expect(received.map(({ event }) => event.accountKey)).toEqual(['globex'])
+    const stranger = await trigger('contact.created', '--account', 'nobody')
+    expect(stranger).toMatchObject({ code: 2, stderr: expect.stringMatching(/The emulator refused: .*nobody/) })
+  })
+
+  it('gives up in time, and says what could be done', async () => {
+    const { emulator, trigger } = await start(() => 500)
+    const { code, stdout, stderr } = await trigger('contact.created', '--watch', '--timeout', '300ms', '--json')
+    expect(code).toBe(5)
+    expect(readLines(stdout)).toMatchObject([{}, {}, { number: 1, status: 500 }, { type: 'summary', pending: 1 }])
+    expect(stderr).toContain('Not done after 300 ms.')
+    expect(emulator.deliveries.list()).toHaveLength(1)
+    const manual = await start(() => 500, { clock: 'manual' })
+    expect((await manual.trigger('contact.created', '--watch', '--timeout', '300ms')).stderr).toContain(
+      'clock of this emulator stands still',
+    )
+  })
+
+  it('exits 130 when interrupted, with a summary', async () => {
+    const { emulator } = await start(() => 500)
+    const stop = new AbortController()
+    emulator.subscribe(({ type }) => {
+      if (type === 'attempt') setTimeout(() => stop.abort(), 100)
+    })
+    const args = ['trigger', 'contact.created', '--watch', '--emulator', emulator.url]
+    const { code, stderr } = await runCli(args, { env: {}, interrupt: stop.signal })
+    expect([code, stderr]).toEqual([130, 'interrupted: 0 acknowledged, 0 failed, 1 pending\n'])
+  })
+
+  it.each(['nothing', 'something else'])('exits 3 where %s answers, and says how to start one', async (what) => {
+    let port = await findFreePort()
+    if (what === 'something else') {
+      const host = await listen(createServer((_request, response) => response.end('<h1>hello</h1>')))
+      onTestFinished(host.close)
+      port = host.port
+    }
+    const { code, stdout, stderr } = await runCli([
+      'trigger',
+      'contact.created',
+      '--emulator',
+      `http://127.0.0.1:${port}`,
+    ])
+    expect([code, stdout]).toEqual([3, ''])
+    expect(stderr).toContain('npx postern dev --forward http://localhost:3000/hooks --env .env.local')
+  })
+
+  it('is not both through an emulator and straight to a receiver', async () => {
+    for (const more of [['--watch'], ['--emulator', 'http://127.0.0.1:4010']])
+      expect(await runCli(['trigger', 'contact.created', '--to', 'http://127.0.0.1:9/', ...more])).toMatchObject({
+        code: 2,
+      })
+  })
+})
