@@ -39,6 +39,8 @@ export const ERROR_CODES = {
   service_unreachable: 'the service gave no answer, or not a whole one',
   redirect_refused: 'the service answered with a redirect, which the client does not follow',
   answer_unusable: "the service's answer is not what was asked for",
+  secret_not_saved: 'saveSecret failed; the webhook that was made is deleted again',
+  webhook_not_ours: 'an active webhook of the URL has a secret that is not saved here',
   outcome_unknown: 'a call that must not be repeated blindly may have been carried out, or not',
   emulator_refused: 'a call of the emulator names something that is not there, or a value that it does not take',
   port_in_use: 'the emulator cannot listen on the port that it was given',

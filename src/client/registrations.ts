@@ -1,0 +1,109 @@
+import type { CallOptions, Client, NewWebhook } from './api.ts'
+import type { Webhook } from './records.ts'
+import { hasCode, ServiceError } from './service-error.ts'
+
+/** Where the owner keeps signing secrets: each under the id of its webhook. */
+export interface SecretKeeper {
+  /** Whether the secret of this webhook is saved. */
+  hasSecret(webhookId: string): boolean | Promise<boolean>
+  /**
+   * Saves a secret, which is shown this once. When it resolves, every receiver has to take what is signed with it: deliveries begin
+   * right after.
+   */
+  saveSecret(secret: string, webhook: Webhook): void | Promise<void>
+}
+
+/** The registrations of one URL, by whether their secret is saved. The newest is first. */
+export interface Registrations {
+  readonly saved: readonly Webhook[]
+  readonly unsaved: readonly Webhook[]
+}
+
+/** Finds the registrations of a URL. Lists of some services leave the URL out; those are read one by one. */
+export async function findRegistrations(
+  client: Client,
+  url: string,
+  keeper: SecretKeeper,
+  options: CallOptions,
+): Promise<Registrations> {
+  const saved: Webhook[] = []
+  const unsaved: Webhook[] = []
+  for (const listed of await client.webhooks.list(options)) {
+    const webhook = listed.url === undefined ? await readIfThere(client, listed.id, options) : listed
+    if (webhook?.url === undefined || !isSameUrl(webhook.url, url)) continue
+    if (await keeper.hasSecret(webhook.id)) saved.push(webhook)
+    else unsaved.push(webhook)
+  }
+  return { saved: saved.sort(newestFirst), unsaved: unsaved.sort(newestFirst) }
+}
+
+/** Makes a webhook that does not deliver yet, and has its secret saved. One whose secret can't be saved is of no use, and deleted. */
+export async function register(
+  client: Client,
+  wanted: Omit<NewWebhook, 'active'>,
+  keeper: SecretKeeper,
+  options: CallOptions,
+): Promise<Webhook> {
+  const { webhook, secret } = await client.webhooks.create({ ...wanted, active: false }, options)
+  try {
+    await keeper.saveSecret(secret, webhook)
+  } catch (error) {
+    await deleteIfThere(client, webhook.id, options).catch(() => {}) // the next run finds it
+    const message = `saveSecret failed for webhook ${webhook.id}, which was deleted again: its secret is lost.`
+    const route = 'POST /api/integrations/webhooks'
+    throw new ServiceError('secret_not_saved', message, { route }, { cause: without(secret, error) })
+  }
+  return webhook
+}
+
+/** Lets it deliver, with these event types. Changes nothing where that is so already. */
+export async function activate(
+  client: Client,
+  webhook: Webhook,
+  events: readonly string[],
+  options: CallOptions,
+): Promise<Webhook> {
+  const areSame = webhook.events !== undefined && isSameSet(webhook.events, events)
+  if (areSame && webhook.active === true) return webhook
+  return client.webhooks.update(webhook.id, { ...(!areSame && { events }), active: true }, options)
+}
+
+/** Deletes a webhook that may be gone already. */
+export async function deleteIfThere(client: Client, id: string, options: CallOptions): Promise<void> {
+  try {
+    await client.webhooks.delete(id, options)
+  } catch (error) {
+    if (!hasCode(error, 'not_found')) throw error
+  }
+}
+
+/** A webhook that may be gone. */
+export async function readIfThere(client: Client, id: string, options: CallOptions): Promise<Webhook | undefined> {
+  try {
+    return await client.webhooks.get(id, options)
+  } catch (error) {
+    if (hasCode(error, 'not_found')) return undefined
+    throw error
+  }
+}
+
+function isSameUrl(one: string, other: string): boolean {
+  return URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href
+}
+
+function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+  return one.every((each) => other.includes(each)) && other.every((each) => one.includes(each))
+}
+
+function newestFirst(one: Webhook, other: Webhook): number {
+  return (other.createdAt?.getTime() ?? 0) - (one.createdAt?.getTime() ?? 0)
+}
+
+/** The owner's own error, unless it repeats the secret. */
+function without(secret: string, error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined
+  const texts = [error.message, error.stack, ...Object.values(error), error.cause].map(String)
+  return texts.some((text) => text.includes(secret))
+    ? new Error('the error repeated the secret, and is left out')
+    : error
+}

@@ -1,0 +1,231 @@
+import { ConfigurationError } from '../protocol/errors.ts'
+import type { CallOptions, Client } from './api.ts'
+import type { Delivery } from './records.ts'
+import { type ReplayJournal, readJournal, toLine } from './replay-journal.ts'
+import { planReplay, readLog } from './replay-plan.ts'
+import { hasCode } from './service-error.ts'
+import { sleep } from './sleep.ts'
+
+export interface ReplayOptions extends CallOptions {
+  readonly webhookId: string
+  /** Only deliveries that were made since. Default: all of the log. */
+  readonly since?: Date
+  /** Only failed deliveries for which it gives true, such as those of one type. */
+  readonly filter?: (delivery: Delivery) => boolean
+  /** How many events are brought back at most, the oldest first. */
+  readonly limit?: number
+  /** Retries under way at once. Default 2; 1 to 20. */
+  readonly concurrency?: number
+  /** Only find out what would be retried. */
+  readonly dryRun?: boolean
+  /** Makes an interrupted replay resumable. */
+  readonly journal?: ReplayJournal
+  /** Milliseconds until the log is looked at for results; the pauses grow to ten times that. Default 1,000. */
+  readonly pollMs?: number
+  /** How long to wait for a further result before the rest counts as unresolved. Default 60,000. */
+  readonly waitMs?: number
+  readonly onProgress?: (progress: ReplayProgress) => void
+}
+
+export interface ReplayProgress {
+  /** Events to be brought back, those of an interrupted run included. */
+  readonly total: number
+  /** Retries that the service took on. */
+  readonly retried: number
+  readonly succeeded: number
+  readonly failed: number
+}
+
+/**
+ * What became of one event. `planned`: by `dryRun` only. `unresolved`: the log had no result in time. `not_retriable`: the service
+ * refused. `gone`: the delivery is not there any more.
+ */
+export type ReplayOutcome = 'planned' | 'succeeded' | 'failed' | 'unresolved' | 'not_retriable' | 'gone'
+
+export interface ReplayedEvent {
+  readonly delivery: Delivery
+  readonly outcome: ReplayOutcome
+}
+
+export interface ReplayResult {
+  /** Each event that nobody had got, the oldest first. */
+  readonly events: readonly ReplayedEvent[]
+  /** Retries that the service took on in this run. */
+  readonly retried: number
+  /** Retries of an earlier run, known from the journal. */
+  readonly resumed: number
+  /** Failed events that were left out: another delivery of theirs had succeeded, or was under way. */
+  readonly skipped: { readonly delivered: number; readonly pending: number }
+}
+
+/** An event on its way back. */
+interface Item {
+  readonly before: Delivery
+  /** How many attempts the log counted before the retry. */
+  readonly attempts: number | undefined
+  outcome: ReplayOutcome | undefined
+  tries: number
+  /** It isn't known whether the service took the last retry on. */
+  isUncertain: boolean
+}
+
+/** A retry whose answer was lost, and which the log doesn't show, is made again this often. */
+const MAX_TRIES = 3
+
+/**
+ * Brings back what failed for good: reads the log, takes one failed delivery of each event that never came through, has them retried
+ * with the oldest first, at the pace of the rate limit, and reads from the log what became of them.
+ *
+ * Interrupted by its signal, an error or a crash, it can be called again with the same journal: no accepted retry is repeated.
+ *
+ * @throws ServiceError of the calls; ConfigurationError `option_invalid`
+ */
+export async function replayFailed(client: Client, options: ReplayOptions): Promise<ReplayResult> {
+  const { webhookId, since, filter, limit = Number.POSITIVE_INFINITY, concurrency = 2, signal, journal } = options
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 20)
+    throw new ConfigurationError('option_invalid', 'concurrency has to be a whole number from 1 to 20.')
+  const earlier = journal === undefined ? undefined : await readJournal(journal, webhookId)
+  const log = await readLog(client, webhookId, since, signal)
+  const isInTime = ({ createdAt }: Delivery) => since === undefined || createdAt === undefined || createdAt >= since
+  const plan = planReplay(
+    log,
+    (delivery) => !earlier?.has(delivery.id) && isInTime(delivery) && (filter?.(delivery) ?? true),
+  )
+  const resumed = log
+    .filter(({ id }) => earlier?.has(id))
+    .map((delivery) => toItem(delivery, earlier?.get(delivery.id)))
+  const fresh = plan.toRetry.slice(0, limit).map((delivery) => toItem(delivery, undefined))
+  const replay = new Replay(client, options, [...resumed, ...fresh])
+  if (options.dryRun) for (const item of fresh) item.outcome = 'planned'
+  else {
+    await replay.retryAll(fresh, concurrency)
+    await replay.awaitResults()
+  }
+  return {
+    events: [...resumed, ...fresh].map(({ before, outcome = 'unresolved' }) => ({ delivery: before, outcome })),
+    retried: replay.retried,
+    resumed: resumed.length,
+    skipped: { delivered: plan.delivered, pending: plan.pending },
+  }
+}
+
+function toItem(before: Delivery, journaled: { readonly attempts: number | undefined } | undefined): Item {
+  const attempts = journaled === undefined ? before.attempts : journaled.attempts
+  const item: Item = { before, attempts, outcome: undefined, tries: 0, isUncertain: false }
+  if (journaled !== undefined) settle(item, before)
+  return item
+}
+
+/** Takes a result from a line of the log. The line that failed before is there until the retry has been made. */
+function settle(item: Item, { state, attempts }: Delivery): void {
+  if (state === 'succeeded') item.outcome = 'succeeded'
+  if (state === 'failed' && attempts !== undefined && attempts > (item.attempts ?? attempts)) item.outcome = 'failed'
+}
+
+/** A replay under way. */
+class Replay {
+  readonly #client: Client
+  readonly #options: ReplayOptions
+  readonly #items: readonly Item[]
+  retried = 0
+
+  constructor(client: Client, options: ReplayOptions, items: readonly Item[]) {
+    this.#client = client
+    this.#options = options
+    this.#items = items
+  }
+
+  async retryAll(items: readonly Item[], concurrency: number): Promise<void> {
+    const queue = items.values() // shared: each worker takes the next
+    let isStopped = false
+    const work = async () => {
+      for (const item of queue) {
+        if (isStopped) return
+        await this.#retry(item)
+      }
+    }
+    const stop = (error: unknown) => {
+      isStopped = true
+      throw error
+    }
+    // All come to rest before the first failure is thrown: what was accepted is in the journal then.
+    const ends = await Promise.allSettled(Array.from({ length: concurrency }, () => work().catch(stop)))
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+  }
+
+  async #retry(item: Item): Promise<void> {
+    const { webhookId, journal, signal } = this.#options
+    item.tries++
+    item.isUncertain = false
+    try {
+      const { delivery } = await this.#client.retry(webhookId, item.before.id, { signal })
+      this.retried++
+      await journal?.append(toLine(webhookId, item.before, this.#client.clock.now()))
+      if (delivery?.state === 'succeeded') item.outcome = 'succeeded'
+    } catch (error) {
+      if (hasCode(error, 'not_retriable')) item.outcome = 'not_retriable'
+      else if (hasCode(error, 'not_found')) item.outcome = 'gone'
+      else if (hasCode(error, 'outcome_unknown')) item.isUncertain = true
+      else throw error
+    }
+    this.#tell()
+  }
+
+  /** Reads the log until all results are there, or none has come for `waitMs`. */
+  async awaitResults(): Promise<void> {
+    const { pollMs = 1_000, waitMs = 60_000, signal } = this.#options
+    const { clock } = this.#client
+    let lastResultAt = clock.monotonic()
+    for (let pause = pollMs; this.#open().size > 0; pause = Math.min(pause * 1.5, pollMs * 10)) {
+      const count = this.#open().size
+      const seen = await this.#look()
+      if (this.#open().size < count) lastResultAt = clock.monotonic()
+      this.#tell()
+      if (this.#open().size === 0) return
+      if (clock.monotonic() - lastResultAt >= waitMs) return this.#giveUp(seen)
+      await sleep(clock, pause, signal)
+    }
+  }
+
+  /** One look at the log, as far as it is needed. Gives the lines of what is open still. */
+  async #look(): Promise<ReadonlyMap<string, Delivery>> {
+    const { webhookId, signal } = this.#options
+    const open = this.#open()
+    const seen = new Map<string, Delivery>()
+    for await (const delivery of this.#client.deliveries(webhookId, { signal })) {
+      const item = open.get(delivery.id)
+      if (item === undefined) continue
+      settle(item, delivery)
+      seen.set(delivery.id, delivery)
+      if (seen.size === open.size) break
+    }
+    for (const [id, item] of open) {
+      if (!item.isUncertain || item.outcome !== undefined || seen.get(id)?.state === 'pending') continue
+      // Its answer was lost, and the log shows no sign of it.
+      if (item.tries < MAX_TRIES) await this.#retry(item)
+    }
+    return seen
+  }
+
+  /** Without a count of attempts a retry that failed looks as it did before. */
+  #giveUp(seen: ReadonlyMap<string, Delivery>): void {
+    for (const [id, item] of this.#open())
+      item.outcome = seen.get(id)?.state === 'failed' && !item.isUncertain ? 'failed' : 'unresolved'
+    this.#tell()
+  }
+
+  #open(): ReadonlyMap<string, Item> {
+    return new Map(this.#items.filter(({ outcome }) => outcome === undefined).map((item) => [item.before.id, item]))
+  }
+
+  #tell(): void {
+    const count = (wanted: ReplayOutcome) => this.#items.filter(({ outcome }) => outcome === wanted).length
+    const progress = {
+      total: this.#items.length,
+      retried: this.retried,
+      succeeded: count('succeeded'),
+      failed: count('failed'),
+    }
+    this.#options.onProgress?.(progress)
+  }
+}

@@ -1,0 +1,73 @@
+import type { Client } from './api.ts'
+import type { Delivery } from './records.ts'
+
+/** What is to be done about a log's failures. */
+export interface ReplayPlan {
+  /** One delivery for each event that nobody got, the oldest first. */
+  readonly toRetry: readonly Delivery[]
+  /** Failed events that were delivered all the same. */
+  readonly delivered: number
+  /** Failed events that are being delivered again already. */
+  readonly pending: number
+}
+
+/** Reads a log to its end, or, where it is sorted by time with the newest first, to `since`. */
+export async function readLog(
+  client: Client,
+  webhookId: string,
+  since: Date | undefined,
+  signal: AbortSignal | undefined,
+): Promise<readonly Delivery[]> {
+  const log: Delivery[] = []
+  let [last, isFalling, isRising] = [Number.NaN, false, false]
+  for await (const delivery of client.deliveries(webhookId, { signal })) {
+    const time = delivery.createdAt?.getTime() ?? Number.NaN
+    if (time < last) isFalling = true
+    if (time > last) isRising = true
+    if (since !== undefined && isFalling && !isRising && time < since.getTime()) break
+    if (!Number.isNaN(time)) last = time
+    log.push(delivery)
+  }
+  return log
+}
+
+/**
+ * Groups a log by event: an event that came through once is not sent again, however many of its deliveries failed.
+ *
+ * @param isWanted which failed deliveries to look at
+ */
+export function planReplay(log: readonly Delivery[], isWanted: (delivery: Delivery) => boolean): ReplayPlan {
+  const groups = new Map<string, Delivery[]>()
+  for (const delivery of log) {
+    const key = delivery.eventId === undefined ? `delivery ${delivery.id}` : `event ${delivery.eventId}`
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [delivery])
+    else group.push(delivery)
+  }
+  const toRetry: Delivery[] = []
+  let [delivered, pending] = [0, 0]
+  for (const group of groups.values()) {
+    const [first, ...others] = group.filter((delivery) => delivery.state === 'failed' && isWanted(delivery))
+    if (first === undefined) continue
+    if (group.some(({ state }) => state === 'succeeded')) delivered++
+    else if (group.some(({ state }) => state === 'pending')) pending++
+    else toRetry.push(others.reduce(newer, first))
+  }
+  return { toRetry: oldestFirst(toRetry), delivered, pending }
+}
+
+function newer(one: Delivery, other: Delivery): Delivery {
+  return timeOf(other) > timeOf(one) ? other : one
+}
+
+/** By time. Where times are missing, the order is taken to be the newest first, as logs mostly are. */
+function oldestFirst(deliveries: readonly Delivery[]): readonly Delivery[] {
+  const turned = deliveries.toReversed()
+  return deliveries.every(({ createdAt }) => createdAt !== undefined)
+    ? turned.sort((one, other) => timeOf(one) - timeOf(other))
+    : turned
+}
+
+function timeOf({ createdAt }: Delivery): number {
+  return createdAt?.getTime() ?? 0
+}

@@ -1,0 +1,183 @@
+import { ensureWebhook, type SecretKeeper } from 'postern/client'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { clientOf, failureOf } from './support.ts'
+import { Doomed, startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+
+let service: WebhookService
+let secrets: Map<string, string>
+beforeEach(async () => {
+  service = await startWebhookService()
+  secrets = new Map()
+})
+afterEach(() => service.close())
+
+const events = ['contact.created', 'contact.deleted']
+const keeper = (step = <T>(done: T) => done): SecretKeeper => ({
+  hasSecret: (id) => secrets.has(id),
+  saveSecret: (secret, { id }) => void step(secrets.set(id, secret)),
+})
+const ensure = (options: object = {}) =>
+  ensureWebhook(clientOf(service), { url: URL_, events, ...keeper(), ...options })
+
+function expectOneGoodWebhook(): void {
+  const [webhook, ...others] = [...service.webhooks.values()]
+  expect(others).toEqual([])
+  expect(webhook).toMatchObject({ url: URL_, active: true })
+  expect(webhook?.events).toEqual(events)
+  expect(secrets.get(webhook?._id ?? '')).toBe(webhook?.secret)
+}
+
+describe('ensureWebhook', () => {
+  it('makes a webhook, has its secret saved, and only then activates it', async () => {
+    let wasActive: boolean | undefined
+    const saveSecret: SecretKeeper['saveSecret'] = (secret, { id }) => {
+      wasActive = service.webhooks.get(id)?.active
+      secrets.set(id, secret)
+    }
+    expect(await ensure({ saveSecret })).toMatchObject({
+      isNew: true,
+      deleted: [],
+      webhook: { id: 'w1', active: true },
+    })
+    expect(wasActive).toBe(false)
+    expectOneGoodWebhook()
+  })
+
+  it('changes nothing where all is well', async () => {
+    await ensure()
+    const before = service.calls.length
+    expect(await ensure()).toMatchObject({ isNew: false, deleted: [], webhook: { id: 'w1' } })
+    expect(new Set(service.calls.slice(before))).toEqual(new Set(['GET /api/integrations/webhooks']))
+  })
+
+  it.each<[string, object]>([
+    ['its events differ', { events: ['contact.created'] }],
+    ['it is paused', { active: false, events }],
+  ])('puts right a webhook of ours where %s', async (_what, fields) => {
+    const { _id, secret } = service.add(fields)
+    secrets.set(_id, secret)
+    expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id } })
+    expectOneGoodWebhook()
+  })
+
+  it('looks at its own URL only', async () => {
+    service.add({ url: 'https://other.example.test/hooks', active: false })
+    await ensure()
+    expect(service.webhooks.size).toBe(2)
+  })
+
+  it('knows its URL by what it means', async () => {
+    const { _id, secret } = service.add({ url: 'https://APP.example.test:443/hooks', events })
+    secrets.set(_id, secret)
+    expect(await ensure()).toMatchObject({ isNew: false })
+  })
+
+  it('takes the newest active one of ours, as in the midst of a rotation', async () => {
+    for (const active of [true, true, false]) {
+      const { _id, secret } = service.add({ active, events })
+      secrets.set(_id, secret)
+    }
+    expect(await ensure()).toMatchObject({ webhook: { id: 'w2' } })
+    expect(service.webhooks.size).toBe(3)
+  })
+
+  it('deletes what was made without its secret being saved', async () => {
+    service.add({ active: false })
+    expect(await ensure()).toMatchObject({ isNew: true, deleted: ['w1'] })
+    expectOneGoodWebhook()
+  })
+
+  it("leaves somebody else's active webhook alone, unless it is told to replace it", async () => {
+    service.add()
+    expect(await failureOf(ensure())).toMatchObject({ code: 'webhook_not_ours' })
+    expect(service.webhooks.size).toBe(1)
+    expect(await ensure({ replaceActive: true })).toMatchObject({ isNew: true, deleted: ['w1'] })
+    expectOneGoodWebhook()
+  })
+
+  it('makes do with lists that leave the URL out', async () => {
+    const { _id, secret } = service.add({ events })
+    secrets.set(_id, secret)
+    service.onAnswer = ({ method, path }) =>
+      method === 'GET' && path.endsWith('/webhooks') ? { body: [{ _id }] } : undefined
+    expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id } })
+  })
+
+  it('refuses what could not work before anything is made', async () => {
+    expect(await failureOf(ensure({ events: [] }))).toMatchObject({ code: 'option_invalid' })
+    expect(await failureOf(ensure({ url: 'hooks' }))).toMatchObject({ code: 'option_invalid' })
+    expect(service.webhooks.size).toBe(0)
+  })
+})
+
+describe('a secret that cannot be saved', () => {
+  it.each<[string, (secret: string) => Error, boolean]>([
+    ['the error is kept', () => new Error('disk full'), true],
+    ['unless it repeats the secret', (secret) => new Error(`cannot write ${secret}`), false],
+    ['unless a field of it does', (secret) => Object.assign(new Error('no'), { value: secret }), false],
+  ])('is told, and the webhook deleted: %s', async (_what, toError, isKept) => {
+    const thrown: Error[] = []
+    const saveSecret = async (secret: string) => {
+      thrown.push(toError(secret))
+      throw thrown[0]
+    }
+    const error = await failureOf(ensure({ saveSecret }))
+    expect(error).toMatchObject({ code: 'secret_not_saved' })
+    expect((error as Error).cause === thrown[0]).toBe(isKept) // an error, see above
+    expect(service.webhooks.size).toBe(0)
+    await ensure()
+    expectOneGoodWebhook()
+  })
+})
+
+describe('a creation whose answer is lost', () => {
+  it('is looked for, deleted, and made again', async () => {
+    let isLost = false
+    service.onAnswer = ({ method }) => {
+      if (method !== 'POST' || isLost) return undefined
+      isLost = true
+      return (response) => response.socket?.destroy()
+    }
+    expect(await ensure()).toMatchObject({ isNew: true, deleted: ['w1'] })
+    expectOneGoodWebhook()
+  })
+
+  it('is not made again for ever', async () => {
+    service.onAnswer = ({ method }) => (method === 'POST' ? { status: 504 } : undefined)
+    expect(await failureOf(ensure())).toMatchObject({ code: 'outcome_unknown' })
+    expect(service.calls.filter((call) => call.startsWith('POST'))).toHaveLength(3)
+    service.onAnswer = () => undefined
+    await ensure()
+    expectOneGoodWebhook()
+  })
+})
+
+describe('a crash', () => {
+  const run = async (stepsToLive: number) => {
+    const doomed = new Doomed(service, stepsToLive)
+    await ensureWebhook(doomed.client, { url: URL_, events, ...keeper((done) => doomed.step(done)) }).catch(() => {})
+    return doomed.steps
+  }
+  // List, create, save, activate.
+  const STEPS = 4
+
+  it('can come at these steps', async () => {
+    expect(await run(Number.POSITIVE_INFINITY)).toBe(STEPS)
+  })
+
+  it.each(Array.from({ length: STEPS }, (_, index) => index + 1))(
+    'after step %d is made good by the next run',
+    async (step) => {
+      expect(await run(step)).toBe(step)
+      expect([...service.webhooks.values()].every(({ _id, active }) => !active || secrets.has(_id))).toBe(true)
+      await ensure()
+      expectOneGoodWebhook()
+    },
+  )
+
+  it('may come again and again', async () => {
+    for (let step = 1; step <= STEPS; step++) await run(step)
+    await ensure()
+    expectOneGoodWebhook()
+  })
+})

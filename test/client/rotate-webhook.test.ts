@@ -1,0 +1,161 @@
+import { type RotateOptions, type Rotation, rotateWebhook, type SecretKeeper } from 'postern/client'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { clientOf, failureOf } from './support.ts'
+import { Doomed, startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+
+let service: WebhookService
+let secrets: Map<string, string>
+beforeEach(async () => {
+  service = await startWebhookService()
+  const { _id, secret } = service.add()
+  secrets = new Map([[_id, secret]])
+})
+afterEach(() => service.close())
+
+const keeper = (step = <T>(done: T) => done): SecretKeeper => ({
+  hasSecret: (id) => secrets.has(id),
+  saveSecret: (secret, { id }) => void step(secrets.set(id, secret)),
+})
+const rotate = (options: Partial<RotateOptions> = {}) =>
+  rotateWebhook(clientOf(service), { webhookId: 'w1', url: URL_, ...keeper(), ...options })
+const idsOf = () => [...service.webhooks.keys()]
+
+describe('rotateWebhook', () => {
+  it('makes a second webhook, lets both deliver, and deletes the first', async () => {
+    const seen: (readonly [Rotation['state'], string[]])[] = []
+    const result = await rotate({ onProgress: ({ state }) => seen.push([state, idsOf()]) })
+    expect(result).toMatchObject({ state: 'finished', webhook: { id: 'w2', active: true }, pending: 0, failed: 0 })
+    expect(seen.length).toBeGreaterThan(1)
+    for (const each of seen) expect(each).toEqual(['waiting', ['w1', 'w2']])
+    expect(idsOf()).toEqual(['w2'])
+    expect(service.webhooks.get('w2')).toMatchObject({ url: URL_, events: ['contact.created'], active: true })
+    expect(secrets.get('w2')).toBe(service.webhooks.get('w2')?.secret)
+  })
+
+  it('waits for what only the first can deliver', async () => {
+    const line = service.fail('w1', 'e1', { status: 'pending' })
+    const pending: number[] = []
+    const onProgress = (rotation: Rotation) => {
+      pending.push(rotation.pending)
+      if (pending.length === 10) line.status = 'success'
+    }
+    expect(await rotate({ onProgress })).toMatchObject({ state: 'finished' })
+    expect(pending).toEqual([...Array.from({ length: 10 }, () => 1), 0])
+  })
+
+  it('waits no longer than it is told, and goes on when it is called again', async () => {
+    const line = service.fail('w1', 'e1', { status: 'pending' })
+    expect(await rotate({ waitMs: 0 })).toMatchObject({ state: 'waiting', pending: 1, webhook: { id: 'w2' } })
+    expect(idsOf()).toEqual(['w1', 'w2'])
+    line.status = 'success'
+    expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
+    expect(idsOf()).toEqual(['w2'])
+  })
+
+  it('does not wait for what the second delivers as well', async () => {
+    service.fail('w1', 'e1', { status: 'pending' })
+    service.fail('w1', 'e2', { status: 'failed' })
+    const onProgress = () => {
+      if (service.logs.get('w2')?.length === 0)
+        for (const [eventId, status] of [
+          ['e1', 'success'],
+          ['e2', 'pending'],
+        ] as const)
+          service.fail('w2', eventId, { status })
+    }
+    expect(await rotate({ onProgress })).toMatchObject({ state: 'finished', sharesEventIds: true })
+  })
+
+  it('tells where the two send an event under ids of their own', async () => {
+    service.fail('w1', 'e1', { status: 'success' })
+    const onProgress = () => {
+      if (service.logs.get('w2')?.length === 0) service.fail('w2', 'e9', { status: 'success' })
+    }
+    expect(await rotate({ onProgress })).toMatchObject({ state: 'finished', sharesEventIds: false })
+  })
+
+  it('brings back what had failed', async () => {
+    service.fail('w1', 'e1')
+    const retried: string[] = []
+    service.onRetry = (delivery) => {
+      retried.push(delivery.eventId)
+      delivery.status = 'success'
+    }
+    expect(await rotate()).toMatchObject({ state: 'finished', failed: 0 })
+    expect(retried).toEqual(['e1'])
+  })
+
+  it('does not delete a log with failures that nobody else has, unless it is told to', async () => {
+    service.fail('w1', 'e1')
+    service.onRetry = (delivery) => {
+      delivery.attempts++
+    }
+    expect(await rotate()).toMatchObject({ state: 'waiting', failed: 1, pending: 0 })
+    expect(idsOf()).toEqual(['w1', 'w2'])
+    expect(await rotate({ giveUpFailed: true })).toMatchObject({ state: 'finished', failed: 1 })
+  })
+
+  it('takes a state that it does not know for pending, until the schedule is over', async () => {
+    service.fail('w1', 'e1', { status: 'zorp' })
+    expect(await rotate()).toMatchObject({ state: 'finished' })
+    service.fail('w2', 'e1', { status: 'zorp', createdAt: new Date().toISOString() })
+    expect(await rotate({ webhookId: 'w2', waitMs: 0 })).toMatchObject({ state: 'waiting', pending: 1 })
+  })
+
+  it('is finished where it was finished', async () => {
+    await rotate()
+    expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
+    expect(idsOf()).toEqual(['w2'])
+  })
+
+  it('fails where neither the webhook nor a successor is there', async () => {
+    expect(await failureOf(rotate({ webhookId: 'w7', url: 'https://other.example.test' }))).toMatchObject({
+      code: 'not_found',
+    })
+  })
+
+  it('deletes nothing where the second does not become active', async () => {
+    service.onAnswer = ({ method }) => (method === 'PUT' ? { body: { _id: 'w2', active: false } } : undefined)
+    expect(await failureOf(rotate())).toMatchObject({ code: 'answer_unusable' })
+    expect(idsOf()).toEqual(['w1', 'w2'])
+  })
+
+  it('deletes nothing where the secret cannot be saved', async () => {
+    const saveSecret = () => Promise.reject(new Error('disk full'))
+    expect(await failureOf(rotate({ saveSecret }))).toMatchObject({ code: 'secret_not_saved' })
+    expect(idsOf()).toEqual(['w1'])
+  })
+
+  it('can be repeated after a crash at any step', async () => {
+    const countSteps = async (stepsToLive: number) => {
+      const doomed = new Doomed(service, stepsToLive)
+      const options = { webhookId: 'w1', url: URL_, ...keeper((done) => doomed.step(done)) }
+      await rotateWebhook(doomed.client, options).catch(() => {})
+      return doomed.steps
+    }
+    const steps = await countSteps(Number.POSITIVE_INFINITY)
+    for (let step = 1; step <= steps; step++) {
+      service.webhooks.clear()
+      service.webhooks.set('w1', {
+        _id: 'w1',
+        url: URL_,
+        events: ['contact.created'],
+        active: true,
+        createdAt: '2025-01-01T00:00:00Z',
+        secret: 'whsec_1',
+      })
+      secrets = new Map([['w1', 'whsec_1']])
+      await countSteps(step)
+      // Whatever is active has a saved secret, and something is.
+      const active = [...service.webhooks.values()].filter((webhook) => webhook.active)
+      expect(active, `step ${step}`).not.toEqual([])
+      expect(
+        active.every(({ _id }) => secrets.has(_id)),
+        `step ${step}`,
+      ).toBe(true)
+      expect(await rotate()).toMatchObject({ state: 'finished' })
+      expect(idsOf(), `step ${step}`).toHaveLength(1)
+      expect(secrets.get(idsOf()[0] ?? '')).toBe([...service.webhooks.values()][0]?.secret)
+    }
+  })
+})
