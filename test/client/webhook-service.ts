@@ -3,7 +3,7 @@ import { clientOf, type Reply, type Seen, type Service, startService } from './s
 
 export const URL_ = 'https://app.example.test/hooks'
 
-export interface StoredWebhook {
+interface StoredWebhook {
   readonly _id: string
   url: string
   events: readonly string[]
