@@ -167,13 +167,15 @@ export class Work implements ContextOwner {
 
   /** `await` takes a promise's end at its first word, also from one whose `then` was tampered with. */
   async #awaitHandler(name: string, result: PromiseLike<unknown>): Promise<void> {
+    let failure: { readonly error: unknown } | undefined
     try {
       await result
-      if (!this.#isOver) this.#onFinished(name)
     } catch (error) {
-      if (!this.#isOver) this.#onFailure(name, error)
+      failure = { error }
     }
     if (this.#isOver) return // abandoned: the event is somebody else's by now
+    if (failure === undefined) this.#onFinished(name)
+    else this.#onFailure(name, failure.error)
     if (--this.#pending === 0) this.#onAllEnded()
   }
 
@@ -210,7 +212,6 @@ export class Work implements ContextOwner {
   }
 
   onCommitted(name: string): void {
-    if (this.#isOver) return // the next attempt will find the mark
     this.finished.push(name)
     this.#tails ??= new Set()
     this.#tails.add(name)

@@ -344,6 +344,25 @@ describe('a handler that is given up', () => {
     await bench.expectAtRest()
   })
 
+  it('has not ended the event where another handler hangs as well, without having committed', async () => {
+    const { bench, store, clock, event } = scene(
+      async (context, run) => {
+        await context.transaction((tx) => tx.write('zoe'))
+        if (run === 1) await new Promise(() => {})
+      },
+      { handlerTimeoutMs: 1_000 },
+    )
+    let runs = 0
+    bench.receiver.on('*', { name: 'other' }, () => (runs++ === 0 ? new Promise(() => {}) : undefined))
+    const sent = bench.send(event)
+    await clock.advance(6_000)
+    expect(await sent).toMatchObject({ outcome: 'failed', code: 'handler_abandoned' })
+    await clock.advance(2 * LEASE_MS)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect([runs, store.rows]).toEqual([2, ['zoe']])
+    await bench.expectAtRest()
+  })
+
   it('leaves its mark behind for the next attempt where it was committed beside one that hangs', async () => {
     const { bench, store, clock, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')), {
       handlerTimeoutMs: 1_000,

@@ -1,7 +1,18 @@
 import { HandlerError, type StandardSchema, systemClock } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { atOnce, Bench, evilError, evilProxy, Gate, settle, soon, thenable, watchRejections } from './support.ts'
+import {
+  atOnce,
+  Bench,
+  evilError,
+  evilProxy,
+  Gate,
+  saying,
+  settle,
+  soon,
+  thenable,
+  watchRejections,
+} from './support.ts'
 
 watchRejections()
 
@@ -318,6 +329,24 @@ describe('a handler over its time', () => {
     expect(reason).toMatchObject({ code: 'handler_timeout' })
   })
 
+  it('is told by its name, without those that ended before', async () => {
+    const bench = new Bench({ handlerTimeoutMs: 1_000 })
+    const gate = new Gate()
+    bench.receiver
+      .on('*', { name: 'slow' }, () => gate.promise)
+      .on('*', { name: 'broken' }, () => Promise.reject(new Error('at once')))
+      .on('*', { name: 'fine' }, async () => {})
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(1_000)
+    expect(bench.errors).toMatchObject([{ code: 'handler_timeout', handlers: ['slow'] }])
+    expect(bench.errors[0]?.message).toContain('The handlers of "contact.created" ran for 1000 ms')
+    gate.open()
+    expect(await sent).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.errors[1]).toMatchObject({ handlers: ['broken'] })
+    expect(bench.store.marksOf('release')).toEqual([['fine', 'slow']])
+    await bench.expectAtRest()
+  })
+
   it('is abandoned 5 s after its abort: named, no longer renewed, and its late end told to nobody', async () => {
     const bench = new Bench()
     const gate = new Gate()
@@ -505,7 +534,65 @@ describe('a schema', () => {
     gate.open({ value: {} })
     await bench.clock.advance(1_000)
     expect(seen).toEqual([])
+    expect(bench.store.count('release')).toBe(1)
     await bench.expectAtRest()
+  })
+
+  it('that throws after it was given up is told to nobody', async () => {
+    const gate = new Gate<unknown>()
+    const { bench } = withRecord(() => gate.promise)
+    bench.send(events.contact.created())
+    await bench.clock.advance(65_000)
+    gate.fail(new Error('too late'))
+    await bench.clock.advance(1_000)
+    expect(bench.codes).toEqual(['handler_timeout'])
+    expect(bench.store.count('release')).toBe(1)
+    await bench.expectAtRest()
+  })
+
+  it.each([
+    ['ends', (gate: Gate<unknown>) => gate.open({ value: { _id: '1' } })],
+    ['never ends', () => {}],
+  ])('that %s when another process has the event: no handler runs, and nothing is settled', async (_what, finish) => {
+    const gate = new Gate<unknown>()
+    const { bench, seen } = withRecord(() => gate.promise)
+    bench.store.plan('renew', saying(false))
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(5_000)
+    finish(gate)
+    await bench.clock.advance(5_000)
+    expect(await sent).toMatchObject({ status: 503 })
+    expect(bench.outcomes.at(-1)).toMatchObject({ outcome: 'failed', code: 'lease_lost' })
+    expect(bench.codes).toEqual(['lease_lost'])
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
+    expect(seen).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it('that ends while the receiver closes: no handler is begun, and the claim is given back', async () => {
+    const gate = new Gate<unknown>()
+    const { bench, seen } = withRecord(() => gate.promise)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(0)
+    const closing = bench.receiver.close()
+    gate.open({ value: { _id: '1' } })
+    expect(await sent).toMatchObject({ outcome: 'closing', status: 503 })
+    expect(await closing).toEqual({ unfinished: 0 })
+    expect(seen).toEqual([])
+    expect(bench.store.count('release')).toBe(1)
+  })
+
+  it('of an event that is about no record gets all of its data, and gives all of it', async () => {
+    const given: unknown[] = []
+    const invoice = schema((value) => {
+      given.push(value)
+      return { value: { total: 7 } }
+    })
+    const bench = new Bench({ events: { 'invoice.paid': invoice } })
+    const seen: unknown[] = []
+    bench.receiver.on('*', (event) => void seen.push(event.data))
+    expect(await bench.send({ ...events.raw('invoice.paid'), data: { total: '7' } })).toMatchObject({ status: 200 })
+    expect([given, seen]).toEqual([[{ total: '7' }], [{ total: 7 }]])
   })
 
   it('that answers after the abort: no handler is begun any more', async () => {
@@ -523,6 +610,14 @@ describe('a schema', () => {
 })
 
 describe('what ends at once', () => {
+  it('is settled at once: a store and handlers that make nobody wait have done it all before receive() gives its promise', async () => {
+    const bench = new Bench({ usual: atOnce })
+    bench.receiver.on('contact.created', () => {})
+    const sent = bench.send(events.contact.created())
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'complete'])
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+  })
+
   it('costs no timer, no signal and no promise of the store’s', async () => {
     const bench = new Bench({ usual: atOnce })
     let timers = 0
