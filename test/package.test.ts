@@ -81,6 +81,7 @@ describe('the tarball', () => {
     ['node', ['raw-body']],
     ['web', []],
     ['redis', ['lru-cache', 'node:crypto']],
+    ['sqlite', ['lru-cache', 'node:crypto', 'node:fs', 'node:module', 'node:path']], // its drivers when a file is opened
     ['models', ['zod']],
     ['client', ['ky', 'zod']],
     [

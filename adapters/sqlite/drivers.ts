@@ -22,7 +22,7 @@ export const DRIVERS: Readonly<Record<SqliteDriver, () => Opener | string>> = {
     attempt(() => {
       const { version }: { readonly version: string } = require('better-sqlite3/package.json')
       return refuseCrash(version, process.versions.node) ?? toOpener(require('better-sqlite3'))
-    }),
+    }, '; `npm rebuild better-sqlite3` builds it for this Node'),
   libsql: () => attempt(() => toOpener(require('libsql'))),
 }
 
@@ -33,15 +33,17 @@ export function refuseCrash(version: string, nodeVersion: string): string | unde
 }
 
 function toOpener(Database: new (path: string) => SqliteConnection): Opener {
+  // better-sqlite3 looks for its binary at the first connection: it may be missing, or of another version of Node.
+  new Database(':memory:').close()
   return (path) => new Database(path)
 }
 
-function attempt(load: () => Opener | string): Opener | string {
+function attempt(load: () => Opener | string, remedy = ''): Opener | string {
   try {
     return load()
   } catch (error) {
     const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown } // anything can be thrown
     if (code === 'MODULE_NOT_FOUND') return 'is not installed'
-    return `cannot be loaded: ${String(message).split('\n')[0]}`
+    return `cannot be loaded: ${String(message).split('\n')[0]}${remedy}`
   }
 }
