@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import { ConfigurationError } from '../../src/index.ts'
 
-/** A client of the package `redis` (node-redis), 4.6 or later: `createClient`, `createClientPool`, `createCluster` or `createSentinel`. */
+/** A client of the package `redis` (node-redis), 4.6 or later: `createClient`, `createClientPool` or `createCluster`. */
 export interface NodeRedisClient {
   evalSha(sha: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
