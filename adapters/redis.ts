@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Claim, ConfigurationError, type Logger, type Store } from '../src/index.ts'
 import { Backlog } from './redis/backlog.ts'
-import { makeRunner, type RedisClient, type RunScript, type Script, toScript } from './redis/client.ts'
+import { makeRunner, type RedisClient, type RunScript } from './redis/client.ts'
 import { toNumber, toText } from './redis/reply.ts'
-import { CLAIM, COMPLETE, RELEASE, RENEW, SETTINGS } from './redis/scripts.ts'
+import { makeScripts, type Scripts } from './redis/scripts.ts'
 import { findForgetfulSettings, Notices } from './redis/settings.ts'
 
 export type { BareRedisClient, IoRedisClient, NodeRedisClient, RedisClient } from './redis/client.ts'
@@ -35,18 +35,14 @@ export function redisStore(options: RedisStoreOptions): Store {
   return new RedisStore(checkOptions(options))
 }
 
-const SCRIPTS = {
-  claim: toScript(CLAIM),
-  renew: toScript(RENEW),
-  complete: toScript(COMPLETE),
-  release: toScript(RELEASE),
-  settings: toScript(SETTINGS),
-}
+const BUSY: Claim = { state: 'busy' }
+const DONE: Claim = { state: 'done' }
+const NO_MARKS: readonly string[] = []
 
 class RedisStore implements Store {
   readonly retentionMs: number
-  readonly #retention: string
   readonly #prefix: string
+  readonly #scripts: Scripts
   readonly #run: RunScript
   readonly #backlog = new Backlog()
   readonly #notices = new Notices()
@@ -54,8 +50,8 @@ class RedisStore implements Store {
 
   constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
     this.retentionMs = retentionMs
-    this.#retention = String(retentionMs)
     this.#prefix = prefix
+    this.#scripts = makeScripts(retentionMs)
     this.#run = makeRunner(client)
   }
 
@@ -63,34 +59,38 @@ class RedisStore implements Store {
     this.#notices.addLogger(logger)
   }
 
-  async claim(key: string, leaseMs: number): Promise<Claim> {
+  claim(key: string, leaseMs: number): Promise<Claim> {
     const token = randomUUID()
-    const given = [token, String(leaseMs), this.#retention]
-    const reply = await this.#backlog.run(() => this.#run(SCRIPTS.claim, this.#prefix + key, given))
-    if (!this.#wereSettingsRead) this.#readSettings()
-    return toClaim(reply, token)
+    this.#backlog.onCall()
+    return this.#run(this.#scripts.claim, this.#prefix + key, [token, String(leaseMs)]).then(
+      (reply) => {
+        this.#backlog.onAnswer()
+        if (!this.#wereSettingsRead) this.#readSettings()
+        return toClaim(reply, token)
+      },
+      (error: unknown) => {
+        this.#backlog.onAnswer()
+        throw error
+      },
+    )
   }
 
-  async renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
-    return this.#change(SCRIPTS.renew, key, [token, this.#retention, String(leaseMs), ...marks])
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
+    return this.#run(this.#scripts.renew, this.#prefix + key, [token, String(leaseMs), ...marks]).then(isOne)
   }
 
-  async complete(key: string, token: string): Promise<boolean> {
-    return this.#change(SCRIPTS.complete, key, [token, this.#retention])
+  complete(key: string, token: string): Promise<boolean> {
+    return this.#run(this.#scripts.complete, this.#prefix + key, [token]).then(isOne)
   }
 
-  async release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
-    return this.#change(SCRIPTS.release, key, [token, this.#retention, ...marks])
-  }
-
-  async #change(script: Script, key: string, given: readonly string[]): Promise<boolean> {
-    return toNumber(await this.#run(script, this.#prefix + key, given)) === 1
+  release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
+    return this.#run(this.#scripts.release, this.#prefix + key, [token, ...marks]).then(isOne)
   }
 
   /** Beside the first claim, which does not wait for it. */
   #readSettings(): void {
     this.#wereSettingsRead = true
-    this.#run(SCRIPTS.settings, this.#prefix, []).then(
+    this.#run(this.#scripts.settings, this.#prefix, []).then(
       (reply) => {
         const info = Array.isArray(reply) ? reply.map(toText).join('\n') : ''
         for (const message of findForgetfulSettings(info)) this.#notices.warn(message)
@@ -101,16 +101,20 @@ class RedisStore implements Store {
   }
 }
 
+function isOne(reply: unknown): boolean {
+  return toNumber(reply) === 1
+}
+
 /** 0 is busy, 1 claimed without marks, 2 done; a list is claimed with these marks. */
 function toClaim(reply: unknown, token: string): Claim {
   if (Array.isArray(reply)) return { state: 'claimed', token, marks: reply.map(toText) }
   switch (toNumber(reply)) {
     case 0:
-      return { state: 'busy' }
+      return BUSY
     case 1:
-      return { state: 'claimed', token, marks: [] }
+      return { state: 'claimed', token, marks: NO_MARKS }
     case 2:
-      return { state: 'done' }
+      return DONE
     default:
       throw new Error(`Redis answered a claim with ${typeof reply}, which is none of the script's answers.`)
   }

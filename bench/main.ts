@@ -2,6 +2,7 @@
 import { benchCost } from './cost/main.ts'
 import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
+import { benchRedis } from './redis/main.ts'
 import { benchRefusals } from './refusals/main.ts'
 import { benchSqlite } from './sqlite/main.ts'
 
@@ -9,6 +10,7 @@ const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean })
   cost: benchCost,
   http: benchHttp,
   'in-process': benchInProcess,
+  redis: benchRedis,
   refusals: benchRefusals,
   sqlite: benchSqlite,
 }

@@ -1,4 +1,4 @@
-/** How long the oldest call may have gone without an answer before further ones are refused. */
+/** How long calls may wait without any answer before further ones are refused. */
 const SILENCE_MS = 3_000
 /** How often one call is let through all the same, to find out. */
 const TRY_EVERY_MS = 1_000
@@ -8,24 +8,31 @@ const TRY_EVERY_MS = 1_000
  * send it all once the server is back, though nobody waits for it any more.
  */
 export class Backlog {
-  /** When each call that has no answer yet was made, oldest first. */
-  readonly #waiting = new Set<{ readonly since: number }>()
+  #waiting = 0
+  /** When the first call after the last answer was made. */
+  #silentSince: number | undefined
   #triedAt = 0
 
-  async run<T>(call: () => Promise<T>): Promise<T> {
+  /** @throws Error where the server has been silent for long */
+  onCall(): void {
+    if (this.#waiting++ === 0) this.#silentSince = undefined
+    this.#silentSince ??= performance.now()
+    if (this.#waiting > 1) this.#mustAnswer(this.#silentSince)
+  }
+
+  onAnswer(): void {
+    this.#waiting--
+    this.#silentSince = undefined
+  }
+
+  #mustAnswer(since: number): void {
     const now = performance.now()
-    const [oldest] = this.#waiting
-    if (oldest !== undefined && now - oldest.since > SILENCE_MS) {
-      if (now - this.#triedAt < TRY_EVERY_MS)
-        throw new Error(`Redis has not answered for ${Math.round((now - oldest.since) / 1_000)} s.`)
+    if (now - since <= SILENCE_MS) return
+    if (now - this.#triedAt >= TRY_EVERY_MS) {
       this.#triedAt = now
+      return
     }
-    const waiting = { since: now }
-    this.#waiting.add(waiting)
-    try {
-      return await call()
-    } finally {
-      this.#waiting.delete(waiting)
-    }
+    this.#waiting--
+    throw new Error(`Redis has not answered for ${Math.round((now - since) / 1_000)} s.`)
   }
 }

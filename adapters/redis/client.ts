@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import { ConfigurationError } from '../../src/index.ts'
+import type { Script } from './scripts.ts'
 
 /** A client of the package `redis` (node-redis), 4.6 or later: `createClient`, `createClientPool` or `createCluster`. */
 export interface NodeRedisClient {
@@ -25,31 +25,21 @@ export interface BareRedisClient {
 
 export type RedisClient = NodeRedisClient | IoRedisClient | BareRedisClient
 
-/** A script on its way to any client: by its digest, and whole where the server does not know that. */
-export interface Script {
-  readonly text: string
-  readonly sha: string
-}
-
 /** Runs a script on one key. Rejects where the server cannot be reached, or refuses. */
-export type RunScript = (script: Script, key: string, given: readonly string[]) => Promise<unknown>
-
-export function toScript(text: string): Script {
-  return { text, sha: createHash('sha1').update(text).digest('hex') }
-}
+export type RunScript = (script: Script, key: string, given: string[]) => Promise<unknown>
 
 /** How the client that was given runs scripts: the client is known by what it has, so that neither package is imported. */
 export function makeRunner(client: unknown): RunScript {
   const { byDigest, byText } = toCalls(client)
   return (script, key, given) =>
-    byDigest(script.sha, key, given).catch((error: unknown) => {
+    byDigest(script.sha, key, given).then(undefined, (error: unknown) => {
       // After a restart, a failover or SCRIPT FLUSH. It has not run, and sent whole the server keeps it from then on.
       if (String(Object(error).message).includes('NOSCRIPT')) return byText(script.text, key, given)
       throw error
     })
 }
 
-type Call = (script: string, key: string, given: readonly string[]) => Promise<unknown>
+type Call = (script: string, key: string, given: string[]) => Promise<unknown>
 
 function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Call } {
   const client = Object(given)
@@ -66,8 +56,8 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
       throw unusable('the client of node-redis is not connected; call "await client.connect()" first.')
     listenForErrors(client)
     return {
-      byDigest: (sha, key, given) => client.evalSha(sha, { keys: [key], arguments: [...given] }),
-      byText: (text, key, given) => client.eval(text, { keys: [key], arguments: [...given] }),
+      byDigest: (sha, key, given) => client.evalSha(sha, { keys: [key], arguments: given }),
+      byText: (text, key, given) => client.eval(text, { keys: [key], arguments: given }),
     }
   }
   if (isBare(client))

@@ -1,72 +1,99 @@
+import { createHash } from 'node:crypto'
+
+/** A script on its way to a client: by its digest, and whole where the server does not know that. */
+export interface Script {
+  readonly text: string
+  readonly sha: string
+}
+
+/** The scripts of a store. They hold its retention, so that no call has to. */
+export interface Scripts {
+  /** ARGV: token, lease. Gives 0 busy, 1 claimed, 2 done, or claimed with the list of its marks. */
+  readonly claim: Script
+  /** ARGV: token, lease, marks. Gives 1 or 0. */
+  readonly renew: Script
+  /** ARGV: token. Gives 1 or 0. */
+  readonly complete: Script
+  /** ARGV: token, marks. Gives 1 or 0. */
+  readonly release: Script
+  /** Gives the server's answers to INFO. Unlike CONFIG it may be asked from a script, and so by any client in one way. */
+  readonly settings: Script
+}
+
 /**
- * An event is one hash under one key, so that a cluster keeps it in one place: `token` and `until` while somebody holds it, one
- * field with a dot before it for each finish mark, or `done`. The key's own expiry forgets it. Each script is atomic, reads the
- * server's clock, and does the same again when it is sent again with the same token.
+ * An event is one hash under one key, so that a cluster keeps it in one place: `token` while somebody holds it, one field with a dot
+ * before it for each finish mark, or `done`. A claim without marks ends by the key's own expiry; one with marks also has `until`,
+ * since the marks stay when it ends. The key's expiry forgets what is left. Each script is atomic, goes by the server's clock, and
+ * does the same again when it is sent again with the same token.
  */
+export function makeScripts(retentionMs: number): Scripts {
+  return {
+    claim: toScript(`
+      local fields = redis.call('HGETALL', KEYS[1])
+      if #fields == 0 then
+        redis.call('HSET', KEYS[1], 'token', ARGV[1])
+        redis.call('PEXPIRE', KEYS[1], ARGV[2])
+        return 1
+      end
+      local token, ends, marks = nil, nil, {}
+      for i = 1, #fields, 2 do
+        local name, value = fields[i], fields[i + 1]
+        if name == 'done' then return 2
+        elseif name == 'token' then token = value
+        elseif name == 'until' then ends = tonumber(value)
+        else marks[#marks + 1] = string.sub(name, 2) end
+      end
+      ${NOW}
+      if token and token ~= ARGV[1] and (not ends or ends > now) then return 0 end
+      redis.call('HSET', KEYS[1], 'token', ARGV[1])
+      if #marks == 0 then
+        redis.call('PEXPIRE', KEYS[1], ARGV[2])
+        return 1
+      end
+      redis.call('HSET', KEYS[1], 'until', now + ARGV[2])
+      redis.call('PEXPIRE', KEYS[1], ARGV[2] + ${retentionMs})
+      return marks`),
+    renew: toScript(`
+      ${ENTRY}
+      if held or entry[1] then return 0 end
+      redis.call('HSET', KEYS[1], 'token', ARGV[1])
+      for i = 3, #ARGV do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
+      if redis.call('HLEN', KEYS[1]) == 1 then
+        redis.call('PEXPIRE', KEYS[1], ARGV[2])
+        return 1
+      end
+      redis.call('HSET', KEYS[1], 'until', now + ARGV[2])
+      redis.call('PEXPIRE', KEYS[1], ARGV[2] + ${retentionMs})
+      return 1`),
+    complete: toScript(`
+      ${ENTRY}
+      if held then return 0 end
+      redis.call('DEL', KEYS[1])
+      redis.call('HSET', KEYS[1], 'done', '')
+      redis.call('PEXPIRE', KEYS[1], ${retentionMs})
+      return 1`),
+    release: toScript(`
+      ${ENTRY}
+      if held then return 0 end
+      if entry[1] then return 1 end
+      redis.call('HDEL', KEYS[1], 'token', 'until')
+      for i = 2, #ARGV do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
+      redis.call('PEXPIRE', KEYS[1], ${retentionMs})
+      return 1`),
+    settings: toScript(`return { redis.call('INFO', 'persistence'), redis.call('INFO', 'memory') }`),
+  }
+}
 
-/** Milliseconds of the server, as the entry keeps them: Lua would write a large number as 1.7e+12. */
+/** Milliseconds of the server. */
 const NOW = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local function at(ms) return string.format('%.0f', ms) end
-`
+      local time = redis.call('TIME')
+      local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
+/** What is known of the event, and whether another token holds it. */
 const ENTRY = `${NOW}
-local entry = redis.call('HMGET', KEYS[1], 'done', 'token', 'until')
-local held = entry[2] and entry[2] ~= ARGV[1] and tonumber(entry[3]) > now
-`
+      local entry = redis.call('HMGET', KEYS[1], 'done', 'token', 'until')
+      local held = entry[2] and entry[2] ~= ARGV[1] and (not entry[3] or tonumber(entry[3]) > now)`
 
-/** ARGV: token, lease, retention. Gives 0 busy, 1 claimed, 2 done, or claimed with the list of its marks. */
-export const CLAIM = `${NOW}
-local fields = redis.call('HGETALL', KEYS[1])
-local token, ends, marks = nil, 0, {}
-for i = 1, #fields, 2 do
-  local name, value = fields[i], fields[i + 1]
-  if name == 'done' then return 2 end
-  if name == 'token' then token = value
-  elseif name == 'until' then ends = tonumber(value)
-  else marks[#marks + 1] = string.sub(name, 2) end
-end
-if token and token ~= ARGV[1] and ends > now then return 0 end
-redis.call('HSET', KEYS[1], 'token', ARGV[1], 'until', at(now + ARGV[2]))
-if #marks == 0 then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return 1
-end
-redis.call('PEXPIRE', KEYS[1], at(ARGV[2] + ARGV[3]))
-return marks
-`
-
-/** ARGV: token, retention, lease, marks. Gives 1 or 0. */
-export const RENEW = `${ENTRY}
-if held or entry[1] then return 0 end
-redis.call('HSET', KEYS[1], 'token', ARGV[1], 'until', at(now + ARGV[3]))
-for i = 4, #ARGV do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
-local marked = redis.call('HLEN', KEYS[1]) > 2
-redis.call('PEXPIRE', KEYS[1], marked and at(ARGV[2] + ARGV[3]) or ARGV[3])
-return 1
-`
-
-/** ARGV: token, retention. Gives 1 or 0. */
-export const COMPLETE = `${ENTRY}
-if held then return 0 end
-redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'done', '')
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1
-`
-
-/** ARGV: token, retention, marks. Gives 1 or 0. */
-export const RELEASE = `${ENTRY}
-if held then return 0 end
-if entry[1] then return 1 end
-redis.call('HDEL', KEYS[1], 'token', 'until')
-for i = 3, #ARGV do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1
-`
-
-/** What the server does with what it is told. Unlike CONFIG, INFO may be asked from a script, and so by any client in one way. */
-export const SETTINGS = `
-return { redis.call('INFO', 'persistence'), redis.call('INFO', 'memory') }
-`
+function toScript(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') }
+}

@@ -1,0 +1,105 @@
+import { redisProgram, startRedis } from '../../test/engines/redis-server.ts'
+import { Contestant, median, print } from '../harness.ts'
+
+interface Figures {
+  readonly cpu: number
+  readonly rate: number
+  readonly p50: number
+  readonly p99: number
+}
+
+const CLIENTS = ['node-redis', 'ioredis'] as const
+const CROWDS = [
+  [1, 2_000],
+  [32, 10_000],
+  [256, 20_000],
+] as const
+
+/** Row 7 of the goals: a claim beside the one bare command that it is at the least, by the same client on the same server. */
+export async function benchRedis({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
+  if (redisProgram === undefined) return
+  // Both contestants write in memory alone: a disk would hide what is compared.
+  const server = await startRedis('--appendonly', 'no')
+  try {
+    for (const client of CLIENTS) await benchClient(client, server.port, isQuick ? 3 : 11)
+    await benchSizes(server.port, isQuick)
+  } finally {
+    await server.remove()
+  }
+}
+
+async function benchClient(client: string, port: number, rounds: number): Promise<void> {
+  const [store, bare] = ['store', 'bare'].map((name) => makeContestant(client, name, port))
+  if (store === undefined || bare === undefined) throw new Error('there are two contestants')
+  const rows = [
+    [
+      'claims at once',
+      'claims/s',
+      'SET NX PX',
+      'ratio',
+      'µs CPU',
+      'SET NX PX',
+      'ratio',
+      'p50 ms',
+      'p99 ms',
+      'p50 ratio',
+    ],
+  ]
+  try {
+    for (const contestant of [store, bare]) await contestant.ask({ claims: 0 })
+    for (const [beside, claims] of CROWDS) {
+      const [ours, theirs]: [Figures[], Figures[]] = [[], []]
+      for (let round = -2; round < rounds; round++) {
+        const [our, their] = [await store.ask<Figures>({ claims, beside }), await bare.ask<Figures>({ claims, beside })]
+        if (round >= 0) [ours.push(our), theirs.push(their)]
+      }
+      rows.push([String(beside), ...toCells(ours, theirs)])
+    }
+  } finally {
+    for (const contestant of [store, bare]) contestant.stop()
+  }
+  print(`Redis by ${client}: a claim beside SET NX PX (medians of ${rounds} interleaved rounds)`, rows)
+}
+
+function toCells(ours: readonly Figures[], theirs: readonly Figures[]): readonly string[] {
+  const of = (figures: readonly Figures[], name: keyof Figures) => median(figures.map((each) => each[name]))
+  const ratioOf = (name: keyof Figures) =>
+    median(ours.map((each, round) => each[name] / (theirs[round]?.[name] ?? Number.NaN)))
+  return [
+    of(ours, 'rate').toFixed(0),
+    of(theirs, 'rate').toFixed(0),
+    ratioOf('rate').toFixed(2),
+    of(ours, 'cpu').toFixed(1),
+    of(theirs, 'cpu').toFixed(1),
+    ratioOf('cpu').toFixed(2),
+    of(ours, 'p50').toFixed(2),
+    of(ours, 'p99').toFixed(2),
+    ratioOf('p50').toFixed(2),
+  ]
+}
+
+/** What a claim costs among few ids and among many. */
+async function benchSizes(port: number, isQuick: boolean): Promise<void> {
+  const contestant = makeContestant('node-redis', 'store', port)
+  try {
+    const rounds = isQuick ? 3 : 9
+    const rows = [['ids stored', 'claims/s', 'µs CPU', 'p50 ms', 'p99 ms']]
+    let stored = 0
+    for (const size of isQuick ? [10_000, 100_000] : [10_000, 1_000_000]) {
+      await contestant.ask({ ids: size - stored })
+      stored = size
+      const taken: Figures[] = []
+      for (let round = 0; round < rounds; round++)
+        taken.push(await contestant.ask<Figures>({ claims: 10_000, beside: 32 }))
+      const cell = (name: keyof Figures, digits: number) => median(taken.map((each) => each[name])).toFixed(digits)
+      rows.push([size.toLocaleString('en'), cell('rate', 0), cell('cpu', 1), cell('p50', 2), cell('p99', 2)])
+    }
+    print(`Redis by node-redis: claims among done ids, 32 at once (medians of ${rounds} rounds)`, rows)
+  } finally {
+    contestant.stop()
+  }
+}
+
+function makeContestant(client: string, name: string, port: number): Contestant {
+  return new Contestant(`${name} by ${client}`, 'redis/worker.mjs', [client, name, String(port)])
+}
