@@ -6,6 +6,7 @@ const config: KnipConfig = {
     ...Object.values(entries),
     ...Object.values(programs),
     'examples/*/main.ts',
+    'scripts/better-sqlite3.mjs',
     'scripts/check-pages.ts',
     'test/check/strangers/*.mjs',
     'scripts/runtimes/app/*.js',
