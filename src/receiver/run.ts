@@ -278,7 +278,6 @@ export class Run implements WorkListener {
 
   #whenEnded(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.outcome !== undefined) return resolve()
       this.#onEnded ??= []
       this.#onEnded.push(resolve)
     })

@@ -329,6 +329,17 @@ describe('a store that fails at the claim', () => {
     await bench.expectAtRest()
   })
 
+  it.each([
+    ['throws', throwing],
+    ['rejects', rejecting],
+  ])('that %s has its own error told as the cause', async (_what, behaviour) => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('claim', behaviour)
+    await bench.send(events.contact.created())
+    expect(bench.errors).toMatchObject([{ code: 'store_unavailable', cause: new Error('the engine is gone') }])
+  })
+
   it('that hangs is answered 503 after 3 s', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
