@@ -20,6 +20,7 @@ const PARTS: Readonly<Record<string, readonly Command[]>> = {
   limits: [{ line: ['node', '--import', 'tsx', '--expose-gc', 'test/long/limits.ts'] }],
   strict: [{ line: SUITE, env: { NODE_OPTIONS: '--unhandled-rejections=strict' } }],
   storage: [{ line: SUITE, env: { INSIDE_STORAGE: '1' } }],
+  client: [{ line: ['vitest', 'run', 'test/client/load.test.ts'], env: { CLIENT_LOAD: 'whole' } }],
   mutation: [{ line: ['tsx', 'test/long/mutation.ts'] }],
 }
 

@@ -1,0 +1,136 @@
+import { ensureWebhook, replayFailed, rotateWebhook } from 'postern/client'
+import type { Dialect, EmulatorOptions } from 'postern/emulator'
+import { describe, expect, it } from 'vitest'
+import { ASSUMPTIONS } from '../../src/emulator/assumptions.ts'
+import { assumeAll, DIALECTS } from '../../src/emulator/dialects.ts'
+import { type Scene, setScene } from './emulated.ts'
+import { clientOf, collect, failureOf } from './support.ts'
+
+const EVENTS = ['contact.created', 'contact.updated']
+const PUBLIC_URL = 'https://app.example.com/hooks'
+
+/** What the client relies on, whatever the service's answers look like. */
+const WALKS: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
+  'a login that is refused': async ({ crm }) => {
+    const stranger = clientOf(crm, { password: 'wrong' })
+    expect(await failureOf(stranger.webhooks.list())).toMatchObject({ code: 'login_refused' })
+  },
+
+  'a webhook from its creation to its end': async ({ client }) => {
+    const { webhook, secret } = await client.webhooks.create({ url: PUBLIC_URL, events: EVENTS, active: false })
+    const { id } = webhook
+    expect(webhook).toMatchObject({ url: PUBLIC_URL, events: EVENTS, active: false })
+    expect(secret.length).toBeGreaterThan(10)
+    expect(await client.webhooks.get(id)).toMatchObject({ id, url: PUBLIC_URL, active: false })
+    expect(await client.webhooks.resume(id)).toMatchObject({ id, url: PUBLIC_URL, active: true })
+    expect(await client.webhooks.pause(id)).toMatchObject({ id, active: false })
+    expect(await client.webhooks.update(id, { events: ['contact.deleted'] })).toMatchObject({
+      id,
+      events: ['contact.deleted'],
+      url: PUBLIC_URL,
+    })
+    expect(await client.webhooks.delete(id)).toBeUndefined()
+    expect(await failureOf(client.webhooks.get(id))).toMatchObject({ code: 'not_found' })
+    expect(await failureOf(client.webhooks.delete(id))).toMatchObject({ code: 'not_found' })
+  },
+
+  'lists of more than one page': async ({ crm, client }) => {
+    const ids: string[] = []
+    for (let n = 0; n < 25; n++) ids.push(crm.webhooks.create({ url: `${PUBLIC_URL}/${n}`, events: EVENTS }).id)
+    expect((await client.webhooks.list()).map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
+    const contacts = Array.from(
+      { length: 120 },
+      (_, n) => crm.records.create('contact', { email: `${n}@example.test` })._id,
+    )
+    expect((await collect(client.contacts())).map(({ id }) => id).toSorted()).toEqual(contacts.toSorted())
+  },
+
+  'what is refused': async ({ client, crm }) => {
+    const { id } = crm.webhooks.create({ url: PUBLIC_URL, events: EVENTS }, { accountKey: 'globex' })
+    expect(await failureOf(client.webhooks.get(id))).toMatchObject({ code: 'not_found' })
+    expect(await failureOf(client.retry(id, id))).toMatchObject({ code: 'not_found' })
+    const refused = client.webhooks.create({ url: 'http://crm.example.com/hooks', events: EVENTS })
+    expect(await failureOf(refused)).toMatchObject({ code: 'request_refused' })
+  },
+
+  'a registration that is ensured, twice': async ({ client, url, keeper, crm, handled }) => {
+    const ensure = () => ensureWebhook(client, { url, events: EVENTS, ...keeper })
+    const first = await ensure()
+    expect(first).toMatchObject({ isNew: true, webhook: { active: true } })
+    expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: first.webhook.id } })
+    crm.records.create('contact', {})
+    await crm.deliveries.whenIdle()
+    expect([...handled.values()]).toEqual([1])
+  },
+
+  'what failed, brought back': async ({ client, url, keeper, crm, handled, app }) => {
+    const { webhook } = await ensureWebhook(client, { url, events: EVENTS, ...keeper })
+    crm.records.create('contact', {})
+    await crm.deliveries.whenIdle()
+    app.isDown = true
+    for (let n = 0; n < 120; n++) crm.records.create('contact', {})
+    await crm.clock.advance('3h')
+    app.isDown = false
+    const log = await collect(client.deliveries(webhook.id))
+    expect(log).toHaveLength(121)
+    expect(log.filter(({ state }) => state === 'failed')).toHaveLength(120)
+    const { events } = await replayFailed(client, { webhookId: webhook.id, concurrency: 8, waitMs: 1_000 })
+    expect(events).toHaveLength(120)
+    await crm.deliveries.whenIdle()
+    expect(handled.size).toBe(121)
+    expect([...handled.values()].every((count) => count === 1)).toBe(true)
+    // Words that nobody knows can't tell that it went well; but nothing is retried again.
+    const outcomes = new Set(events.map(({ outcome }) => outcome))
+    expect([['succeeded'], ['unresolved']]).toContainEqual([...outcomes])
+    expect(await replayFailed(client, { webhookId: webhook.id })).toMatchObject({ events: [], retried: 0 })
+    const [done] = crm.deliveries.list()
+    expect(await failureOf(client.retry(webhook.id, done?.id ?? ''))).toMatchObject({ code: 'not_retriable' })
+  },
+
+  'a rotation': async ({ client, url, keeper, crm, handled }) => {
+    const { webhook: old } = await ensureWebhook(client, { url, events: EVENTS, ...keeper })
+    for (let n = 0; n < 5; n++) crm.records.create('contact', {})
+    await crm.deliveries.whenIdle()
+    await crm.clock.advance('4h') // then no word can stand for something that is pending
+    const rotate = () => rotateWebhook(client, { webhookId: old.id, url, ...keeper, pollMs: 600_000, onProgress })
+    let isFirst = true
+    const onProgress = () => {
+      if (isFirst) crm.records.create('contact', {})
+      isFirst = false
+    }
+    // The client's clock is not that of the service, whose time stands still.
+    const result = await rotate()
+    await crm.deliveries.whenIdle()
+    expect(result.webhook.id).not.toBe(old.id)
+    expect(handled.size).toBe(6)
+    expect([...handled.values()].every((count) => count === 1)).toBe(true)
+    if (result.state === 'finished')
+      expect((await client.webhooks.list()).map(({ id }) => id)).toEqual([result.webhook.id])
+  },
+}
+
+const WAYS: readonly (readonly [string, EmulatorOptions])[] = Object.keys(DIALECTS).map((dialect) => [
+  dialect,
+  { dialect: dialect as Dialect }, // a key of them
+])
+
+describe.each(WAYS)('in the dialect %s', (_dialect, options) => {
+  it.each(Object.entries(WALKS))('client and emulator agree: %s', async (_walk, walk) => {
+    await walk(await setScene({ rateLimit: '100000/60s', ...options }))
+  })
+})
+
+/** What no dialect has, of the assumptions about the API. */
+const API = /^A(0\d|1[1-9]|2[0-6]|33|37)$/
+const SINGLE = Object.entries(ASSUMPTIONS)
+  .filter(([id]) => API.test(id))
+  .flatMap(([id, { values }]) => Object.keys(values).map((value) => [id, value] as const))
+  .filter(([id, value]) => !Object.keys(DIALECTS).some((dialect) => Reflect.get(assumeAll(dialect), id) === value))
+
+describe.each(SINGLE)('where %s is %s', (id, value) => {
+  it('client and emulator agree', async () => {
+    const options = { rateLimit: '100000/60s', assume: { [id]: value } }
+    const { 'what failed, brought back': _long, 'a rotation': _longer, ...walks } = WALKS
+    for (const walk of Object.values(walks)) await walk(await setScene(options))
+  })
+})

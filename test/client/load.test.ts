@@ -1,0 +1,99 @@
+import { ensureWebhook, type ReplayJournal, replayFailed, rotateWebhook } from 'postern/client'
+import { expect, it } from 'vitest'
+import { setScene } from './emulated.ts'
+import { failureOf } from './support.ts'
+
+// `npm run test:long -- client` runs this whole: 10,000 events across a rotation, 300 retries at 50 per 2 s.
+const IS_WHOLE = process.env.CLIENT_LOAD === 'whole'
+const EVENTS = IS_WHOLE ? 10_000 : 600
+const RETRIES = IS_WHOLE ? 300 : 80
+const TYPES = ['contact.created']
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+it(`${EVENTS} events across a rotation: none missed, none handled twice`, { timeout: 300_000 }, async () => {
+  const scene = await setScene({ clock: undefined as never, rateLimit: '100000/60s' }, 'real')
+  const { crm, client, url, keeper, handled } = scene
+  const { webhook: old } = await ensureWebhook(client, { url, events: TYPES, ...keeper })
+  const sent: string[] = []
+  let isRotated = false
+  const load = async () => {
+    // Some before, most across it, and some after.
+    while (sent.length < EVENTS || !isRotated) {
+      for (let n = 0; n < 10; n++) sent.push(crm.events.emit({ type: 'contact.created' }).id)
+      await pause(sent.length < EVENTS ? 10 : 100)
+    }
+    for (let n = 0; n < 50; n++) sent.push(crm.events.emit({ type: 'contact.created' }).id)
+  }
+  const loading = load()
+  while (sent.length < EVENTS / 10) await pause(5)
+  const overlapMs = IS_WHOLE ? 5_000 : 300
+  const result = await rotateWebhook(client, { webhookId: old.id, url, ...keeper, overlapMs, pollMs: 100 })
+  isRotated = true
+  await loading
+  await crm.deliveries.whenIdle()
+  expect(result).toMatchObject({ state: 'finished', sharesEventIds: true, failed: 0 })
+  expect((await client.webhooks.list()).map(({ id }) => id)).toEqual([result.webhook.id])
+  expect(sent.length).toBeGreaterThanOrEqual(EVENTS)
+  expect([...handled.keys()].toSorted()).toEqual(sent.toSorted())
+  expect([...handled.values()].every((count) => count === 1)).toBe(true)
+  if (IS_WHOLE) console.log(`${sent.length} events sent, ${handled.size} handled, each once`)
+})
+
+it('an outage of three hours is healed, interrupted halfway and resumed: each event once, no 429', {
+  timeout: 60_000,
+}, async () => {
+  const { crm, client, url, keeper, handled, app } = await setScene({}, 'hasty')
+  const { webhook } = await ensureWebhook(client, { url, events: TYPES, ...keeper })
+  let refused = 0
+  crm.subscribe((message) => {
+    if ('status' in message && message.status === 429) refused++
+  })
+  app.isDown = true
+  const sent = Array.from({ length: 300 }, () => crm.events.emit({ type: 'contact.created' }).id)
+  await crm.clock.advance('3h')
+  app.isDown = false
+  expect(crm.deliveries.list().filter(({ status }) => status === 'failed')).toHaveLength(300)
+
+  const lines: string[] = []
+  const journal: ReplayJournal = { read: () => lines, append: (line) => void lines.push(line) }
+  const controller = new AbortController()
+  const onProgress = ({ retried }: { retried: number }) => retried >= 150 && controller.abort(new Error('interrupted'))
+  const interrupted = replayFailed(client, { webhookId: webhook.id, journal, onProgress, signal: controller.signal })
+  expect(await failureOf(interrupted)).toMatchObject({ message: 'interrupted' })
+  expect(lines.length).toBeGreaterThanOrEqual(150)
+  expect(lines.length).toBeLessThan(160)
+
+  const { events, retried } = await replayFailed(client, { webhookId: webhook.id, journal })
+  expect(new Set(events.map(({ outcome }) => outcome))).toEqual(new Set(['succeeded']))
+  expect(retried).toBeGreaterThan(140)
+  await crm.deliveries.whenIdle()
+  expect([...handled.keys()].toSorted()).toEqual(sent.toSorted())
+  expect([...handled.values()].every((count) => count === 1)).toBe(true)
+  expect(refused).toBe(0)
+})
+
+it(`${RETRIES} retries at 50 per 2 s: no request is refused`, { timeout: 120_000 }, async () => {
+  const { crm, url, keeper, handled, app, client } = await setScene(
+    { clock: undefined as never, retryScale: 1_000_000, rateLimit: '50/2s' },
+    'real',
+  )
+  const { webhook } = await ensureWebhook(client, { url, events: TYPES, ...keeper })
+  let [calls, refused] = [0, 0]
+  crm.subscribe((message) => {
+    if (!('status' in message) || typeof message.status !== 'number' || !('path' in message)) return
+    calls++
+    if (message.status === 429) refused++
+  })
+  app.isDown = true
+  for (let n = 0; n < RETRIES; n++) crm.events.emit({ type: 'contact.created' })
+  while (crm.deliveries.list().some(({ status }) => status !== 'failed')) await pause(20)
+  app.isDown = false
+  const start = performance.now()
+  const { events } = await replayFailed(client, { webhookId: webhook.id })
+  const seconds = (performance.now() - start) / 1_000
+  expect(events.filter(({ outcome }) => outcome === 'succeeded')).toHaveLength(RETRIES)
+  expect(handled.size).toBe(RETRIES)
+  expect(refused).toBe(0)
+  expect(calls).toBeGreaterThanOrEqual(RETRIES)
+  if (IS_WHOLE) console.log(`${RETRIES} retries in ${seconds.toFixed(1)} s, ${calls} requests, ${refused} refused`)
+})
