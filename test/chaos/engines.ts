@@ -1,12 +1,22 @@
-import { type HandlerContext, memoryStore, type Store, type SyncTransactionContext } from 'postern'
+import pg from 'pg'
+import {
+  type HandlerContext,
+  memoryStore,
+  type Store,
+  type SyncTransactionContext,
+  type TransactionContext,
+} from 'postern'
+import { postgresStore } from 'postern/postgres'
+import { redisStore } from 'postern/redis'
 import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
+import { createClient } from 'redis'
 import type { EngineAddress } from './messages.ts'
 
 /** An engine's store in a worker. */
 export interface OpenStore {
   readonly store: Store
-  /** With transactions: writes a row of the user's own, together with the finish mark of the handler. */
-  readonly writeEffect?: (eventId: string, context: HandlerContext) => Promise<void>
+  /** Writes a row of the user's own, together with the finish mark of the handler; not where the run is without transactions. */
+  readonly writeEffect?: (eventId: string, context: HandlerContext) => Promise<unknown>
   close(): Promise<void> | void
 }
 
@@ -14,20 +24,34 @@ export async function openStore({ name, at }: EngineAddress): Promise<OpenStore>
   switch (name) {
     case 'memory':
       return { store: memoryStore(), close() {} }
+    case 'redis': {
+      const client = createClient({ url: at })
+      client.on('error', () => {}) // it connects again by itself
+      await client.connect()
+      return { store: redisStore({ client }), close: () => client.close() }
+    }
+    case 'postgres':
+    case 'postgres-transaction': {
+      const pool = new pg.Pool({ connectionString: at })
+      pool.on('error', () => {}) // it connects again by itself
+      const opened = { store: postgresStore({ pool }), close: () => pool.end() }
+      return name === 'postgres' ? opened : { ...opened, writeEffect: writeToPostgres }
+    }
     case 'sqlite':
     case 'sqlite-transaction': {
       const database = openSqlite(at)
       const opened = { store: sqliteStore({ database }), close: () => database.close() }
       return name === 'sqlite' ? opened : { ...opened, writeEffect: writeToSqlite }
     }
-    default:
-      throw new Error(`no engine ${name}`)
   }
 }
 
-async function writeToSqlite(eventId: string, context: HandlerContext): Promise<void> {
+function writeToPostgres(eventId: string, context: HandlerContext): Promise<unknown> {
+  const { transaction } = context as TransactionContext<pg.PoolClient> // the receiver stands on a store of Postgres
+  return transaction((tx) => tx.query('INSERT INTO effects (event_id) VALUES ($1)', [eventId]))
+}
+
+function writeToSqlite(eventId: string, context: HandlerContext): Promise<unknown> {
   const { transaction } = context as SyncTransactionContext<SqliteDatabase> // the receiver stands on a store of SQLite
-  await transaction((tx) => {
-    tx.prepare('INSERT INTO effects (event_id) VALUES (?)').run(eventId)
-  })
+  return transaction((tx) => tx.prepare('INSERT INTO effects (event_id) VALUES (?)').run(eventId))
 }
