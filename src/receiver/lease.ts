@@ -1,10 +1,8 @@
 import { PosternError } from '../protocol/errors.ts'
 import type { Claim } from '../store/store.ts'
+import { keepTrying, STORE_LIMIT_MS } from './keep-trying.ts'
 import type { RunHost } from './run-host.ts'
 import { callWithin } from './within.ts'
-
-/** A call to the store is given up after this many milliseconds. */
-export const STORE_LIMIT_MS = 3_000
 
 /** A claim that this process holds: renewed while it is kept alive, then completed or released. */
 export class Lease {
@@ -69,22 +67,24 @@ export class Lease {
     return transact({ key: this.#key, token: this.#token, mark, signal }, work)
   }
 
-  /** Gives the claim back. Where the store can't be reached that is only reported: the lease ends by itself. */
+  /**
+   * Gives the claim back. Where the store can't be reached nobody waits for it, but it is offered again for a while: with it go the
+   * marks of the handlers that finished, which the next attempt would run again.
+   */
   release(limitMs: number, marks: readonly string[], then: () => void): void {
     // A renewal that the store carried out after the release would bring the claim back to life.
     this.#whenRenewed(() => {
       const { clock, store, reporter } = this.#host
-      callWithin(
-        clock,
-        limitMs,
-        'store.release',
-        () => store.release(this.#key, this.#token, marks),
-        then,
-        (cause) => {
-          reporter.error(toStoreError('release', cause, 'the lease ends by itself'))
-          then()
-        },
-      )
+      const release = () => store.release(this.#key, this.#token, marks)
+      callWithin(clock, limitMs, 'store.release', release, then, (cause) => {
+        reporter.error(toStoreError('release', cause, 'it is tried again for 60 s, and the lease ends by itself'))
+        keepTrying(this.#host, 'store.release', release, ignore, (again) =>
+          reporter.error(
+            toStoreError('release', again, 'that was the last try, and handlers that had finished may run again'),
+          ),
+        )
+        then()
+      })
     })
   }
 

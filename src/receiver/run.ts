@@ -2,20 +2,18 @@ import type { ParsedEvent } from '../protocol/envelope.ts'
 import { HandlerError } from '../protocol/errors.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Claim } from '../store/store.ts'
-import { isClaim, Lease, STORE_LIMIT_MS, toStoreError } from './lease.ts'
+import { keepTrying, STORE_LIMIT_MS } from './keep-trying.ts'
+import { isClaim, Lease, toStoreError } from './lease.ts'
 import { asLate, toEventOutcome, toFailed } from './outcomes.ts'
 import type { Route } from './routes.ts'
 import type { Delivery, RunHost } from './run-host.ts'
 import { quote } from './show.ts'
 import { handOver, Waiters } from './waiters.ts'
-import { callWithin, isThenable, within } from './within.ts'
+import { isThenable, within } from './within.ts'
 import { type Settlement, Work, type WorkListener } from './work.ts'
 
 /** How often a claim that is held elsewhere is asked for again, in milliseconds. */
 const BUSY_POLL_MS = 1_000
-/** How long the success of handlers is offered to a store that does not take it, and how soon again at first. */
-const STORE_FOR_MS = 60_000
-const FIRST_STORE_DELAY_MS = 100
 /** How far behind its own next step a run may be before it counts as cut off. */
 const CUT_OFF_AFTER_MS = 5_000
 
@@ -204,35 +202,25 @@ export class Run implements WorkListener {
 
   /** The work is done, but the store did not take it: the answer is 200, and until the store agrees this process remembers. */
   #storeLater(cause: unknown): void {
-    const { clock, leaseMs, reporter } = this.#host
+    const { reporter } = this.#host
     reporter.error(toStoreError('complete', cause, 'the handlers succeeded, so it is tried again for 60 s'))
     const handled = toEventOutcome('handled', this.#event)
     this.#phase = 'storing'
     this.#lease?.keepAlive(this.#work?.finished ?? [], ignore)
     this.#waiters?.handOverAll(() => this.#whenEnded())
     this.#waiters?.answerAll(handled)
-    const giveUpAt = clock.monotonic() + STORE_FOR_MS
-    let delayMs = FIRST_STORE_DELAY_MS
-    const onFailure = (again: unknown) => {
-      if (clock.monotonic() >= giveUpAt) {
+    keepTrying(
+      this.#host,
+      'store.complete',
+      () => this.#lease?.complete(),
+      (isDone) => this.#onCompleted(isDone),
+      (again) => {
         reporter.error(
           toStoreError('complete', again, 'that was the last try, and a later copy of the event may run again'),
         )
-        return this.#end(handled)
-      }
-      delayMs = Math.min(delayMs * 2, leaseMs / 3)
-      this.#timer = clock.setTimeout(tryAgain, delayMs)
-    }
-    const tryAgain = () =>
-      callWithin(
-        clock,
-        STORE_LIMIT_MS,
-        'store.complete',
-        () => this.#lease?.complete(),
-        (isDone) => this.#onCompleted(isDone),
-        onFailure,
-      )
-    this.#timer = clock.setTimeout(tryAgain, delayMs)
+        this.#end(handled)
+      },
+    )
   }
 
   #end(outcome: Outcome): void {

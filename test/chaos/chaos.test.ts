@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { postgresProgram } from '../engines/postgres-server.ts'
+import { redisProgram } from '../engines/redis-server.ts'
 import { startEngine } from './engine-servers.ts'
 import type { EngineName } from './messages.ts'
 import { runChaos } from './run-chaos.ts'
@@ -22,6 +24,13 @@ const SOUND = {
   diedByThemselves: 0,
   effectsNotOnce: 0,
 }
+
+const ENGINES: readonly EngineName[] = [
+  ...(redisProgram === undefined ? [] : (['redis'] as const)),
+  ...(postgresProgram === undefined ? [] : (['postgres', 'postgres-transaction'] as const)),
+  'sqlite',
+  'sqlite-transaction',
+]
 
 describe('four workers that are killed at random', () => {
   it.each(['sqlite', 'sqlite-transaction'] as const)(

@@ -599,6 +599,40 @@ describe('a store that fails at the release', () => {
     await bench.expectAtRest()
   })
 
+  it('is told again, so that handlers that had finished do not run again', async () => {
+    const bench = new Bench()
+    const runs = { fine: 0, bad: 0 }
+    bench.receiver.on('*', { name: 'fine' }, () => void runs.fine++)
+    bench.receiver.on('*', { name: 'bad' }, () => {
+      if (++runs.bad === 1) throw new Error('once')
+    })
+    bench.store.plan('release', rejecting, throwing, rejecting)
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({ status: 500, code: 'handler_failed' })
+    await bench.clock.advance(700)
+    expect(bench.store.marksOf('release')).toEqual([['fine'], ['fine'], ['fine'], ['fine']])
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+    expect(runs).toEqual({ fine: 1, bad: 2 })
+    await bench.expectAtRest()
+  })
+
+  it('for a minute is given up, and that is told', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {
+      throw new Error('always')
+    })
+    bench.store.plan('release', ...Array.from({ length: 100 }, () => rejecting))
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+    await bench.clock.advance(59_000)
+    expect(bench.codes).toEqual(['handler_failed', 'store_unavailable'])
+    await bench.clock.advance(10_000)
+    expect(bench.codes).toEqual(['handler_failed', 'store_unavailable', 'store_unavailable'])
+    const count = bench.store.count('release')
+    await bench.clock.advance(60_000)
+    expect(bench.store.count('release')).toBe(count)
+    await bench.expectAtRest()
+  })
+
   it('beyond the deadline: the failure is answered in time', async () => {
     const { bench, gate } = gated()
     bench.store.plan('release', hanging)
