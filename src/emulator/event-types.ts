@@ -9,7 +9,7 @@ const NAMES = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/
 const WILDCARD = /^(\*|[A-Za-z][A-Za-z0-9_]*\.\*|\*\.[A-Za-z][A-Za-z0-9_]*)$/
 
 /** Whether the service text names this type. Section 6. */
-export function isServiceEventType(type: string): boolean {
+function isServiceEventType(type: string): boolean {
   const model = splitType(type)?.model
   return SERVICE_EVENT_TYPES.some((known) => known === type) || (model !== undefined && MODEL_KEY.test(model))
 }

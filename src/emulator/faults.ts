@@ -21,8 +21,6 @@ export interface AnswerFault {
   readonly delayMs: number
 }
 
-export const NO_DELIVERY_FAULTS: DeliveryFaults = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
-
 /** The faults that were asked for. */
 export class Faults {
   readonly #random: Random

@@ -61,7 +61,7 @@ function parse(text: string): unknown {
 }
 
 /** A request that a receiver got. */
-export interface Received {
+interface Received {
   readonly method: string | undefined
   readonly url: string | undefined
   readonly headers: IncomingHttpHeaders
