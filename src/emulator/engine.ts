@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '../host/clock.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../protocol/schedule.ts'
 import type { Assumed } from './assumptions.ts'
@@ -52,6 +53,7 @@ export class Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts
+    setMaxListeners(0, this.#closing.signal) // each attempt under way listens
   }
 
   get inFlight(): number {

@@ -1,0 +1,118 @@
+import { openSqlite } from 'postern/sqlite'
+import { describe, expect, it } from 'vitest'
+import { findUrlProblem, guardLookup } from '../../src/emulator/addresses.ts'
+import { call, sink, start } from './support.ts'
+
+const LOCAL = [
+  'http://127.0.0.1:3000/',
+  'http://127.9.9.9/',
+  'http://localhost/',
+  'http://app.localhost:8080/x?y',
+  'http://[::1]:1/',
+  'http://[::ffff:127.0.0.1]/',
+  'https://localhost/',
+  'https://127.0.0.1/',
+  'http://2130706433/',
+]
+const PUBLIC = [
+  'https://example.com/hooks',
+  'https://93.184.216.34/',
+  'https://[2606:2800:220:1::1]/',
+  'https://example.com:8443/',
+]
+const PLAIN = ['http://example.com/', 'http://93.184.216.34/']
+const PRIVATE = [
+  'https://10.0.0.1/',
+  'http://10.0.0.1/',
+  'https://172.16.5.4/',
+  'https://192.168.1.1/',
+  'https://100.64.0.1/',
+  'https://0.0.0.0/',
+  'http://0/',
+  'https://[fc00::1]/',
+  'https://[::]/',
+  'https://[::ffff:10.0.0.1]/',
+  'https://[64:ff9b::a00:1]/',
+  'https://[2002:a00:1::]/',
+  'https://224.0.0.1/',
+  'https://255.255.255.255/',
+  'https://[ff02::1]/',
+]
+const FORBIDDEN = [
+  'http://169.254.169.254/latest/meta-data/',
+  'https://169.254.169.254/',
+  'https://169.254.1.1/',
+  'https://[fe80::1]/',
+  'https://[fd00:ec2::254]/',
+  'https://100.100.100.200/',
+  'https://168.63.129.16/',
+  'http://[::ffff:169.254.169.254]/',
+  'http://[::ffff:a9fe:a9fe]/',
+  'https://[64:ff9b::a9fe:a9fe]/',
+  'http://0xa9fea9fe/',
+  'http://2852039166/',
+]
+const NEVER = [
+  'ftp://localhost/',
+  'javascript:alert(1)',
+  'file:///etc/passwd',
+  'data:text/plain,x',
+  'https://user:pass@example.com/',
+  'https://user@localhost/',
+  '//example.com',
+  'https://',
+  `https://example.com/${'x'.repeat(2_048)}`,
+]
+
+describe.each([
+  ['local', [...LOCAL, ...PUBLIC]],
+  ['any', [...LOCAL, ...PUBLIC, ...PLAIN, ...PRIVATE]],
+  ['strict', PUBLIC],
+] as const)('the URL rule %s (A30)', (rule, taken) => {
+  const all = [...LOCAL, ...PUBLIC, ...PLAIN, ...PRIVATE, ...FORBIDDEN, ...NEVER]
+
+  it.each(all.map((url) => [taken.includes(url) ? 'takes' : 'refuses', url.slice(0, 60), url]))(
+    '%s %s',
+    (does, _short, url) => {
+      expect(findUrlProblem(url, rule) === undefined).toBe(does === 'takes')
+    },
+  )
+})
+
+describe('a name, when it is connected to', () => {
+  const lookup = (name: string, rule: 'local' | 'any' | 'strict', all: boolean) =>
+    new Promise((resolve) =>
+      guardLookup('https:', rule)(name, { all }, (error, address) => resolve(error?.name ?? address)),
+    )
+
+  it('is refused where an address behind it is left out by the rule', async () => {
+    expect(await lookup('localhost', 'strict', false)).toBe('BlockedAddress')
+    expect(await lookup('localhost', 'local', false)).toMatch(/^(127\.|::1)/)
+    expect(await lookup('localhost', 'local', true)).toEqual(
+      expect.arrayContaining([expect.objectContaining({ family: expect.any(Number) })]),
+    )
+  })
+
+  it('is judged again at each attempt: blocked-url', async () => {
+    const database = openSqlite(':memory:')
+    const receiver = await sink()
+    const lax = await start({ database, assume: { A30: 'any' } })
+    lax.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
+    await lax.close()
+    const strict = await start({ database, assume: { A30: 'strict' } })
+    strict.events.emit({ type: 'sync.failed' })
+    await strict.clock.advance(0)
+    expect(strict.deliveries.list()).toMatchObject([{ attempts: [{ failure: 'blocked-url', status: undefined }] }])
+    expect(receiver.received).toEqual([])
+  })
+})
+
+it.each(FORBIDDEN)('refuses over HTTP to register or to change to %s', async (url) => {
+  const crm = await start({ assume: { A30: 'any' } })
+  const token = await crm.login()
+  expect(
+    (await call(crm, 'POST /api/integrations/webhooks', { token, body: { url, events: ['sync.failed'] } })).status,
+  ).toBe(422)
+  const { id } = crm.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'] })
+  expect((await call(crm, `PUT /api/integrations/webhooks/${id}`, { token, body: { url } })).status).toBe(422)
+})

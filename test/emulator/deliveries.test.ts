@@ -1,0 +1,294 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { systemClock, verify } from 'postern'
+import { describe, expect, it } from 'vitest'
+import { after, serve, sink, start, until } from './support.ts'
+
+const EVENTS = ['contact.created']
+
+/** A server that speaks no HTTP of its own. */
+async function listenRaw(onData: (write: (text: string) => void, end: () => void) => void): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () =>
+      onData(
+        (text) => socket.write(text),
+        () => socket.destroy(),
+      ),
+    )
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(async () => server.close())
+  const address = server.address()
+  return `127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+}
+
+describe('an attempt fails, and tells why', () => {
+  const attemptAt = async (url: string, options = {}) => {
+    const crm = await start(options)
+    crm.webhooks.create({ url, events: EVENTS })
+    crm.records.create('contact')
+    await crm.deliveries.whenIdle()
+    return crm.deliveries.list()[0]?.attempts[0]
+  }
+
+  it.each([400, 503])('status: %i', async (status) => {
+    const { url } = await sink(Date, status)
+    expect(await attemptAt(url)).toMatchObject({ status, failure: 'status', error: `the answer was ${status}` })
+  })
+
+  it.each([301, 302, 307, 308])('redirect: %i, which is not followed', async (status) => {
+    const receiver = await sink(Date, status)
+    expect(await attemptAt(receiver.url)).toMatchObject({ status, failure: 'redirect' })
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  it('refused: nothing listens there', async () => {
+    const { url, server } = await serve(() => {})
+    await new Promise((resolve) => server.close(resolve))
+    expect(await attemptAt(url)).toMatchObject({ status: undefined, failure: 'refused' })
+  })
+
+  it('reset: the connection ends without an answer', async () => {
+    const host = await listenRaw((_write, end) => end())
+    expect(await attemptAt(`http://${host}/`)).toMatchObject({ failure: 'reset' })
+  })
+
+  it('reset: the answer is no HTTP', async () => {
+    const host = await listenRaw((write, end) => [write('what is this?\r\n\r\n'), end()])
+    expect(await attemptAt(`http://${host}/`)).toMatchObject({ failure: 'reset' })
+  })
+
+  it('dns: the name is not known', async () => {
+    expect(await attemptAt('https://no-such-host.invalid/')).toMatchObject({ failure: 'dns' })
+  })
+
+  it('tls: the server speaks none', async () => {
+    const { url } = await serve((_request, response) => response.end())
+    expect(await attemptAt(url.replace('http:', 'https:'))).toMatchObject({ failure: 'tls' })
+  })
+
+  it('timeout: no answer within the deadline, in real time too', async () => {
+    const { url } = await serve(() => {})
+    const crm = await start({ clock: systemClock, deadline: '50ms', retryScale: 1e6 })
+    crm.webhooks.create({ url, events: EVENTS })
+    crm.records.create('contact')
+    await until(() => crm.deliveries.list()[0]?.status === 'failed')
+    expect(crm.deliveries.list()[0]?.attempts.map(({ failure }) => failure)).toEqual(new Array(5).fill('timeout'))
+  })
+})
+
+describe('an attempt succeeds', () => {
+  it('with a 2xx in time, though its body never ends', async () => {
+    const crm = await start()
+    const { url } = await serve((_request, response) => response.writeHead(200).write('so far'))
+    crm.webhooks.create({ url, events: EVENTS })
+    crm.records.create('contact')
+    await crm.clock.advance('10s')
+    expect(crm.deliveries.list()).toMatchObject([
+      { status: 'success', attempts: [{ responseBody: 'so far', durationMs: 10_000 }] },
+    ])
+  })
+
+  it('and reads no more than 64 KiB of the answer, and keeps 4', async () => {
+    const crm = await start()
+    let written = 0
+    const { url } = await serve((_request, response) => {
+      response.on('error', () => {})
+      const write = (): void => {
+        for (let isOpen = true; isOpen && !response.destroyed && written < 1e8; written += 1_024)
+          isOpen = response.write('x'.repeat(1_024))
+      }
+      response.on('drain', write)
+      write()
+    })
+    crm.webhooks.create({ url, events: EVENTS })
+    crm.records.create('contact')
+    await crm.deliveries.whenIdle()
+    expect(crm.deliveries.list()[0]).toMatchObject({ status: 'success' })
+    expect(crm.deliveries.list()[0]?.attempts[0]?.responseBody).toBe('x'.repeat(4_096))
+    expect(written).toBeLessThan(5e7)
+  })
+})
+
+describe('many at once', () => {
+  const load = async (count: number, options = {}) => {
+    const crm = await start(options)
+    let most = 0
+    let now = 0
+    const { url } = await serve((request, response) => {
+      most = Math.max(most, ++now)
+      request.resume()
+      setTimeout(() => {
+        now--
+        response.end()
+      }, 15)
+    })
+    const webhooks = Array.from({ length: 12 }, (_, index) =>
+      crm.webhooks.create({ url, events: [`m${index}.created`, 'all.created'] }),
+    )
+    return {
+      crm,
+      webhooks,
+      most: () => most,
+      run: async (type: string) => {
+        crm.events.emitMany({ type }, count)
+        await crm.deliveries.whenIdle()
+        expect(crm.deliveries.list().every(({ status }) => status === 'success')).toBe(true)
+        return most
+      },
+    }
+  }
+
+  it('at most 8 are under way for one webhook', async () => {
+    const { run } = await load(40)
+    expect(await run('m0.created')).toBe(8)
+  })
+
+  it('at most 64 are under way in all', async () => {
+    const { run } = await load(20)
+    expect(await run('all.created')).toBe(64)
+  })
+
+  it('one at a time for each webhook, in order, where that is wanted', async () => {
+    const crm = await start({ ordered: true })
+    const receiver = await sink()
+    crm.webhooks.create({ url: receiver.url, events: EVENTS })
+    const ids = crm.events.emitMany({ type: 'contact.created' }, 30).map(({ id }) => id)
+    await crm.deliveries.whenIdle()
+    expect(receiver.received.map(({ body }) => JSON.parse(String(body)).id)).toEqual(ids)
+  })
+
+  it('a webhook that hangs does not hold up the others', async () => {
+    const crm = await start()
+    const { url } = await serve(() => {})
+    const good = await sink()
+    crm.webhooks.create({ url, events: EVENTS })
+    crm.webhooks.create({ url: good.url, events: EVENTS })
+    crm.events.emitMany({ type: 'contact.created' }, 100)
+    await until(() => good.received.length === 100)
+  })
+})
+
+describe('faults', () => {
+  it('fail: nothing is sent, and the attempt counts', async () => {
+    const crm = await start({ faults: { fail: 1 } })
+    const receiver = await sink()
+    crm.webhooks.create({ url: receiver.url, events: EVENTS })
+    crm.records.create('contact')
+    await crm.clock.advance('3h')
+    expect(receiver.received).toEqual([])
+    expect(crm.deliveries.list()).toMatchObject([
+      { status: 'failed', attempts: [{ failure: 'reset' }, {}, {}, {}, {}] },
+    ])
+  })
+
+  it('duplicate: the same bytes twice, and one attempt', async () => {
+    const crm = await start({ faults: { duplicate: 1 } })
+    const receiver = await sink()
+    crm.webhooks.create({ url: receiver.url, events: EVENTS })
+    crm.records.create('contact')
+    await crm.clock.advance(0)
+    expect(receiver.received).toHaveLength(2)
+    expect(receiver.received[0]?.body).toEqual(receiver.received[1]?.body)
+    expect(crm.deliveries.list()[0]?.attempts).toHaveLength(1)
+  })
+
+  it('shuffle: out of order, the same way for the same seed', async () => {
+    const order = async (seed: string) => {
+      const crm = await start({ faults: { shuffle: true }, ordered: true, seed })
+      const receiver = await sink()
+      const { id } = crm.webhooks.create({ url: receiver.url, events: EVENTS, active: true })
+      crm.webhooks.pause(id)
+      crm.webhooks.resume(id)
+      const ids = crm.events.emitMany({ type: 'contact.created' }, 30).map((event) => event.id)
+      await crm.deliveries.whenIdle()
+      return receiver.received.map(({ body }) => ids.indexOf(JSON.parse(String(body)).id))
+    }
+    const [one, again, other] = [await order('a'), await order('a'), await order('b')]
+    expect(one).not.toEqual([...one].sort((a, b) => a - b))
+    expect(again).toEqual(one)
+    expect(other).not.toEqual(one)
+  })
+
+  it('latency: an attempt waits before it is sent', async () => {
+    const crm = await start({ faults: { latency: ['2s', '2s'] } })
+    const receiver = await sink(crm.clock)
+    crm.webhooks.create({ url: receiver.url, events: EVENTS })
+    crm.records.create('contact')
+    await crm.clock.advance('1.9s')
+    expect(receiver.received).toEqual([])
+    await crm.clock.advance('100ms')
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  it('retryScale divides the delays and nothing else', async () => {
+    const crm = await start({ retryScale: 600 })
+    const receiver = await sink(crm.clock, 500)
+    crm.webhooks.create({ url: receiver.url, events: EVENTS })
+    const begin = crm.clock.now()
+    crm.records.create('contact')
+    await crm.clock.advance('1m')
+    expect(receiver.received.map(({ at }) => at - begin)).toEqual([0, 50, 550, 3_550, 15_550])
+    expect(receiver.received.map(({ body }) => JSON.parse(String(body)).timestamp)).toContain(
+      new Date(begin).toISOString(),
+    )
+  })
+})
+
+describe('resend', () => {
+  const scene = async () => {
+    const crm = await start()
+    const receiver = await sink()
+    const { secret } = crm.webhooks.create({ url: receiver.url, events: EVENTS })
+    crm.records.create('contact', { firstName: 'Zoë' })
+    await crm.clock.advance(0)
+    return { crm, receiver, secret, id: crm.deliveries.list()[0]?.id ?? '' }
+  }
+
+  it.each([
+    ['the same bytes', {}, true],
+    ['an edited body, signed anew', { body: '{"edited":1}' }, true],
+    ['without a signature', { sign: 'none' }, false],
+    ['signed by another secret', { sign: 'wrong' }, false],
+    ['an edited body under the old signature', { body: '{"edited":1}', sign: 'stale-bytes' }, false],
+  ] as const)('%s', async (_what, options, isGenuine) => {
+    const { crm, receiver, secret, id } = await scene()
+    const resent = crm.deliveries.resend(id, options)
+    await crm.clock.advance(0)
+    const [first, second] = receiver.received
+    expect(String(second?.body)).toBe('body' in options ? options.body : String(first?.body))
+    expect(verify(second?.body ?? '', second?.headers['x-service-signature'], secret)).toBe(isGenuine)
+    expect(crm.deliveries.get(resent.id)).toMatchObject({ resendOf: id, status: 'success' })
+  })
+
+  it('is one attempt, whatever comes of it', async () => {
+    const { crm, receiver, id } = await scene()
+    receiver.answers = [500]
+    crm.deliveries.resend(id)
+    await crm.clock.advance('24h')
+    expect(receiver.received).toHaveLength(2)
+    expect(crm.deliveries.list().map(({ status }) => status)).toEqual(['success', 'failed'])
+  })
+
+  it('refuses a stale signature where nothing is edited', async () => {
+    const { crm, id } = await scene()
+    expect(() => crm.deliveries.resend(id, { sign: 'stale-bytes' })).toThrow(
+      expect.objectContaining({ code: 'emulator_refused' }),
+    )
+  })
+})
+
+describe('a webhook that is deleted', () => {
+  it('gets no further attempt, also where one is under way', async () => {
+    const crm = await start()
+    const receiver = await sink(crm.clock, 0)
+    const { id } = crm.webhooks.create({ url: receiver.url, events: EVENTS })
+    crm.records.create('contact')
+    await crm.clock.advance('5s')
+    crm.webhooks.delete(id)
+    await crm.clock.advance('24h')
+    expect(receiver.received).toHaveLength(1)
+    expect(crm.deliveries.list()).toEqual([])
+  })
+})
