@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../protocol/errors.ts'
+import { Refusal } from './refusal.ts'
 
 type SqliteValue = null | number | bigint | string | Uint8Array
 
@@ -28,6 +29,8 @@ export interface Journal {
   together<T>(work: () => T): T
   /** Everything of one kind; with deliveries, their bytes. */
   clear(kind: EntryKind): void
+  /** Gives up the lock. */
+  close(): void
 }
 
 /** Where nothing outlives the process. */
@@ -40,12 +43,13 @@ export const noJournal: Journal = {
   removeBytes: () => {},
   together: (work) => work(),
   clear: () => {},
+  close: () => {},
 }
 
 const VERSION = 1
 
 /**
- * A journal in a database. The lock on the file is kept until the process ends, however it ends, so that no second one writes.
+ * A journal in a database. The lock on the file is kept until `close`, or until the process ends, however it ends: no second one writes.
  *
  * @throws ConfigurationError `database_unusable` where another process has the file, or it is not the emulator's
  */
@@ -58,29 +62,42 @@ export function openJournal(database: EmulatorDatabase): Journal {
   )
   const remove = prepare('DELETE FROM entries WHERE kind = ? AND id = ?')
   const clear = prepare('DELETE FROM entries WHERE kind = ?')
+  const clearBytes = prepare('DELETE FROM bodies')
   const loadBytes = prepare('SELECT bytes FROM bodies WHERE id = ?')
   const saveBytes = prepare('INSERT OR REPLACE INTO bodies (id, bytes) VALUES (?, ?)')
   const removeBytes = prepare('DELETE FROM bodies WHERE id = ?')
+  let isOpen = true
+  const write = (statement: typeof save, ...values: readonly SqliteValue[]) => {
+    if (!isOpen) throw new Refusal('full', 'the emulator has been closed')
+    statement.run(...values)
+  }
   return {
     load: (kind) => load.all(kind).map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) })),
-    save: (kind, id, value) => save.run(kind, id, JSON.stringify(value)),
-    remove: (kind, id) => remove.run(kind, id),
+    save: (kind, id, value) => write(save, kind, id, JSON.stringify(value)),
+    remove: (kind, id) => write(remove, kind, id),
     loadBytes(id) {
       const bytes = loadBytes.all(id)[0]?.bytes
       return bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined
     },
-    saveBytes: (id, bytes) => saveBytes.run(id, bytes),
-    removeBytes: (id) => removeBytes.run(id),
+    saveBytes: (id, bytes) => write(saveBytes, id, bytes),
+    removeBytes: (id) => write(removeBytes, id),
     together: (work) => database.transaction(work),
     clear(kind) {
-      clear.run(kind)
-      if (kind === 'delivery') database.exec('DELETE FROM bodies')
+      write(clear, kind)
+      if (kind === 'delivery') write(clearBytes)
+    },
+    close() {
+      isOpen = false
+      database.pragma('locking_mode = NORMAL')
+      database.prepare('SELECT version FROM emulator').all() // the mode holds from the next access on
     },
   }
 }
 
 function lock(database: EmulatorDatabase): void {
   try {
+    // A file that is first read in the exclusive mode could not leave it again before the connection ends.
+    database.prepare('SELECT 1 FROM sqlite_master').all()
     database.pragma('locking_mode = EXCLUSIVE')
     database.exec(`
       CREATE TABLE IF NOT EXISTS emulator (version INTEGER NOT NULL);

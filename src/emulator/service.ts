@@ -48,6 +48,8 @@ export interface Service {
   deleteWebhook(accountKey: string, id: string): Webhook
   /** Back to the accounts of the start, with nothing in them. */
   reset(): void
+  /** Cuts attempts under way, and gives up the database. */
+  close(): Promise<void>
 }
 
 /** Puts the parts together, with what the journal kept. */
@@ -99,6 +101,10 @@ export function createService(settings: Settings): Service {
       for (const kind of ['account', 'webhook', 'record', 'delivery'] as const) journal.clear(kind)
       seedAccounts(accounts, settings)
       feed.publish({ type: 'reset' })
+    },
+    async close() {
+      await engine.close()
+      journal.close()
     },
   }
 }

@@ -5,7 +5,7 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import type { Emulator } from './emulator-api.ts'
 import { createHandles } from './handles.ts'
 import { createApp } from './http/create-app.ts'
-import { checkOptions, type EmulatorOptions } from './options.ts'
+import { checkOptions, type EmulatorOptions, type Settings } from './options.ts'
 import { createService } from './service.ts'
 
 /** Bodies and heads that come slower than this are cut off. */
@@ -27,19 +27,16 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const service = createService(settings)
   let url = 'http://emulator.localhost'
   const app = createApp(service, () => ({ type: 'ready', url }))
-  let server: Server | undefined
-  if (settings.port !== false) {
-    server = await listen(app.fetch, settings.port, settings.host)
-    url = urlOf(server, settings.host)
-  }
+  const server = await listen(app.fetch, settings).catch(async (error) => {
+    await service.close()
+    throw error
+  })
+  if (server !== undefined) url = urlOf(server, settings.host)
   service.engine.start()
-  const close = async () => {
-    await service.engine.close()
-    if (server?.listening !== true) return
-    const closed = once(server, 'close')
-    server.close()
-    server.closeAllConnections()
-    await closed
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= stop(server).then(() => service.close())
+    return closing
   }
   return {
     ...createHandles(service),
@@ -53,7 +50,11 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   }
 }
 
-async function listen(fetch: (request: Request) => unknown, port: number, host: string): Promise<Server> {
+async function listen(
+  fetch: (request: Request) => unknown,
+  { port, host }: Pick<Settings, 'port' | 'host'>,
+): Promise<Server | undefined> {
+  if (port === false) return undefined
   // Options of node:http: an HTTP/1.1 server is what it makes of them.
   const server = createAdaptorServer({ fetch, overrideGlobalObjects: false, hostname: host }) as Server
   server.requestTimeout = REQUEST_TIMEOUT_MS
@@ -69,6 +70,14 @@ async function listen(fetch: (request: Request) => unknown, port: number, host: 
     )
   }
   return server
+}
+
+async function stop(server: Server | undefined): Promise<void> {
+  if (server === undefined) return
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
 }
 
 function urlOf(server: Server, host: string): string {

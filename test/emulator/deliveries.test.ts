@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { systemClock, verify } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { after, serve, sink, start, until } from './support.ts'
+import { onEnd, serve, sink, start, until } from './support.ts'
 
 const EVENTS = ['contact.created']
 
@@ -18,7 +18,7 @@ async function listenRaw(onData: (write: (text: string) => void, end: () => void
     )
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  after(async () => server.close())
+  onEnd(async () => server.close())
   const address = server.address()
   return `127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
 }

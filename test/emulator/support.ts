@@ -32,7 +32,11 @@ export interface Call {
 }
 
 /** One call over HTTP. */
-export async function call(emulator: Emulator, line: string, { token, body, headers }: Call = {}): Promise<Answer> {
+export async function call(
+  emulator: Pick<Emulator, 'url'>,
+  line: string,
+  { token, body, headers }: Call = {},
+): Promise<Answer> {
   const [method = 'GET', path = '/'] = line.split(' ')
   const response = await fetch(emulator.url + path, {
     method,
@@ -110,12 +114,12 @@ export async function serve(listener: RequestListener): Promise<{ readonly url: 
 }
 
 /** Ends with the test. */
-export function after(cleanUp: () => Promise<unknown>): void {
+export function onEnd(cleanUp: () => Promise<unknown>): void {
   cleanUps.push(cleanUp)
 }
 
-export async function until(isTrue: () => boolean): Promise<void> {
-  for (const end = Date.now() + 15_000; !isTrue(); ) {
+export async function until(isTrue: () => boolean, withinMs = 15_000): Promise<void> {
+  for (const end = Date.now() + withinMs; !isTrue(); ) {
     if (Date.now() > end) throw new Error('waited in vain')
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

@@ -18,6 +18,8 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   const refuse = (c: Context<Env>, refusal: Refusal) => {
     const isControl = c.req.path.startsWith('/_')
     const status = isControl ? statusOf(refusal.kind) : assumedStatusOf(refusal.kind, settings.assumed)
+    // The rest of such a body is not read, so that no other request can follow on the connection.
+    if (refusal.kind === 'too-large') c.header('connection', 'close')
     const shown = showError(refusal, status, isControl ? 'flat' : settings.assumed.A17)
     if (shown === undefined) return c.body(null, status)
     return c.body(shown.body, status, { 'content-type': shown.contentType })

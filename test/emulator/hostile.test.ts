@@ -1,0 +1,217 @@
+import { connect } from 'node:net'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { call, quiet, start } from './support.ts'
+
+const WEBHOOKS = '/api/integrations/webhooks'
+
+/** Logs nothing in these tests but what must not happen. */
+async function scene() {
+  const failures: unknown[] = []
+  const crm = await start({
+    rateLimit: '100000/60s',
+    loginRateLimit: '100000/60s',
+    logger: { ...quiet, error: (fields) => failures.push(fields) },
+  })
+  const token = await crm.login()
+  const { id } = crm.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'], active: false })
+  return { crm, token, id, failures }
+}
+
+const routesOf = (id: string) => [
+  'POST /api/identity/auth/login',
+  `POST ${WEBHOOKS}`,
+  `PUT ${WEBHOOKS}/${id}`,
+  'POST /_emulator/reset',
+  'POST /_emulator/clock',
+  'POST /_emulator/accounts',
+  'POST /_emulator/records/contact',
+  'POST /_emulator/events',
+  'POST /_emulator/faults',
+]
+
+const BODIES: readonly (readonly [string, string])[] = [
+  ['nothing', ''],
+  ['a blank', ' '],
+  ['half of JSON', '{"url":'],
+  ['null', 'null'],
+  ['an array', '[]'],
+  ['text', '"x"'],
+  ['a number', '1e400'],
+  ['NaN', 'NaN'],
+  ['a byte order mark', '\ufeff{}'],
+  [
+    'every field of a wrong type',
+    '{"url":{},"events":{"length":1},"active":1,"description":[],"email":[],"password":{},"type":1,"advance":{},"key":1,"answer":[],"count":"1"}',
+  ],
+  ['prototype names', '{"__proto__":{"url":"x"},"constructor":{"prototype":{}},"toString":1,"hasOwnProperty":null}'],
+  ['deep arrays', `{"type":"x.y","data":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
+  ['deep objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+  ['many escaped quotes', `"${'\\"'.repeat(400_000)}`],
+  ['many keys', `{${Array.from({ length: 50_000 }, (_, index) => `"k${index}":1`).join(',')}}`],
+  ['long text', `{"url":"http://localhost/${'x'.repeat(900_000)}","events":["${'y'.repeat(100_000)}"]}`],
+  ['many events', `{"url":"http://localhost/","events":[${'"a.b",'.repeat(100_000)}"a.b"]}`],
+  ['control characters', '{"email":"\\u0000\\r\\nX-Evil: 1","password":"\\ud800","type":"a\\u0000.b","key":"\\n"}'],
+  ['negative and huge numbers', '{"advance":-1,"count":1e308,"delayMs":-1}'],
+]
+
+describe('a body that makes no sense', () => {
+  it.each(BODIES)('is refused with 4xx, or taken, and breaks nothing: %s', async (_what, body) => {
+    const { crm, token, id, failures } = await scene()
+    for (const line of routesOf(id)) {
+      const { status } = await call(crm, line, { token, body, headers: { 'content-type': 'application/json' } })
+      expect(status, line).toBeLessThan(500)
+    }
+    expect(failures).toEqual([])
+    expect((await call(crm, 'GET /_emulator/state')).status).toBe(200)
+    expect(Object.hasOwn(Object.prototype, 'url')).toBe(false)
+  })
+
+  it('over 1 MiB is refused: declared, and in chunks', async () => {
+    const { crm, token, id } = await scene()
+    const big = 'x'.repeat(1_048_577)
+    for (const line of routesOf(id)) {
+      expect((await call(crm, line, { token, body: big })).status, line).toBe(413)
+      const [method = '', path = ''] = line.split(' ')
+      const chunked = await fetch(crm.url + path, {
+        method,
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: new Blob([big]).stream(),
+        duplex: 'half',
+      } as RequestInit) // the types of fetch do not know duplex
+      expect(chunked.status, line).toBe(413)
+    }
+  })
+
+  it('in chunks, of any size up to the limit, is read', async () => {
+    const { crm } = await scene()
+    const body = JSON.stringify({ note: 'x'.repeat(1_000_000) })
+    const response = await fetch(`${crm.url}/_emulator/records/contact`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+      body: new Blob([body]).stream(),
+      duplex: 'half',
+    } as RequestInit) // the types of fetch do not know duplex
+    expect(response.status).toBe(201)
+  })
+})
+
+describe('a path that makes no sense', () => {
+  it.each([
+    '%',
+    '%ff',
+    '%00',
+    '..%2f..%2f',
+    'constructor',
+    '__proto__',
+    'x'.repeat(10_000),
+    '%E2%80%AE',
+    '//',
+    '?page=-1',
+    '?limit=1e9',
+    '?limit=',
+    '?before=__proto__',
+    '?cursor=x',
+  ])('%s is answered below 500', async (odd) => {
+    const { crm, token, id, failures } = await scene()
+    for (const line of [
+      `GET ${WEBHOOKS}/${odd}`,
+      `GET ${WEBHOOKS}${odd.startsWith('?') ? odd : ''}`,
+      `GET ${WEBHOOKS}/${odd}/deliveries`,
+      `GET ${WEBHOOKS}/${id}/deliveries${odd.startsWith('?') ? odd : ''}`,
+      `POST ${WEBHOOKS}/${id}/retry/${odd}`,
+      `DELETE ${WEBHOOKS}/${odd}x`,
+      `GET /api/sales/contacts${odd.startsWith('?') ? odd : ''}`,
+      `GET /_emulator/records/${odd}`,
+      `GET /_emulator/records/contact/${odd}`,
+      `DELETE /_emulator/records/${odd}/x`,
+      `GET /_emulator/deliveries/${odd}`,
+      `GET /${odd}`,
+    ])
+      expect((await call(crm, line, { token })).status, line.slice(0, 100)).toBeLessThan(500)
+    expect(failures).toEqual([])
+  })
+
+  it.each(['__proto__', '_x', '1x', 'a-b', 'a.b', 'ä', 'x'.repeat(101)])('%s is no model', async (model) => {
+    const { crm } = await scene()
+    expect((await call(crm, `POST /_emulator/records/${encodeURIComponent(model)}`, { body: {} })).status).toBe(422)
+  })
+})
+
+it('whatever JSON comes: never a 5xx, and no failure of ours', { timeout: 60_000 }, async () => {
+  const { crm, token, id, failures } = await scene()
+  const keys = fc.constantFrom(
+    'url',
+    'events',
+    'active',
+    'type',
+    'data',
+    'count',
+    'id',
+    'timestamp',
+    'advance',
+    'next',
+    'key',
+    'email',
+    'password',
+    'deliveries',
+    '_id',
+    '__proto__',
+  )
+  const bodies = fc.dictionary(keys, fc.jsonValue({ maxDepth: 3 }))
+  const line = fc.constantFrom(...routesOf(id))
+  await fc.assert(
+    fc.asyncProperty(line, bodies, async (route, body) => {
+      const { status } = await call(crm, route, { token, body: JSON.stringify(body) })
+      expect(status).toBeLessThan(500)
+    }),
+    { numRuns: 300 },
+  )
+  expect(failures).toEqual([])
+})
+
+describe('a connection that makes no sense', () => {
+  const raw = (url: string, text: string): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text))
+      let answer = ''
+      socket.on('data', (part) => {
+        answer += part
+        socket.end()
+      })
+      socket.on('error', () => resolve(answer)).on('close', () => resolve(answer))
+    })
+
+  it.each([
+    ['no HTTP', 'hello\r\n\r\n'],
+    ['no Host', 'GET /_emulator/state HTTP/1.1\r\n\r\n'],
+    [
+      'two lengths',
+      'POST /_emulator/reset HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',
+    ],
+    [
+      'a length and chunks',
+      'POST /_emulator/reset HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a foreign absolute address', 'GET http://evil.test/_emulator/state HTTP/1.1\r\nHost: evil.test\r\n\r\n'],
+    ['an odd Host', 'GET /_emulator/state HTTP/1.1\r\nHost: localhost/../x\r\n\r\n'],
+  ])('%s is refused', async (_what, text) => {
+    const { crm } = await scene()
+    expect(await raw(crm.url, text)).toMatch(/^HTTP\/1\.1 4\d\d /)
+    expect((await call(crm, 'GET /_emulator/ready')).status).toBe(200)
+  })
+
+  it('an upload that is cut off harms nothing', async () => {
+    const { crm, failures } = await scene()
+    const socket = connect(Number(new URL(crm.url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(
+      'POST /_emulator/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"type":',
+    )
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    socket.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect((await call(crm, 'GET /_emulator/ready')).status).toBe(200)
+    expect(failures).toEqual([])
+  })
+})

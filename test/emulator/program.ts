@@ -1,0 +1,13 @@
+/** An emulator in a process of its own, on the file of the first argument; what a test kills. */
+
+import { openSqlite } from '../../adapters/sqlite.ts'
+import { startEmulator } from '../../src/emulator/emulator.ts'
+
+try {
+  const database = openSqlite(process.argv[2] ?? '', { synchronous: 'normal' })
+  const emulator = await startEmulator({ database, retryScale: 100 })
+  console.log(`ready ${emulator.url}`)
+} catch (error) {
+  console.log(Object(error).code, String(error))
+  process.exit(3)
+}
