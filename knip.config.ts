@@ -9,6 +9,7 @@ const config: KnipConfig = {
     'scripts/better-sqlite3.mjs',
     'scripts/check-pages.ts',
     'test/check/strangers/*.mjs',
+    'test/emulator/program.ts',
     'scripts/runtimes/app/*.js',
     'test/types/**/*.test-d.ts',
     'test/long/*.ts',
