@@ -3,6 +3,7 @@ import { benchCost } from './cost/main.ts'
 import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
 import { benchRedis } from './redis/main.ts'
+import { benchPostgres } from './postgres/main.ts'
 import { benchRefusals } from './refusals/main.ts'
 import { benchSqlite } from './sqlite/main.ts'
 
@@ -11,6 +12,7 @@ const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean })
   http: benchHttp,
   'in-process': benchInProcess,
   redis: benchRedis,
+  postgres: benchPostgres,
   refusals: benchRefusals,
   sqlite: benchSqlite,
 }

@@ -1,4 +1,4 @@
-import { type CheckedOut, checkOut, type PgClient, type PgPool, STATEMENT_LIMIT_MS } from './pool.ts'
+import { type CheckedOut, checkOut, type PgClient, type PgPool } from './pool.ts'
 
 const LOOK_EVERY_MS = 500
 /** Longer than the time between two renewals, which is a third of 25 s at most. */
@@ -27,7 +27,7 @@ export class KeptConnection {
         this.#forget(kept)
         kept.then(({ giveBack }) => giveBack(false), ignore)
       }
-      const kept = checkOut(this.#pool, AbortSignal.timeout(STATEMENT_LIMIT_MS), onError)
+      const kept = checkOut(this.#pool, undefined, onError)
       this.#kept = kept
       kept.catch(() => this.#forget(kept))
       this.#look()

@@ -1,5 +1,5 @@
 import { PosternError } from '../../src/index.ts'
-import { checkOut, type PgClient, type PgPool, runStatement, STATEMENT_LIMIT_MS } from './pool.ts'
+import { checkOut, type PgClient, type PgPool, runStatement } from './pool.ts'
 import { type Statements, TABLE_VERSION } from './statements.ts'
 
 /** Of the lock under which tables are made: two processes that did it at once would fail. It ends with the transaction. */
@@ -7,7 +7,7 @@ const LOCK = 7_066_398_211
 
 /** Makes the table where it is not there, and refuses one of a later version of this package. */
 export async function migrateTable(pool: PgPool, statements: Statements): Promise<void> {
-  const { client, giveBack } = await checkOut(pool, AbortSignal.timeout(STATEMENT_LIMIT_MS))
+  const { client, giveBack } = await checkOut(pool)
   let isSound = false
   try {
     await client.query({ text: `BEGIN; SELECT pg_advisory_xact_lock(${LOCK})` })

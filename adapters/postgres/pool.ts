@@ -50,26 +50,15 @@ export function maxOf({ options }: PgPool): number {
  * Checks a client out. Errors of its connection are kept from ending the process while it is out: whoever uses it learns of them by
  * the query that fails. `giveBack(false)` closes the connection, and with it whatever is going on there.
  *
- * @param signal ends the waiting; a client that comes later goes straight back
+ * @param signal ends the waiting; without one, it is as long as for a statement. A client that comes later goes straight back.
  * @param onError is called where the connection breaks while nothing is asked of it
  */
-export async function checkOut(pool: PgPool, signal: AbortSignal, onError: () => void = ignore): Promise<CheckedOut> {
-  signal.throwIfAborted()
-  const client = await new Promise<PgClient>((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    pool.connect().then(
-      (client) => {
-        signal.removeEventListener('abort', onAbort)
-        if (signal.aborted) client.release()
-        else resolve(client)
-      },
-      (error: unknown) => {
-        signal.removeEventListener('abort', onAbort)
-        reject(error)
-      },
-    )
-  })
+export async function checkOut(
+  pool: PgPool,
+  signal?: AbortSignal | undefined,
+  onError: () => void = ignore,
+): Promise<CheckedOut> {
+  const client = await connectInTime(pool, signal)
   client.on('error', onError)
   let isOut = true
   const giveBack = (isSound: boolean) => {
@@ -80,6 +69,40 @@ export async function checkOut(pool: PgPool, signal: AbortSignal, onError: () =>
     if (isSound) client.removeListener('error', onError)
   }
   return { client, giveBack }
+}
+
+function connectInTime(pool: PgPool, signal: AbortSignal | undefined): Promise<PgClient> {
+  return new Promise((resolve, reject) => {
+    let isGivenUp = false
+    const giveUp = () => {
+      isGivenUp = true
+      reject(
+        signal?.reason ??
+          new Error(
+            `No connection within ${STATEMENT_LIMIT_MS} ms: the pool has none to spare, or the server does not answer.`,
+          ),
+      )
+    }
+    if (signal?.aborted) return giveUp()
+    signal?.addEventListener('abort', giveUp, { once: true })
+    // An AbortSignal with a time would cost several times as much.
+    const timer = signal === undefined ? setTimeout(giveUp, STATEMENT_LIMIT_MS) : undefined
+    const stop = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', giveUp)
+    }
+    pool.connect().then(
+      (client) => {
+        stop()
+        if (isGivenUp) client.release()
+        else resolve(client)
+      },
+      (error: unknown) => {
+        stop()
+        reject(error)
+      },
+    )
+  })
 }
 
 export interface CheckedOut {

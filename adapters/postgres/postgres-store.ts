@@ -5,7 +5,7 @@ import { Groups } from './groups.ts'
 import { KeptConnection } from './kept-connection.ts'
 import { migrateTable } from './migrate-table.ts'
 import { type CheckedOptions, checkOptions, type PostgresStoreOptions } from './options.ts'
-import { type ClientOf, checkOut, type PgPool, runStatement, STATEMENT_LIMIT_MS } from './pool.ts'
+import { type ClientOf, checkOut, type PgPool, runStatement } from './pool.ts'
 import { makeStatements, type Statements } from './statements.ts'
 import { Sweeper } from './sweeper.ts'
 import { Transactions } from './transactions.ts'
@@ -78,7 +78,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     this.#sweeper = new Sweeper(pool, this.#statements)
     this.#transactions = new Transactions(pool, this.#statements, wrap)
     const toError = (cause: unknown) => this.#explain(cause)
-    this.#claims = new Groups({ most: 2, run: (asked) => this.#claimAll(asked), toError })
+    this.#claims = new Groups({ most: 1, run: (asked) => this.#claimAll(asked), toError })
     this.#settlements = new Groups({ most: 1, run: (settled) => this.#settleAll(settled), toError })
     // A pool without a listener ends the process when an idle connection breaks. It mends itself.
     pool.on('error', () => {})
@@ -116,7 +116,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   async #claimAll(asked: readonly Asked[]): Promise<readonly Claim[]> {
     // Whoever gets a claim needs this connection to keep it.
     await this.#kept.hold()
-    const { client, giveBack } = await checkOut(this.#options.pool, AbortSignal.timeout(STATEMENT_LIMIT_MS))
+    const { client, giveBack } = await checkOut(this.#options.pool)
     let isSound = false
     try {
       const rows = await runStatement(client, this.#statements.claim, [

@@ -1,4 +1,4 @@
-import { checkOut, type PgPool, runStatement, STATEMENT_LIMIT_MS } from './pool.ts'
+import { checkOut, type PgPool, runStatement } from './pool.ts'
 import { type Statements, wasFullSweep } from './statements.ts'
 
 const EVERY_MS = 60_000
@@ -37,7 +37,7 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<boolean> {
-    const { client, giveBack } = await checkOut(this.#pool, AbortSignal.timeout(STATEMENT_LIMIT_MS))
+    const { client, giveBack } = await checkOut(this.#pool)
     let isSound = false
     try {
       const rows = await runStatement(client, this.#statements.sweep, [])

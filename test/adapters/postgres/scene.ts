@@ -28,18 +28,23 @@ export class Scene {
   }
 
   pool(options: pg.PoolConfig = {}): pg.Pool {
-    const pool = new pg.Pool({ connectionString: this.server.url, ...options })
+    const pool = this.#open(options)
     pool.on('error', () => {}) // the tests cut connections
-    this.#pools.push(pool)
     return pool
   }
 
   /** A store on a pool of its own, and that pool. */
   async store(options: pg.PoolConfig = {}): Promise<{ store: PostgresStore<pg.PoolClient>; pool: pg.Pool }> {
-    const pool = this.pool(options)
+    const pool = this.#open(options) // whose errors are the store's to bear
     const store = postgresStore({ pool })
     await store.migrate()
     return { store, pool }
+  }
+
+  #open(options: pg.PoolConfig): pg.Pool {
+    const pool = new pg.Pool({ connectionString: this.server.url, ...options })
+    this.#pools.push(pool)
+    return pool
   }
 }
 

@@ -1,0 +1,92 @@
+import pg from 'pg'
+import { postgresProgram, startPostgres } from '../../test/engines/postgres-server.ts'
+import { Contestant, median, print } from '../harness.ts'
+
+interface Figures {
+  readonly rate: number
+  readonly cpu: number
+  readonly p99: number
+}
+
+const LOADS = [
+  { beside: 1, claims: 500 },
+  { beside: 32, claims: 5_000 },
+  { beside: 256, claims: 10_000 },
+]
+const TABLES = { postern: 'postern_claims', 'one by one': 'one_by_one' }
+
+/** Row 8 of the goals: claims that wait together go in one statement, against one INSERT … ON CONFLICT for each by the same client. */
+export async function benchPostgres({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
+  if (postgresProgram === undefined) return
+  const server = await startPostgres()
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  const names = ['postern', 'one by one'] as const
+  const contestants = names.map((name) => new Contestant(name, 'postgres/worker.mjs', [server.url, name]))
+  const rounds = isQuick ? 3 : 9
+  try {
+    for (const contestant of contestants) await contestant.ask<Figures>({ claims: 2_000, beside: 32 })
+    const rows = [
+      [
+        'ids stored',
+        'claims at once',
+        'claims/s',
+        'one by one',
+        'rate',
+        'µs CPU',
+        'one by one',
+        'CPU',
+        'p99 ms',
+        'one by one',
+      ],
+    ]
+    for (const size of isQuick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000]) {
+      for (const name of names) await fill(client, TABLES[name], size)
+      for (const { beside, claims } of LOADS) {
+        const taken: Figures[][] = names.map(() => [])
+        for (let round = -1; round < rounds; round++)
+          for (const [index, contestant] of contestants.entries()) {
+            const figures = await contestant.ask<Figures>({ claims, beside })
+            if (round >= 0) taken[index]?.push(figures)
+          }
+        rows.push([size.toLocaleString('en'), String(beside), ...toCells(taken[0] ?? [], taken[1] ?? [])])
+      }
+    }
+    print(`Postgres, as it comes, a pool of 10 (medians of ${rounds} rounds; ratios within a round)`, rows)
+  } finally {
+    for (const contestant of contestants) contestant.stop()
+    await client.end()
+    await server.remove()
+  }
+}
+
+/** Up to so many rows, as claims that are done leave them. */
+async function fill(client: pg.Client, table: string, size: number): Promise<void> {
+  const { rows } = await client.query(`SELECT count(*)::int AS stored FROM ${table}`)
+  const missing = size - Number(rows[0]?.stored)
+  const key = `'7:default4:acme28:evt_' || substr(md5(random()::text), 1, 24)`
+  const columns = table === 'one_by_one' ? '(key, until)' : '(key, token, done, kept_until, swept_after)'
+  const values =
+    table === 'one_by_one' ? `${key}, now()` : `${key}, 'x', true, now() + interval '7 days', now() + interval '7 days'`
+  await client.query(
+    `INSERT INTO ${table} ${columns} SELECT ${values} FROM generate_series(1, ${Math.max(missing, 0)}) ON CONFLICT DO NOTHING`,
+  )
+  await client.query(`VACUUM ANALYZE ${table}`)
+  await client.query('CHECKPOINT')
+}
+
+function toCells(own: readonly Figures[], other: readonly Figures[]): readonly string[] {
+  const pair = (pick: (figures: Figures) => number, digits: number) =>
+    [own, other].map((figures) =>
+      median(figures.map(pick)).toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits }),
+    )
+  const ratio = (pick: (figures: Figures) => number) =>
+    median(own.map((figures, round) => pick(figures) / pick(other[round] ?? figures))).toFixed(2)
+  return [
+    ...pair(({ rate }) => rate, 0),
+    ratio(({ rate }) => rate),
+    ...pair(({ cpu }) => cpu, 1),
+    ratio(({ cpu }) => cpu),
+    ...pair(({ p99 }) => p99, 1),
+  ]
+}
