@@ -1,157 +1,144 @@
 /**
- * The main job, whole: an Express app receives signed deliveries over real HTTP on loopback. Each delivery is shown as it comes in,
- * with what became of it, and a summary at the end. Exits 0 if everything went as it should, 1 if not.
+ * The main job, whole and on this machine: the service in a box, and an Express app that receives its deliveries over real HTTP. Each
+ * attempt is shown as the service sees it. Exits 0 if everything went as it should, 1 if not; `--keep` leaves it running.
  */
 import { once } from 'node:events'
-import type { RequestListener, Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Logger, Outcome, WebhookEvent } from 'postern'
-import { createEvents, signed, type Tamper } from 'postern/testing'
-import { buildApp, buildAppThatKeepsBytes, buildAppWithParserInFront } from './app.ts'
-import { describeOutcome, heading, line, note, paint } from './print.ts'
-import { buildReceiver, type Crm } from './receiver.ts'
+import { createClient } from 'postern/client'
+import { type FeedMessage, startEmulator } from 'postern/emulator'
+import { events, signed } from 'postern/testing'
+import { buildApp } from './app.ts'
+import { buildReceiver, type Work } from './receiver.ts'
+import { heading, line, paint, remark } from './show.ts'
 
-const SECRET = 'whsec_of_the_example'
-const RETRY_AFTER_MS = 300 // the service waits 30 s
+const isKept = process.argv.includes('--keep')
+const RETRY_SCALE = 6_000 // the delays of 30 s, 5 min, 30 min and 2 h take 5 ms, 50 ms, 0.3 s and 1.2 s
+const TYPES = ['contact.created', 'contact.updated', 'contact.deleted', 'finance.payment.failed']
 
-const FORGERIES: readonly (readonly [Tamper, string])[] = [
-  ['other-secret', 'signed with a secret that is not ours:'],
-  ['flip-bit', 'one bit changed on the way:'],
-  ['reserialised', 'signature over the same JSON, written another way:'],
-  ['no-header', 'not signed at all:'],
-]
-
-const events = createEvents()
-const handlerRuns = new Map<string, number>()
-const outcomes: Outcome[] = []
-const servers: Server[] = []
-let failuresLeft = 0
-
-/** Stands for a database; one call fails on demand. */
-const crm: Crm = {
-  saveContact: async (id) => {
-    await sleep(100)
-    count(`saveContact ${id}`)
-  },
-  removeFromIndex: async (model, id) => count(`removeFromIndex ${model} ${id}`),
-  forecast: async (title) => count(`forecast ${title}`),
-  alert: async () => {
-    if (failuresLeft-- > 0) throw new Error('the pager service is down')
-    count('alert')
-  },
-}
-
-/** What the receiver has to say to its owner, one line each. */
-const logger: Logger = {
+const logger = {
   debug: () => {},
   info: () => {},
-  warn: (_fields, message) => note(message),
-  error: (_fields, message) => note(message),
+  warn: (_fields: object, text: string) => remark(text),
+  error: () => {},
 }
 
-const newReceiver = () =>
-  buildReceiver(SECRET, crm, {
-    logger,
-    onOutcome: (outcome, { durationMs }) => {
-      outcomes.push(outcome)
-      line(describeOutcome(outcome, durationMs))
-    },
+/** Stands for a database, which fails as often as it is told to. */
+const done: string[] = []
+let failuresLeft = 0
+const work: Work = {
+  saveContact: async (id) => finish(`save ${id}`),
+  removeContact: async (id) => finish(`remove ${id}`),
+  alert: async (text) => finish(text),
+}
+function finish(what: string): void {
+  if (failuresLeft-- > 0) throw new Error('the database is down')
+  done.push(what)
+}
+
+// The service, and the app.
+const service = await startEmulator({ retryScale: RETRY_SCALE, logger })
+let secret: string | undefined
+const receiver = buildReceiver(() => secret, work, logger)
+const server = createServer(buildApp(receiver)).listen(0, '127.0.0.1')
+await once(server, 'listening')
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks` // a TCP server that listens
+
+// The app logs in, and registers its webhook by the service's API. The secret is told this once.
+const client = createClient({ baseUrl: service.url, email: 'ada@acme.test', password: 'password', logger })
+const registration = await client.webhooks.create({ url, events: TYPES })
+secret = registration.secret
+const { webhook } = registration
+console.log(`emulator   ${service.url}   account acme   logged in`)
+console.log(`receiver   ${url}`)
+console.log(`webhook    ${webhook.id} ${webhook.active ? 'active' : 'paused'}   ${TYPES.join(', ')}`)
+service.subscribe(show)
+
+heading('A contact is created, changed and deleted.')
+const { _id } = service.records.create('contact', { firstName: 'Zoë', email: 'zoe@example.test' })
+await settled()
+service.records.update('contact', _id, { email: 'new@example.test' })
+await settled()
+service.records.delete('contact', _id)
+await settled()
+
+heading('The service delivers an event a second time.')
+const [first] = service.deliveries.list()
+if (first !== undefined) service.deliveries.resend(first.id)
+await settled()
+
+heading('Somebody else sends an event.')
+const forged = signed(events.contact.created(), { secret: 'not the secret' })
+const refusal = await fetch(forged.request(url))
+if (refusal.status !== 401) complain(`a forged delivery was answered ${refusal.status}`)
+
+heading(
+  `The database is down for two attempts. The service comes again after 30 s and 5 min, here ${RETRY_SCALE} times as fast.`,
+)
+failuresLeft = 2
+service.records.create('contact', { firstName: 'Ada', email: 'ada@example.test' })
+await settled()
+
+heading('It is down for all five attempts, and the delivery has failed. Then somebody has it retried by hand.')
+failuresLeft = 5
+service.events.emit({ type: 'finance.payment.failed' })
+await settled()
+for await (const delivery of client.deliveries(webhook.id))
+  if (delivery.state === 'failed') await client.retry(webhook.id, delivery.id)
+await settled()
+
+summarise()
+if (isKept) await stayUntilInterrupted()
+await service.close()
+await receiver.close()
+server.close()
+server.closeAllConnections()
+
+/** What the service has to tell of an attempt. */
+function show(message: FeedMessage): void {
+  if (message.type !== 'attempt') return
+  const { attempt, delivery } = message
+  line({
+    type: delivery.eventType,
+    eventId: delivery.eventId,
+    step: attempt.number > 5 ? 'retry' : `${attempt.number}/5`,
+    status: attempt.status,
+    durationMs: attempt.durationMs,
+    body: attempt.responseBody,
+    nextInMs: delivery.nextAttemptAt && delivery.nextAttemptAt - attempt.at - attempt.durationMs,
+    hasFailed: delivery.status === 'failed',
   })
-
-async function main(): Promise<void> {
-  const receiver = newReceiver()
-  const url = await listen(buildApp(receiver))
-  heading(`receiver at ${url}, handling ${receiver.eventTypes().types.join(', ')} and *.deleted`)
-
-  heading('events of several types')
-  expectStatus(200, await send(url, events.contact.created({ email: 'zoe@example.test' })))
-  expectStatus(200, await send(url, events.contact.updated({ email: 'new@example.test' })))
-  expectStatus(200, await send(url, events.model('opportunity').created({ title: 'Roof', amount: 12_000 })))
-  expectStatus(200, await send(url, events.model('financeInvoice').deleted()))
-  expectStatus(200, await send(url, events.syncCompleted()))
-
-  heading('forged, changed and unsigned requests')
-  for (const [tamper, caption] of FORGERIES) {
-    note(caption)
-    expectStatus(401, await send(url, events.contact.created(), tamper))
-  }
-
-  heading('one event, 20 deliveries at once')
-  const popular = events.contact.created()
-  const answers = await Promise.all(Array.from({ length: 20 }, () => send(url, popular)))
-  for (const answer of answers) expectStatus(200, answer)
-  expectRuns(`saveContact ${popular.data.record._id}`, 1)
-
-  heading(`a handler that fails once; the service comes again (after 30 s; here after ${RETRY_AFTER_MS} ms)`)
-  failuresLeft = 1
-  const payment = events.paymentFailed()
-  expectStatus(500, await send(url, payment))
-  await sleep(RETRY_AFTER_MS)
-  expectStatus(200, await send(url, payment))
-  expectRuns('alert', 1)
-
-  heading('the usual mistake: express.json() in front of the receiver')
-  const misplaced = await listen(buildAppWithParserInFront(newReceiver()))
-  expectStatus(500, await send(misplaced, events.contact.created()))
-  heading('the same parser, told to keep the bytes')
-  const kept = await listen(buildAppThatKeepsBytes(newReceiver()))
-  expectStatus(200, await send(kept, events.contact.created()))
-
-  await receiver.close()
-  summarise()
 }
 
-async function listen(app: RequestListener): Promise<string> {
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  servers.push(server)
-  const { port } = server.address() as AddressInfo // a TCP server that listens
-  return `http://127.0.0.1:${port}/webhooks`
+/** Until no delivery has an attempt to come. */
+async function settled(): Promise<void> {
+  while (service.deliveries.list().some(({ status }) => status === 'pending')) await sleep(10)
 }
 
-/** Does what the service does: one POST of exact bytes, with their signature. */
-async function send(url: string, event: WebhookEvent<string, unknown>, tamper: Tamper = 'none'): Promise<number> {
-  const response = await fetch(signed(event, { secret: SECRET, tamper }).request(url))
-  await response.text()
-  return response.status
-}
-
-function count(what: string): void {
-  handlerRuns.set(what, (handlerRuns.get(what) ?? 0) + 1)
-}
-
-function expectStatus(expected: number, status: number): void {
-  if (status !== expected) complain(`expected status ${expected}, got ${status}`)
-}
-
-function expectRuns(what: string, expected: number): void {
-  const runs = handlerRuns.get(what) ?? 0
-  if (runs === expected) note(`handler ran ${runs === 1 ? 'once' : `${runs} times`}`)
-  else complain(`expected ${expected} run of "${what}", got ${runs}`)
+function summarise(): void {
+  const deliveries = service.deliveries.list()
+  const attempts = deliveries.reduce((sum, delivery) => sum + delivery.attempts.length, 0)
+  for (const { eventType, status } of deliveries)
+    if (status !== 'success') complain(`a delivery of ${eventType} has ${status}`)
+  const eventCount = new Set(deliveries.map(({ eventId }) => eventId)).size
+  if (done.length !== eventCount) complain(`${eventCount} events were handled ${done.length} times`)
+  const verdict = process.exitCode === 1 ? paint('red', 'not as it should be') : paint('green', 'all as it should be')
+  heading(
+    `${eventCount} events, ${deliveries.length} deliveries, ${attempts} attempts; each event handled once; ${verdict}`,
+  )
 }
 
 function complain(text: string): void {
   process.exitCode = 1
-  note(paint('red', text))
+  console.log(paint('red', text))
 }
 
-function summarise(): void {
-  const counts = new Map<string, number>()
-  for (const { outcome, status } of outcomes)
-    counts.set(`${outcome} (${status})`, (counts.get(`${outcome} (${status})`) ?? 0) + 1)
-  heading(`${outcomes.length} deliveries: ${[...counts].map(([what, times]) => `${times} ${what}`).join(', ')}`)
-  const runs = [...handlerRuns.values()].reduce((sum, times) => sum + times, 0)
-  const verdict = process.exitCode === 1 ? paint('red', 'not as it should be') : paint('green', 'all as it should be')
-  heading(`${runs} handler runs for ${handlerRuns.size} pieces of work; ${verdict}`)
-}
-
-try {
-  await main()
-} finally {
-  for (const server of servers) {
-    server.close()
-    server.closeAllConnections()
-  }
+async function stayUntilInterrupted(): Promise<void> {
+  const trigger = `npm run --silent postern -- trigger --emulator ${service.url} --watch`
+  console.log('\nIt goes on. In another terminal:')
+  console.log(`  ${trigger} contact.created --set data.record.email=new@example.test`)
+  console.log(`  ${trigger} finance.payment.failed --duplicate 3`)
+  console.log('Ctrl-C ends it.')
+  await once(process, 'SIGINT')
 }
