@@ -1,10 +1,9 @@
 import type { KnipConfig } from 'knip'
-import { entries, programs } from './scripts/entries.ts'
+import { entries } from './scripts/entries.ts'
 
 const config: KnipConfig = {
   entry: [
     ...Object.values(entries),
-    ...Object.values(programs),
     'examples/*/main.ts',
     'scripts/better-sqlite3.mjs',
     'scripts/check-pages.ts',

@@ -1,14 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { entries } from '../scripts/entries.ts'
 import { readFacts } from './support/imports.ts'
 import { installAlone, pack, run } from './support/package.ts'
+import { findFreePort } from './support/programs.ts'
 import { ROOT } from './support/repository.ts'
+import { startShell } from './support/shell.ts'
 
 /** Building, packing and installing take some ten seconds on an idle machine, each check of types some seconds. */
 const SLOW = 180_000
@@ -158,6 +160,49 @@ describe('the program', () => {
     } finally {
       child.kill()
     }
+  })
+})
+
+describe("a newcomer's first five minutes, as typed", () => {
+  it('lead to a verified event', { timeout: SLOW }, async () => {
+    const home = join(folder, 'newcomer')
+    await mkdir(home)
+    await writeFile(join(home, 'package.json'), '{ "name": "newcomer", "private": true }\n')
+    await symlink(join(project, 'node_modules'), join(home, 'node_modules'))
+    const [port, emulatorPort] = [await findFreePort(), await findFreePort()]
+    const type = (line: string) =>
+      startShell(line.replaceAll('localhost:3000', `localhost:${port}`), home, { NO_COLOR: '1', PORT: String(port) })
+    const trigger = `npx postern trigger contact.created --set data.record.email=new@example.test --watch --emulator http://127.0.0.1:${emulatorPort}`
+
+    const early = type(trigger)
+    expect(await early.exitCode).toBe(3)
+    expect(early.stderr).toContain('npx postern dev --forward')
+
+    const dev = type(`npx postern dev --forward http://localhost:3000/hooks --env .env.local --port ${emulatorPort}`)
+    onTestFinished(dev.kill)
+    await dev.until(/^try /m)
+    expect(dev.stderr).toContain('nothing listens there yet: start your app')
+
+    const code = `
+      import { createServer } from 'node:http'
+      import { createReceiver } from 'postern'
+      import { nodeHandler } from 'postern/node'
+      const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET })
+      receiver.on('contact.created', (event) => console.log('welcome', event.data.record.email))
+      createServer(nodeHandler(receiver, { path: '/hooks' })).listen(process.env.PORT, () => console.log('listening'))`
+    await writeFile(join(home, 'server.mjs'), code)
+    const app = type('node --env-file=.env.local server.mjs')
+    onTestFinished(app.kill)
+    await app.until(/listening/)
+
+    const line = type(trigger)
+    expect(await line.exitCode, line.stderr).toBe(0)
+    expect(line.stdout).toMatch(/^\S+ {2}contact\.created +evt_\S+ +1\/5 +200 +\d+ ms {2}handled\n$/)
+    expect(app.stdout).toContain('welcome new@example.test')
+    dev.interrupt()
+    await dev.exitCode // npx's own: it ends by the signal too
+    expect(dev.stdout).toBe(line.stdout)
+    expect(dev.stderr).toContain('1 deliveries, 1 attempts: 1 acknowledged, 0 failed, 0 pending')
   })
 })
 

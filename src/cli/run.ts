@@ -26,6 +26,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
       writeErr: (text) => io.stderr.write(text),
     })
     .showSuggestionAfterError()
+    .showHelpAfterError('(--help tells what there is)')
   const finish = (code: number) => {
     exitCode = code
   }

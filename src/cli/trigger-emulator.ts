@@ -80,6 +80,7 @@ async function watchDeliveries(
         : formatAttempt(toLine(then, attempt, state.retryScale), hasColour(io, io.stdout))
       io.stdout.write(`${text}\n`)
       const hint = attempt.failure && findHint(toResult(attempt), attempt.url)
+      if (hint !== undefined && !hints.has(hint)) io.stderr.write(`${hint}\n`)
       if (hint !== undefined) hints.add(hint)
     }
   }
@@ -98,7 +99,6 @@ async function watchDeliveries(
   const succeeded = ended.filter(({ status }) => status === 'success').length
   const failed = ended.length - succeeded
   if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', succeeded, failed, pending: open.size })}\n`)
-  for (const hint of hints) io.stderr.write(`${hint}\n`)
   io.stderr.write(
     `${io.interrupt.aborted ? 'interrupted: ' : ''}${succeeded} acknowledged, ${failed} failed, ${open.size} pending\n`,
   )

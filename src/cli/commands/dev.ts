@@ -103,7 +103,7 @@ async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptio
   const [account] = emulator.accounts.list()
   const secret =
     envFile !== undefined
-      ? `${isGiven ? 'the one' : 'written'} in ${envFile} as ${secretEnv}`
+      ? `${isGiven ? 'the one' : 'written'} in ${envFile} as ${secretEnv}: your app has to be started with it`
       : isGiven
         ? 'the one that was given'
         : `${webhook.secret}   give it to your app as ${secretEnv}, or have it written: --env .env.local`
