@@ -396,6 +396,57 @@ describe('model and action', () => {
   })
 })
 
+it.each<[string, object]>([
+  ['nothing', {}],
+  ['a model', { model: 'contact' }],
+  ['an action', { action: 'deleted' }],
+  ['both', { model: 'contact', action: 'deleted' }],
+])('gives an event that is about no model neither field, with %s put there', async (_what, forged) => {
+  const bench = new Bench()
+  const seen: unknown[] = []
+  bench.receiver.on('*', (event) => void seen.push(event))
+  const event = events.syncCompleted()
+  await bench.send({ ...event, ...forged })
+  expect(seen).toStrictEqual([event])
+})
+
+it('counts copies that wait only while they wait', async () => {
+  const bench = new Bench({ maxInFlight: 3 })
+  const gates = [new Gate(), new Gate()]
+  let runs = 0
+  bench.receiver.on('*', () => gates[runs++]?.promise)
+  for (const gate of gates) {
+    const event = events.contact.created()
+    const copies = [bench.send(event), bench.send(event), bench.send(event)]
+    await bench.clock.advance(0)
+    expect(await bench.send(event)).toMatchObject({ outcome: 'overloaded' })
+    gate.open()
+    expect((await Promise.all(copies)).map(({ outcome }) => outcome)).toEqual(['handled', 'handled', 'handled'])
+  }
+  await bench.expectAtRest()
+})
+
+it('closes when the last of several events has ended, and asks the store for no other meanwhile', async () => {
+  const bench = new Bench()
+  const gates = [new Gate(), new Gate()]
+  let runs = 0
+  bench.receiver.on('*', () => gates[runs++]?.promise)
+  const sent = [bench.send(events.contact.created()), bench.send(events.contact.created())]
+  await bench.clock.advance(0)
+  let isClosed = false
+  const closing = bench.receiver.close().finally(() => {
+    isClosed = true
+  })
+  gates[0]?.open()
+  await bench.clock.advance(10)
+  expect(isClosed).toBe(false)
+  expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'closing', status: 503 })
+  expect(bench.store.count('claim')).toBe(2)
+  gates[1]?.open()
+  expect(await closing).toEqual({ unfinished: 0 })
+  for (const outcome of await Promise.all(sent)) expect(outcome).toMatchObject({ outcome: 'handled' })
+})
+
 it('keeps fields of the envelope that nobody has described, beside the model and the action', async () => {
   const bench = new Bench()
   let seen: unknown
