@@ -1,4 +1,4 @@
-import { consoleLogger, createReceiver, memoryStore, type Outcome } from 'postern'
+import { consoleLogger, createReceiver, type Logger, memoryStore, type Outcome } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -329,4 +329,169 @@ it('lines go to a logger with its own methods and state', async () => {
   bench.receiver.on('*', () => {})
   await bench.send(events.syncCompleted(), { tamper: 'flip-bit' })
   expect(lines.map(({ level }) => level)).toEqual(['warn'])
+})
+
+describe('the lines of the log', () => {
+  const told = (bench: Bench) => bench.lines.map(({ level, fields, message }) => [level, fields, message])
+  const about = ({ id, type, accountKey }: ReturnType<typeof events.raw>) => ({ id, type, accountKey })
+
+  it('tell of a refused stranger no more than the reason, and where he came in', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    await bench.send(events.contact.created(), { tamper: 'flip-bit', source: 'acme' })
+    expect(told(bench)).toStrictEqual([
+      [
+        'warn',
+        {
+          code: 'signature_mismatch',
+          status: 401,
+          id: undefined,
+          type: undefined,
+          accountKey: undefined,
+          source: 'acme',
+        },
+        expect.stringContaining('delivery refused: The signature is by none'),
+      ],
+    ])
+  })
+
+  it('tell of a refused record where its mistakes are, and not what it holds', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const event = { ...events.raw('contact.created'), data: { record: { email: 'zoe@example.test' } } }
+    await bench.send(event)
+    expect(told(bench)).toEqual([
+      [
+        'warn',
+        { code: 'invalid_record', status: 422, ...about(event), issues: ['data.record'] },
+        expect.stringContaining('delivery refused: '),
+      ],
+    ])
+  })
+
+  it('tell of a late event at the deadline and at its end, and of a copy that it joined', async () => {
+    const bench = new Bench()
+    const gate = new Gate()
+    bench.receiver.on('*', () => gate.promise)
+    const event = events.contact.created()
+    bench.send(event)
+    await bench.clock.advance(8_000)
+    const copy = bench.send(event)
+    await bench.clock.advance(0)
+    gate.open()
+    await copy
+    expect(told(bench)).toEqual([
+      ['warn', { status: 503, ...about(event) }, expect.stringContaining('handlers still run at the deadline')],
+      ['debug', { status: 200, ...about(event), late: true }, 'handled'],
+      ['debug', { status: 200, ...about(event), joined: true }, 'handled'],
+    ])
+  })
+
+  it('tell of an event that was handled on its own neither that it was late nor that it joined', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const event = events.contact.created()
+    await bench.send(event)
+    expect(told(bench)).toStrictEqual([['debug', { status: 200, ...about(event), source: undefined }, 'handled']])
+  })
+
+  it('tell whose event was put off', async () => {
+    const bench = new Bench({ maxInFlight: 1 })
+    const gate = new Gate()
+    bench.receiver.on('*', () => gate.promise)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(0)
+    const event = events.contact.created()
+    await bench.send(event)
+    expect(told(bench)).toEqual([['warn', { status: 503, ...about(event) }, expect.stringContaining('put off')]])
+    gate.open()
+    await sent
+  })
+
+  it('tell of a failure once, with its error', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => Promise.reject(new Error('no')))
+    await bench.send(events.contact.created())
+    expect(told(bench)).toEqual([
+      ['error', { code: 'handler_failed', err: bench.errors[0] }, expect.stringContaining('failed: *')],
+    ])
+  })
+
+  it('tell of a mistake that every delivery repeats in full once, and then count it', async () => {
+    const bench = new Bench()
+    for (let count = 0; count < 3; count++) await bench.send(events.contact.created())
+    expect(told(bench)).toEqual([
+      ['error', { code: 'no_handlers', err: bench.errors[0] }, expect.stringContaining('no handler is registered')],
+      ['debug', { code: 'no_handlers', count: 2 }, 'said before, and still so'],
+      ['debug', { code: 'no_handlers', count: 3 }, 'said before, and still so'],
+    ])
+    expect(bench.codes).toEqual(['no_handlers', 'no_handlers', 'no_handlers'])
+  })
+
+  it('of a secrets function that fails carry its error, and how often it was left untold', async () => {
+    const bench = new Bench({ secret: () => Promise.reject(new Error('vault sealed')) })
+    bench.receiver.on('*', () => {})
+    await bench.send(events.contact.created())
+    await bench.send(events.contact.created())
+    await bench.clock.advance(1_000)
+    await bench.send(events.contact.created())
+    expect(told(bench)).toStrictEqual([
+      ['error', { code: 'secrets_unavailable', err: bench.errors[0] }, expect.stringContaining('vault sealed')],
+      ['error', { code: 'secrets_unavailable', err: bench.errors[2], alikeSinceLastLine: 1 }, expect.any(String)],
+    ])
+  })
+
+  it('of a store reach the logger at the level that it chose', () => {
+    const lines: Line[] = []
+    const store = Object.assign(memoryStore(), {
+      reportTo: (logger: Logger) => {
+        for (const level of ['debug', 'info', 'warn', 'error'] as const) logger[level]({ level }, `a ${level}`)
+      },
+    })
+    createReceiver({ secret: SECRET, store, logger: linesInto(lines) })
+    expect(lines).toEqual(
+      ['debug', 'info', 'warn', 'error'].map((level) => ({ level, fields: { level }, message: `a ${level}` })),
+    )
+  })
+})
+
+describe('a hook that fails', () => {
+  const fail = (): never => {
+    throw new Error('no')
+  }
+
+  it('is told with what it threw', async () => {
+    const bench = new Bench({ onOutcome: fail })
+    bench.receiver.on('*', () => {})
+    await bench.send(events.contact.created())
+    expect(bench.errors).toMatchObject([{ code: 'hook_failed', cause: new Error('no') }])
+  })
+
+  it('is not told of its own failure', async () => {
+    const seen: unknown[] = []
+    const onError = ({ code }: { readonly code: string }) => {
+      seen.push(code)
+      fail()
+    }
+    const logger = {
+      ...linesInto([]),
+      error: ({ code }: { readonly code?: unknown }) => {
+        seen.push(`logged ${code}`)
+        fail()
+      },
+    }
+    for (const hooks of [{ onError }, { logger }]) {
+      const bench = new Bench(hooks)
+      bench.receiver.on('*', fail)
+      await bench.send(events.contact.created())
+    }
+    expect(seen).toEqual(['handler_failed', 'logged handler_failed'])
+  })
+
+  it('is not what is reported where there is none', async () => {
+    const bench = new Bench({ onError: undefined, onOutcome: undefined })
+    bench.receiver.on('*', fail)
+    await bench.send(events.contact.created())
+    expect(bench.lines.map(({ fields }) => fields.code)).toEqual(['handler_failed'])
+  })
 })
