@@ -2,8 +2,8 @@
 import { benchCost } from './cost/main.ts'
 import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
-import { benchRedis } from './redis/main.ts'
 import { benchPostgres } from './postgres/main.ts'
+import { benchRedis } from './redis/main.ts'
 import { benchRefusals } from './refusals/main.ts'
 import { benchSqlite } from './sqlite/main.ts'
 
