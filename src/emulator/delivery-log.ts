@@ -73,7 +73,7 @@ export class DeliveryLog {
       for (const delivery of deliveries) this.#write(delivery, true)
     })
     for (const delivery of deliveries) this.#keep(delivery)
-    while (this.#all.size > this.#limits.kept && this.#finished.size > 0) this.#dropOldest()
+    if (this.#all.size > this.#limits.kept) this.#journal.together(() => this.#dropOldest())
   }
 
   /** Writes down what has changed. */
@@ -103,7 +103,10 @@ export class DeliveryLog {
   }
 
   #dropOldest(): void {
-    for (const { id, webhookId } of this.#finished.values()) return this.#remove(id, webhookId)
+    for (const { id, webhookId } of this.#finished.values()) {
+      if (this.#all.size <= this.#limits.kept) break
+      this.#remove(id, webhookId)
+    }
   }
 
   #remove(id: string, webhookId: string): void {

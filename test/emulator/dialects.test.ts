@@ -1,0 +1,123 @@
+import { createReceiver } from 'postern'
+import { DIALECTS, type Dialect } from 'postern/emulator'
+import { nodeHandler } from 'postern/node'
+import { describe, expect, it } from 'vitest'
+import { type Answer, call, pick, quiet, serve, sink, start } from './support.ts'
+
+const WEBHOOKS = '/api/integrations/webhooks'
+
+/** What a client meets in a dialect, from the registration to the deletion. */
+async function tour(dialect: Dialect) {
+  const crm = await start({ dialect })
+  const token = await crm.login()
+  const receiver = await sink(crm.clock, 500)
+  const api = (line: string, body?: object) => call(crm, line, { token, body })
+  const login = await call(crm, 'POST /api/identity/auth/login', {
+    body: { email: 'ada@acme.test', password: 'password' },
+  })
+  const created = await api(`POST ${WEBHOOKS}`, { url: receiver.url, events: ['contact.created'] })
+  const { id } = crm.webhooks.list()[0] ?? { id: '' }
+  crm.records.create('contact', { firstName: 'Zoë' })
+  await crm.clock.advance('30s')
+  const log = await api(`GET ${WEBHOOKS}/${id}/deliveries`)
+  const refused = await api(`POST ${WEBHOOKS}/${id}/retry/${crm.deliveries.list()[0]?.id}`)
+  await crm.clock.advance('3h')
+  const fresh = await crm.login()
+  const retried = await call(crm, `POST ${WEBHOOKS}/${id}/retry/${crm.deliveries.list()[0]?.id}`, { token: fresh })
+  const calls = {
+    login,
+    created,
+    log,
+    refused,
+    retried,
+    read: await call(crm, `GET ${WEBHOOKS}/${id}`, { token: fresh }),
+    list: await call(crm, `GET ${WEBHOOKS}`, { token: fresh }),
+    contacts: await call(crm, 'GET /api/sales/contacts', { token: fresh }),
+    invalid: await call(crm, `POST ${WEBHOOKS}`, { token: fresh, body: {} }),
+    deleted: await call(crm, `DELETE ${WEBHOOKS}/${id}`, { token: fresh }),
+    gone: await call(crm, `GET ${WEBHOOKS}/${id}`, { token: fresh }),
+    expired: await call(crm, `GET ${WEBHOOKS}`, { token }),
+  }
+  return { calls, receiver, at: crm.clock.now() }
+}
+
+const statuses = (calls: Readonly<Record<string, Answer>>) => Object.values(calls).map(({ status }) => status)
+
+describe('the dialect', () => {
+  it('default: plain objects and arrays, a status for each thing', async () => {
+    const { calls } = await tour('default')
+    expect(statuses(calls)).toEqual([200, 201, 200, 409, 202, 200, 200, 200, 422, 204, 404, 401])
+    expect(calls.list.json).toMatchObject([{ active: true }])
+    expect(calls.gone.json).toMatchObject({ statusCode: 404 })
+  })
+
+  it('envelope: lists and objects are wrapped', async () => {
+    const { calls } = await tour('envelope')
+    expect(calls.read.json).toMatchObject({ data: { active: true } })
+    expect(calls.list.json).toMatchObject({ data: [{ active: true }] })
+    expect(calls.contacts.json).toMatchObject({ data: [{ firstName: 'Zoë' }] })
+    expect(calls.log.json).toMatchObject({ data: [{ event: { type: 'contact.created' } }] })
+    expect(calls.gone.json).toEqual({ error: { code: 'unknown', message: 'there is no such webhook' } })
+    expect(calls.retried.status).toBe(200)
+    expect(Object.keys(Object(calls.created.json))).toContain('secret')
+  })
+
+  it('nest: lists of messages under a status code', async () => {
+    const { calls } = await tour('nest')
+    expect(calls.invalid).toMatchObject({
+      status: 400,
+      json: { statusCode: 400, message: [expect.stringContaining('url'), expect.stringContaining('events')] },
+    })
+    expect(calls.read.json).toMatchObject({ secret: null })
+    expect(calls.list.json).toMatchObject({ items: [{}], total: 1 })
+    expect(calls.deleted).toMatchObject({ status: 200, json: { active: true } })
+  })
+
+  it('bare: the fewest fields, empty bodies, 200 everywhere', async () => {
+    const { calls } = await tour('bare')
+    expect(statuses(calls)).toEqual([200, 200, 200, 409, 200, 200, 200, 200, 400, 200, 404, 401])
+    for (const { text } of [calls.retried, calls.deleted, calls.gone, calls.invalid, calls.expired])
+      expect(text).toBe('')
+    expect(Object.keys(Object(calls.log.json)[0])).toEqual(['_id', 'status', 'createdAt'])
+    expect([calls.read, calls.gone].map(({ headers }) => headers.has('x-ratelimit-limit'))).toEqual([true, false])
+  })
+
+  it('ms: milliseconds wherever a time is a number', async () => {
+    const { calls, at } = await tour('ms')
+    expect(calls.login.json).toMatchObject({ expiresIn: 3_600_000 })
+    expect(Number(calls.list.headers.get('x-ratelimit-reset'))).toBe(at + 60_000)
+    expect(calls.log.json).toMatchObject([{ createdAt: expect.any(Number), nextAttemptAt: expect.any(Number) }])
+  })
+
+  it('hostile: errors as text and HTML, no rate headers, unknown states, undocumented fields', async () => {
+    const { calls, receiver } = await tour('hostile')
+    expect(pick(calls.login.json, 'accessToken')).toMatch(/^opaque_/)
+    expect(calls.expired.text).toBe('Unauthorized: the token has expired')
+    expect(calls.gone.text).toMatch(/^<!doctype html>/)
+    for (const { headers } of Object.values(calls))
+      expect([...headers.keys()].filter((name) => name.startsWith('x-rate'))).toEqual([])
+    expect(calls.log.json).toMatchObject({
+      docs: [{ status: 'parked', id: expect.stringMatching(/^\d+$/), flags: ['beta'] }],
+    })
+    expect(calls.read.json).toMatchObject({ id: expect.stringMatching(/^\d+$/), owner: { id: 1 } })
+    expect(calls.refused.status).toBe(400)
+    expect(receiver.received[0]?.headers['x-service-signature']).toMatch(/^sha256=[0-9A-F]{64}$/)
+  })
+
+  it.each(Object.keys(DIALECTS) as Dialect[])('%s: a receiver handles its deliveries all the same', async (dialect) => {
+    const crm = await start({ dialect, format: 'random' })
+    let secret = ''
+    const runs: string[] = []
+    const receiver = createReceiver({ secret: () => secret, clock: crm.clock, logger: { ...quiet, error() {} } })
+    receiver.on('contact.created', (event) => {
+      runs.push(event.id)
+      if (runs.length === 1) throw new Error('down')
+    })
+    const { url } = await serve(nodeHandler(receiver))
+    secret = crm.webhooks.create({ url, events: ['contact.created'] }).secret
+    crm.records.create('contact')
+    await crm.clock.advance('30s')
+    expect(crm.deliveries.list()).toMatchObject([{ status: 'success', eventId: runs[0] }])
+    expect(runs).toHaveLength(2)
+  })
+})
