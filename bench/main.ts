@@ -1,5 +1,6 @@
 /** `npm run bench`: every figure that the docs state, measured side by side in one run. `npm run bench -- in-process http` picks sections. */
 import { benchCost } from './cost/main.ts'
+import { benchEmulator } from './emulator/main.ts'
 import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
 import { benchPostgres } from './postgres/main.ts'
@@ -9,6 +10,7 @@ import { benchSqlite } from './sqlite/main.ts'
 
 const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean }) => Promise<void>>> = {
   cost: benchCost,
+  emulator: benchEmulator,
   http: benchHttp,
   'in-process': benchInProcess,
   redis: benchRedis,
