@@ -8,7 +8,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { ROOT } from '../support/repository.ts'
@@ -16,6 +16,7 @@ import { report } from './figures.ts'
 
 const PROTOCOL = 'protocol/**/*'
 const RECEIVER = 'receiver/**/*'
+const TYPES_ONLY = ['handler', 'receiver', 'receives', 'run-host'].map((name) => `src/receiver/${name}.ts`)
 
 interface Judged {
   readonly file: string
@@ -24,11 +25,20 @@ interface Judged {
   readonly allTests: string
 }
 
-const receiver = (name: string, ...tests: readonly string[]): Judged => ({
-  file: `src/receiver/${name}.ts`,
-  tests: (tests.length > 0 ? tests : [name]).map((test) => `receiver/${test}`).join(),
-  allTests: RECEIVER,
-})
+/** Tests of a file of the receiver, where they are not those of its own name only. */
+const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
+  context: ['transaction'],
+  'create-receiver': ['create-receiver', 'handle'],
+  dispatcher: ['dispatcher', 'run'],
+  'keep-trying': ['run', 'lease'],
+  lease: ['lease', 'dispatcher'],
+  options: ['create-receiver'],
+  reply: ['handle'],
+  run: ['run', 'dispatcher', 'lease'],
+  transact: ['transaction'],
+  waiters: ['dispatcher', 'run'],
+  work: ['work', 'run', 'transaction'],
+}
 
 const FILES: readonly Judged[] = [
   ...['signature', 'envelope', 'head', 'dedup-key'].map((name) => ({
@@ -37,28 +47,17 @@ const FILES: readonly Judged[] = [
     allTests: PROTOCOL,
   })),
   { file: 'src/store/memory-store.ts', tests: 'store/**/*', allTests: `store/**/*,${RECEIVER}` },
-  receiver('context', 'transaction'),
-  receiver('create-receiver', 'create-receiver', 'handle'),
-  receiver('dispatcher', 'dispatcher', 'run'),
-  receiver('lease', 'lease', 'dispatcher'),
-  receiver('options', 'create-receiver'),
-  receiver('outcomes', 'handle', 'run'),
-  receiver('reply', 'handle'),
-  receiver('reporter'),
-  receiver('routes'),
-  receiver('run', 'run', 'dispatcher', 'lease'),
-  receiver('secrets'),
-  receiver('show'),
-  receiver('transact', 'transaction'),
-  receiver('waiters', 'dispatcher', 'run'),
-  receiver('within'),
-  receiver('work', 'work', 'run', 'transaction'),
+  ...readdirSync(join(ROOT, 'src/receiver')).map((file) => {
+    const name = file.replace(/\.ts$/, '')
+    const tests = (RECEIVER_TESTS[name] ?? [name]).map((test) => `receiver/${test}`)
+    return { file: `src/receiver/${file}`, tests: tests.join(), allTests: RECEIVER }
+  }),
   {
     file: 'adapters/body.ts',
-    tests: 'adapters/{every-host,every-host-bodies,early-answers,express,fastify,node}',
+    tests: 'adapters/{express,fastify,node}',
     allTests: 'adapters/**/*',
   },
-]
+].filter(({ file }) => !TYPES_ONLY.includes(file))
 const REPORT = join(ROOT, '.data/mutation.json')
 const LEAST_PERCENT = 90
 

@@ -54,6 +54,7 @@ describe('parseEnvelope', () => {
     ['nothing', new Uint8Array(), 'invalid_json'],
     ['blanks', encode('  \n'), 'invalid_json'],
     ['a character that begins as a BOM does', Buffer.from([0xef, 0xbb, 0x80]), 'invalid_json'],
+    ['a character that ends as a BOM does', Buffer.from([0xe1, 0xbb, 0xbf]), 'invalid_json'],
     ['a character that begins and ends as a BOM does', Buffer.from([0xef, 0xa0, 0xbf]), 'invalid_json'],
     ['broken JSON', encode('{"id":"evt_1",'), 'invalid_json'],
     ['two values', encode(`${JSON.stringify(ENVELOPE)}{}`), 'invalid_json'],
