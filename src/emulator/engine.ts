@@ -121,8 +121,7 @@ export class Engine {
     let isMoving = true
     while (isMoving && this.#underWay.size < maxInFlight) {
       isMoving = false
-      // One of each webhook in turn, so that a busy one does not hold up the others.
-      for (const lane of this.#lanes.values()) isMoving = this.#startOne(lane) || isMoving
+      for (const lane of [...this.#lanes.values()]) isMoving = this.#startOne(lane) || isMoving
     }
     this.#arm()
   }
@@ -139,6 +138,9 @@ export class Engine {
     const delivery = this.#take(lane)
     if (delivery === undefined) return false
     lane.inFlight++
+    // It goes behind the others, so that busy webhooks do not hold them up.
+    this.#lanes.delete(lane.webhookId)
+    this.#lanes.set(lane.webhookId, lane)
     const work = this.#carryOut(delivery, webhook).finally(() => {
       lane.inFlight--
       this.#underWay.delete(work)

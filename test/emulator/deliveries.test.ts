@@ -168,6 +168,20 @@ describe('many at once', () => {
     crm.events.emitMany({ type: 'contact.created' }, 100)
     await until(() => good.received.length === 100)
   })
+
+  it('webhooks that hang and take all places give way to others as soon as one is free', async () => {
+    const crm = await start()
+    const { url } = await serve(() => {})
+    const good = await sink()
+    for (let made = 0; made < 8; made++) crm.webhooks.create({ url, events: EVENTS })
+    crm.events.emitMany({ type: 'contact.created' }, 50)
+    crm.webhooks.create({ url: good.url, events: ['sync.failed'] })
+    crm.events.emit({ type: 'sync.failed' })
+    await crm.clock.advance('9s')
+    expect(good.received).toEqual([])
+    await crm.clock.advance('1s')
+    await until(() => good.received.length === 1)
+  })
 })
 
 describe('faults', () => {
