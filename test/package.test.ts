@@ -139,6 +139,7 @@ describe('the program', () => {
     await writeFile(join(project, 'body.json'), '{"id": "evt_1"}')
     const npx = (...args: readonly string[]) =>
       run(project, 'npx', '--no-install', 'postern', ...args, '--secret-file', 'secret.txt')
+    expect(await run(project, 'npx', '--no-install', 'postern', '--version')).toBe(`${packageJson.version}\n`)
     const signature = (await npx('sign', 'body.json')).trim()
     expect(signature).toMatch(/^sha256=[0-9a-f]{64}$/)
     expect(JSON.parse(await npx('verify', 'body.json', '--json', '--header', signature))).toMatchObject({
@@ -202,7 +203,7 @@ describe("a newcomer's first five minutes, as typed", () => {
     dev.interrupt()
     await dev.exitCode // npx's own: it ends by the signal too
     expect(dev.stdout).toBe(line.stdout)
-    expect(dev.stderr).toContain('1 deliveries, 1 attempts: 1 acknowledged, 0 failed, 0 pending')
+    expect(dev.stderr).toContain('1 delivery, 1 attempt: 1 acknowledged, 0 failed, 0 pending')
   })
 })
 

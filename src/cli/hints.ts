@@ -1,8 +1,11 @@
+import { showTarget } from '../check/target.ts'
+
 /** What to do about an attempt that was not acknowledged, for the kinds of failure that have a usual cause. */
-export function findHint(result: string, url: string): string | undefined {
+export function findHint(result: string, target: URL): string | undefined {
+  const url = showTarget(target)
   if (/^3\d\d$/.test(result))
     return `${result}: the service does not follow redirects; give the URL that answers by itself.`
-  return {
+  const hints: Readonly<Record<string, string>> = {
     '401':
       '401: the signature was not accepted. Does the receiver have the same secret, and was it started after that was set? Does no body parser run before it?',
     '404': `404: the receiver has no such path, or not for POST. Is it the one in ${url}?`,
@@ -13,5 +16,6 @@ export function findHint(result: string, url: string): string | undefined {
     reset: 'reset: the receiver cut the connection without an answer. Did it crash? Its console may say.',
     dns: `dns: the host of ${url} has no address.`,
     timeout: 'timeout: no answer within 10 s, which is all that the service gives. Acknowledge first, or work faster.',
-  }[result]
+  }
+  return Object.hasOwn(hints, result) ? hints[result] : undefined
 }

@@ -19,17 +19,17 @@ export interface AttemptLine {
 /** One line for people, in columns; without its end. */
 export function formatAttempt(line: AttemptLine, isColoured: boolean): string {
   const { at, type, eventId, step, result, isAcknowledged, durationMs, note } = line
-  const word = result.padEnd(7)
+  const word = toPrintable(result).padEnd(7)
   const columns = [
     new Date(at).toTimeString().slice(0, 8),
-    type.padEnd(26),
-    eventId.padEnd(28),
+    toPrintable(type).padEnd(26),
+    toPrintable(eventId).padEnd(28),
     step.padEnd(6),
     isColoured ? styleText(isAcknowledged ? 'green' : 'red', word) : word,
     `${Math.round(durationMs)} ms`.padStart(8),
     note,
   ]
-  return toPrintable(columns.join('  ').trimEnd())
+  return columns.join('  ').trimEnd()
 }
 
 /** Types and ids may come from anywhere; a terminal must not take them for commands. */

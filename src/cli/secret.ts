@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readEnvFile } from './env-file.ts'
 import { EXIT, ExitError, type Io } from './io.ts'
 import { readStdin } from './stdin.ts'
@@ -20,7 +20,7 @@ export function envFileOf({ env, envFile }: SecretOptions): string | undefined {
 
 export function addSecretOptions(command: Command): Command {
   return command
-    .option('--secret-env <name>', 'the environment variable that holds the signing secret', 'WEBHOOK_SECRET')
+    .option('--secret-env <name>', 'the environment variable that holds the signing secret', readName, 'WEBHOOK_SECRET')
     .option('--secret-file <file>', 'the file that holds it')
     .option('--secret-stdin', 'it comes on standard input')
     .option('--env <file>', 'the env file that sets the variable, in place of the environment')
@@ -61,4 +61,9 @@ export async function readBody(file: string | undefined, { secretStdin }: Secret
 
 function withoutFinalBreak(text: string): string {
   return text.replace(/\r?\n$/, '')
+}
+
+function readName(value: string): string {
+  if (!/^[A-Za-z_]\w*$/.test(value)) throw new InvalidArgumentError('It is the name of a variable, not the secret.')
+  return value
 }

@@ -56,7 +56,7 @@ export async function sendDirectly(
     if (attempt.failure === undefined) tally.acknowledged++
     if (attempt.status === undefined) tally.unanswered++
     write(sending, attempt)
-    const hint = attempt.failure && findHint(toResult(attempt), showTarget(url))
+    const hint = attempt.failure && findHint(toResult(attempt), url)
     if (hint !== undefined) hints.add(hint)
   }
   const all = options.shuffle ? shuffle(inOrder, Math.random) : inOrder

@@ -25,7 +25,7 @@ export function showDeliveries(emulator: Emulator, { retryScale, json }: ShowOpt
         ? `${JSON.stringify(toRecord(delivery, attempt))}\n`
         : `${formatAttempt(toLine(delivery, attempt, retryScale), hasColour(io, io.stdout))}\n`,
     )
-    const hint = attempt.failure && findHint(toResult(attempt), attempt.url)
+    const hint = attempt.failure && findHint(toResult(attempt), new URL(attempt.url))
     if (hint === undefined || hints.has(hint)) return
     hints.add(hint)
     io.stderr.write(`${hint}\n`)
@@ -36,7 +36,11 @@ export function showDeliveries(emulator: Emulator, { retryScale, json }: ShowOpt
     const pending = emulator.deliveries.list().filter(({ status }) => status === 'pending').length
     if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', ...tally, pending })}\n`)
     io.stderr.write(
-      `${deliveries} deliveries, ${attempts} attempts: ${succeeded} acknowledged, ${failed} failed, ${pending} pending\n`,
+      `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed, ${pending} pending\n`,
     )
   }
+}
+
+function count(number: number, one: string, several: string): string {
+  return `${number} ${number === 1 ? one : several}`
 }

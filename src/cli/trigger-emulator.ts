@@ -79,7 +79,7 @@ async function watchDeliveries(
         ? JSON.stringify(toRecord(then, attempt))
         : formatAttempt(toLine(then, attempt, state.retryScale), hasColour(io, io.stdout))
       io.stdout.write(`${text}\n`)
-      const hint = attempt.failure && findHint(toResult(attempt), attempt.url)
+      const hint = attempt.failure && findHint(toResult(attempt), new URL(attempt.url))
       if (hint !== undefined && !hints.has(hint)) io.stderr.write(`${hint}\n`)
       if (hint !== undefined) hints.add(hint)
     }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { EXIT, ExitError } from './io.ts'
 
 const INDEX = 'index.json'
@@ -14,7 +14,7 @@ export interface OwnFiles {
 }
 
 /**
- * Writes files and an index of them into a folder. Ends the command, before anything is written, where one of them is there and was
+ * Writes files and an index of them into a folder, and takes away those of the last time that are no longer among them. Ends the command, before anything is written, where one of them is there and was
  * not written by the same tool, or was changed since.
  */
 export async function writeOwnFiles(folder: string, { tool, index, files }: OwnFiles): Promise<void> {
@@ -22,6 +22,7 @@ export async function writeOwnFiles(folder: string, { tool, index, files }: OwnF
     await mkdir(folder, { recursive: true })
     const digests = await readDigests(folder, tool)
     for (const [name] of files) await mustBeOwn(join(folder, name), digests.get(name))
+    for (const [name, recorded] of digests) if (!files.has(name)) await removeOwn(folder, name, recorded)
     const sha256 = Object.fromEntries([...files].map(([name, bytes]) => [name, digest(bytes)]))
     const text = `${JSON.stringify({ tool, ...index, sha256 }, null, 2)}\n`
     for (const [name, bytes] of [...files, [INDEX, Buffer.from(text)] as const]) {
@@ -55,6 +56,14 @@ async function mustBeOwn(path: string, recorded: unknown): Promise<void> {
   const bytes = await readIfThere(path)
   if (bytes === undefined || digest(bytes) === recorded) return
   throw refuse(path, recorded === undefined ? 'is not from this command' : 'was changed since it was written')
+}
+
+/** What was changed since is somebody else's, and so is what an index names that stands elsewhere. */
+async function removeOwn(folder: string, name: string, recorded: unknown): Promise<void> {
+  if (name !== basename(name)) return
+  const path = join(folder, name)
+  const bytes = await readIfThere(path)
+  if (bytes !== undefined && digest(bytes) === recorded) await rm(path)
 }
 
 async function readIfThere(path: string): Promise<Uint8Array | undefined> {

@@ -79,7 +79,7 @@ describe('postern dev', () => {
     dev.interrupt()
     expect(await dev.exitCode).toBe(130)
     expect(dev.stdout).toBe(stdout)
-    expect(dev.stderr).toMatch(/1 deliveries, 1 attempts: 1 acknowledged, 0 failed, 0 pending\n$/)
+    expect(dev.stderr).toMatch(/1 delivery, 1 attempt: 1 acknowledged, 0 failed, 0 pending\n$/)
   })
 
   it.each([
@@ -200,6 +200,13 @@ describe('postern dev', () => {
     expect(received).toHaveLength(1)
   })
 
+  it('shows no query of the receiver', async () => {
+    const dev = await startDev(['--forward', `http://127.0.0.1:${await findFreePort()}/x?key=hidden`])
+    dev.press('t')
+    await dev.until(/^refused: nothing/m)
+    expect(dev.stdout + dev.stderr).not.toContain('hidden')
+  })
+
   it('takes the next port where its own is taken, and says how to find it', async () => {
     const taken = createServer().on('error', () => {}) // somebody else may have it, which is as good
     taken.listen(4010, '127.0.0.1')
@@ -223,6 +230,12 @@ describe('postern dev', () => {
     ['a dialect that there is not', ['--forward', 'http://127.0.0.1:9/', '--dialect', 'x'], 2, /Allowed choices/],
     ['an assumption that there is not', ['--forward', 'http://127.0.0.1:9/', '--assume', 'A99=x'], 2, /A01 to A40/],
     ['half an assumption', ['--forward', 'http://127.0.0.1:9/', '--assume', 'A04'], 2, /A04=items/],
+    [
+      'a secret in place of its name',
+      ['--forward', 'http://127.0.0.1:9/', '--secret-env', 'whsec_a-b'],
+      2,
+      /name of a variable/,
+    ],
     ['half an account', ['--forward', 'http://127.0.0.1:9/', '--account', 'x:y'], 2, /key:email:password/],
     ['a share above one', ['--forward', 'http://127.0.0.1:9/', '--fail', '1.5'], 2, /from 0 to 1/],
     [

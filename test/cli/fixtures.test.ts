@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -96,6 +97,31 @@ describe('postern fixtures', () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(/sync\.failed\.json was changed since it was written/)])
     expect(await readText('sync.failed.json')).toBe('{"edited": true}')
     expect(await readText('notes.txt')).toBe('mine')
+  })
+
+  it('takes away what it no longer writes, and nothing else', async () => {
+    await write('--model', 'opportunity')
+    await writeFile(join(folder, 'opportunity.deleted.json'), 'edited')
+    expect((await write()).code).toBe(0)
+    const left = (await readdir(folder)).filter((name) => name.startsWith('opportunity'))
+    expect(left).toEqual(['opportunity.deleted.json'])
+    expect((await write('--model', 'opportunity')).stderr).toContain(
+      'opportunity.deleted.json is not from this command',
+    )
+    await rm(join(folder, 'opportunity.deleted.json'))
+    expect((await write('--model', 'opportunity')).code).toBe(0)
+  })
+
+  it('touches nothing outside of its folder, whatever an index says', async () => {
+    const stranger = join(folder, 'stranger')
+    await writeFile(stranger, '')
+    const inner = join(folder, 'inner')
+    await runCli(['fixtures', '--out', inner])
+    const index = JSON.parse(await readText('inner/index.json'))
+    index.sha256['../stranger'] = createHash('sha256').update('').digest('hex')
+    await writeFile(join(inner, 'index.json'), JSON.stringify(index))
+    expect((await runCli(['fixtures', '--out', inner])).code).toBe(0)
+    expect(await readText('stranger')).toBe('')
   })
 
   it('does not write through a link', async () => {

@@ -7,6 +7,8 @@ import { nodeHandler } from 'postern/node'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/hosts.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
+import { readBlocks } from '../support/examples.ts'
+import { listFiles } from '../support/repository.ts'
 import { type BuiltProgram, buildProgram } from './program.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, runCli } from './run-cli.ts'
@@ -21,6 +23,9 @@ beforeAll(async () => {
   await writeFile(join(program.folder, 'body.bin'), BODY)
   await writeFile(join(program.folder, 'line.json'), JSON.stringify({ signature: sign(BODY, SECRET), body: BODY }))
   await writeFile(join(program.folder, 'secret.txt'), `${SECRET}\n`)
+  const delivery = { headers: { 'X-Service-Signature': sign(BODY, SECRET) }, body: BODY }
+  await writeFile(join(program.folder, 'line.json'), JSON.stringify(delivery))
+  await writeFile(join(program.folder, '.env.local'), `WEBHOOK_SECRET=${SECRET}\n`)
 }, SLOW)
 afterAll(() => program.remove())
 
@@ -38,44 +43,60 @@ describe('the examples in the help', () => {
     return port
   }
 
-  /** The lines that the help of a command shows, made to meet what this test has started. */
-  async function readExamples(command: string, port: number, emulator = ''): Promise<readonly string[]> {
+  /** Lines of the help or of a document, made to meet what this test has started. */
+  const meet = (line: string, port: number, emulator: string) =>
+    line
+      .replace('npx postern', 'postern')
+      .replaceAll('localhost:3000', `127.0.0.1:${port}`)
+      .replace('sha256=...', sign(BODY, SECRET))
+      .replace(/(?<=trigger (?!.*--to ).*)$/, ` --emulator ${emulator}`)
+      .replace('postern dev', 'postern dev --port 0')
+      .replace('postern emulator', 'postern emulator --port 0')
+      // What it says of the receiver is tested elsewhere; here it must run.
+      .replace('postern check', 'postern check --only accepts-valid,duplicate')
+
+  async function readHelp(command: string): Promise<readonly string[]> {
     const { stdout } = await runCli([command, '--help'])
-    return [...stdout.matchAll(/^ {2}\$ (.*)$/gm)].map(([, line = '']) =>
-      line
-        .replaceAll('localhost:3000', `127.0.0.1:${port}`)
-        .replace('sha256=...', sign(BODY, SECRET))
-        .replace('--watch', `--watch --emulator ${emulator}`)
-        // What it says of the receiver is tested elsewhere; here it must run.
-        .replace('postern check', 'postern check --only accepts-valid,duplicate'),
-    )
+    return [...stdout.matchAll(/^ {2}\$ (.*)$/gm)].map(([, line = '']) => line)
   }
 
-  it.each(['trigger', 'fixtures', 'check', 'sign', 'verify'])(
-    'of %s work as they stand',
-    { timeout: SLOW },
-    async (command) => {
-      const port = await startReceiver()
-      await using emulator = await startEmulator()
-      emulator.webhooks.create({ url: `http://127.0.0.1:${port}/`, events: ['contact.created'] }, { secret: SECRET })
-      const lines = await readExamples(command, port, emulator.url)
-      expect(lines.length).toBeGreaterThanOrEqual(2)
-      for (const line of lines) {
-        const started = program.start(line)
-        expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(0)
-      }
-    },
-  )
+  function readDocuments(): readonly string[] {
+    const documents = ['README.md', ...listFiles('docs', '.md')]
+    const lines = readBlocks(documents).flatMap(({ info, code }) => (info[0] === 'sh' ? code.split('\n') : []))
+    return [...new Set(lines.filter((line) => /(^|\| )(npx )?postern /.test(line)))]
+  }
 
-  it.each(['dev', 'emulator'])('of %s work as they stand, until Ctrl-C', { timeout: SLOW }, async (command) => {
-    const lines = await readExamples(command, await startReceiver())
-    expect(lines).toHaveLength(2)
-    for (const line of lines) {
-      const started = program.start(`exec ${line}`)
+  /** Those that go on are interrupted. */
+  async function mustRun(line: string): Promise<void> {
+    const goesOn = /postern (dev|emulator)/.test(line)
+    const started = program.start(goesOn ? `exec ${line}` : line)
+    if (goesOn) {
       await started.until(/^emulator {3}|"type":"ready"/m)
       started.interrupt()
-      expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(130)
     }
+    expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(goesOn ? 130 : 0)
+  }
+
+  async function mustRunAll(lines: readonly string[]): Promise<void> {
+    const port = await startReceiver()
+    await using emulator = await startEmulator()
+    const events = ['contact.created', 'contact.updated']
+    emulator.webhooks.create({ url: `http://127.0.0.1:${port}/`, events }, { secret: SECRET })
+    for (const line of lines) await mustRun(meet(line, port, emulator.url))
+  }
+
+  const commands = ['dev', 'emulator', 'trigger', 'fixtures', 'check', 'sign', 'verify']
+
+  it.each(commands)('of %s work as they stand', { timeout: SLOW }, async (command) => {
+    const lines = await readHelp(command)
+    expect(lines.length).toBeGreaterThanOrEqual(2)
+    await mustRunAll(lines)
+  })
+
+  it('of the documents work as they stand', { timeout: SLOW }, async () => {
+    const lines = readDocuments()
+    expect(lines.length).toBeGreaterThan(10)
+    await mustRunAll(lines)
   })
 })
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Command } from 'commander'
+import { showTarget } from '../../check/target.ts'
 import type { Emulator, Webhook } from '../../emulator/emulator.ts'
 import { SERVICE_EVENT_TYPES } from '../../protocol/event-type.ts'
 import { createEvents } from '../../testing/events.ts'
@@ -46,10 +47,11 @@ async function develop(options: DevOptions, io: Io): Promise<number> {
   const events = readEvents(options)
   const given = await findSecret(options, io)
   await using emulator = await openEmulator(options, io)
+  // With a data file, attempts of the last time may be due at once.
+  const finishShow = showDeliveries(emulator, options, io)
   const webhook = register(emulator, url, events, given)
   const envFile = envFileOf(options)
   if (envFile !== undefined && given === undefined) await writeEnvFile(envFile, options.secretEnv, webhook.secret)
-  const finishShow = showDeliveries(emulator, options, io)
   if (options.json) io.stdout.write(`${JSON.stringify(toReady(emulator, webhook, options))}\n`)
   else await introduce(emulator, webhook, options, given !== undefined, io)
   const code = await untilEnd(emulator, io)
@@ -65,14 +67,18 @@ async function findSecret(options: DevOptions, io: Io): Promise<string | undefin
   return envFile === undefined ? io.env[secretEnv] || undefined : readEnvFile(envFile, secretEnv)
 }
 
+/** What tells the webhooks of this command from others that an app has registered by itself. */
+const DESCRIPTION = 'made by postern dev'
+
 /** With a data file the webhook of the last time may be there; one with another secret is of no use to the app. */
 function register(emulator: Emulator, url: URL, events: readonly string[], secret: string | undefined): Webhook {
-  for (const webhook of emulator.webhooks.list().filter((each) => each.url === url.href)) {
+  const isOwn = (webhook: Webhook) => webhook.url === url.href && webhook.description === DESCRIPTION
+  for (const webhook of emulator.webhooks.list().filter(isOwn)) {
     if (secret === undefined || webhook.secret === secret)
       return emulator.webhooks.update(webhook.id, { events, active: true })
     emulator.webhooks.delete(webhook.id)
   }
-  return emulator.webhooks.create({ url: url.href, events }, { secret })
+  return emulator.webhooks.create({ url: url.href, events, description: DESCRIPTION }, { secret })
 }
 
 function readEvents({ events, anyType }: DevOptions): readonly string[] {
@@ -92,14 +98,15 @@ function readEvents({ events, anyType }: DevOptions): readonly string[] {
 }
 
 function toReady(emulator: Emulator, { id, url, events, secret }: Webhook, { showSecrets }: DevOptions): object {
-  const webhook = { id, url, events, secret: showSecrets ? secret : '***' }
+  const webhook = { id, url: showTarget(new URL(url)), events, secret: showSecrets ? secret : '***' }
   return { type: 'ready', url: emulator.url, webhook }
 }
 
 async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptions, isGiven: boolean, io: Io) {
   const { secretEnv, events = ['all that the service names'] } = options
   const envFile = envFileOf(options)
-  const isUp = await isListening(new URL(webhook.url))
+  const receiver = new URL(webhook.url)
+  const isUp = await isListening(receiver)
   const [account] = emulator.accounts.list()
   const secret =
     envFile !== undefined
@@ -111,7 +118,7 @@ async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptio
   const where = port === String(DEFAULT_PORT) ? '' : ` --emulator ${emulator.url}`
   const lines = [
     `emulator   ${emulator.url}   account ${account?.key} (${account?.email}, ${account?.password})`,
-    `receiver   ${webhook.url}   ${isUp ? 'something listens there' : 'nothing listens there yet: start your app'}`,
+    `receiver   ${showTarget(receiver)}   ${isUp ? 'something listens there' : 'nothing listens there yet: start your app'}`,
     `webhook    ${webhook.id} active   ${events.join(', ')}`,
     `secret     ${secret}`,
     `try        npx postern trigger contact.created --watch${where}`,
