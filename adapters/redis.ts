@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Claim, ConfigurationError, type Logger, type Store } from '../src/index.ts'
+import { type Claim, ConfigurationError, DEFAULT_RETENTION_MS, type Logger, type Store } from '../src/index.ts'
 import { Backlog } from './redis/backlog.ts'
 import { makeRunner, type RedisClient, type RunScript } from './redis/client.ts'
 import { toNumber, toText } from './redis/reply.ts'
@@ -16,9 +16,6 @@ export interface RedisStoreOptions {
   /** Stands before every key. Default `postern:`. */
   readonly prefix?: string
 }
-
-/** Seven days, as in memory. */
-const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000
 
 /**
  * A store on Redis 5 or later, for any number of processes. One round trip a claim; one key an event, which expires by itself. Time is

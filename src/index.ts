@@ -31,6 +31,7 @@ export {
   type RejectionCode,
   type Unavailable,
 } from './protocol/outcome.ts'
+export { DEFAULT_RETENTION_MS } from './protocol/schedule.ts'
 export { type Issue, record, type StandardSchema } from './protocol/schema.ts'
 export { type HeaderValue, type Secret, sign, verify } from './protocol/signature.ts'
 export { createReceiver } from './receiver/create-receiver.ts'

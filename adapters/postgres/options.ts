@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../src/index.ts'
+import { ConfigurationError, DEFAULT_RETENTION_MS } from '../../src/index.ts'
 import { type ClientOf, maxOf, type PgClient, type PgPool } from './pool.ts'
 import { DEFAULT_TABLE, type TableName } from './statements.ts'
 
@@ -22,7 +22,6 @@ export interface CheckedOptions<Tx> {
   readonly table: string
 }
 
-const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000
 /** 100 years: later times are beyond what Postgres adds without complaint. */
 const LONGEST_RETENTION_MS = 100 * 365 * 24 * 3_600_000
 const LEAST_CONNECTIONS = 3

@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { type Clock, ConfigurationError, type SyncTransactionalStore, systemClock } from '../../src/index.ts'
+import {
+  type Clock,
+  ConfigurationError,
+  DEFAULT_RETENTION_MS,
+  type SyncTransactionalStore,
+  systemClock,
+} from '../../src/index.ts'
 import { checkDatabase } from './check-database.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { EventsTable } from './events-table.ts'
@@ -20,7 +26,6 @@ export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection 
   readonly clock?: Pick<Clock, 'now'>
 }
 
-const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000
 const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
 
 /**
