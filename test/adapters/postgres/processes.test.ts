@@ -1,46 +1,17 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../engines/postgres-server.ts'
+import { killWorkers, startWorker } from '../start-worker.ts'
 import { Scene } from './scene.ts'
 
+const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
 const COUNT = 200
 const SLOW = 120_000
-const running = new Set<ChildProcess>()
-
-/** A worker that is connected and waits for its word. */
-async function startWorker(url: string) {
-  const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), [url, String(COUNT)], {
-    execArgv: ['--import', 'tsx', '--unhandled-rejections=strict', '--no-warnings'],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
-  running.add(child)
-  const acknowledged: string[] = []
-  let [rest, stderr] = ['', '']
-  child.stdout?.on('data', (part) => {
-    const lines = `${rest}${part}`.split('\n')
-    rest = lines.pop() ?? ''
-    acknowledged.push(...lines)
-  })
-  child.stderr?.on('data', (part) => {
-    stderr += part
-  })
-  const closed = once(child, 'close').then(([code, signal]) => {
-    running.delete(child)
-    return { code, signal, stderr }
-  })
-  const isReady = await Promise.race([once(child, 'message').then(() => true), closed.then(() => false)])
-  if (!isReady) throw new Error(`a worker did not start: ${stderr}`)
-  return { child, acknowledged, closed, go: () => child.send('go') }
-}
 
 describe.skipIf(postgresProgram === undefined)('processes on one Postgres', () => {
   const scene = new Scene()
-  afterAll(() => {
-    for (const child of running) child.kill('SIGKILL')
-  })
+  afterAll(killWorkers)
 
   it(
     'handle each event, and write in a transaction exactly once, though some are killed at any moment',
@@ -48,7 +19,7 @@ describe.skipIf(postgresProgram === undefined)('processes on one Postgres', () =
       const pool = scene.pool()
       await pool.query('CREATE TABLE effects (event text, pid integer)')
       await pool.query('CREATE TABLE runs (event text, pid integer)')
-      const start = () => startWorker(scene.server.url)
+      const start = () => startWorker(WORKER, scene.server.url, String(COUNT))
       const workers = await Promise.all([start(), start(), start()])
       for (const { go } of workers) go()
       const killed: (number | undefined)[] = []

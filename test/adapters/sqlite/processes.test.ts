@@ -1,49 +1,20 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openSqlite } from 'postern/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
+import { killWorkers, startWorker } from '../start-worker.ts'
 import { drivers } from './drivers.ts'
 import { makeFolder } from './folder.ts'
 
+const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
 const COUNT = 150
 const fileOf = makeFolder()
-const running = new Set<ChildProcess>()
-afterAll(() => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
-/** A worker that has opened the file and waits for its word. */
-async function startWorker(...args: readonly string[]) {
-  const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), args, {
-    execArgv: ['--import', 'tsx', '--unhandled-rejections=strict', '--no-warnings'],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
-  running.add(child)
-  const acknowledged: string[] = []
-  let [rest, stderr] = ['', '']
-  child.stdout?.on('data', (part) => {
-    const lines = `${rest}${part}`.split('\n')
-    rest = lines.pop() ?? ''
-    acknowledged.push(...lines)
-  })
-  child.stderr?.on('data', (part) => {
-    stderr += part
-  })
-  const closed = once(child, 'close').then(([code, signal]) => {
-    running.delete(child)
-    return { code, signal, stderr }
-  })
-  const isReady = await Promise.race([once(child, 'message').then(() => true), closed.then(() => false)])
-  if (!isReady) throw new Error(`a worker did not start: ${stderr}`)
-  return { child, acknowledged, closed, go: () => child.send('go') }
-}
+afterAll(killWorkers)
 
 describe.each(drivers)('four processes on one file, by %s', (driver) => {
   it('handle each event exactly once, though some are killed in the middle of their commits', async () => {
     const path = fileOf(`${driver.replace(':', '-')}.db`)
-    const start = () => startWorker(path, driver, String(COUNT))
+    const start = () => startWorker(WORKER, path, driver, String(COUNT))
     // All at once on a file that is not there yet.
     const workers = await Promise.all([start(), start(), start(), start()])
     for (const { go } of workers) go()

@@ -1,0 +1,26 @@
+import { once } from 'node:events'
+import { writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Receiver } from 'postern'
+import { events, signed } from 'postern/testing'
+
+const BESIDE_EACH_OTHER = 16
+
+/**
+ * What one process of several does once its parent says so: gives the receiver the events `evt_0` to `evt_COUNT`, in an order of
+ * its own, each until it is acknowledged. It tells so by a line at once, before anything else is done, as a 2xx over the network would be.
+ */
+export async function sendWhenTold(receiver: Pick<Receiver, 'receive'>, secret: string, count: number): Promise<void> {
+  const ids = Array.from({ length: count }, (_, index) => `evt_${index}`).sort(() => Math.random() - 0.5)
+  const send = async (id: string) => {
+    const { bytes, signature } = signed(events.contact.created({}, { id, accountKey: 'acme' }), { secret })
+    while ((await receiver.receive({ body: bytes, signature })).status !== 200) await sleep(50)
+    writeSync(1, `${id}\n`)
+  }
+  const lane = async () => {
+    for (let id = ids.pop(); id !== undefined; id = ids.pop()) await send(id)
+  }
+  process.send?.('ready')
+  await once(process, 'message')
+  await Promise.all(Array.from({ length: BESIDE_EACH_OTHER }, lane))
+}
