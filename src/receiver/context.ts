@@ -120,7 +120,7 @@ export class TransactingContext extends WorkContext implements TransactionContex
 /** What a handler's work throws may be anything, also something that can't be looked at. */
 function isLeaseLost(error: unknown): boolean {
   try {
-    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'lease_lost'
+    return (error as { readonly code?: unknown }).code === 'lease_lost' // null and undefined throw, and are caught
   } catch {
     return false
   }
