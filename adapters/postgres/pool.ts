@@ -24,6 +24,7 @@ export interface PgClient {
 export interface PgPool {
   connect(): Promise<PgClient>
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: PgClient) => void): unknown
   /** Whether `end()` was called. */
   readonly ending?: boolean
   readonly options?: { readonly max?: number | undefined }
@@ -44,6 +45,15 @@ const DEFAULT_MAX = 10
 /** How many connections a pool may have open. */
 export function maxOf({ options }: PgPool): number {
   return options?.max ?? DEFAULT_MAX
+}
+
+/**
+ * Keeps connections that break from ending the process, as they do where nobody listens: idle ones, which the pool replaces, and new
+ * ones whose server takes its leave in the same breath as it lets them in, before whoever asked for them could listen.
+ */
+export function keepAlive(pool: PgPool): void {
+  pool.on('error', ignore)
+  pool.on('connect', (client) => client.on('error', ignore))
 }
 
 /**

@@ -5,7 +5,7 @@ import { Groups } from './groups.ts'
 import { KeptConnection } from './kept-connection.ts'
 import { migrateTable } from './migrate-table.ts'
 import { type CheckedOptions, checkOptions, type PostgresStoreOptions } from './options.ts'
-import { type ClientOf, checkOut, type PgPool, runStatement } from './pool.ts'
+import { type ClientOf, checkOut, keepAlive, type PgPool, runStatement } from './pool.ts'
 import { makeStatements, type Statements } from './statements.ts'
 import { Sweeper } from './sweeper.ts'
 import { Transactions } from './transactions.ts'
@@ -80,8 +80,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     const toError = (cause: unknown) => this.#explain(cause)
     this.#claims = new Groups({ most: 1, run: (asked) => this.#claimAll(asked), toError })
     this.#settlements = new Groups({ most: 1, run: (settled) => this.#settleAll(settled), toError })
-    // A pool without a listener ends the process when an idle connection breaks. It mends itself.
-    pool.on('error', () => {})
+    keepAlive(pool)
   }
 
   migrate(): Promise<void> {
