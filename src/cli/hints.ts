@@ -1,7 +1,19 @@
 import { showTarget } from '../check/target.ts'
+import type { Io } from './io.ts'
 
-/** What to do about an attempt that was not acknowledged, for the kinds of failure that have a usual cause. */
-export function findHint(result: string, target: URL): string | undefined {
+/** Says what to do about attempts that were not acknowledged: once for each kind of failure, however many there are. */
+export function createHints({ stderr }: Io): (result: string, target: URL) => void {
+  const said = new Set<string>()
+  return (result, target) => {
+    const hint = findHint(result, target)
+    if (hint === undefined || said.has(hint)) return
+    said.add(hint)
+    stderr.write(`${hint}\n`)
+  }
+}
+
+/** Undefined where a failure has no usual cause. */
+function findHint(result: string, target: URL): string | undefined {
   const url = showTarget(target)
   if (/^3\d\d$/.test(result))
     return `${result}: the service does not follow redirects; give the URL that answers by itself.`

@@ -4,7 +4,7 @@ import type { Attempt } from '../testing/attempt.ts'
 import { createSender } from '../testing/sender.ts'
 import { urlTarget } from '../testing/url-target.ts'
 import { readCode } from './delivery-line.ts'
-import { findHint } from './hints.ts'
+import { createHints } from './hints.ts'
 import { EXIT, hasColour, type Io } from './io.ts'
 import { formatAttempt } from './print-attempt.ts'
 import { sendAll, shuffle } from './send-all.ts'
@@ -45,7 +45,7 @@ export async function sendDirectly(
     Array.from({ length: duplicate }, (_, index) => ({ event, copy: index + 1 })),
   )
   const tally = { sent: 0, acknowledged: 0, unanswered: 0 }
-  const hints = new Set<string>()
+  const giveHint = createHints(io)
   const write = options.json ? toJson(io) : toLines(io, duplicate)
   if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', to: showTarget(url) })}\n`)
 
@@ -56,8 +56,7 @@ export async function sendDirectly(
     if (attempt.failure === undefined) tally.acknowledged++
     if (attempt.status === undefined) tally.unanswered++
     write(sending, attempt)
-    const hint = attempt.failure && findHint(toResult(attempt), url)
-    if (hint !== undefined) hints.add(hint)
+    if (attempt.failure !== undefined) giveHint(toResult(attempt), url)
   }
   const all = options.shuffle ? shuffle(inOrder, Math.random) : inOrder
   await sendAll(all, send, { concurrency, rate, signal: io.interrupt })
@@ -65,7 +64,6 @@ export async function sendDirectly(
   const { sent, acknowledged, unanswered } = tally
   if (options.json)
     io.stdout.write(`${JSON.stringify({ type: 'summary', sent, acknowledged, failed: sent - acknowledged })}\n`)
-  for (const hint of hints) io.stderr.write(`${hint}\n`)
   io.stderr.write(`${io.interrupt.aborted ? 'interrupted: ' : ''}${sent} sent, ${acknowledged} acknowledged\n`)
   if (io.interrupt.aborted) return EXIT.interrupted
   if (unanswered === sent) return EXIT.unreachable

@@ -1,6 +1,6 @@
 import type { Emulator } from '../emulator/emulator.ts'
 import { toLine, toRecord, toResult } from './delivery-line.ts'
-import { findHint } from './hints.ts'
+import { createHints } from './hints.ts'
 import { hasColour, type Io } from './io.ts'
 import { formatAttempt } from './print-attempt.ts'
 
@@ -11,7 +11,7 @@ export interface ShowOptions {
 
 /** Shows every attempt of an emulator as it ends, and what to do about the first one of each kind of failure. Gives the last words. */
 export function showDeliveries(emulator: Emulator, { retryScale, json }: ShowOptions, io: Io): () => void {
-  const hints = new Set<string>()
+  const giveHint = createHints(io)
   const tally = { deliveries: 0, attempts: 0, succeeded: 0, failed: 0 }
   const stop = emulator.subscribe((message) => {
     if (message.type === 'delivery') tally.deliveries++
@@ -25,10 +25,7 @@ export function showDeliveries(emulator: Emulator, { retryScale, json }: ShowOpt
         ? `${JSON.stringify(toRecord(delivery, attempt))}\n`
         : `${formatAttempt(toLine(delivery, attempt, retryScale), hasColour(io, io.stdout))}\n`,
     )
-    const hint = attempt.failure && findHint(toResult(attempt), new URL(attempt.url))
-    if (hint === undefined || hints.has(hint)) return
-    hints.add(hint)
-    io.stderr.write(`${hint}\n`)
+    if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
   })
   return () => {
     stop()

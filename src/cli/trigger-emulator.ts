@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { standAfter, toLine, toRecord, toResult } from './delivery-line.ts'
 import type { EmulatorClient, EmulatorState, WatchedDelivery } from './emulator-client.ts'
-import { findHint } from './hints.ts'
+import { createHints } from './hints.ts'
 import { EXIT, hasColour, type Io } from './io.ts'
 import { formatAttempt } from './print-attempt.ts'
 import { sendAll, shuffle } from './send-all.ts'
@@ -61,6 +61,7 @@ function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStat
     : `No active webhook of that account asks for ${type}, so nothing is delivered. postern dev takes --events ${type}.`
 }
 
+/** Until all are done, the time is up, or somebody has seen enough. */
 async function watchDeliveries(
   emulator: EmulatorClient,
   ids: readonly string[],
@@ -68,49 +69,49 @@ async function watchDeliveries(
   { timeout, json }: EmulatedOptions,
   io: Io,
 ): Promise<number> {
-  const hints = new Set<string>()
-  const open = new Map(ids.map((id) => [id, 0]))
-  const ended: WatchedDelivery[] = []
-  const show = (delivery: WatchedDelivery, from: number) => {
+  const show = createPrinter(state, json === true, io)
+  const shown = new Map(ids.map((id) => [id, 0]))
+  const tally = { succeeded: 0, failed: 0 }
+  const deadline = performance.now() + timeout
+  while (shown.size > 0 && !io.interrupt.aborted && performance.now() < deadline) {
+    for (const [id, from] of shown) {
+      const delivery = await emulator.readDelivery(id)
+      show(delivery, from)
+      shown.set(id, delivery.attempts.length)
+      if (delivery.status === 'pending') continue
+      shown.delete(id)
+      tally[delivery.status === 'success' ? 'succeeded' : 'failed']++
+    }
+    if (shown.size > 0) await sleep(POLL_MS, undefined, { signal: io.interrupt }).catch(ignore)
+  }
+  const { succeeded, failed } = tally
+  const pending = shown.size
+  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', succeeded, failed, pending })}\n`)
+  const begin = io.interrupt.aborted ? 'interrupted: ' : ''
+  io.stderr.write(`${begin}${succeeded} acknowledged, ${failed} failed, ${pending} pending\n`)
+  if (io.interrupt.aborted) return EXIT.interrupted
+  if (pending === 0) return failed > 0 || ids.length === 0 ? EXIT.failed : EXIT.done
+  io.stderr.write(`Not done after ${showTime(timeout)}. ${state.isManual ? STANDS_STILL : GOES_ON}\n`)
+  return EXIT.gaveUp
+}
+
+const STANDS_STILL = 'The clock of this emulator stands still: move it (key n in postern dev).'
+const GOES_ON = 'Attempts go on in the emulator; watch longer with --timeout 3h, or start it with --retry-scale 600.'
+
+/** Shows the attempts of a delivery from an index on, and what to do about those that failed. */
+function createPrinter({ retryScale }: EmulatorState, json: boolean, io: Io) {
+  const giveHint = createHints(io)
+  return (delivery: WatchedDelivery, from: number): void => {
     for (const [index, attempt] of delivery.attempts.entries()) {
       if (index < from) continue
       const then = standAfter(delivery, delivery.attempts, index)
-      const text = json
+      const line = json
         ? JSON.stringify(toRecord(then, attempt))
-        : formatAttempt(toLine(then, attempt, state.retryScale), hasColour(io, io.stdout))
-      io.stdout.write(`${text}\n`)
-      const hint = attempt.failure && findHint(toResult(attempt), new URL(attempt.url))
-      if (hint !== undefined && !hints.has(hint)) io.stderr.write(`${hint}\n`)
-      if (hint !== undefined) hints.add(hint)
+        : formatAttempt(toLine(then, attempt, retryScale), hasColour(io, io.stdout))
+      io.stdout.write(`${line}\n`)
+      if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
     }
   }
-  const deadline = performance.now() + timeout
-  while (open.size > 0 && !io.interrupt.aborted && performance.now() < deadline) {
-    for (const [id, shown] of open) {
-      const delivery = await emulator.readDelivery(id)
-      show(delivery, shown)
-      open.set(id, delivery.attempts.length)
-      if (delivery.status === 'pending') continue
-      open.delete(id)
-      ended.push(delivery)
-    }
-    if (open.size > 0) await sleep(POLL_MS, undefined, { signal: io.interrupt }).catch(ignore)
-  }
-  const succeeded = ended.filter(({ status }) => status === 'success').length
-  const failed = ended.length - succeeded
-  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', succeeded, failed, pending: open.size })}\n`)
-  io.stderr.write(
-    `${io.interrupt.aborted ? 'interrupted: ' : ''}${succeeded} acknowledged, ${failed} failed, ${open.size} pending\n`,
-  )
-  if (io.interrupt.aborted) return EXIT.interrupted
-  if (open.size > 0) {
-    const why = state.isManual
-      ? 'The clock of this emulator stands still: move it (key n in postern dev).'
-      : 'Attempts go on in the emulator; watch longer with --timeout 3h, or start it with --retry-scale 600.'
-    io.stderr.write(`Not done after ${showTime(timeout)}. ${why}\n`)
-    return EXIT.gaveUp
-  }
-  return failed > 0 || ids.length === 0 ? EXIT.failed : EXIT.done
 }
 
 const ignore = () => {}

@@ -72,7 +72,7 @@ describe('the examples in the help', () => {
     const started = program.start(goesOn ? `exec ${line}` : line)
     if (goesOn) {
       await started.until(/^emulator {3}|"type":"ready"/m)
-      started.interrupt()
+      started.interrupt(line.includes('emulator') ? 'SIGTERM' : 'SIGINT')
     }
     expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(goesOn ? 130 : 0)
   }

@@ -7,7 +7,7 @@ export interface CommandLine {
   readonly exitCode: Promise<number | null>
   /** Fulfilled once the output has that; rejects where the program ends without it. */
   until(pattern: RegExp): Promise<void>
-  interrupt(): void
+  interrupt(signal?: 'SIGINT' | 'SIGTERM'): void
   /** At once, without a last word. */
   kill(): void
 }
@@ -44,7 +44,7 @@ export function startShell(line: string, cwd: string, env: Readonly<Record<strin
         watch()
         exitCode.then((code) => reject(new Error(`ended with ${code}:\n${written.stdout}\n${written.stderr}`)))
       }),
-    interrupt: () => send('SIGINT'),
+    interrupt: (signal = 'SIGINT') => send(signal),
     kill: () => send('SIGKILL'),
   }
 }
