@@ -38,8 +38,8 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
 
     it('that is missing is told with the fix', async () => {
       const store = postgresStore({ pool: scene.pool(), table: 'nowhere' })
-      for (const call of [store.claim(newKey(), LEASE_MS), store.complete(newKey(), 'x')])
-        await expect(call).rejects.toMatchObject({
+      for (const call of [() => store.claim(newKey(), LEASE_MS), () => store.complete(newKey(), 'x')])
+        await expect(call()).rejects.toMatchObject({
           code: 'store_unavailable',
           message: expect.stringContaining('await store.migrate()'),
         })
