@@ -55,7 +55,10 @@ const FLOORS: Floors = {
     ],
   },
   'src/cli/': {
-    files: ['src/protocol/', 'src/check/', 'src/testing/', 'src/emulator/', 'src/cli/', 'adapters/sqlite.ts'],
+    files: [
+      ...['src/protocol/', 'src/client/', 'src/check/', 'src/testing/', 'src/emulator/', 'src/cli/'],
+      'adapters/sqlite.ts',
+    ],
     packages: [
       'commander',
       'node:crypto',

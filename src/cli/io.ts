@@ -20,7 +20,7 @@ export interface Io {
 export type Finish = (exitCode: number) => void
 
 /** What the exit codes of all commands mean. */
-export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, gaveUp: 5, interrupted: 130 } as const
+export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, refused: 4, gaveUp: 5, interrupted: 130 } as const
 
 /** Ends a command with a message for people. */
 export class ExitError extends Error {

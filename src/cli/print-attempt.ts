@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { toPrintable } from './printable.ts'
 
 /** One request and what came of it, as all commands show it. */
 export interface AttemptLine {
@@ -30,9 +31,4 @@ export function formatAttempt(line: AttemptLine, isColoured: boolean): string {
     note,
   ]
   return columns.join('  ').trimEnd()
-}
-
-/** Types and ids may come from anywhere; a terminal must not take them for commands. */
-function toPrintable(text: string): string {
-  return text.replace(/\p{Cc}/gu, '?')
 }

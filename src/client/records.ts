@@ -64,7 +64,11 @@ const STATES: Readonly<Record<Exclude<DeliveryState, 'unknown'>, readonly string
 
 const anyId = z.union([z.string().min(1).max(256), z.int().transform(String)])
 const optionalText = z.string().optional().catch(undefined)
-const optionalCount = z.coerce.number().int().nonnegative().optional().catch(undefined)
+const optionalCount = z
+  .union([z.number(), z.string().min(1).transform(Number)]) // null is none, and not 0
+  .pipe(z.int().nonnegative())
+  .optional()
+  .catch(undefined)
 const optionalTime = z
   .union([z.string(), z.number().transform((value) => (value > 1e11 ? value : value * 1_000))])
   .transform((value) => new Date(value))

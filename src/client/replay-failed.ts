@@ -30,8 +30,12 @@ export interface ReplayOptions extends CallOptions {
 export interface ReplayProgress {
   /** Events to be brought back, those of an interrupted run included. */
   readonly total: number
-  /** Retries that the service took on. */
+  /** Retries that the service took on in this run. */
   readonly retried: number
+  /** Retries of an earlier run, known from the journal. */
+  readonly resumed: number
+  /** Deliveries that the service did not take on: `not_retriable` and `gone`. */
+  readonly refused: number
   readonly succeeded: number
   readonly failed: number
 }
@@ -43,7 +47,10 @@ export interface ReplayProgress {
 export type ReplayOutcome = 'planned' | 'succeeded' | 'failed' | 'unresolved' | 'not_retriable' | 'gone'
 
 export interface ReplayedEvent {
+  /** The log's line as it was before. */
   readonly delivery: Delivery
+  /** The log's line with the result, where one was read. */
+  readonly after: Delivery | undefined
   readonly outcome: ReplayOutcome
 }
 
@@ -63,6 +70,7 @@ interface Item {
   readonly before: Delivery
   /** How many attempts the log counted before the retry. */
   readonly attempts: number | undefined
+  after: Delivery | undefined
   outcome: ReplayOutcome | undefined
   tries: number
   /** It isn't known whether the service took the last retry on. */
@@ -95,14 +103,18 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
     .filter(({ id }) => earlier?.has(id))
     .map((delivery) => toItem(delivery, earlier?.get(delivery.id)))
   const fresh = plan.toRetry.slice(0, limit).map((delivery) => toItem(delivery, undefined))
-  const replay = new Replay(client, options, [...resumed, ...fresh])
+  const replay = new Replay(client, options, resumed, fresh)
   if (options.dryRun) for (const item of fresh) item.outcome = 'planned'
   else {
-    await replay.retryAll(fresh, concurrency)
+    await replay.retryAll(concurrency)
     await replay.awaitResults()
   }
   return {
-    events: [...resumed, ...fresh].map(({ before, outcome = 'unresolved' }) => ({ delivery: before, outcome })),
+    events: [...resumed, ...fresh].map(({ before, after, outcome = 'unresolved' }) => ({
+      delivery: before,
+      after,
+      outcome,
+    })),
     retried: replay.retried,
     resumed: resumed.length,
     skipped: { delivered: plan.delivered, pending: plan.pending },
@@ -111,32 +123,39 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
 
 function toItem(before: Delivery, journaled: { readonly attempts: number | undefined } | undefined): Item {
   const attempts = journaled === undefined ? before.attempts : journaled.attempts
-  const item: Item = { before, attempts, outcome: undefined, tries: 0, isUncertain: false }
+  const item: Item = { before, attempts, after: undefined, outcome: undefined, tries: 0, isUncertain: false }
   if (journaled !== undefined) settle(item, before)
   return item
 }
 
 /** Takes a result from a line of the log. The line that failed before is there until the retry has been made. */
-function settle(item: Item, { state, attempts }: Delivery): void {
+function settle(item: Item, line: Delivery): void {
+  const { state, attempts } = line
   if (state === 'succeeded') item.outcome = 'succeeded'
   if (state === 'failed' && attempts !== undefined && attempts > (item.attempts ?? attempts)) item.outcome = 'failed'
+  if (item.outcome !== undefined) item.after = line
 }
 
 /** A replay under way. */
 class Replay {
   readonly #client: Client
   readonly #options: ReplayOptions
+  readonly #resumed: readonly Item[]
+  readonly #fresh: readonly Item[]
   readonly #items: readonly Item[]
   retried = 0
 
-  constructor(client: Client, options: ReplayOptions, items: readonly Item[]) {
+  constructor(client: Client, options: ReplayOptions, resumed: readonly Item[], fresh: readonly Item[]) {
     this.#client = client
     this.#options = options
-    this.#items = items
+    this.#resumed = resumed
+    this.#fresh = fresh
+    this.#items = [...resumed, ...fresh]
   }
 
-  async retryAll(items: readonly Item[], concurrency: number): Promise<void> {
-    const queue = items.values() // shared: each worker takes the next
+  async retryAll(concurrency: number): Promise<void> {
+    this.#tell()
+    const queue = this.#fresh.values() // shared: each worker takes the next
     let isStopped = false
     const work = async () => {
       for (const item of queue) {
@@ -161,7 +180,7 @@ class Replay {
       const { delivery } = await this.#client.retry(webhookId, item.before.id, { signal })
       this.retried++
       await journal?.append(toLine(webhookId, item.before, this.#client.clock.now()))
-      if (delivery?.state === 'succeeded') item.outcome = 'succeeded'
+      if (delivery?.state === 'succeeded') settle(item, delivery)
     } catch (error) {
       if (hasCode(error, 'not_retriable')) item.outcome = 'not_retriable'
       else if (hasCode(error, 'not_found')) item.outcome = 'gone'
@@ -209,8 +228,10 @@ class Replay {
 
   /** Without a count of attempts a retry that failed looks as it did before. */
   #giveUp(seen: ReadonlyMap<string, Delivery>): void {
-    for (const [id, item] of this.#open())
+    for (const [id, item] of this.#open()) {
       item.outcome = seen.get(id)?.state === 'failed' && !item.isUncertain ? 'failed' : 'unresolved'
+      item.after = seen.get(id)
+    }
     this.#tell()
   }
 
@@ -223,6 +244,8 @@ class Replay {
     const progress = {
       total: this.#items.length,
       retried: this.retried,
+      resumed: this.#resumed.length,
+      refused: count('not_retriable') + count('gone'),
       succeeded: count('succeeded'),
       failed: count('failed'),
     }

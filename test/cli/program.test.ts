@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { createReceiver, sign } from 'postern'
@@ -56,7 +56,7 @@ describe('the examples in the help', () => {
       .replace('postern check', 'postern check --only accepts-valid,duplicate')
 
   async function readHelp(command: string): Promise<readonly string[]> {
-    const { stdout } = await runCli([command, '--help'])
+    const { stdout } = await runCli([...command.split(' '), '--help'])
     return [...stdout.matchAll(/^ {2}\$ (.*)$/gm)].map(([, line = '']) => line)
   }
 
@@ -67,9 +67,9 @@ describe('the examples in the help', () => {
   }
 
   /** Those that go on are interrupted. */
-  async function mustRun(line: string): Promise<void> {
+  async function mustRun(line: string, env: Readonly<Record<string, string>>): Promise<void> {
     const goesOn = /postern (dev|emulator)/.test(line)
-    const started = program.start(goesOn ? `exec ${line}` : line)
+    const started = program.start(goesOn ? `exec ${line}` : line, env)
     if (goesOn) {
       await started.until(/^emulator {3}|"type":"ready"/m)
       started.interrupt(line.includes('emulator') ? 'SIGTERM' : 'SIGINT')
@@ -82,10 +82,20 @@ describe('the examples in the help', () => {
     await using emulator = await startEmulator()
     const events = ['contact.created', 'contact.updated']
     emulator.webhooks.create({ url: `http://127.0.0.1:${port}/`, events }, { secret: SECRET })
-    for (const line of lines) await mustRun(meet(line, port, emulator.url))
+    const env = { POSTERN_BASE_URL: emulator.url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
+    for (const line of lines) {
+      // What a line is about is there, and what it makes is not.
+      const { id } = emulator.webhooks.create({ url: 'https://app.example.com/old', events: ['sync.failed'] })
+      await rm(join(program.folder, 'crm.secret'), { force: true })
+      await mustRun(meet(line, port, emulator.url).replaceAll('65f0c1', id), env)
+    }
   }
 
-  const commands = ['dev', 'emulator', 'trigger', 'fixtures', 'check', 'sign', 'verify']
+  const commands = [
+    ...['dev', 'emulator', 'trigger', 'fixtures', 'check', 'sign', 'verify', 'webhooks'],
+    ...['list', 'get', 'create', 'update', 'pause', 'resume', 'delete'].map((name) => `webhooks ${name}`),
+    ...['deliveries', 'deliveries list', 'replay'],
+  ]
 
   it.each(commands)('of %s work as they stand', { timeout: SLOW }, async (command) => {
     const lines = await readHelp(command)

@@ -7,11 +7,12 @@ import { SERVICE_EVENT_TYPES } from '../../protocol/event-type.ts'
 import { createEvents } from '../../testing/events.ts'
 import { addEmulatorOptions, DEFAULT_PORT, type EmulatorCommandOptions, openEmulator } from '../emulator-options.ts'
 import { readEnvFile, writeEnvFile } from '../env-file.ts'
-import { buildEvent, mustBeType, NAMED_MODELS, typesOf } from '../event-type.ts'
+import { buildEvent, NAMED_MODELS, typesOf } from '../event-type.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
 import { collectWords } from '../read-option.ts'
 import { addSecretOptions, envFileOf, readSecret, type SecretOptions } from '../secret.ts'
 import { showDeliveries } from '../show-deliveries.ts'
+import { readSubscribedTypes } from '../subscribed-types.ts'
 import { readTargetUrl } from '../target-url.ts'
 
 interface DevOptions extends EmulatorCommandOptions, SecretOptions {
@@ -84,17 +85,7 @@ function register(emulator: Emulator, url: URL, events: readonly string[], secre
 function readEvents({ events, anyType }: DevOptions): readonly string[] {
   const all = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
   if (events === undefined) return all
-  return events.flatMap((name) => {
-    if (!name.endsWith('.*')) {
-      mustBeType(name, anyType === true)
-      return [name]
-    }
-    const ofService = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(name.slice(0, -1)))
-    if (ofService.length > 0) return ofService
-    const types = typesOf(name.slice(0, -2))
-    for (const type of types) mustBeType(type, anyType === true)
-    return types
-  })
+  return readSubscribedTypes(events, anyType === true)
 }
 
 function toReady(emulator: Emulator, { id, url, events, secret }: Webhook, { showSecrets }: DevOptions): object {

@@ -1,0 +1,145 @@
+import type { Command } from 'commander'
+import { type ReplayedEvent, type ReplayResult, replayFailed } from '../../client/client.ts'
+import { confirm } from '../confirm.ts'
+import { isOfTypes, readSince } from '../delivery-filter.ts'
+import { EXIT, type Finish, type Io } from '../io.ts'
+import { type JournalFile, openJournal } from '../journal-file.ts'
+import { COLUMNS, toColumns, toRecord } from '../print-delivery.ts'
+import { formatTable } from '../print-table.ts'
+import { collectWords, readCount, readTime } from '../read-option.ts'
+import { ProgressDisplay } from '../replay-progress.ts'
+import { countErrors, countOutcomes, formatBreak, formatSummary } from '../replay-summary.ts'
+import { addServiceOptions, connectToService, type ServiceOptions } from '../service-client.ts'
+
+interface ReplayCommandOptions extends ServiceOptions {
+  readonly webhook: string
+  readonly failed?: true
+  readonly since?: Date
+  readonly type?: readonly string[]
+  readonly limit?: number
+  readonly concurrency: number
+  readonly timeout: number
+  readonly dryRun?: true
+  readonly yes?: true
+  readonly journal?: string
+  readonly json?: true
+}
+
+/** More than so many are not retried without being asked. */
+const MOST_UNASKED = 20
+
+/** `postern replay`: has what failed for good delivered again. */
+export function addReplay(program: Command, io: Io, finish: Finish): void {
+  const command = program
+    .command('replay')
+    .description('Have the service deliver again what failed for good: each event that never came through, once.')
+    .requiredOption('--webhook <id>', 'whose deliveries')
+    .option('--failed', 'what failed; nothing else can be retried, so this may be left out')
+    .option('--since <time>', 'only deliveries made since: 24h, or a date', readSince)
+    .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectWords)
+    .option('--limit <n>', 'so many events at most, the oldest first', readCount)
+    .option('--concurrency <n>', 'retries under way at the same time, up to 20', readCount, 2)
+    .option('--timeout <time>', 'how long to wait for a further result (default: 60s)', readTime, 60_000)
+    .option('--journal <file>', 'notes what was retried: interrupted, the same command with it repeats nothing')
+    .option('--dry-run', 'only list what would be retried')
+    .option('--yes', `do not ask, though there are more than ${MOST_UNASKED}`)
+    .option('--json', 'one JSON object a line: events and a summary to standard output, progress to standard error')
+  addServiceOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: ReplayCommandOptions) => finish(await replay(options, io)))
+}
+
+async function replay(options: ReplayCommandOptions, io: Io): Promise<number> {
+  const journal = options.journal === undefined ? undefined : await openJournal(options.journal)
+  try {
+    return await replayWith(journal, options, io)
+  } finally {
+    await journal?.[Symbol.asyncDispose]()
+  }
+}
+
+async function replayWith(journal: JournalFile | undefined, options: ReplayCommandOptions, io: Io): Promise<number> {
+  const { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes } = options
+  const display = new ProgressDisplay(io, options.json === true)
+  display.start()
+  try {
+    const client = await connectToService(options, io, (wait) => display.onWait(wait))
+    const wanted = {
+      ...{ webhookId, concurrency, waitMs, filter: isOfTypes(type), signal: io.interrupt },
+      ...(since !== undefined && { since }),
+      ...(limit !== undefined && { limit }),
+      ...(journal !== undefined && { journal }),
+    }
+    const run = (more: Partial<Parameters<typeof replayFailed>[1]>) => replayFailed(client, { ...wanted, ...more })
+    if (dryRun) return tellResult(await run({ dryRun }), display, options, io)
+    const plan = yes ? undefined : await run({ dryRun: true })
+    display.end()
+    if (plan !== undefined && !(await isMeant(plan, io))) return EXIT.failed
+    display.start()
+    // What failed while one thought about it was not asked for.
+    const ids = plan && new Set(plan.events.map(({ delivery }) => delivery.id))
+    const result = await run({
+      filter: (delivery) => wanted.filter(delivery) && ids?.has(delivery.id) !== false,
+      onProgress: (progress) => display.onProgress(progress),
+    })
+    return tellResult(plan === undefined ? result : addSkipped(result, plan), display, options, io)
+  } catch (error) {
+    display.end()
+    if (display.progress !== undefined || io.interrupt.aborted) tellBreak(display, options, io)
+    throw error
+  } finally {
+    display.end()
+  }
+}
+
+async function isMeant({ events }: ReplayResult, io: Io): Promise<boolean> {
+  const { planned } = countOutcomes(events)
+  if (planned <= MOST_UNASKED || (await confirm(`${planned} events would be delivered again.`, io))) return true
+  io.stderr.write('nothing was retried\n')
+  return false
+}
+
+/** What was left out of the plan already is not looked at again. */
+function addSkipped(result: ReplayResult, { skipped }: ReplayResult): ReplayResult {
+  const { delivered, pending } = result.skipped
+  return { ...result, skipped: { delivered: delivered + skipped.delivered, pending: pending + skipped.pending } }
+}
+
+function tellResult(result: ReplayResult, display: ProgressDisplay, { json }: ReplayCommandOptions, io: Io): number {
+  display.end()
+  const { events, retried, resumed, skipped } = result
+  const counts = countOutcomes(events)
+  if (json) {
+    for (const event of events) io.stdout.write(`${JSON.stringify(toLine(event))}\n`)
+    const summary = { type: 'summary', isComplete: true, retried, resumed, skipped, ...counts }
+    io.stdout.write(`${JSON.stringify({ ...summary, errors: countErrors(events) })}\n`)
+  } else {
+    const rows = events
+      .filter(({ outcome }) => outcome !== 'succeeded')
+      .map(({ delivery, after, outcome }) => [outcome, ...toColumns(after ?? delivery)])
+    if (rows.length > 0) io.stdout.write(`${formatTable(['OUTCOME', ...COLUMNS], rows)}\n`)
+  }
+  io.stderr.write(formatSummary(result))
+  if (counts.failed + counts.not_retriable + counts.gone > 0) return EXIT.failed
+  return counts.unresolved > 0 ? EXIT.gaveUp : EXIT.done
+}
+
+function toLine({ delivery, after, outcome }: ReplayedEvent): object {
+  return { type: 'event', outcome, ...toRecord(after ?? delivery) }
+}
+
+/** Whatever ends it early, it can be called again. */
+function tellBreak({ progress }: ProgressDisplay, { json, journal }: ReplayCommandOptions, io: Io): void {
+  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', isComplete: false, ...progress })}\n`)
+  io.stderr.write(formatBreak(progress))
+  const how = journal === undefined ? 'What came through is left out then' : 'No retry is repeated then'
+  io.stderr.write(`The same command again goes on with the rest. ${how}.\n`)
+}
+
+const EXAMPLES = `
+Exit codes: 0 all delivered, or nothing to retry; 1 an event failed again or was refused; 2 usage; 3 no service there;
+4 login refused; 5 no result in time, or gave up on the rate limit; 130 interrupted, with its summary.
+
+Examples:
+  $ postern replay --webhook 65f0c1 --failed --since 24h --dry-run
+  $ postern replay --webhook 65f0c1 --failed --journal outage.journal --yes`

@@ -1,0 +1,160 @@
+import type { Command } from 'commander'
+import type { Webhook } from '../../client/client.ts'
+import { createWebhook } from '../create-webhook.ts'
+import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { formatTable } from '../print-table.ts'
+import { toPrintable } from '../printable.ts'
+import { collectWords } from '../read-option.ts'
+import { addServiceOptions, connectToService, type ServiceOptions } from '../service-client.ts'
+import { readSubscribedTypes } from '../subscribed-types.ts'
+
+interface WebhooksOptions extends ServiceOptions {
+  readonly json?: true
+}
+
+interface CreateOptions extends WebhooksOptions {
+  readonly url: string
+  readonly events: readonly string[]
+  readonly description?: string
+  readonly inactive?: true
+  readonly anyType?: true
+  readonly secretFile?: string
+}
+
+interface UpdateOptions extends WebhooksOptions {
+  readonly url?: string
+  readonly events?: readonly string[]
+  readonly anyType?: true
+}
+
+/** `postern webhooks …`: the registrations of an account. */
+export function addWebhooks(program: Command, io: Io, finish: Finish): void {
+  const group = program
+    .command('webhooks')
+    .description('Register, look at, change and remove webhooks on the service.')
+    .addHelpText('after', examples('list', 'create --url https://app.example.com/webhooks --events contact.created'))
+  const add = (name: string, description: string, ...lines: readonly string[]) =>
+    addServiceOptions(group.command(name).description(description))
+      .option('--json', 'JSON to standard output, one object a webhook')
+      .addHelpText('after', examples(...lines))
+  const done = () => finish(EXIT.done)
+
+  add('list', 'All webhooks of the account.', 'list', 'list --json').action(async (options: WebhooksOptions) => {
+    showList(await (await connectToService(options, io)).webhooks.list({ signal: io.interrupt }), options, io)
+    done()
+  })
+  add('get', 'One webhook.', 'get 65f0c1', 'get 65f0c1 --json')
+    .argument('<id>', 'of the webhook')
+    .action(async (id: string, options: WebhooksOptions) => {
+      showWebhook(await (await connectToService(options, io)).webhooks.get(id, { signal: io.interrupt }), options, io)
+      done()
+    })
+  addTypes(
+    add(
+      'create',
+      'Register a webhook. Its secret is shown this once: it goes to --secret-file, or to standard output.',
+      'create --url https://app.example.com/webhooks --events contact.*,sync.failed --secret-file crm.secret --inactive',
+      'create --url https://app.example.com/webhooks --events contact.created --json',
+    ),
+  )
+    .requiredOption('--url <url>', 'where it delivers to')
+    .requiredOption('--events <list>', TYPES, collectWords)
+    .option('--description <text>', 'a label')
+    .option('--secret-file <file>', 'the new file that the secret is written to, for its owner only')
+    .option('--inactive', 'leave it inactive, until your receiver has the secret: then postern webhooks resume')
+    .action(async (options: CreateOptions) => {
+      const { url, events, description, anyType, secretFile, inactive } = options
+      const wanted = { url, events: readSubscribedTypes(events, anyType === true), description, secretFile }
+      const client = await connectToService(options, io)
+      await createWebhook(client, { ...wanted, isActive: !inactive, isJson: options.json === true }, io)
+      done()
+    })
+  addTypes(
+    add(
+      'update',
+      'Change where a webhook delivers to, or what.',
+      'update 65f0c1 --events contact.created,contact.updated',
+      'update 65f0c1 --url https://app.example.com/hooks --json',
+    ),
+  )
+    .argument('<id>', 'of the webhook')
+    .option('--url <url>', 'where it delivers to')
+    .option('--events <list>', TYPES, collectWords)
+    .action(async (id: string, options: UpdateOptions) => {
+      const { url, events, anyType } = options
+      if (url === undefined && events === undefined) throw new ExitError(EXIT.usage, 'Give --url, --events or both.')
+      const changes = {
+        ...(url !== undefined && { url }),
+        ...(events !== undefined && { events: readSubscribedTypes(events, anyType === true) }),
+      }
+      const { webhooks } = await connectToService(options, io)
+      showWebhook(await webhooks.update(id, changes, { signal: io.interrupt }), options, io)
+      done()
+    })
+  for (const name of ['pause', 'resume'] as const)
+    add(name, WORDS[name], `${name} 65f0c1`, `${name} 65f0c1 --json`)
+      .argument('<id>', 'of the webhook')
+      .action(async (id: string, options: WebhooksOptions) => {
+        const { webhooks } = await connectToService(options, io)
+        showWebhook(await webhooks[name](id, { signal: io.interrupt }), options, io)
+        done()
+      })
+  add('delete', 'Remove a webhook for good, with its log and its retries.', 'delete 65f0c1', 'delete 65f0c1 --json')
+    .argument('<id>', 'of the webhook')
+    .action(async (id: string, options: WebhooksOptions) => {
+      await (await connectToService(options, io)).webhooks.delete(id, { signal: io.interrupt })
+      if (options.json) io.stdout.write(`${JSON.stringify({ id, isDeleted: true })}\n`)
+      else io.stderr.write(`webhook ${toPrintable(id)} is deleted\n`)
+      done()
+    })
+}
+
+const TYPES = 'types with commas; contact.* for the three of a model'
+
+const WORDS = {
+  pause: 'Stop the deliveries of a webhook; it stays registered.',
+  resume: 'Let a webhook deliver, again or at last.',
+}
+
+function addTypes(command: Command): Command {
+  return command.option('--any-type', 'take types as they stand, though the service does not name them')
+}
+
+function showList(webhooks: readonly Webhook[], { json }: WebhooksOptions, io: Io): void {
+  if (json) for (const webhook of webhooks) io.stdout.write(`${JSON.stringify(toRecord(webhook))}\n`)
+  else if (webhooks.length === 0) io.stderr.write('the account has no webhook\n')
+  else {
+    const rows = webhooks.map(({ id, active, url, events }) => [id, showState(active), url, events?.join(', ')])
+    io.stdout.write(`${formatTable(['WEBHOOK', 'STATE', 'URL', 'EVENTS'], rows)}\n`)
+  }
+}
+
+function showWebhook(webhook: Webhook, { json }: WebhooksOptions, io: Io): void {
+  const { id, active, url, events, description, createdAt } = webhook
+  if (json) return void io.stdout.write(`${JSON.stringify(toRecord(webhook))}\n`)
+  const rows = [
+    ['state', showState(active)],
+    ['url', url],
+    ['events', events?.join(', ')],
+    ['description', description],
+    ['created', createdAt?.toISOString()],
+  ]
+  io.stdout.write(`${formatTable(['webhook', id], rows)}\n`)
+}
+
+/** A webhook for programs; without what else the service may say of it. */
+function toRecord({ raw: _raw, ...webhook }: Webhook): object {
+  return webhook
+}
+
+function showState(active: boolean | undefined): string | undefined {
+  return active === undefined ? undefined : active ? 'active' : 'paused'
+}
+
+function examples(...lines: readonly string[]): string {
+  return `
+Exit codes: 0 done, 1 refused, 2 usage, 3 no service there, 4 login refused, 5 gave up on the rate limit, 130 interrupted.
+
+Examples:
+${lines.map((line) => `  $ postern webhooks ${line}`).join('\n')}`
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { findFreePort } from '../support/programs.ts'
+import { readLines, startCli } from './run-cli.ts'
+import { serve } from './serve.ts'
+
+describe('postern deliveries list', () => {
+  async function serveLog() {
+    const scene = await serve({ retryScale: 1 })
+    const port = await findFreePort()
+    const { id } = scene.create({ url: `http://127.0.0.1:${port}/`, events: ['contact.created', 'sync.failed'] })
+    const old = scene.crm.events.emit({ type: 'contact.created' })
+    await scene.crm.clock.advance('3h')
+    const young = scene.crm.events.emit({ type: 'sync.failed', data: {} })
+    return { ...scene, id, old: old.id, young: young.id }
+  }
+
+  it('shows the log, by state and type', async () => {
+    const { run, id, old, young } = await serveLog()
+    const { stdout } = await run('deliveries', 'list', id)
+    expect(stdout).toMatch(new RegExp(`^\\w+ +\\d{4}\\S+Z +contact.created +${old} +failed +5 +\\S`, 'm'))
+    expect(stdout).toMatch(new RegExp(`sync.failed +${young} +pending`))
+    const idsOf = async (...args: string[]) =>
+      readLines((await run('deliveries', 'list', id, '--json', ...args)).stdout).map(({ eventId }) => eventId)
+    expect((await idsOf()).toSorted()).toEqual([old, young].toSorted())
+    expect(await idsOf('--failed')).toEqual([old])
+    expect(await idsOf('--type', 'sync.*')).toEqual([young])
+    expect(await idsOf('--type', '*.created,*.deleted')).toEqual([old])
+    expect(await run('deliveries', 'list', id, '--type', 'contact.deleted')).toMatchObject({ code: 0, stdout: '' })
+  })
+
+  it('takes a time', async () => {
+    const { run, id } = await serveLog()
+    expect((await run('deliveries', 'list', id, '--since', '2999-01-01', '--json')).stdout).toBe('')
+    expect(readLines((await run('deliveries', 'list', id, '--since', '2000-01-01', '--json')).stdout)).toHaveLength(2)
+    for (const time of ['yesterday', '24', '2025-99-99'])
+      expect((await run('deliveries', 'list', id, '--since', time)).code).toBe(2)
+  })
+
+  it('goes on with what is new, until Ctrl-C', { timeout: 30_000 }, async () => {
+    const { crm, env, id, young } = await serveLog()
+    const following = startCli(['deliveries', 'list', id, '--follow', '--json', '--failed'], { env })
+    await following.until(/"state":"failed"/)
+    expect(following.stdout).not.toContain(young)
+    await crm.clock.advance('3h')
+    await following.until(new RegExp(young))
+    following.interrupt()
+    expect(await following.exitCode).toBe(130)
+    expect(readLines(following.stdout).map(({ type, eventId }) => type ?? eventId)).toEqual([
+      'ready',
+      expect.anything(),
+      young,
+    ])
+  })
+})

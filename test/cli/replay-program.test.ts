@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createReceiver } from 'postern'
+import { startEmulator } from 'postern/emulator'
+import { nodeHandler } from 'postern/node'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { quiet, serve } from '../emulator/support.ts'
+import { type BuiltProgram, buildProgram } from './program.ts'
+import { readLines } from './run-cli.ts'
+
+const SLOW = 120_000
+const EVENTS = 80
+
+let program: BuiltProgram
+beforeAll(async () => {
+  program = await buildProgram()
+}, SLOW)
+afterAll(() => program.remove())
+
+/** A service with an app that was away for longer than the whole schedule, and is back. */
+async function haveOutage() {
+  const crm = await startEmulator({ retryScale: 1_000_000, rateLimit: '50/2s', logger: quiet })
+  onTestFinished(() => crm.close())
+  const app = { isDown: true }
+  const handled = new Map<string, number>()
+  const receiver = createReceiver({ secret: 'test-secret', logger: quiet })
+  receiver.on('*', ({ id }) => {
+    handled.set(id, (handled.get(id) ?? 0) + 1)
+  })
+  const handle = nodeHandler(receiver)
+  const { url } = await serve((request, response) =>
+    app.isDown ? void response.writeHead(503).end() : handle(request, response),
+  )
+  const { id } = crm.webhooks.create({ url, events: ['contact.created'] }, { secret: 'test-secret' })
+  const sent = Array.from({ length: EVENTS }, () => crm.events.emit({ type: 'contact.created' }).id)
+  await expect
+    .poll(() => crm.deliveries.list().every(({ status }) => status === 'failed'), { timeout: SLOW })
+    .toBe(true)
+  app.isDown = false
+  const statuses: number[] = []
+  crm.subscribe((message) => {
+    if (message.type === 'call') statuses.push(message.status)
+  })
+  const env = { POSTERN_BASE_URL: crm.url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
+  return { crm, id, sent, handled, statuses, env }
+}
+
+it('a replay, interrupted halfway, goes on with its journal: each event once, no 429', { timeout: SLOW }, async () => {
+  const { id, sent, handled, statuses, env } = await haveOutage()
+  const line = `exec postern replay --webhook ${id} --failed --yes --journal outage.journal --json`
+  const first = program.start(line, env)
+  // The first window of the rate limit is over before half of them are through the second.
+  await first.until(/"type":"progress","phase":"retrying".*"waitsFor":"rate_limit"/)
+  first.interrupt()
+  expect(await first.exitCode).toBe(130)
+  const lines = readLines(await readFile(join(program.folder, 'outage.journal'), 'utf8'))
+  const [summary] = readLines(first.stdout)
+  expect(summary).toMatchObject({ type: 'summary', isComplete: false, total: EVENTS, retried: lines.length })
+  expect(lines.length).toBeGreaterThan(20)
+  expect(lines.length).toBeLessThan(EVENTS)
+
+  const second = program.start(line, env)
+  expect(await second.exitCode, second.stderr).toBe(0)
+  const records = readLines(second.stdout)
+  expect(records.at(-1)).toMatchObject({ type: 'summary', isComplete: true, resumed: lines.length, failed: 0 })
+  expect([...handled.keys()].toSorted()).toEqual(sent.toSorted())
+  expect([...handled.values()].every((count) => count === 1)).toBe(true)
+  expect(statuses).not.toContain(429)
+})
+
+it('without anybody to ask, more than 20 need --yes', { timeout: SLOW }, async () => {
+  const { id, handled, env } = await haveOutage()
+  const started = program.start(`postern replay --webhook ${id}`, env)
+  expect(await started.exitCode).toBe(2)
+  expect(started.stderr).toContain(`${EVENTS} events would be delivered again. If that is meant, add --yes.`)
+  expect(handled.size).toBe(0)
+})
+
+it('a webhook whose secret cannot be written is deleted again', { timeout: SLOW }, async () => {
+  await using crm = await startEmulator({ logger: quiet })
+  const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed --secret-file full.secret'
+  // No byte may be written to any file; Node is told of it, and not killed.
+  const started = program.start(`trap '' XFSZ; ulimit -f 0; ${create}`, {
+    ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url },
+  })
+  expect(await started.exitCode, started.stderr).toBe(1)
+  expect(started.stderr).toMatch(/full.secret cannot be written: EFBIG.* Webhook \w+ is deleted again/)
+  expect(started.stdout).toBe('')
+  expect(crm.webhooks.list()).toEqual([])
+})
+
+it('the program itself: login refused, and no service there', { timeout: SLOW }, async () => {
+  await using crm = await startEmulator({ logger: quiet })
+  const line = (password: string, baseUrl: string) =>
+    program.start('postern webhooks list --retries 0', {
+      ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: password, POSTERN_BASE_URL: baseUrl },
+    })
+  expect(await line('hunter2', crm.url).exitCode).toBe(4)
+  await crm.close()
+  expect(await line('password', crm.url).exitCode).toBe(3)
+})

@@ -1,0 +1,237 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { startWebhookService } from '../client/webhook-service.ts'
+import { readLines, runCli, startCli } from './run-cli.ts'
+import { ADA } from './serve.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** A service whose webhook w1 has so many failed deliveries, of the events e0, e1 and so on. */
+async function serveFailures(count: number) {
+  const service = await startWebhookService()
+  onTestFinished(() => service.close())
+  service.add()
+  for (let n = 0; n < count; n++) service.fail('w1', `e${n}`)
+  const retried: string[] = []
+  const succeed = service.onRetry
+  service.onRetry = (delivery) => {
+    retried.push(delivery.eventId)
+    succeed(delivery)
+  }
+  const env = { ...ADA, POSTERN_BASE_URL: service.url }
+  const args = (more: readonly string[]) => ['replay', '--webhook', 'w1', '--retries', '0', ...more]
+  return {
+    service,
+    retried,
+    run: (...more: string[]) => runCli(args(more), { env }),
+    start: (more: readonly string[], isTTY = false) => startCli(args(more), { env, isTTY }),
+  }
+}
+
+describe('postern replay', () => {
+  it('brings back what failed, the oldest first, and says so', async () => {
+    const { run, retried } = await serveFailures(3)
+    expect(await run('--concurrency', '1', '--failed')).toEqual({ code: 0, stdout: '', stderr: '3 succeeded\n' })
+    expect(retried).toEqual(['e0', 'e1', 'e2'])
+    expect(await run()).toEqual({ code: 0, stdout: '', stderr: 'nothing is to be retried\n' })
+  })
+
+  it('sends no event that came through, or is on its way', async () => {
+    const { run, service, retried } = await serveFailures(1)
+    service.fail('w1', 'e0', { status: 'success' })
+    service.fail('w1', 'e9')
+    service.fail('w1', 'e9', { status: 'pending' })
+    const { code, stderr } = await run()
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/1 left out: delivered later\n1 left out: being delivered/),
+    ])
+    expect(retried).toEqual([])
+  })
+
+  it('lists what it would do, and does not', async () => {
+    const { run, service, retried } = await serveFailures(2)
+    service.fail('w1', 'e7', { eventType: 'sync.failed' })
+    const { code, stdout, stderr } = await run('--dry-run')
+    expect([code, stderr]).toEqual([0, expect.stringContaining('3 to retry\n')])
+    expect(stdout).toMatch(/^planned +d2 +\S+ +contact.created +e0 +failed +5/m)
+    const ids = async (...args: string[]) =>
+      readLines((await run('--dry-run', '--json', ...args)).stdout).flatMap(({ eventId }) => eventId ?? [])
+    expect(await ids('--type', 'contact.*')).toEqual(['e0', 'e1'])
+    expect(await ids('--limit', '2')).toEqual(['e0', 'e1'])
+    expect(await ids('--since', '2025-01-01T00:00:04Z')).toEqual(['e7'])
+    expect(retried).toEqual([])
+  })
+
+  it('tells what failed again, by error: 1', async () => {
+    const { run, service } = await serveFailures(3)
+    service.onRetry = (delivery) => {
+      delivery.attempts++
+      Object.assign(delivery, delivery.eventId === 'e0' ? { error: 'timeout' } : { responseStatus: 503 })
+    }
+    const { code, stdout, stderr } = await run()
+    expect([code, stderr]).toEqual([1, '3 failed again\n  2 x 503\n  1 x timeout\n'])
+    expect(stdout).toMatch(/^failed +d2 .* e0 +failed +6 +timeout$/m)
+  })
+
+  it.each([
+    [409, 'not_retriable'],
+    [404, 'gone'],
+  ])('tells what cannot be retried: %d', async (status, outcome) => {
+    const { run, service } = await serveFailures(2)
+    service.onAnswer = ({ path }) => (path.endsWith('/retry/d2') ? { status } : undefined)
+    const { code, stdout } = await run('--json')
+    const [first, second, summary] = readLines(stdout)
+    expect(code).toBe(1)
+    expect([first, second]).toMatchObject([
+      { type: 'event', eventId: 'e0', outcome },
+      { eventId: 'e1', outcome: 'succeeded' },
+    ])
+    expect(summary).toMatchObject({ type: 'summary', isComplete: true, retried: 1, succeeded: 1, [outcome]: 1 })
+  })
+
+  it('gives up where no result comes: 5', async () => {
+    const { run, service } = await serveFailures(1)
+    service.onRetry = (delivery) => {
+      delivery.status = 'pending'
+    }
+    const { code, stderr } = await run('--timeout', '1ms')
+    expect([code, stderr]).toEqual([5, expect.stringMatching(/^1 without a result in time\n/)])
+  })
+
+  it('stops where the service refuses more, and tells how far it came: 5', async () => {
+    const { run, service } = await serveFailures(5)
+    const busy = { status: 429, headers: { 'retry-after': '0' } }
+    service.onAnswer = ({ path }) => (path.endsWith('/retry/d4') ? busy : undefined)
+    const { code, stderr } = await run('--concurrency', '1')
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringMatching(/^2 of 5 retried: [\s\S]*The same command again[\s\S]*rate limit/),
+    ])
+  })
+
+  it('asks above 20, and takes one key for an answer', async () => {
+    const { start, retried, run } = await serveFailures(21)
+    const refused = start([])
+    await refused.until(/21 events would be delivered again. \[y\/N]/)
+    refused.press('n')
+    expect(await refused.exitCode).toBe(1)
+    expect(refused.stderr).toContain('nothing was retried')
+    const interrupted = start([])
+    await interrupted.until(/\[y\/N]/)
+    interrupted.interrupt()
+    expect(await interrupted.exitCode).toBe(130)
+    expect(retried).toEqual([])
+    expect((await run('--limit', '20')).stderr).toBe('20 succeeded\n')
+    expect((await run('--json')).stderr).toBe('1 succeeded\n')
+  })
+
+  it('retries what was confirmed, and not what failed meanwhile', async () => {
+    const { start, service, retried } = await serveFailures(21)
+    const running = start([])
+    await running.until(/\[y\/N]/)
+    service.fail('w1', 'meanwhile')
+    running.press('y')
+    expect(await running.exitCode).toBe(0)
+    expect(retried.length).toBe(21)
+    expect(retried).not.toContain('meanwhile')
+  })
+
+  it('does not ask where --yes was said', async () => {
+    const { run, retried } = await serveFailures(30)
+    expect(await run('--yes')).toMatchObject({ code: 0, stderr: '30 succeeded\n' })
+    expect(retried).toHaveLength(30)
+  })
+
+  it('shows how far it is after a second: as a line, as a line that changes, as records', {
+    timeout: 30_000,
+  }, async () => {
+    for (const [args, isTTY, shown] of [
+      [[], false, /^retrying 1\/2 {2}50.0% {2}eta \d/m],
+      [[], true, /\r.\[Kretrying 1\/2 {2}50.0%/],
+      [['--json'], false, /^\{"type":"progress","phase":"retrying","done":1,"total":2/m],
+    ] as const) {
+      const { start, service } = await serveFailures(2)
+      let finish = () => {}
+      service.onAnswer = ({ path }) =>
+        path.endsWith('/retry/d3')
+          ? (response) => {
+              finish = () => response.writeHead(202).end()
+            }
+          : undefined
+      const running = start(['--concurrency', '1', ...args], isTTY)
+      await running.until(shown)
+      finish()
+      expect(await running.exitCode).toBe(0)
+      expect(running.stderr).toMatch(/2 succeeded\n$/)
+    }
+  })
+
+  it.each([
+    ['no webhook', ['replay']],
+    ['a concurrency above 20', ['replay', '--webhook', 'w1', '--concurrency', '21']],
+    ['a limit of nothing', ['replay', '--webhook', 'w1', '--limit', '0']],
+  ])('refuses %s', async (_what, args) => {
+    const { service } = await serveFailures(0)
+    const env = { ...ADA, POSTERN_BASE_URL: service.url }
+    expect(await runCli(args, { env })).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+describe('the journal', () => {
+  it('lets an interrupted replay go on without repeating any', async () => {
+    const { start, run, service, retried } = await serveFailures(40)
+    const journal = join(folder, 'resumed.journal')
+    // Each fails again: without a journal they would all be retried.
+    const failed = new Set<string>()
+    service.onRetry = (delivery) => {
+      retried.push(delivery.eventId)
+      failed.add(delivery.eventId)
+      delivery.attempts++
+    }
+    service.onAnswer = ({ method }) =>
+      method === 'POST' && retried.length === 20 ? () => running.interrupt() : undefined
+    const running = start(['--yes', '--journal', journal, '--concurrency', '1', '--json'])
+    expect(await running.exitCode).toBe(130)
+    const [summary] = readLines(running.stdout)
+    expect(summary).toMatchObject({ type: 'summary', isComplete: false, total: 40, retried: 19 })
+    expect(running.stderr).toMatch(/^19 of 40 retried: [\s\S]*No retry is repeated then.\npostern: interrupted\n$/)
+    expect((await stat(journal)).mode & 0o777).toBe(0o600)
+    // The one whose answer was cut off has failed again in the log, and is not in the journal.
+    const { code, stderr } = await run('--yes', '--journal', journal)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('19 retried by an earlier run, 21 by this one')])
+    expect(failed.size).toBe(40)
+    expect(retried).toHaveLength(41)
+  })
+
+  it('survives a line that a crash has cut', async () => {
+    const { run, retried } = await serveFailures(3)
+    const journal = join(folder, 'cut.journal')
+    await writeFile(journal, '{"webhookId":"w1","deliveryId":"d2","attempts":4}\n{"webhookId":"w1","deliv')
+    expect((await run('--journal', journal)).code).toBe(1)
+    expect(retried).toEqual(['e1', 'e2'])
+    const lines = (await readFile(journal, 'utf8')).trimEnd().split('\n')
+    expect(
+      lines
+        .slice(2)
+        .map((line) => JSON.parse(line).eventId)
+        .toSorted(),
+    ).toEqual(['e1', 'e2'])
+  })
+
+  it('is no other file', async () => {
+    const { run, retried } = await serveFailures(1)
+    const file = join(folder, 'letter.txt')
+    await writeFile(file, 'Dear Ada')
+    expect(await run('--journal', file)).toMatchObject({ code: 2, stderr: expect.stringContaining('not a journal') })
+    expect(await run('--journal', join(folder, 'none', 'x'))).toMatchObject({ code: 2 })
+    expect(await readFile(file, 'utf8')).toBe('Dear Ada')
+    expect(retried).toEqual([])
+  })
+})

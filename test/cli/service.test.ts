@@ -1,0 +1,130 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmulator } from 'postern/emulator'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type Reply, startService } from '../client/support.ts'
+import { findFreePort } from '../support/programs.ts'
+import { runCli, startCli } from './run-cli.ts'
+import { ADA, serve, serveHandMade } from './serve.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe('the service', () => {
+  it('is not guessed where there are credentials', async () => {
+    expect(await runCli(['webhooks', 'list'], { env: ADA })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Give --base-url URL, or set POSTERN_BASE_URL'),
+    })
+  })
+
+  it('is an emulator on its usual port where nothing else is said', async (context) => {
+    const emulator = await startEmulator({ port: 4010 }).catch(() => undefined)
+    if (emulator === undefined) return context.skip('port 4010 is taken')
+    onTestFinished(() => emulator.close())
+    expect(await runCli(['webhooks', 'list'], { env: {} })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr:
+        'service: the emulator at http://127.0.0.1:4010, account acme (ada@acme.test)\nthe account has no webhook\n',
+    })
+    await emulator.close()
+    expect((await runCli(['webhooks', 'list'], { env: {} })).code).toBe(2)
+  })
+
+  it.each([
+    ['http elsewhere', { POSTERN_BASE_URL: 'http://crm.example.com' }, '--allow-http'],
+    ['no URL', { POSTERN_BASE_URL: 'crm' }, 'not a URL of a service'],
+    ['a password in the URL', { POSTERN_BASE_URL: 'https://ada:hunter2@crm.example.com' }, 'has credentials in it'],
+    ['no address', { POSTERN_EMAIL: '' }, 'POSTERN_EMAIL is not set'],
+    ['no password', { POSTERN_PASSWORD: '' }, 'POSTERN_PASSWORD is not set'],
+  ])('cannot be: %s', async (_what, env, words) => {
+    const result = await runCli(['webhooks', 'list'], {
+      env: { ...ADA, POSTERN_BASE_URL: 'https://crm.example.com', ...env },
+    })
+    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(words) })
+    expect(result.stderr).not.toContain('hunter2')
+  })
+
+  it('takes credentials from other variables, files and standard input', async () => {
+    const { crm } = await serve()
+    const file = join(folder, 'password')
+    const envFile = join(folder, '.env.crm')
+    await writeFile(file, 'password\n')
+    await writeFile(envFile, `POSTERN_BASE_URL=${crm.url}\nPOSTERN_EMAIL=ada@acme.test\nPOSTERN_PASSWORD="password"\n`)
+    const list = ['webhooks', 'list']
+    const there = [...list, '--base-url', crm.url]
+    const env = { POSTERN_EMAIL: 'ada@acme.test' }
+    const other = { MAIL: 'ada@acme.test', PASS: 'password' }
+    const results = [
+      await runCli([...there, '--email-env', 'MAIL', '--password-env', 'PASS'], { env: other }),
+      await runCli([...there, '--password-file', file], { env }),
+      await runCli([...there, '--password-stdin'], { env, stdin: 'password\n' }),
+      await runCli([...list, '--env', envFile], { env: {} }),
+    ]
+    for (const result of results) expect(result).toMatchObject({ code: 0, stderr: 'the account has no webhook\n' })
+    expect(await runCli([...there, '--password-stdin', '--password-file', file], { env })).toMatchObject({ code: 2 })
+  })
+
+  it('refuses the login: 4, and the password is nowhere', async () => {
+    const { crm } = await serve()
+    const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'hunter2', POSTERN_BASE_URL: crm.url }
+    const { code, stdout, stderr } = await runCli(['webhooks', 'list'], { env })
+    expect([code, stdout]).toEqual([4, ''])
+    expect(stderr).toContain('refuses the e-mail address and password')
+    expect(stderr).not.toContain('hunter2')
+  })
+
+  it('is not there: 3', async () => {
+    const env = { ...ADA, POSTERN_BASE_URL: `http://127.0.0.1:${await findFreePort()}` }
+    const { code, stderr } = await runCli(['webhooks', 'list', '--retries', '0'], { env })
+    expect([code, stderr]).toEqual([3, expect.stringContaining('no answer')])
+  })
+
+  it.each<[string, Reply, number]>([
+    ['HTML', { body: '<html>', headers: { 'content-type': 'text/html' } }, 1],
+    ['nothing', { status: 204 }, 1],
+    ['other types', { body: { webhooks: [1, null, 'x'] } }, 1],
+    ['a redirect', { status: 302, headers: { location: 'https://evil.example/?token=token-1' } }, 3],
+    ['a cut connection', (response) => response.socket?.destroy(), 3],
+    ['a failure', { status: 500, body: { message: 'sorry' } }, 3],
+    ['a token that it refuses', { status: 401 }, 4],
+    ['too many requests', { status: 429, headers: { 'retry-after': '0' } }, 5],
+  ])('answers with %s', async (_what, answer, code) => {
+    const { run } = await serveHandMade(answer)
+    for (const args of [
+      ['webhooks', 'list'],
+      ['deliveries', 'list', 'w1'],
+      ['replay', '--webhook', 'w1'],
+    ]) {
+      const result = await run(...args)
+      expect(result).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(/^postern: [^\n]+\n$/) })
+      expect(result.stderr).not.toMatch(/token-1|4711/)
+    }
+  })
+
+  it('cannot reach into the terminal by what it says', async () => {
+    const evil = 'evil\u001b]0;owned\u0007\u202e'
+    const refusing = await serveHandMade({ status: 422, body: { message: evil } })
+    const refused = await refusing.run('webhooks', 'pause', 'w1')
+    const listing = await serveHandMade({ body: [{ _id: 'w1\u001b[2J', url: evil, events: [evil], active: true }] })
+    const listed = await listing.run('webhooks', 'list')
+    expect([refused.code, listed.code]).toEqual([1, 0])
+    expect(refused.stderr + listed.stdout).toContain('evil?]0;owned??')
+    for (const sign of ['\u001b', '\u0007', '\u202e']) expect(refused.stderr + listed.stdout).not.toContain(sign)
+  })
+
+  it('is left at Ctrl-C', async () => {
+    const service = await startService(() => () => {})
+    onTestFinished(() => service.close())
+    const running = startCli(['webhooks', 'list'], { env: { ...ADA, POSTERN_BASE_URL: service.url } })
+    await expect.poll(() => service.calls.length).toBe(1)
+    running.interrupt()
+    expect(await running.exitCode).toBe(130)
+    expect(running.stderr).toBe('postern: interrupted\n')
+  })
+})
