@@ -207,16 +207,6 @@ describe('postern dev', () => {
     expect(dev.stdout + dev.stderr).not.toContain('hidden')
   })
 
-  it('takes the next port where its own is taken, and says how to find it', async () => {
-    const taken = createServer().on('error', () => {}) // somebody else may have it, which is as good
-    taken.listen(4010, '127.0.0.1')
-    onTestFinished(() => new Promise((resolve) => taken.close(() => resolve())))
-    const dev = startCli(['dev', '--forward', 'http://127.0.0.1:9/'], NO_ENV)
-    await dev.until(/^try .*--emulator http:\/\/127\.0\.0\.1:40[1-3]\d$/m)
-    dev.interrupt()
-    expect(await dev.exitCode).toBe(130)
-  })
-
   it.each([
     ['no receiver', [], 2, /--forward/],
     ['a receiver that is no URL', ['--forward', 'localhost:3000'], 2, /write it whole/],

@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmulator } from 'postern/emulator'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Reply, startService } from '../client/support.ts'
 import { findFreePort } from '../support/programs.ts'
@@ -20,20 +19,6 @@ describe('the service', () => {
       code: 2,
       stderr: expect.stringContaining('Give --base-url URL, or set POSTERN_BASE_URL'),
     })
-  })
-
-  it('is an emulator on its usual port where nothing else is said', async (context) => {
-    const emulator = await startEmulator({ port: 4010 }).catch(() => undefined)
-    if (emulator === undefined) return context.skip('port 4010 is taken')
-    onTestFinished(() => emulator.close())
-    expect(await runCli(['webhooks', 'list'], { env: {} })).toEqual({
-      code: 0,
-      stdout: '',
-      stderr:
-        'service: the emulator at http://127.0.0.1:4010, account acme (ada@acme.test)\nthe account has no webhook\n',
-    })
-    await emulator.close()
-    expect((await runCli(['webhooks', 'list'], { env: {} })).code).toBe(2)
   })
 
   it.each([
