@@ -87,7 +87,7 @@ describe('the service', () => {
       ['replay', '--webhook', 'w1'],
     ]) {
       const result = await run(...args)
-      expect(result).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(/^postern: [^\n]+\n$/) })
+      expect(result).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(/^postern: [^\n]+\n$/m) })
       expect(result.stderr).not.toMatch(/token-1|4711/)
     }
   })
@@ -103,11 +103,11 @@ describe('the service', () => {
     for (const sign of ['\u001b', '\u0007', '\u202e']) expect(refused.stderr + listed.stdout).not.toContain(sign)
   })
 
-  it('is left at Ctrl-C', async () => {
+  it('is left at Ctrl-C', { timeout: 30_000 }, async () => {
     const service = await startService(() => () => {})
     onTestFinished(() => service.close())
     const running = startCli(['webhooks', 'list'], { env: { ...ADA, POSTERN_BASE_URL: service.url } })
-    await expect.poll(() => service.calls.length).toBe(1)
+    await expect.poll(() => service.calls.length, { timeout: 20_000 }).toBe(1)
     running.interrupt()
     expect(await running.exitCode).toBe(130)
     expect(running.stderr).toBe('postern: interrupted\n')

@@ -1,0 +1,47 @@
+import type { ReplayProgress, Wait } from '../client/client.ts'
+import { showTime } from './show-time.ts'
+
+/** What the progress itself does not tell. */
+interface Pace {
+  readonly waitMs: number
+  readonly waitsFor: Wait['reason']
+  /** Since the first retry. */
+  readonly elapsedMs: number
+}
+
+/** How far it is. Times are in milliseconds. */
+interface ReplayStatus {
+  readonly phase: 'reading' | 'retrying' | 'results'
+  readonly done: number
+  readonly total: number
+  readonly waitMs: number
+  readonly waitsFor: Wait['reason']
+  readonly etaMs: number | undefined
+}
+
+/** Retries first, and then their results. */
+export function toStatus(progress: ReplayProgress | undefined, { waitMs, waitsFor, elapsedMs }: Pace): ReplayStatus {
+  const wait = { waitMs: Math.max(0, Math.round(waitMs)), waitsFor }
+  if (progress === undefined) return { phase: 'reading', done: 0, total: 0, ...wait, etaMs: undefined }
+  const { total, retried, resumed, refused, succeeded, failed } = progress
+  const handed = Math.min(total, retried + resumed + refused)
+  if (handed === total)
+    return { phase: 'results', done: succeeded + failed + refused, total, ...wait, etaMs: undefined }
+  const isSteady = retried + refused > 0
+  const etaMs = isSteady ? Math.round((elapsedMs / (retried + refused)) * (total - handed)) : undefined
+  return { phase: 'retrying', done: handed, total, ...wait, etaMs }
+}
+
+const PHASES = { reading: 'reading the log', retrying: 'retrying', results: 'waiting for results' }
+
+/** `retrying 120/300  40.0%  waiting 1.4 s for rate limit  eta 11 s` */
+export function formatStatus({ phase, done, total, waitMs, waitsFor, etaMs }: ReplayStatus): string {
+  const why = waitsFor === 'rate_limit' ? 'for rate limit' : 'after a failure'
+  const parts = [
+    phase === 'reading' ? PHASES.reading : `${PHASES[phase]} ${done}/${total}`,
+    total > 0 && `${((100 * done) / total).toFixed(1)}%`,
+    waitMs >= 100 && `waiting ${showTime(waitMs)} ${why}`,
+    etaMs !== undefined && `eta ${showTime(Math.max(1_000, etaMs))}`,
+  ]
+  return parts.filter(Boolean).join('  ')
+}
