@@ -27,8 +27,10 @@ export function toStatus(progress: ReplayProgress | undefined, { waitMs, waitsFo
   const handed = Math.min(total, retried + resumed + refused)
   if (handed === total)
     return { phase: 'results', done: succeeded + failed + refused, total, ...wait, etaMs: undefined }
-  const isSteady = retried + refused > 0
-  const etaMs = isSteady ? Math.round((elapsedMs / (retried + refused)) * (total - handed)) : undefined
+  const here = retried + refused
+  // A window of the rate limit is a burst and a wait: the wait that is under way belongs to what was done.
+  const pace = (elapsedMs + wait.waitMs) / here
+  const etaMs = here > 0 ? Math.round(wait.waitMs + pace * (total - handed)) : undefined
   return { phase: 'retrying', done: handed, total, ...wait, etaMs }
 }
 

@@ -14,14 +14,14 @@ it.each<[string, ReplayProgress | undefined, Partial<Parameters<typeof toStatus>
   [
     'waiting',
     progress({ retried: 120 }),
-    { waitMs: 1_400, elapsedMs: 7_333 },
+    { waitMs: 1_400, elapsedMs: 5_000 },
     'retrying 120/300  40.0%  waiting 1.4 s for rate limit  eta 11 s',
   ],
   [
     'after a failure',
     progress({ retried: 150 }),
     { waitMs: 500, waitsFor: 'back_off', elapsedMs: 1_000 },
-    'retrying 150/300  50.0%  waiting 500 ms after a failure  eta 1 s',
+    'retrying 150/300  50.0%  waiting 500 ms after a failure  eta 2 s',
   ],
   [
     'with an earlier run',

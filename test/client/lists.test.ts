@@ -215,6 +215,12 @@ describe('the delivery log', () => {
       },
     ],
     [
+      'null for what there is not, which is not 0',
+      { attempts: null, responseStatus: null, eventId: null, createdAt: null },
+      { attempts: undefined, responseStatus: undefined, eventId: undefined, createdAt: undefined },
+    ],
+    ['a count as text', { attempts: '2', responseStatus: '' }, { attempts: 2, responseStatus: undefined }],
+    [
       'an embedded event',
       { event: { id: 'e1', type: 'contact.created' } },
       { eventId: 'e1', eventType: 'contact.created' },

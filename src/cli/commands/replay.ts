@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type ReplayedEvent, type ReplayResult, replayFailed } from '../../client/client.ts'
 import { confirm } from '../confirm.ts'
 import { isOfTypes, readSince } from '../delivery-filter.ts'
@@ -39,7 +39,11 @@ export function addReplay(program: Command, io: Io, finish: Finish): void {
     .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectWords)
     .option('--limit <n>', 'so many events at most, the oldest first', readCount)
     .option('--concurrency <n>', 'retries under way at the same time, up to 20', readCount, 2)
-    .option('--timeout <time>', 'how long to wait for a further result (default: 60s)', readTime, 60_000)
+    .addOption(
+      new Option('--timeout <time>', 'how long to wait for a further result')
+        .argParser(readTime)
+        .default(60_000, '60s'),
+    )
     .option('--journal <file>', 'notes what was retried: interrupted, the same command with it repeats nothing')
     .option('--dry-run', 'only list what would be retried')
     .option('--yes', `do not ask, though there are more than ${MOST_UNASKED}`)

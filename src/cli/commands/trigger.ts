@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { connectToEmulator } from '../emulator-client.ts'
 import { DEFAULT_PORT } from '../emulator-options.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
@@ -33,7 +33,7 @@ export function addTrigger(program: Command, io: Io, finish: Finish): void {
     .argument('<type>', 'contact.created, finance.payment.failed, {model}.updated …')
     .option('--emulator <url>', `the emulator (default: http://127.0.0.1:${DEFAULT_PORT})`)
     .option('--watch', 'wait for the deliveries, and show their attempts; exit 1 where one failed')
-    .option('--timeout <time>', 'how long that may take (default: 60s)', readTime, 60_000)
+    .addOption(new Option('--timeout <time>', 'how long that may take').argParser(readTime).default(60_000, '60s'))
     .option('--to <url>', 'send straight to this receiver, by the secret, without an emulator')
   addEventOptions(command)
     .option('--duplicate <n>', 'send each event so many times', readCount, 1)
