@@ -4,6 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { call, pick, quiet, serve, sink, start } from './support.ts'
 
 describe('the schedule, on the manual clock', () => {
+  it('is the time of the answers as well', async () => {
+    const crm = await start()
+    await crm.clock.advance('3h')
+    const { headers } = await call(crm, 'GET /api/sales/contacts')
+    expect(headers.get('date')).toBe(new Date(crm.clock.now()).toUTCString())
+  })
+
   it('makes five attempts at 0, 30, 330, 2130 and 9330 s, all with the same bytes, then marks the delivery as failed', async () => {
     const crm = await start()
     const receiver = await sink(crm.clock, 500)

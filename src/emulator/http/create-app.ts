@@ -30,6 +30,8 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   app.use('/api/*', async (c, next) => {
     await next()
     const { status } = c.res
+    // Node would tell the machine's time, by which a client could not reckon the times of a manual clock.
+    c.header('date', new Date(service.clock.now()).toUTCString())
     const standing = c.get('rate')
     if (standing !== undefined)
       for (const [name, value] of Object.entries(rateHeaders(standing, status, service))) c.header(name, value)
