@@ -49,20 +49,21 @@ it('a replay, interrupted halfway, goes on with its journal: each event once, no
   const { id, sent, handled, statuses, env } = await haveOutage()
   const line = `exec postern replay --webhook ${id} --failed --yes --journal outage.journal --json`
   const first = program.start(line, env)
-  // The first window of the rate limit is over before half of them are through the second.
-  await first.until(/"type":"progress","phase":"retrying".*"waitsFor":"rate_limit"/)
+  // The first window of the rate limit ends before 50, and the next one begins seconds later.
+  await first.until(/"type":"progress","phase":"retrying".*"retried":[2-7]\d,/)
   first.interrupt()
   expect(await first.exitCode).toBe(130)
   const lines = readLines(await readFile(join(program.folder, 'outage.journal'), 'utf8'))
   const [summary] = readLines(first.stdout)
   expect(summary).toMatchObject({ type: 'summary', isComplete: false, total: EVENTS, retried: lines.length })
-  expect(lines.length).toBeGreaterThan(20)
+  expect(lines.length).toBeGreaterThanOrEqual(20)
   expect(lines.length).toBeLessThan(EVENTS)
 
   const second = program.start(line, env)
   expect(await second.exitCode, second.stderr).toBe(0)
   const records = readLines(second.stdout)
   expect(records.at(-1)).toMatchObject({ type: 'summary', isComplete: true, resumed: lines.length, failed: 0 })
+  await expect.poll(() => handled.size, { timeout: SLOW }).toBe(EVENTS)
   expect([...handled.keys()].toSorted()).toEqual(sent.toSorted())
   expect([...handled.values()].every((count) => count === 1)).toBe(true)
   expect(statuses).not.toContain(429)
