@@ -508,6 +508,19 @@ describe('a store that fails after the handlers succeeded', () => {
     await bench.expectAtRest()
   })
 
+  it('less and less often, up to a third of the lease, and for the last time when 60 s are over', async () => {
+    const bench = new Bench({ leaseMs: 16_110 })
+    bench.receiver.on('*', () => {})
+    bench.store.plan('complete', ...Array<Behaviour>(40).fill(rejecting))
+    await bench.send(events.contact.created())
+    await bench.clock.advance(80_000)
+    const tries = bench.store.calls.filter(({ method }) => method === 'complete').map(({ at }) => at - 1_000)
+    const evenly = Array.from({ length: 10 }, (_, n) => 6_300 + 5_370 * (n + 1))
+    expect(tries).toEqual([0, 100, 300, 700, 1_500, 3_100, 6_300, ...evenly])
+    expect(tries.at(-1)).toBe(60_000)
+    await bench.expectAtRest()
+  })
+
   it('by hanging: 200 after 3 s, and the renewals keep a short lease alive', async () => {
     const bench = new Bench({ leaseMs: 2_000 })
     bench.receiver.on('*', () => {})
