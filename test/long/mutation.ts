@@ -54,7 +54,7 @@ const FILES: readonly Judged[] = [
   }),
   {
     file: 'adapters/body.ts',
-    tests: 'adapters/{body,express,fastify,node}',
+    tests: 'adapters/body,adapters/express,adapters/fastify,adapters/node',
     allTests: 'adapters/**/*',
   },
 ].filter(({ file }) => !TYPES_ONLY.includes(file))
