@@ -68,6 +68,7 @@ async function sizeOf(name: string, file: URL, external: readonly string[] = [])
     write: false,
     format: 'esm',
     platform: 'node',
+    logOverride: { 'ignored-bare-import': 'silent' }, // chunks that nothing is taken from
     external: ['node:*', 'express', 'fastify', ...external],
   })
   const code = outputFiles[0]?.contents ?? new Uint8Array()
