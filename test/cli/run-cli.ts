@@ -1,5 +1,6 @@
 import { run } from '../../src/cli/run.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
+import { Written } from '../support/written.ts'
 
 interface Setting {
   readonly env?: Readonly<Record<string, string>>
@@ -29,14 +30,10 @@ export interface RunningCli {
 
 export function startCli(args: readonly string[], setting: Setting = {}): RunningCli {
   const { env = { WEBHOOK_SECRET: SECRET }, stdin = '', isTTY = false } = setting
-  const written = { stdout: '', stderr: '' }
-  const watchers = new Set<() => void>()
+  const written = new Written()
   const to = (name: 'stdout' | 'stderr') => ({
     isTTY,
-    write: (text: string) => {
-      written[name] += text
-      for (const watch of watchers) watch()
-    },
+    write: (text: string) => written.add(name, text),
   })
   async function* read() {
     yield Buffer.from(stdin)
@@ -62,16 +59,7 @@ export function startCli(args: readonly string[], setting: Setting = {}): Runnin
     get stderr() {
       return written.stderr
     },
-    until: (pattern) =>
-      new Promise((resolve, reject) => {
-        const watch = () => {
-          if (pattern.test(written.stdout) || pattern.test(written.stderr)) resolve()
-        }
-        watchers.add(watch)
-        watch()
-        const fail = (code: unknown) => reject(new Error(`ended with ${code}:\n${written.stdout}\n${written.stderr}`))
-        exitCode.then(fail, fail)
-      }),
+    until: (pattern) => written.until(pattern, exitCode),
     interrupt: () => stop.abort(),
     press: (key) => {
       for (const listener of listeners) listener(key)

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { Written } from './written.ts'
 
 /** A command line of a shell, under way. */
 export interface CommandLine {
@@ -15,13 +16,9 @@ export interface CommandLine {
 /** Starts a line of the shell, in a group of processes of its own, to be interrupted as a terminal does it. */
 export function startShell(line: string, cwd: string, env: Readonly<Record<string, string>>): CommandLine {
   const child = spawn('sh', ['-c', line], { cwd, env: { ...process.env, ...env }, detached: true })
-  const written = { stdout: '', stderr: '' }
-  const watchers = new Set<() => void>()
+  const written = new Written()
   for (const name of ['stdout', 'stderr'] as const)
-    child[name].setEncoding('utf8').on('data', (text: string) => {
-      written[name] += text
-      for (const watch of watchers) watch()
-    })
+    child[name].setEncoding('utf8').on('data', (text: string) => written.add(name, text))
   const exitCode = new Promise<number | null>((resolve) => child.on('close', resolve))
   const send = (signal: NodeJS.Signals) => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
@@ -35,15 +32,7 @@ export function startShell(line: string, cwd: string, env: Readonly<Record<strin
     get stderr() {
       return written.stderr
     },
-    until: (pattern) =>
-      new Promise((resolve, reject) => {
-        const watch = () => {
-          if (pattern.test(written.stdout) || pattern.test(written.stderr)) resolve()
-        }
-        watchers.add(watch)
-        watch()
-        exitCode.then((code) => reject(new Error(`ended with ${code}:\n${written.stdout}\n${written.stderr}`)))
-      }),
+    until: (pattern) => written.until(pattern, exitCode),
     interrupt: (signal = 'SIGINT') => send(signal),
     kill: () => send('SIGKILL'),
   }
