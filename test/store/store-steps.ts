@@ -16,7 +16,7 @@ function makeSteps(): fc.Arbitrary<readonly Step[]> {
   // Mostly whoever claimed last; sometimes one before, or nobody.
   const holder = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat({ max: 5 }) })
   const marks = fc.uniqueArray(fc.constantFrom('h1', 'h2', 'h3'), { maxLength: 3 })
-  // Odd passages against even leases: no lease ends just when it is looked at.
+  // Some leases end just when they are looked at: on a clock that is moved by hand that is no matter of luck.
   const time = fc.constantFrom(1, 3, 5)
   const step = fc.oneof(
     { weight: 6, arbitrary: fc.record({ call: fc.constant('claim' as const), key, lease }) },

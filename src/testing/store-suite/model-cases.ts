@@ -4,7 +4,7 @@ import type { CaseDefinition } from './trial.ts'
 
 const SEQUENCES = 16
 const STEPS = 30
-/** A lease of a trial is so many units: what a slow go may overrun by stays below one. */
+/** A lease of a trial is so many units: what a slow go may overrun by stays below half of one. */
 const UNITS_A_LEASE = 4
 
 export const modelCases: readonly CaseDefinition[] = Array.from({ length: SEQUENCES }, (_, index) => ({
@@ -28,7 +28,8 @@ function makeSteps(seed: number): readonly Step[] {
   // Mostly whoever claimed last; sometimes one before, or nobody.
   const holder = () => choose(0, 0, 0, 1, 2, 5)
   return Array.from({ length: STEPS }, (): Step => {
-    const [key, lease] = [choose(0, 0, 1), choose(2, 4, 8)]
+    // Half units against whole ones: however many passages add up, no lease ends just when it is looked at.
+    const [key, lease] = [choose(0, 0, 1), choose(1.5, 3.5, 7.5)]
     const call = choose<Step['call']>('claim', 'claim', 'claim', 'renew', 'renew', 'release', 'release', 'pass', 'pass')
     switch (call) {
       case 'claim':
@@ -41,7 +42,6 @@ function makeSteps(seed: number): readonly Step[] {
           ? { call, key, holder: holder(), marks: marks() }
           : { call: 'complete', key, holder: holder() }
       default:
-        // Odd passages against even leases: no lease ends just when it is looked at.
         return { call: 'pass', time: choose(1, 3, 5) }
     }
   })
