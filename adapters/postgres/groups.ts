@@ -6,8 +6,6 @@ interface Waiting<Item, Answer> {
 }
 
 export interface GroupsOptions<Item, Answer> {
-  /** How many groups may be under way at once. */
-  readonly most: number
   /** Carries out a group and gives an answer for each item, in order. */
   readonly run: (items: readonly Item[]) => Promise<readonly Answer[]>
   readonly toError: (cause: unknown) => unknown
@@ -20,13 +18,13 @@ const LONGEST_WAIT_MS = 3_000
 const BY_ONE_ITEM = /^(?:22|23|40|54)/
 
 /**
- * Carries calls out in groups: what comes while `most` groups are under way waits, and goes together in the next one. A group holds a
+ * Carries calls out in groups, one at a time: what comes while one is under way waits, and goes together in the next. A group holds a
  * key once. One that fails by what may be the fault of a single item is carried out again item by item.
  */
 export class Groups<Item extends { readonly key: string }, Answer> {
   readonly #options: GroupsOptions<Item, Answer>
   #waiting: Waiting<Item, Answer>[] = []
-  #underWay = 0
+  #isUnderWay = false
   #isCalled = false
   #timer: NodeJS.Timeout | undefined
 
@@ -44,23 +42,23 @@ export class Groups<Item extends { readonly key: string }, Answer> {
   /** In a microtask: calls of one turn go together. */
   #start(): void {
     if (this.#isCalled) return
-    if (this.#underWay >= this.#options.most) return this.#watch()
+    if (this.#isUnderWay) return this.#watch()
     this.#isCalled = true
     queueMicrotask(() => {
       this.#isCalled = false
-      while (this.#underWay < this.#options.most && this.#waiting.length > 0) this.#send(this.#take())
+      this.#send(this.#take())
     })
   }
 
   async #send(group: readonly Waiting<Item, Answer>[]): Promise<void> {
-    this.#underWay++
+    this.#isUnderWay = true
     try {
       answer(group, await this.#options.run(group.map(({ item }) => item)))
     } catch (error) {
       if (group.length > 1 && isByOneItem(error)) await this.#sendEach(group)
       else this.#refuse(group, error)
     }
-    this.#underWay--
+    this.#isUnderWay = false
     if (this.#waiting.length > 0) this.#start()
   }
 

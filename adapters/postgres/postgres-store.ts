@@ -78,8 +78,8 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     this.#sweeper = new Sweeper(pool, this.#statements)
     this.#transactions = new Transactions(pool, this.#statements, wrap)
     const toError = (cause: unknown) => this.#explain(cause)
-    this.#claims = new Groups({ most: 1, run: (asked) => this.#claimAll(asked), toError })
-    this.#settlements = new Groups({ most: 1, run: (settled) => this.#settleAll(settled), toError })
+    this.#claims = new Groups({ run: (asked) => this.#claimAll(asked), toError })
+    this.#settlements = new Groups({ run: (settled) => this.#settleAll(settled), toError })
     keepAlive(pool)
   }
 
