@@ -6,6 +6,7 @@ import { createEvents } from '../../testing/events.ts'
 import { signed } from '../../testing/signed.ts'
 import { buildEvent, MODEL_KEY, typesOf } from '../event-type.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
+import { collectWords } from '../read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../secret.ts'
 import { writeOwnFiles } from '../write-own-files.ts'
 
@@ -92,7 +93,7 @@ ${lines.join('\n')}
 }
 
 function collectModels(value: string, before: readonly string[] = []): readonly string[] {
-  const names = value.split(',').map((name) => name.trim())
+  const names = collectWords(value)
   if (!names.every((name) => MODEL_KEY.test(name)))
     throw new InvalidArgumentError('A model is a letter, then letters, digits and _.')
   return [...before, ...names]
