@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { isLoopback } from '../check/target.ts'
 import { type Client, createClient, type Wait } from '../client/client.ts'
+import { isLoopback } from '../client/settings.ts'
 import { SEEDED_ACCOUNTS } from '../emulator/accounts.ts'
 import { DEFAULT_PORT } from './emulator-options.ts'
 import { readEnvFile } from './env-file.ts'

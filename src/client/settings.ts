@@ -113,14 +113,14 @@ function checkBaseUrl(value: unknown, allowHttp: boolean): string {
     throw invalid('baseUrl has credentials in it. Give them as email and password.')
   if (url.search !== '' || url.hash !== '') throw invalid('baseUrl has a query or a fragment. Give it without.')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw invalid('baseUrl has to be https.')
-  if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname))
+  if (url.protocol === 'http:' && !allowHttp && !isLoopback(url))
     throw invalid(
       'baseUrl is http, which would send the password over the network for all to read. Give https, or allowHttp: true.',
     )
   return url.href.endsWith('/') ? url.href : `${url.href}/`
 }
 
-/** Names that can't be pointed elsewhere: a `localhost.` of the search domain could. */
-function isLoopback(hostname: string): boolean {
+/** Whether the host is this machine, whoever answers for names: a password may go there without TLS. */
+export function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }

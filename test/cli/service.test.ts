@@ -23,6 +23,7 @@ describe('the service', () => {
 
   it.each([
     ['http elsewhere', { POSTERN_BASE_URL: 'http://crm.example.com' }, '--allow-http'],
+    ['http to a name that only looks like this machine', { POSTERN_BASE_URL: 'http://crm.localhost' }, '--allow-http'],
     ['no URL', { POSTERN_BASE_URL: 'crm' }, 'not a URL of a service'],
     ['a password in the URL', { POSTERN_BASE_URL: 'https://ada:hunter2@crm.example.com' }, 'has credentials in it'],
     ['no address', { POSTERN_EMAIL: '' }, 'POSTERN_EMAIL is not set'],
