@@ -1,5 +1,6 @@
 export { type Clock, systemClock } from './host/clock.ts'
 export { consoleLogger, type LogFields, type Logger } from './host/logger.ts'
+export type { BoundSecret, SecretRequest, Secrets, SecretsFunction } from './protocol/authenticate.ts'
 export { ConfigurationError, ERROR_CODES, type ErrorCode, HandlerError, PosternError } from './protocol/errors.ts'
 export type {
   Action,
@@ -43,12 +44,20 @@ export type {
   SyncTransactionContext,
   TransactionContext,
 } from './receiver/handler.ts'
+export type { Interceptor } from './receiver/intercept.ts'
 export type { OutcomeInfo, ReceiverOptions } from './receiver/options.ts'
-export type { CloseResult, ReceivedDelivery, Receiver } from './receiver/receiver.ts'
-export type { BodyFailure, DeliveryRequest, Receives } from './receiver/receives.ts'
+export type {
+  BodyFailure,
+  BodyIntake,
+  CloseResult,
+  DeliveryRequest,
+  DispatchOptions,
+  ReceivedDelivery,
+  Receiver,
+  Receives,
+} from './receiver/receiver.ts'
 export type { Reply } from './receiver/reply.ts'
-export type { EventTypes, Interceptor } from './receiver/routes.ts'
-export type { BoundSecret, SecretRequest, Secrets, SecretsFunction } from './receiver/secrets.ts'
+export type { EventTypes } from './receiver/routes.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
 export type { Claim, Store } from './store/store.ts'
 export type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from './store/transactional-store.ts'

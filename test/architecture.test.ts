@@ -6,10 +6,10 @@ const HTTP_TYPES = { packageTypes: ['node:http'] }
 
 /** Who may import what. A new part or adapter needs a row here, and so a decision. */
 const FLOORS: Floors = {
-  'src/host/': {},
+  'src/host/': { files: ['src/host/'] },
   'src/protocol/': { files: ['src/protocol/'], packages: ['node:crypto'] },
   'src/store/store.ts': { types: ['src/host/', 'src/protocol/'] },
-  'src/store/transactional-store.ts': { types: ['src/store/store.ts'] },
+  'src/store/transactional-store.ts': { files: ['src/protocol/'], types: ['src/store/store.ts'] },
   'src/store/memory-store.ts': { files: ['src/host/', 'src/protocol/', 'src/store/'], packages: ['lru-cache'] },
   'src/receiver/': {
     files: ['src/host/', 'src/protocol/', 'src/store/', 'src/receiver/'],

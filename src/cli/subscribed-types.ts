@@ -1,5 +1,5 @@
-import { SERVICE_EVENT_TYPES } from '../protocol/event-type.ts'
-import { mustBeType, typesOf } from './event-type.ts'
+import { SERVICE_EVENT_TYPES } from '../protocol/events.ts'
+import { mustBeType, typesOf } from './build-event.ts'
 
 /**
  * The types that a webhook asks for. The service has no wildcards: `contact.*` is short for the three of a model here, `sync.*` for what

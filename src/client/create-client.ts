@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../protocol/errors.ts'
-import { SERVICE_EVENT_TYPES, splitType } from '../protocol/event-type.ts'
+import { SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import { type Guess, readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'

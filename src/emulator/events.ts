@@ -1,5 +1,5 @@
 import type { Clock } from '../host/clock.ts'
-import { splitType } from '../protocol/event-type.ts'
+import { splitType } from '../protocol/events.ts'
 import { type BodyFormat, formatJson } from '../protocol/format-json.ts'
 import { SAMPLES } from '../protocol/samples.ts'
 import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
@@ -7,10 +7,10 @@ import type { Assumed } from './assumptions.ts'
 import type { Delivery, StoredDelivery } from './delivery.ts'
 import type { DeliveryLog } from './delivery-log.ts'
 import type { Engine } from './engine.ts'
-import { isSubscribed } from './event-types.ts'
 import type { Feed } from './feed.ts'
 import type { Ids } from './random.ts'
 import type { RecordChange } from './records.ts'
+import { isSubscribed } from './subscription.ts'
 import type { Webhook, Webhooks } from './webhooks.ts'
 
 /** An event that is to occur. */

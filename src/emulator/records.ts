@@ -1,8 +1,8 @@
 import type { Action } from '../protocol/events.ts'
-import { MODEL_KEY } from './event-types.ts'
 import type { Journal } from './journal.ts'
 import type { Ids } from './random.ts'
 import { Refusal } from './refusal.ts'
+import { MODEL_KEY } from './subscription.ts'
 
 /** A record of any model: an object with an `_id`. */
 export interface EmulatorRecord {

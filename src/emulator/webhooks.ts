@@ -3,11 +3,11 @@ import type { Clock } from '../host/clock.ts'
 import { importSecret } from '../protocol/signature.ts'
 import { findUrlProblem } from './addresses.ts'
 import type { Assumed } from './assumptions.ts'
-import { checkSubscription } from './event-types.ts'
 import type { Feed } from './feed.ts'
 import type { Journal } from './journal.ts'
 import type { Ids } from './random.ts'
 import { Refusal } from './refusal.ts'
+import { checkSubscription } from './subscription.ts'
 
 /** A registration. Service text, section 2.3. */
 export interface Webhook {

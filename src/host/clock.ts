@@ -19,3 +19,10 @@ export const systemClock: Clock = {
   // What comes in is what setTimeout gave; hosts differ in its type.
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
 }
+
+/** Waits on a clock. */
+export function sleep(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimeout(resolve, ms)
+  })
+}

@@ -1,4 +1,4 @@
-import type { AnyEvent, OpenData } from './events.ts'
+import type { Action, AnyEvent, OpenData } from './events.ts'
 import { Rejection } from './outcome.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
 
@@ -87,4 +87,27 @@ function isTextUpTo(value: unknown, length: number): value is string {
 /** Whether an event's data holds a record that a model event can be about: an object with a string `_id`. */
 export function hasRecord(data: OpenData): boolean {
   return isObject(data.record) && typeof data.record._id === 'string'
+}
+
+const ENVELOPE_FIELDS = 5
+
+/**
+ * Returns the event as handlers see it: with the model and the action of its type, and never with such fields of the sender's own. It
+ * is written out if there is nothing beyond the envelope, since adding fields to an object that JSON.parse made costs as much as
+ * parsing it.
+ */
+export function withModel(
+  event: ParsedEvent,
+  { model, action }: { readonly model: string | undefined; readonly action: Action | undefined },
+): ParsedEvent {
+  if (model === undefined || action === undefined) {
+    if (event.model === undefined && event.action === undefined) return event
+    const { model: _model, action: _action, ...rest } = event
+    return rest
+  }
+  let fields = 0
+  for (const _field in event) fields++
+  if (fields > ENVELOPE_FIELDS) return { ...event, model, action }
+  const { id, type, timestamp, accountKey, data } = event
+  return { id, type, timestamp, accountKey, data, model, action }
 }

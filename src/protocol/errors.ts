@@ -11,14 +11,17 @@ export const ERROR_CODES = {
   store_shared: 'two receivers of one name stand on one store',
   pattern_invalid: 'the pattern given to .on() can never match an event',
   handler_invalid: 'what was given to .on() or .intercept() is not a function, or its name cannot be used',
+  handler_unnamed: 'a second handler was registered for a pattern without a name of its own',
   handler_name_clash: 'two handlers that can run for one event have the same name',
   registration_frozen: '.on() or .intercept() was called after the first delivery',
   no_handlers: 'a signed event came in, but no handler is registered at all',
   body_consumed:
     'a signature was to be checked over something else than the exact bytes, mostly because a body parser came first',
   event_invalid: 'dispatch() was given something that is not an event',
+  dispatch_within: 'a handler gave dispatch() the event that it handles itself',
   secrets_unavailable:
     "the secrets function, or an adapter's source option, threw, took too long, or gave something unusable",
+  secret_unbound: 'a secrets function that chooses by source or account returned a secret that is bound to no account',
   store_unavailable: 'the store failed or did not answer in time',
   schema_failed: 'a schema threw instead of reporting issues',
   handler_failed: 'one or more handlers threw or rejected',
@@ -26,9 +29,11 @@ export const ERROR_CODES = {
   handler_abandoned:
     'a handler did not end within 5 s of its abort, or its host stopped it, and is no longer waited for',
   lease_lost: 'another process took over the event while its handlers ran here',
+  interceptor_skipped: 'an interceptor ended without running the handler',
   transaction_misused:
     'context.transaction was called twice, after its handler had ended, or with work that cannot be a transaction',
   hook_failed: 'onOutcome, onError, waitUntil or a logger method threw',
+  unexpected: 'Postern itself failed: a defect of the package, or an object of the app that cannot be looked at',
   login_refused: 'the service refused the e-mail address and password of the client',
   token_refused: 'the service refused a token that it had just given',
   rate_limited: 'the rate limit was still exceeded after every wait',

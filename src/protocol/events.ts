@@ -12,6 +12,26 @@ export type ServiceEventType =
   | 'import.completed'
   | 'export.completed'
 
+/** What can happen to a record. */
+export const ACTIONS: readonly Action[] = ['created', 'updated', 'deleted']
+
+/** The types that the service names beside `{model}.{action}`. Service text, section 6. */
+export const SERVICE_EVENT_TYPES: readonly ServiceEventType[] = [
+  'finance.payment.completed',
+  'finance.payment.failed',
+  'sync.completed',
+  'sync.failed',
+  'import.completed',
+  'export.completed',
+]
+
+/** Model and action of an event type that is about a record: one dot, and one of the three actions behind it. */
+export function splitType(type: string): { readonly model: string; readonly action: Action } | undefined {
+  const dot = type.indexOf('.')
+  const action = ACTIONS.find((candidate) => candidate === type.slice(dot + 1))
+  return dot > 0 && action !== undefined ? { model: type.slice(0, dot), action } : undefined
+}
+
 /** Data whose fields the service does not describe. */
 export interface OpenData {
   readonly [field: string]: unknown
@@ -47,8 +67,11 @@ export interface ModelEvent<Model extends string = string, A extends Action = Ac
   readonly action: A
 }
 
-/** What a `*` handler gets: any event. `model` and `action` are there for events about records. */
-export interface AnyEvent extends WebhookEvent {
+/**
+ * What a `*` handler gets: any event. `model` and `action` are there for events about records. `data` is unknown if the receiver has an
+ * `events` option, whose schemas may turn it into anything.
+ */
+export interface AnyEvent<Data = OpenData> extends WebhookEvent<string, Data> {
   readonly model?: string
   readonly action?: Action
 }
@@ -82,7 +105,7 @@ export type Pattern<M, E> =
 export type EventOf<M, P extends string, E = NoEvents> = P extends `${infer Model}.${infer A extends Action}`
   ? ModelEvent<Model extends '*' ? string : Model, A, A extends 'deleted' ? DeletedRecord : RecordOf<M, Model>>
   : P extends '*'
-    ? AnyEvent
+    ? AnyEvent<[keyof E] extends [never] ? OpenData : unknown>
     : P extends keyof E
       ? WebhookEvent<P, SchemaOutput<E[P]>>
       : P extends ServiceEventType
@@ -94,12 +117,17 @@ export type EventOf<M, P extends string, E = NoEvents> = P extends `${infer Mode
               | ModelEvent<Model, 'deleted', DeletedRecord>
           : never
 
-/** The look-up of `SchemaOutput` written out: it is done for every handler, and an alias more costs a tenth. */
+/**
+ * The look-up of `SchemaOutput` written out: it is done for every handler, and an alias more costs a tenth. `*` with declared models
+ * stands for the output of any of their schemas, which need not even be an object.
+ */
 type RecordOf<M, Model> = Model extends keyof M
   ? M[Model] extends StandardSchema<unknown, infer Output>
     ? Output
     : unknown
-  : OpenRecord
+  : Model extends '*'
+    ? unknown
+    : OpenRecord
 
 /** The compile error for a pattern that can never match: it names the legal patterns with the same action or model. */
 interface NoSuchPattern<Legal extends string> {

@@ -1,4 +1,5 @@
 import type { PosternError } from './errors.ts'
+import type { WebhookEvent } from './events.ts'
 import type { Issue } from './schema.ts'
 
 /** What a sender can cause, with the status that answers it. A test holds this table against `docs/reference/errors.md`. */
@@ -98,6 +99,8 @@ export interface Failed extends Partial<OfEvent> {
     | 'schema_failed'
     | 'store_unavailable'
     | 'secrets_unavailable'
+    | 'secret_unbound'
+    | 'unexpected'
   readonly error: PosternError
 }
 
@@ -109,11 +112,45 @@ export interface Misconfigured extends Partial<OfEvent> {
   readonly error: PosternError
 }
 
-/** Nothing was begun: the receiver is closing, or has `maxInFlight` deliveries under way. */
+/** Nothing was begun: the receiver is closing, or is at its `maxInFlight` or `maxBufferedBytes`. 408 answers a body that was cut for that. */
 export interface Unavailable extends Partial<OfEvent> {
   readonly outcome: 'closing' | 'overloaded'
-  readonly status: 503
+  readonly status: 503 | 408
 }
 
 /** What became of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */
 export type Outcome = Handled | Duplicate | Ignored | Busy | Late | Rejected | Failed | Misconfigured | Unavailable
+
+type Verified = Pick<WebhookEvent, 'id' | 'type' | 'accountKey'>
+type NamedOutcome = Handled | Duplicate | Ignored | Busy | Late | Unavailable
+
+const STATUS: Readonly<Record<NamedOutcome['outcome'], number>> = {
+  handled: 200,
+  duplicate: 200,
+  ignored: 200,
+  busy: 409,
+  late: 503,
+  closing: 503,
+  overloaded: 503,
+}
+
+/** The outcome of a verified event, if its name says everything. */
+export function toOutcome(outcome: NamedOutcome['outcome'], { id, type, accountKey }: Verified): Outcome {
+  return { outcome, status: STATUS[outcome], id, type, accountKey } as Outcome // the table holds each name with its status
+}
+
+/** The outcome of an event that handlers, schema or store failed. */
+export function toFailed(
+  status: 500 | 503,
+  code: Failed['code'],
+  error: PosternError,
+  { id, type, accountKey }: Verified,
+): Failed {
+  return { outcome: 'failed', status, code, error, id, type, accountKey }
+}
+
+/** The outcome of a refusal; with the event if its signature held. */
+export function toRejected({ code, reason, issues }: Rejection, event?: Verified): Rejected {
+  const of = event && { id: event.id, type: event.type, accountKey: event.accountKey }
+  return { outcome: 'rejected', status: REJECTION_STATUS[code], code, reason, issues, ...of }
+}

@@ -1,3 +1,5 @@
+import { isThenable } from './is-thenable.ts'
+
 /**
  * The part of the Standard Schema contract (standardschema.dev, version 1) that the receiver uses, so that zod, valibot, arktype
  * and others can describe records without the core knowing any of them.
@@ -46,20 +48,25 @@ export function isTypeOnly(schema: StandardSchema): boolean {
   return schema['~standard'].validate === passThrough
 }
 
-/** What a check gives: the schema's output, or what it found. */
-export type Checked = { readonly value: unknown } | { readonly issues: readonly Issue[] }
+/** What a check returns: the schema's output, what it found, or what it threw instead. */
+export type Checked = { readonly value: unknown } | { readonly issues: readonly Issue[] } | { readonly thrown: unknown }
 
-/** Applies a schema. Throws what the schema throws; gives a promise only where the schema does. */
+/** Applies a schema. Never throws or rejects, and returns a promise only if the schema does. */
 export function checkData(schema: StandardSchema, value: unknown): Checked | Promise<Checked> {
-  const result = schema['~standard'].validate(value)
-  return isPromise(result) ? Promise.resolve(result).then(toChecked) : toChecked(result)
+  try {
+    const result = schema['~standard'].validate(value)
+    return isThenable(result) ? awaitChecked(result) : toChecked(result)
+  } catch (thrown) {
+    return { thrown }
+  }
 }
 
-/** A promise of any realm or library: taken for a result, it would let every record pass. */
-function isPromise(
-  result: SchemaResult<unknown> | PromiseLike<SchemaResult<unknown>>,
-): result is PromiseLike<SchemaResult<unknown>> {
-  return 'then' in result && typeof result.then === 'function'
+async function awaitChecked(result: PromiseLike<SchemaResult<unknown>>): Promise<Checked> {
+  try {
+    return toChecked(await result)
+  } catch (thrown) {
+    return { thrown }
+  }
 }
 
 function toChecked(result: SchemaResult<unknown>): Checked {

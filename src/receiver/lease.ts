@@ -1,146 +1,130 @@
-import { PosternError } from '../protocol/errors.ts'
-import type { Claim } from '../store/store.ts'
-import { keepTrying, STORE_LIMIT_MS } from './keep-trying.ts'
-import type { RunHost } from './run-host.ts'
-import { callWithin } from './within.ts'
+import type { QueuedTimer } from '../host/timer-queue.ts'
+import type { Shared } from './shared.ts'
+import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 
-/** A claim that this process holds: renewed while it is kept alive, then completed or released. */
+/** How soon a renewal that failed is tried again, in milliseconds: a claim of 15 s outlives an outage of ten. */
+const RENEW_AGAIN_MS = 500
+
+/** A claim that this process holds: renewed while it is kept, then completed, released, or left to run out. */
 export class Lease {
-  readonly #host: RunHost
+  /** When the claim ends unless it is renewed again, on the monotonic clock. */
+  endsAt: number
+  readonly #shared: Shared
   readonly #key: string
   readonly #token: string
-  #renewAt: number
-  #timer: unknown
-  #isKept = false
-  #isRenewing = false
-  #afterRenewal: (() => void) | undefined
+  readonly #askedAt: number
+  #timer: QueuedTimer | undefined
+  #isStopped = false
+  #renewal: Promise<boolean | undefined> | undefined
+  #isFailing = false
 
-  /** @param askedAt when the claim was asked for, or earlier: the engine cannot have begun to count before */
-  constructor(host: RunHost, key: string, token: string, askedAt: number) {
-    this.#host = host
+  /** @param askedAt when the claim was asked for: the engine cannot have begun to count before */
+  constructor(shared: Shared, key: string, token: string, askedAt: number) {
+    this.#shared = shared
     this.#key = key
     this.#token = token
-    this.#renewAt = askedAt + host.leaseMs / 3
+    this.#askedAt = askedAt
+    this.endsAt = askedAt + shared.settings.leaseMs
   }
 
-  /** When the claim ends unless it is renewed again, on the monotonic clock. */
-  get endsAt(): number {
-    return this.#renewAt + (this.#host.leaseMs * 2) / 3
-  }
-
-  /** Renews the claim at a third of its time, with the marks made so far, until `stop`. */
-  keepAlive(marks: readonly string[], onLost: () => void): void {
-    if (this.#isKept) return
-    this.#isKept = true
-    const { clock } = this.#host
-    const arm = () => {
-      this.#timer = clock.setTimeout(renew, Math.max(this.#renewAt - clock.monotonic(), 0))
-    }
-    const renew = () => {
-      this.#renew(marks, onLost)
-      if (this.#isKept) arm()
-    }
-    arm()
+  /**
+   * Renews the claim at each third of its time, and again within a second after a failure, until `stop`.
+   *
+   * @param marksNow returns the names of the handlers that have finished by then
+   * @param onLost is called once if another process has taken the event
+   */
+  keep(marksNow: () => readonly string[], onLost: () => void): void {
+    const { renewalTimers, settings } = this.#shared
+    const renew = () => void this.#keepRenewing(marksNow, onLost)
+    this.#timer ??= renewalTimers.set(this.#askedAt + settings.leaseMs / 3, renew)
   }
 
   stop(): void {
-    if (!this.#isKept) return
-    this.#isKept = false
-    this.#host.clock.clearTimeout(this.#timer)
+    this.#isStopped = true
+    if (this.#timer !== undefined) this.#shared.renewalTimers.clear(this.#timer)
+  }
+
+  /** Tells the store that the event is done. Returns false if another process has taken it. */
+  complete(): boolean | StoreFailure | Promise<boolean | StoreFailure> {
+    return callStore(this.#shared, STORE_LIMIT_MS, () => this.#shared.settings.store.complete(this.#key, this.#token))
+  }
+
+  /** Offers a success to a store that did not take it at first, for 60 s. */
+  keepCompleting(): Promise<boolean | StoreFailure> {
+    return keepCallingStore(this.#shared, () => this.#shared.settings.store.complete(this.#key, this.#token))
+  }
+
+  /**
+   * Gives the claim back, with the marks of the handlers that finished. A release that the store does not take is reported, and
+   * offered again for 60 s while nobody waits for it: without the marks the next attempt would run those handlers again.
+   */
+  async release(marks: readonly string[]): Promise<void> {
+    this.stop()
+    // A renewal that the store carried out after the release would bring the claim back to life.
+    await this.#renewal
+    const release = () => this.#shared.settings.store.release(this.#key, this.#token, marks)
+    const answer = await callStore(this.#shared, STORE_LIMIT_MS, release)
+    if (!(answer instanceof StoreFailure)) return
+    this.#shared.reporter.error(answer.toError('release', 'it is tried again for 60 s, and the lease ends by itself'))
+    void this.#keepReleasing(release)
   }
 
   /** Leaves the claim to run out, and the marks made so far with it. */
-  abandon(marks: readonly string[]): void {
+  async abandon(marks: readonly string[]): Promise<void> {
     this.stop()
-    if (marks.length > 0) this.#whenRenewed(() => this.#renew(marks, ignore))
+    if (marks.length === 0) return
+    await this.#renewal
+    await this.#renew(marks)
   }
 
-  /** Tells the store that the event is done. What it throws is thrown, and its answer is not waited for. */
-  complete(): boolean | Promise<boolean> {
-    return this.#host.store.complete(this.#key, this.#token)
-  }
-
-  /** Commits what `work` writes together with the finish mark of its handler. */
+  /** Commits what `work` writes together with the finish mark of its handler, fenced by this claim. */
   async transact(mark: string, signal: AbortSignal, work: (tx: never) => unknown): Promise<unknown> {
-    const { transact } = this.#host
+    const { transact } = this.#shared
     if (transact === undefined) throw new TypeError('the store has no transactions')
     return transact({ key: this.#key, token: this.#token, mark, signal }, work)
   }
 
-  /**
-   * Gives the claim back. Where the store can't be reached nobody waits for it, but it is offered again for a while: with it go the
-   * marks of the handlers that finished, which the next attempt would run again.
-   */
-  release(limitMs: number, marks: readonly string[], then: () => void): void {
-    // A renewal that the store carried out after the release would bring the claim back to life.
-    this.#whenRenewed(() => {
-      const { clock, store, reporter } = this.#host
-      const release = () => store.release(this.#key, this.#token, marks)
-      callWithin(clock, limitMs, 'store.release', release, then, (cause) => {
-        reporter.error(toStoreError('release', cause, 'it is tried again for 60 s, and the lease ends by itself'))
-        keepTrying(this.#host, 'store.release', release, ignore, (again) =>
-          reporter.error(
-            toStoreError('release', again, 'that was the last try, and handlers that had finished may run again'),
-          ),
-        )
-        then()
+  async #keepRenewing(marksNow: () => readonly string[], onLost: () => void): Promise<void> {
+    const { settings, renewalTimers } = this.#shared
+    const { clock, leaseMs } = settings
+    while (!this.#isStopped) {
+      const startedAt = clock.monotonic()
+      this.#renewal = this.#renew(marksNow())
+      const isHeld = await this.#renewal
+      this.#renewal = undefined
+      if (this.#isStopped) return
+      if (isHeld === false) {
+        this.stop()
+        return onLost()
+      }
+      if (isHeld) this.endsAt = startedAt + leaseMs
+      const waitMs = isHeld ? leaseMs / 3 : Math.min(RENEW_AGAIN_MS, leaseMs / 10)
+      await new Promise<void>((resolve) => {
+        this.#timer = renewalTimers.set(startedAt + waitMs, resolve)
       })
-    })
+    }
   }
 
-  #renew(marks: readonly string[], onLost: () => void): void {
-    const { store, leaseMs, clock, reporter } = this.#host
-    this.#renewAt = clock.monotonic() + leaseMs / 3
-    if (this.#isRenewing) return
-    this.#isRenewing = true
-    callWithin(
-      clock,
-      STORE_LIMIT_MS,
-      'store.renew',
-      () => store.renew(this.#key, this.#token, leaseMs, [...marks]),
-      (isHeld) => {
-        if (!isHeld) {
-          this.stop()
-          onLost()
-        }
-        this.#onRenewalEnd()
-      },
-      (cause) => {
-        reporter.error(toStoreError('renew', cause, 'it is tried again while the claim is needed'))
-        this.#onRenewalEnd()
-      },
+  /** Returns whether the claim is still held; undefined if the store did not say. The first failure in a row is reported. */
+  async #renew(marks: readonly string[]): Promise<boolean | undefined> {
+    const { settings, reporter } = this.#shared
+    const { store, leaseMs } = settings
+    const isHeld = await callStore(this.#shared, STORE_LIMIT_MS, () =>
+      store.renew(this.#key, this.#token, leaseMs, [...marks]),
     )
+    const wasFailing = this.#isFailing
+    this.#isFailing = isHeld instanceof StoreFailure
+    if (!(isHeld instanceof StoreFailure)) return isHeld
+    if (!wasFailing) reporter.error(isHeld.toError('renew', 'it is tried again while the claim is needed'))
+    return undefined
   }
 
-  #onRenewalEnd(): void {
-    this.#isRenewing = false
-    const next = this.#afterRenewal
-    this.#afterRenewal = undefined
-    next?.()
-  }
-
-  #whenRenewed(next: () => void): void {
-    if (this.#isRenewing) this.#afterRenewal = next
-    else next()
+  async #keepReleasing(release: () => boolean | Promise<boolean>): Promise<void> {
+    const { activity, reporter } = this.#shared
+    activity.begin()
+    const answer = await keepCallingStore(this.#shared, release)
+    if (answer instanceof StoreFailure)
+      reporter.error(answer.toError('release', 'that was the last try, and handlers that had finished may run again'))
+    activity.end()
   }
 }
-
-/** Whether a store's answer to `claim` is one. Stores of one's own may be plain JavaScript. */
-export function isClaim(answer: unknown): answer is Claim {
-  const { state, token, marks } = Object(answer) as Partial<Record<'state' | 'token' | 'marks', unknown>> // each is checked here
-  return (
-    state === 'done' || state === 'busy' || (state === 'claimed' && typeof token === 'string' && Array.isArray(marks))
-  )
-}
-
-export function toStoreError(
-  method: 'claim' | 'renew' | 'complete' | 'release',
-  cause: unknown,
-  consequence: string,
-): PosternError {
-  return new PosternError('store_unavailable', `store.${method}() failed or did not answer in time; ${consequence}.`, {
-    cause,
-  })
-}
-
-const ignore = () => {}

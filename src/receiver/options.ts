@@ -1,15 +1,15 @@
 import { type Clock, systemClock } from '../host/clock.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
+import type { Secrets, SecretsFunction } from '../protocol/authenticate.ts'
 import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
-import { splitType } from '../protocol/event-type.ts'
 import type { EventSchemas, ModelSchemas } from '../protocol/events.ts'
+import { splitType } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS, MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { StandardSchema } from '../protocol/schema.ts'
+import { show } from '../protocol/show.ts'
 import { memoryStore } from '../store/memory-store.ts'
 import type { Store } from '../store/store.ts'
-import type { Secrets, SecretsFunction } from './secrets.ts'
-import { show } from './show.ts'
 
 /** What `onOutcome` is told beside the outcome. */
 export interface OutcomeInfo {
@@ -36,13 +36,21 @@ export interface ReceiverOptions<M, E, S extends Store = Store> {
   readonly name?: string
   /** Default 1 MiB. */
   readonly maxBodyBytes?: number
+  /**
+   * The memory for all bodies whose signature has not been checked yet, in bytes. If they need more, the oldest incomplete one is cut.
+   * Default 64 MiB, or eight times `maxBodyBytes` if that is more.
+   */
+  readonly maxBufferedBytes?: number
   /** The answer comes by then, counted from the first sight of the request. Default 8,000; 100 to 9,500. */
   readonly deadlineMs?: number
   /** When `context.signal` aborts. Default 60,000. */
   readonly handlerTimeoutMs?: number
   /** How long a claim lasts without renewal, and so how long a crash blocks its event. Default 15,000; 2,000 to 25,000. */
   readonly leaseMs?: number
-  /** Verified deliveries under way at once; more are answered 503. Default 1,000. */
+  /**
+   * Events under way at the same time; more are answered 503, duplicates excepted. One account alone gets four fifths, so that its slow
+   * handlers keep no other account out. Default 1,000.
+   */
   readonly maxInFlight?: number
   /** Refuse events that are older than this many milliseconds by their signed time. Off by default; at least 3 hours, since retries are late by nature. */
   readonly maxAge?: number
@@ -63,6 +71,7 @@ export interface Settings {
   readonly store: Store
   readonly name: string
   readonly maxBodyBytes: number
+  readonly maxBufferedBytes: number
   readonly deadlineMs: number
   readonly handlerTimeoutMs: number
   readonly leaseMs: number
@@ -85,6 +94,7 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
     store,
     name = 'default',
     maxBodyBytes = 1_048_576,
+    maxBufferedBytes,
     deadlineMs = DEFAULT_DEADLINE_MS,
     ...rest
   } = options
@@ -102,6 +112,14 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
   if (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name))
     throw invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
   checkNumber('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824)
+  if (maxBufferedBytes !== undefined)
+    checkNumber(
+      'maxBufferedBytes',
+      maxBufferedBytes,
+      maxBodyBytes,
+      Number.MAX_SAFE_INTEGER,
+      'a body may have maxBodyBytes',
+    )
   checkNumber('deadlineMs', deadlineMs, 100, MAX_DEADLINE_MS)
   checkNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
   checkNumber('leaseMs', leaseMs, 2_000, 25_000)
@@ -126,6 +144,7 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
     store: checkStore(store === undefined ? memoryStore({ clock }) : store),
     name,
     maxBodyBytes,
+    maxBufferedBytes: maxBufferedBytes ?? Math.max(67_108_864, 8 * maxBodyBytes),
     deadlineMs,
     handlerTimeoutMs,
     leaseMs,
@@ -139,7 +158,7 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
 }
 
 const OPTIONS =
-  'secret, models, events, store, name, maxBodyBytes, deadlineMs, handlerTimeoutMs, leaseMs, maxInFlight, maxAge, clock, logger, onOutcome, onError'
+  'secret, models, events, store, name, maxBodyBytes, maxBufferedBytes, deadlineMs, handlerTimeoutMs, leaseMs, maxInFlight, maxAge, clock, logger, onOutcome, onError'
 
 function refuseUnknown(unknown: object): void {
   const [stray] = Object.keys(unknown)

@@ -1,16 +1,55 @@
 import type { Check, EventOf, NoEvents, OpenModels, Pattern, WebhookEvent } from '../protocol/events.ts'
+import type { RequestHead } from '../protocol/head.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { HeaderValue } from '../protocol/signature.ts'
 import type { Handler, HandlerContext, HandlerOptions } from './handler.ts'
-import type { DeliveryRequest, Receives } from './receives.ts'
+import type { Interceptor } from './intercept.ts'
 import type { Reply } from './reply.ts'
-import type { EventTypes, Interceptor } from './routes.ts'
+import type { EventTypes } from './routes.ts'
+
+/** Why a body could not be read. `fix` tells the owner of the app what to change, for `body_consumed`. */
+export interface BodyFailure {
+  readonly failure: 'body_too_large' | 'body_incomplete' | 'body_consumed'
+  readonly fix?: string
+}
+
+/** How an adapter tells the receiver what a body costs while it is being read, and how it learns that nobody waits for it. */
+export interface BodyIntake {
+  /** Counts a fragment that is being kept. Returns false if nothing more of the body is wanted. */
+  take(bytes: number): boolean
+  /** Set by the adapter: lets go of what it has kept, since the receiver answers without the rest. */
+  onCut?: (() => void) | undefined
+}
+
+/** What an adapter makes of its framework's request. */
+export interface DeliveryRequest extends RequestHead {
+  /**
+   * Reads the exact bytes of the body, `limit` of them at most. The receiver does not wait for it beyond the deadline; what is still
+   * to come by then, the adapter throws away for as long as the reply's `drainMs` says.
+   */
+  read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>
+  /** Which registration or tenant the route is for. A throw is the app's failure, and answered 503. */
+  source?(): string | undefined
+  /** Keeps a serverless host awake for work that goes on after the answer. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
+  /**
+   * Calls back once the answer is written, or cannot be any more: `close` waits for that. Without it, `close` leaves the host
+   * 50 ms for the answers that `handle` has returned.
+   */
+  onAnswered?(callback: () => void): void
+}
+
+/** What adapters need of a receiver, whatever its models are. */
+export interface Receives {
+  /** The whole path of a delivery: from the head of a request to the answer. Never rejects. */
+  handle(request: DeliveryRequest): Promise<Reply>
+}
 
 /** A delivery whose body is in hand already. */
 export interface ReceivedDelivery {
   /** The exact bytes of the request's body. */
   readonly body: Uint8Array
-  /** The value of `X-Service-Signature`, as the HTTP library gives it. */
+  /** The value of `X-Service-Signature`, as the HTTP library returns it. */
   readonly signature: HeaderValue
   /** Which registration or tenant the request is for, by its route. */
   readonly source?: string | undefined
@@ -18,6 +57,14 @@ export interface ReceivedDelivery {
   readonly receivedAt?: number
   /** Keeps a serverless host awake for work that goes on after the answer. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
+}
+
+export interface DispatchOptions {
+  /**
+   * How long to wait for the result, in milliseconds: `Infinity` for the consumer of a queue, which acknowledges its message by the
+   * outcome. Default: the receiver's `deadlineMs`.
+   */
+  readonly waitMs?: number
 }
 
 /** What `close` leaves behind. */
@@ -32,9 +79,11 @@ export interface CloseResult {
 export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext = HandlerContext> extends Receives {
   /**
    * Registers a handler for a pattern: a type (`contact.created`), a model (`contact.*`), an action (`*.deleted`), or `*`. All
-   * handlers of an event run together, and each keeps its own finish mark: a retry runs those that did not finish.
+   * handlers of an event run concurrently, each with a copy of the event. Each keeps its own finish mark under its name, so that a
+   * retry runs those that did not finish: a second handler of one pattern needs a `name`.
    *
-   * @throws ConfigurationError `pattern_invalid`, `handler_invalid`, `handler_name_clash`, `option_unknown`, `registration_frozen`
+   * @throws ConfigurationError `pattern_invalid`, `handler_invalid`, `handler_unnamed`, `handler_name_clash`, `option_unknown`,
+   * `registration_frozen`
    */
   on<const P extends Pattern<M, E> | (string & {})>(
     pattern: P & Check<P, M, E>,
@@ -47,30 +96,30 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
   ): this
 
   /**
-   * Wraps every run of a handler, for tracing or recording; the first one registered is the outermost. What the interceptor
-   * returns or throws counts as the handler's own.
+   * Wraps every run of a handler, for tracing or recording; the first one registered is the outermost. A handler has finished if both
+   * its own run and the interceptors succeeded.
    *
    * @throws ConfigurationError `handler_invalid`, `registration_frozen`
    */
   intercept(interceptor: Interceptor): this
 
-  /** The whole path of a delivery, for adapters: from the head of a request to the answer. Never rejects. */
-  handle(request: DeliveryRequest): Promise<Reply>
-
-  /** For bytes in hand, without an adapter. Answer the request with `outcome.status`. Never rejects. */
+  /** Handles bytes in hand, without an adapter. Answer the request with `outcome.status`. Never rejects. */
   receive(delivery: ReceivedDelivery): Promise<Outcome>
 
   /**
    * Handles an event that was verified before: a message of a queue, an event of a unit test. Deduplication, schemas and handlers
    * are the same as for a delivery; nothing about the sender is checked.
    *
-   * @throws PosternError `event_invalid`, by rejecting
+   * @throws PosternError `event_invalid`, `dispatch_within`, and ConfigurationError `option_invalid`, all by rejecting
    */
-  dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome>
+  dispatch(event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome>
 
-  /** What this receiver handles, to be named in a webhook's `events`. */
+  /** Returns what this receiver handles, to be named in a webhook's `events`. */
   eventTypes(): EventTypes
 
-  /** Answers new deliveries with 503 and waits for those under way, `timeoutMs` (default 10,000) at most. */
+  /**
+   * Answers new deliveries with 503, and resolves when the answers of those under way are written, or after `timeoutMs` (default
+   * 10,000).
+   */
   close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../host/clock.ts'
 import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
 import { PosternError } from '../protocol/errors.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
 import type { Outcome, Rejected } from '../protocol/outcome.ts'
 import type { OutcomeInfo, Settings } from './options.ts'
-import { isThenable } from './within.ts'
 
 /** Between two lines about refusals of one kind: strangers can send as many as they like. */
 const QUIET_MS = 1_000

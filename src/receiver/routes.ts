@@ -1,12 +1,11 @@
 import { ConfigurationError } from '../protocol/errors.ts'
-import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../protocol/event-type.ts'
 import type { Action, AnyEvent } from '../protocol/events.ts'
+import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
+import { canMeet, type EventPattern, parsePattern, takes } from '../protocol/pattern.ts'
 import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
-import type { Handler, HandlerContext, HandlerOptions } from './handler.ts'
-import { show } from './show.ts'
-
-/** Wraps each run of a handler. Must return what `run` returns, or a promise that ends after it. */
-export type Interceptor = (run: () => unknown, event: AnyEvent, context: HandlerContext, handlerName: string) => unknown
+import { show } from '../protocol/show.ts'
+import type { Handler, HandlerOptions } from './handler.ts'
+import { type Interceptor, intercept } from './intercept.ts'
 
 /** A handler ready to run: its name is final, and the interceptors are around it. */
 export interface NamedHandler {
@@ -32,21 +31,12 @@ export interface EventTypes {
 }
 
 interface Registration {
-  readonly pattern: Pattern
-  readonly givenName: string | undefined
+  readonly pattern: EventPattern
+  readonly name: string
+  /** The pattern stands for the name. */
+  readonly isUnnamed: boolean
   readonly handler: Handler<AnyEvent>
 }
-
-type Pattern =
-  | { readonly kind: 'all'; readonly text: string }
-  | { readonly kind: 'action'; readonly text: string; readonly action: Action }
-  | { readonly kind: 'model'; readonly text: string; readonly model: string }
-  | {
-      readonly kind: 'type'
-      readonly text: string
-      readonly model: string | undefined
-      readonly action: Action | undefined
-    }
 
 /** Patterns and their handlers while they are registered, and the look-up from event type to route once that is over. */
 export class Routes {
@@ -73,7 +63,7 @@ export class Routes {
 
   add(text: unknown, options: HandlerOptions, handler: unknown): void {
     this.#mustBeOpen('on')
-    const pattern = this.#parsePattern(text)
+    const pattern = parsePattern(text, this.#models, this.#events)
     if (typeof handler !== 'function')
       throw new ConfigurationError(
         'handler_invalid',
@@ -81,7 +71,12 @@ export class Routes {
       )
     const givenName = checkName(options, pattern.text)
     // The event's type follows from the pattern; the types of .on() hold the two together.
-    const registration: Registration = { pattern, givenName, handler: handler as Handler<AnyEvent> }
+    const registration: Registration = {
+      pattern,
+      name: givenName ?? pattern.text,
+      isUnnamed: givenName === undefined,
+      handler: handler as Handler<AnyEvent>,
+    }
     this.#refuseClash(registration)
     this.#registrations.push(registration)
   }
@@ -130,51 +125,26 @@ export class Routes {
     )
   }
 
-  #parsePattern(text: unknown): Pattern {
-    if (typeof text !== 'string' || text === '')
-      throw new ConfigurationError(
-        'pattern_invalid',
-        `.on() takes a pattern such as 'contact.created', not ${show(text)}.`,
-      )
-    if (text === '*') return { kind: 'all', text }
-    if (this.#events.has(text)) return { kind: 'type', text, model: undefined, action: undefined }
-    const dot = text.indexOf('.')
-    const [model, rest] = [text.slice(0, dot), text.slice(dot + 1)]
-    const action = ACTIONS.find((candidate) => candidate === rest)
-    if (dot > 0 && model === '*' && action !== undefined) return { kind: 'action', text, action }
-    if (dot > 0 && !model.includes('*') && (action !== undefined || rest === '*')) {
-      if (this.#models !== undefined && !this.#models.has(model))
-        throw new ConfigurationError(
-          'pattern_invalid',
-          `"${text}" names the model "${model}", which is not declared. If it is misspelt: declared are ${list(this.#models.keys())}. If it is not: add it, models: { ${model}: … }.`,
-        )
-      return action === undefined ? { kind: 'model', text, model } : { kind: 'type', text, model, action }
-    }
-    if (SERVICE_EVENT_TYPES.some((type) => type === text))
-      return { kind: 'type', text, model: undefined, action: undefined }
-    throw new ConfigurationError(
-      'pattern_invalid',
-      `No event can match "${text}". Patterns are a model and an action ('contact.created', 'contact.*', '*.deleted'; actions are ${list(ACTIONS)}), '*', one of ${list(SERVICE_EVENT_TYPES)}, or a type declared in the events option (${list(this.#events.keys())}; to declare this one: events: { '${text}': … }).`,
-    )
-  }
-
   #refuseClash(added: Registration): void {
     for (const other of this.#registrations) {
-      // Unnamed handlers of one pattern get a number each; see #nameOf.
-      if (added.givenName === undefined && other.givenName === undefined) continue
-      if ((added.givenName ?? added.pattern.text) !== (other.givenName ?? other.pattern.text)) continue
-      if (!canMeet(added.pattern, other.pattern)) continue
+      if (added.name !== other.name || !canMeet(added.pattern, other.pattern)) continue
+      const { text } = added.pattern
+      const fix = `.on('${text}', { name: '…' }, handler)`
+      if (added.isUnnamed && other.isUnnamed)
+        throw new ConfigurationError(
+          'handler_unnamed',
+          `This is the second handler for "${text}" without a name. Their finish marks stand under their names, also after a deployment that adds, removes or reorders handlers: give this one a name, ${fix}.`,
+        )
       throw new ConfigurationError(
         'handler_name_clash',
-        `Two handlers named "${added.givenName ?? added.pattern.text}" can run for one event (patterns "${other.pattern.text}" and "${added.pattern.text}"), and the finish mark of one would stand for the other. Give one of them another name: .on('${added.pattern.text}', { name: '…' }, handler).`,
+        `Two handlers named "${added.name}" can run for one event (patterns "${other.pattern.text}" and "${text}"), and the finish mark of one would stand for the other. Give one of them another name: ${fix}.`,
       )
     }
   }
 
   #build() {
-    const named = this.#registrations.map((registration) => ({ ...registration, name: this.#nameOf(registration) }))
-    const toHandlers = (matches: (pattern: Pattern) => boolean): readonly NamedHandler[] =>
-      named
+    const toHandlers = (matches: (pattern: EventPattern) => boolean): readonly NamedHandler[] =>
+      this.#registrations
         .filter(({ pattern }) => matches(pattern))
         .map(({ name, handler }) => ({ name, run: this.#wrap(name, handler) }))
 
@@ -207,48 +177,13 @@ export class Routes {
     return { byType, byAction, others }
   }
 
-  /** Unnamed handlers that share a pattern are told apart by place and count, so that marks from before a change don't fit after it. */
-  #nameOf(registration: Registration): string {
-    if (registration.givenName !== undefined) return registration.givenName
-    const twins = this.#registrations.filter(
-      (other) => other.givenName === undefined && other.pattern.text === registration.pattern.text,
-    )
-    return twins.length === 1
-      ? registration.pattern.text
-      : `${registration.pattern.text}#${twins.indexOf(registration) + 1}/${twins.length}`
-  }
-
+  /** The first interceptor is the outermost one. */
   #wrap(name: string, handler: Handler<AnyEvent>): Handler<AnyEvent> {
-    // The first interceptor is the outermost one.
-    return this.#interceptors.reduceRight<Handler<AnyEvent>>(
-      (inner, interceptor) => (event, context) => interceptor(() => inner(event, context), event, context, name),
-      handler,
-    )
+    return this.#interceptors.reduceRight((inner, interceptor) => intercept(inner, interceptor, name), handler)
   }
 }
 
 const NOT_A_MODEL = { model: undefined, action: undefined }
-
-function takes(pattern: Pattern, type: string, model: string | undefined, action: Action | undefined): boolean {
-  switch (pattern.kind) {
-    case 'all':
-      return true
-    case 'action':
-      return pattern.action === action
-    case 'model':
-      return pattern.model === model
-    case 'type':
-      return pattern.text === type
-  }
-}
-
-/** Whether one event can match both patterns. */
-function canMeet(a: Pattern, b: Pattern): boolean {
-  if (a.kind === 'type') return takes(b, a.text, a.model, a.action)
-  if (b.kind === 'type') return canMeet(b, a)
-  if (a.kind === 'all' || b.kind === 'all' || a.kind !== b.kind) return true
-  return a.text === b.text
-}
 
 function checkName(options: HandlerOptions, pattern: string): string | undefined {
   if (typeof options !== 'object' || options === null)
@@ -261,13 +196,9 @@ function checkName(options: HandlerOptions, pattern: string): string | undefined
   if (stray !== undefined)
     throw new ConfigurationError('option_unknown', `.on('${pattern}', …) has no option "${stray}". It takes name.`)
   if (name === undefined) return undefined
-  if (typeof name === 'string' && /^[\x21-\x7e]{1,100}$/.test(name) && !name.includes('#')) return name
+  if (typeof name === 'string' && /^[\x21-\x7e]{1,100}$/.test(name)) return name
   throw new ConfigurationError(
     'handler_invalid',
-    `The name of the handler for "${pattern}" is ${show(name)}; give 1 to 100 printable characters without blanks and without "#".`,
+    `The name of the handler for "${pattern}" is ${show(name)}; give 1 to 100 printable characters without blanks.`,
   )
-}
-
-function list(words: Iterable<string>): string {
-  return [...words].map((word) => `'${word}'`).join(', ') || 'none'
 }

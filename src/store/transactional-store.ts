@@ -1,3 +1,5 @@
+import { PosternError } from '../protocol/errors.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
 import type { Store } from './store.ts'
 
 /** Which handler's transaction it is, and what fences it. */
@@ -30,4 +32,28 @@ export interface TransactionalStore<Tx> extends Store {
  */
 export interface SyncTransactionalStore<Tx> extends Store {
   transactionSync<T>(claim: TransactionClaim, work: (tx: Tx) => T): T | Promise<T>
+}
+
+/** Runs `work` in a transaction of the store. Never throws: it rejects. */
+export type Transact = (claim: TransactionClaim, work: (tx: never) => unknown) => Promise<unknown>
+
+/** Returns the transactions of a store, whichever kind it has; undefined if it has none. */
+export function toTransact(store: Store): Transact | undefined {
+  const { transaction, transactionSync } = store as Partial<
+    TransactionalStore<never> & SyncTransactionalStore<never> // that they are functions was checked with the options
+  >
+  if (transaction !== undefined) return async (claim, work) => transaction.call(store, claim, work)
+  if (transactionSync === undefined) return undefined
+  return async (claim, work) => transactionSync.call(store, claim, (tx) => refusePromise(work(tx)))
+}
+
+/** Throws while the store's transaction is still open, so that it is rolled back. */
+function refusePromise(result: unknown): unknown {
+  if (!isThenable(result)) return result
+  // It goes on outside the transaction, and may fail there.
+  Promise.resolve(result).then(undefined, () => {})
+  throw new PosternError(
+    'transaction_misused',
+    'The work of context.transaction() returned a promise. On this store it must not wait for anything: await first, and write then.',
+  )
 }

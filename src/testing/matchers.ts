@@ -60,7 +60,7 @@ export const matchers = {
     const { runs } = asRecorder(received, 'toHaveHandled')
     const pass = runs.some(
       ({ event, state }) =>
-        state === 'finished' && event.type === type && holds(this, event.data.record ?? event.data, partial),
+        state === 'finished' && event.type === type && holds(this, Object(event.data).record ?? event.data, partial),
     )
     return say(this, pass, `to have handled ${type} with ${JSON.stringify(partial)}`, tell(runs))
   },

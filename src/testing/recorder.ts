@@ -1,9 +1,9 @@
 import type { AnyEvent } from '../protocol/events.ts'
-import type { Interceptor } from '../receiver/routes.ts'
+import type { Interceptor } from '../receiver/intercept.ts'
 
 /** One run of one handler. */
 export interface HandlerRun {
-  readonly event: AnyEvent
+  readonly event: AnyEvent<unknown>
   readonly handlerName: string
   readonly state: 'running' | 'finished' | 'failed'
   /** What it threw or rejected with. */
@@ -68,7 +68,7 @@ class Recorder implements HandlerRecorder {
     this.#failures = []
   }
 
-  record(run: () => unknown, event: AnyEvent, handlerName: string): unknown {
+  record(run: () => unknown, event: AnyEvent<unknown>, handlerName: string): unknown {
     const entry: OpenRun = { event, handlerName, state: 'running' }
     this.#runs.push(entry)
     const finish = (value: unknown) => {

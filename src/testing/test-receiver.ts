@@ -1,6 +1,6 @@
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
-import type { Interceptor } from '../receiver/routes.ts'
+import type { Interceptor } from '../receiver/intercept.ts'
 import { type HandlerRecorder, recordHandlers } from './recorder.ts'
 
 /** A receiver with its recorder. */

@@ -178,7 +178,7 @@ describe.each([
   })
 
   it('tells the receiver the source that the route names', async () => {
-    const secrets = new Map([['acme', SECRET]])
+    const secrets = new Map([['acme', { secret: SECRET, accountKey: 'acme' }]])
     const quiet = () => {}
     const receiver = createReceiver({
       secret: ({ source = '' }) => secrets.get(source),

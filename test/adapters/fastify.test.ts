@@ -113,7 +113,7 @@ describe('where it is', () => {
   it('is told to the secrets function by request.params', async () => {
     const quiet = () => {}
     const receiver = createReceiver({
-      secret: ({ source }) => (source === 'acme' ? SECRET : undefined),
+      secret: ({ source }) => (source === 'acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
       logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     }).on('*', () => {})
     const source: FastifyPluginOptions['source'] = ({ params }) => (params as { tenant: string }).tenant // the url names it

@@ -98,7 +98,9 @@ describe('Pages Router', () => {
   })
 
   it('tells the receiver the source that the route names', async () => {
-    const { receiver, outcomes } = createScene({ secret: ({ source }) => (source === 'acme' ? SECRET : undefined) })
+    const { receiver, outcomes } = createScene({
+      secret: ({ source }) => (source === 'acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
+    })
     interface ApiRequest extends IncomingMessage {
       query: Partial<Record<string, string | string[]>>
     }

@@ -101,7 +101,7 @@ it('takes source and waitUntil as options', async () => {
   const handed: Promise<unknown>[] = []
   const quiet = () => {}
   const receiver = createReceiver({
-    secret: ({ source }) => (source === '/acme' ? SECRET : undefined),
+    secret: ({ source }) => (source === '/acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
     deadlineMs: 100,
     logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
   })

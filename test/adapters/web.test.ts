@@ -141,7 +141,7 @@ it('survives a refused body that breaks off, or cannot be cancelled', async () =
 it('gives the source to the secrets function and to the owner', async () => {
   const outcomes: [Outcome, string | undefined][] = []
   const receiver = createReceiver({
-    secret: ({ source }) => (source === 'acme' ? SECRET : undefined),
+    secret: ({ source }) => (source === 'acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
     onOutcome: (outcome, { source }) => outcomes.push([outcome, source]),
     logger: silent,
   }).on('*', () => {})

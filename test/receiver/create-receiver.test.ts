@@ -1,7 +1,7 @@
 import { ConfigurationError, createReceiver, memoryStore, type ReceiverOptions, record } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, failure, ManualClock, SECRET, watchRejections } from './support.ts'
+import { Bench, delayedBy, failure, Gate, ManualClock, SECRET, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -98,7 +98,7 @@ describe('options', () => {
 
   it.each([
     ['secrets', 'Several secrets are given as a list in "secret".'],
-    ['deadline', 'It takes secret, models, events, store, name, maxBodyBytes, deadlineMs'],
+    ['deadline', 'It takes secret, models, events, store, name, maxBodyBytes, maxBufferedBytes, deadlineMs'],
     ['toString', 'createReceiver has no option "toString"'],
   ])('refuses the unknown option %s', (option, fix) => {
     const error = failure(() => make({ secret: SECRET, [option]: 1 }))
@@ -262,6 +262,36 @@ describe('receive', () => {
   })
 })
 
+describe('receivedAt', () => {
+  it.each<[string, unknown]>([
+    ['seconds', 1_735_689_600],
+    ['a day and more ago', Date.UTC(2024, 11, 30)],
+    ['NaN', Number.NaN],
+    ['text', 'yesterday'],
+  ])('of %s counts as now, and the owner is told once what it takes', async (_what, receivedAt) => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    for (let count = 0; count < 2; count++)
+      expect(await bench.send(events.contact.created(), { receivedAt: receivedAt as number })).toMatchObject({
+        outcome: 'handled',
+      })
+    expect(bench.codes).toEqual(['option_invalid', 'option_invalid'])
+    expect(bench.errors[0]?.message).toContain('milliseconds since 1970, such as Date.now()')
+    expect(bench.lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+  })
+
+  it('long ago leaves no time for the claim, and the error says that', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    bench.store.plan('claim', delayedBy(1))
+    const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 60_000 })
+    await bench.clock.advance(0)
+    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(bench.errors[0]?.cause).toEqual(new Error('no time was left when it was asked'))
+    await bench.clock.advance(10)
+  })
+})
+
 describe('dispatch', () => {
   it('handles an event that was verified before, and deduplicates it with deliveries', async () => {
     const bench = new Bench()
@@ -280,6 +310,61 @@ describe('dispatch', () => {
       await expect(receiver.dispatch(event as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as plain JavaScript may
     },
   )
+
+  it.each([
+    ['for ever', Number.POSITIVE_INFINITY],
+    ['as long as is asked for', 60_000],
+  ])('waits for the result %s, as the consumer of a queue has to', async (_how, waitMs) => {
+    const bench = new Bench()
+    const gate = new Gate()
+    bench.receiver.on('*', () => gate.promise)
+    const event = events.contact.created()
+    const dispatched = bench.receiver.dispatch(event, { waitMs })
+    const sent = bench.send(event)
+    await bench.clock.advance(50_000)
+    expect(await sent).toMatchObject({ outcome: 'late', joined: true })
+    expect(bench.outcomes).toHaveLength(1)
+    gate.open()
+    expect(await dispatched).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it('waits no longer than it is told to', async () => {
+    const bench = new Bench()
+    const gate = new Gate()
+    bench.receiver.on('*', () => gate.promise)
+    const dispatched = bench.receiver.dispatch(events.contact.created(), { waitMs: 20_000 })
+    await bench.clock.advance(19_999)
+    expect(bench.outcomes).toEqual([])
+    await bench.clock.advance(1)
+    expect(await dispatched).toMatchObject({ outcome: 'late' })
+    gate.open()
+    await bench.expectAtRest()
+  })
+
+  it('waits for ever for a claim that another process holds, if it is told to', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const event = events.contact.created()
+    bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, 120_000)
+    const dispatched = bench.receiver.dispatch(event, { waitMs: Number.POSITIVE_INFINITY })
+    await bench.clock.advance(119_000)
+    expect(bench.outcomes).toEqual([])
+    await bench.clock.advance(2_000)
+    expect(await dispatched).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it.each([
+    [{ waitMs: -1 }, 'option_invalid'],
+    [{ waitMs: Number.NaN }, 'option_invalid'],
+    [{ waitMs: 2 ** 31 }, 'option_invalid'],
+    [{ waitMs: '5' }, 'option_invalid'],
+    [{ wait: 5 }, 'option_unknown'],
+  ])('rejects %j', async (options, code) => {
+    const { receiver } = new Bench()
+    await expect(receiver.dispatch(events.contact.created(), options as never)).rejects.toMatchObject({ code }) // as plain JavaScript may
+  })
 
   it('leaves the event of the caller as it was', async () => {
     const bench = new Bench()

@@ -1,4 +1,4 @@
-import type { Outcome, PosternError } from 'postern'
+import type { Outcome, PosternError, WebhookEvent } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import {
@@ -11,6 +11,7 @@ import {
   hanging,
   rejecting,
   saying,
+  settle,
   soon,
   thenable,
   throwing,
@@ -731,17 +732,59 @@ describe('waitUntil', () => {
   })
 })
 
-it('a handler that dispatches its own event again waits for nothing but itself, and both end', async () => {
-  const bench = new Bench({ usual: atOnce })
-  const inner: Promise<Outcome>[] = []
-  const event = events.contact.created()
-  bench.receiver.on('*', () => {
-    if (inner.length === 0) inner.push(bench.receiver.dispatch(event))
+describe('a handler that dispatches its own event', () => {
+  it.each<[string, Behaviour, (event: WebhookEvent<string, unknown>) => WebhookEvent<string, unknown>, boolean]>([
+    ['while it is being begun', atOnce, ({ data: _data, ...event }) => ({ ...event, data: {} }), false],
+    ['while it is being begun, on an asynchronous store', soon, (event) => event, false],
+    ['later, by the event that it was given', soon, (event) => event, true],
+    ['later, by a copy of its event', soon, (event) => ({ ...event }), true],
+  ])('%s is told so, and does not wait for itself', async (_when, usual, toEvent, isLater) => {
+    const bench = new Bench({ usual })
+    let code: unknown
+    bench.receiver.on('*', async (event) => {
+      if (isLater) await settle()
+      code = await bench.receiver.dispatch(toEvent(event)).catch((error: PosternError) => error.code)
+    })
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    expect(code).toBe('dispatch_within')
+    expect(bench.codes).toEqual(['dispatch_within'])
+    await bench.expectAtRest()
   })
-  expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
-  await bench.clock.advance(1_000)
-  expect(await inner[0]).toMatchObject({ outcome: 'duplicate' })
-  await bench.expectAtRest()
+
+  it('and does not look at the answer leaves no rejection behind', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', (event) => void bench.receiver.dispatch(event))
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    expect(bench.codes).toEqual(['dispatch_within'])
+  })
+
+  it('by way of another event is told so as well', async () => {
+    const bench = new Bench({ usual: atOnce })
+    const [first, second] = [events.contact.created(), events.contact.created()]
+    const codes: unknown[] = []
+    bench.receiver.on('*', async ({ id }) => {
+      const dispatched = bench.receiver.dispatch(id === first.id ? second : first)
+      codes.push(
+        await dispatched.then(
+          ({ outcome }) => outcome,
+          (error: PosternError) => error.code,
+        ),
+      )
+    })
+    expect(await bench.send(first)).toMatchObject({ outcome: 'handled' })
+    expect(codes).toEqual(['dispatch_within', 'handled'])
+  })
+
+  it('under another id is answered as any other event', async () => {
+    const bench = new Bench()
+    const outcomes: unknown[] = []
+    bench.receiver.on('*', async (event) => {
+      if (event.id === 'evt_2') return
+      outcomes.push((await bench.receiver.dispatch({ ...event, id: 'evt_2' })).outcome)
+    })
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    expect(outcomes).toEqual(['handled'])
+  })
 })
 
 it('tells errors of the store with what was thrown as their cause', async () => {

@@ -74,7 +74,9 @@ describe('whose secret', () => {
   it('a secret of one’s own for every account, by claimedAccountKey: proven by that account’s secret only', async () => {
     const ofAccount: Readonly<Record<string, string>> = { acme: SECRET, globex: OLD }
     const secret: SecretsFunction = ({ claimedAccountKey = '' }) =>
-      Object.hasOwn(ofAccount, claimedAccountKey) ? ofAccount[claimedAccountKey] : undefined
+      Object.hasOwn(ofAccount, claimedAccountKey)
+        ? { secret: ofAccount[claimedAccountKey] ?? '', accountKey: claimedAccountKey }
+        : undefined
     const { bench, ran } = receiving(secret)
     expect(await bench.send(contact('acme'), { secret: SECRET })).toMatchObject({ status: 200 })
     expect(await bench.send(contact('globex'), { secret: OLD })).toMatchObject({ status: 200 })
@@ -110,15 +112,16 @@ describe('a secrets function', () => {
     expect(requests[1]?.claimedAccountKey).toBe('acme')
   })
 
-  it('that asks for the account twice has the body parsed once, for the event as well', async () => {
+  it('that asks for the account twice has the body parsed once, and nothing of it kept: the event is parsed again', async () => {
     const parse = vi.spyOn(JSON, 'parse')
     onTestFinished(() => parse.mockRestore())
     const { bench } = receiving((request) => {
       expect([request.claimedAccountKey, request.claimedAccountKey]).toEqual(['acme', 'acme'])
-      return SECRET
+      expect(parse).toHaveBeenCalledTimes(1)
+      return { secret: SECRET, accountKey: 'acme' }
     })
     expect(await bench.send(contact())).toMatchObject({ status: 200 })
-    expect(parse).toHaveBeenCalledTimes(1)
+    expect(parse).toHaveBeenCalledTimes(2)
   })
 
   it('that gives its secrets at once makes nobody wait', async () => {
@@ -237,7 +240,7 @@ describe('a secrets function', () => {
 
   it('may give more secrets than are kept, again and again', async () => {
     const nth = (index: number) => `whsec_${index}`
-    const { bench } = receiving(({ source }) => source)
+    const { bench } = receiving(({ source }) => source && { secret: source, accountKey: 'acme' })
     for (const index of [...Array(1_100).keys(), 0, 1_099])
       expect(await bench.send(contact(), { source: nth(index), secret: nth(index) })).toMatchObject({ status: 200 })
     expect(await bench.send(contact(), { source: nth(0), secret: nth(1) })).toMatchObject({ status: 401 })
@@ -251,7 +254,7 @@ describe('a secrets function', () => {
     expect(bench.outcomes).toEqual([])
     await bench.clock.advance(1)
     expect(await sent).toMatchObject({ status: 503, code: 'secrets_unavailable' })
-    expect(bench.errors[0]?.message).toContain('did not answer within 3000 ms')
+    expect(bench.errors[0]?.message).toContain('no answer within 3000 ms')
     gate.open(SECRET)
     await bench.clock.advance(10_000)
     expect(ran).toEqual([])
@@ -303,8 +306,30 @@ describe('a secrets function', () => {
   })
 })
 
+describe('a bare secret', () => {
+  it.each<[string, SecretsFunction]>([
+    ['chosen by source', ({ source }) => (source === undefined ? undefined : SECRET)],
+    ['in a list, chosen by source', async ({ source }) => [{ secret: SECRET, accountKey: source ?? '' }, OLD]],
+    ['chosen by the claimed account', (request) => (request.claimedAccountKey === 'acme' ? SECRET : undefined)],
+  ])('%s is the owner’s error: its holder could sign for every other account', async (_what, secret) => {
+    const { bench, ran } = receiving(secret)
+    const outcome = await bench.send(contact('acme'), { source: 'acme' })
+    expect(outcome).toMatchObject({ outcome: 'failed', status: 503, code: 'secret_unbound' })
+    expect(bench.errors).toMatchObject([{ code: 'secret_unbound' }])
+    expect(bench.errors[0]?.message).toContain('Return { secret, accountKey }.')
+    expect([ran, bench.store.calls]).toEqual([[], []])
+  })
+
+  it('of a function that looked at neither is taken', async () => {
+    const { bench, ran } = receiving(async () => [OLD, SECRET])
+    expect(await bench.send(contact('acme'), { source: 'globex' })).toMatchObject({ outcome: 'handled' })
+    expect(ran).toHaveLength(1)
+  })
+})
+
 describe('signed, but not an event', () => {
-  const byAccount: SecretsFunction = ({ claimedAccountKey }) => (claimedAccountKey === undefined ? undefined : SECRET)
+  const byAccount: SecretsFunction = ({ claimedAccountKey }) =>
+    claimedAccountKey && { secret: SECRET, accountKey: claimedAccountKey }
   const withId = (rest: object) =>
     JSON.stringify({ id: 'evt_1', type: 'a.b', timestamp: 't', accountKey: 'acme', data: {}, ...rest })
   const readable = (code: string, body: string | Uint8Array) =>

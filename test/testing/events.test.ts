@@ -3,7 +3,7 @@ import { contact } from 'postern/models'
 import { createEvents, type EventBuilders, events, signed } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { checkEnvelope } from '../../src/protocol/envelope.ts'
-import { SERVICE_EVENT_TYPES } from '../../src/protocol/event-type.ts'
+import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
 import { Rejection } from '../../src/protocol/outcome.ts'
 
 interface Opportunity {

@@ -138,8 +138,8 @@ describe('an editor', () => {
       'ModelEvent<"contact", "created", Contact> | ModelEvent<"contact", "updated", Contact> | ModelEvent<"contact", "deleted", DeletedRecord>',
     ],
     ['*.deleted', 'ModelEvent<string, "deleted", DeletedRecord>'],
-    ['*.created', 'ModelEvent<string, "created", OpenRecord>'],
-    ['*', 'AnyEvent'],
+    ['*.created', 'ModelEvent<string, "created", unknown>'],
+    ['*', 'AnyEvent<unknown>'],
     ['invoice.paid', 'WebhookEvent<"invoice.paid", InvoicePaid>'],
     ['finance.payment.failed', 'WebhookEvent<"finance.payment.failed", OpenData>'],
   ] as const

@@ -1,4 +1,4 @@
-import { SERVICE_EVENT_TYPES } from '../../protocol/event-type.ts'
+import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import type { Case, Maker, SingleCase, TestEvent } from '../case.ts'
 import { contact } from '../maker.ts'
 import { countAnswers, describe, isSuccess, mustBeAccepted, mustNotCrash } from '../verdict.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/event-type.ts'
+import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/events.ts'
 import { runs } from '../support/runs.ts'
 
 describe('splitType', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { quote, reasonOf, show } from '../../src/receiver/show.ts'
-import { evilError, evilProxy } from './support.ts'
+import { quote, reasonOf, show } from '../../src/protocol/show.ts'
+import { evilError, evilProxy } from '../receiver/support.ts'
 
 describe('show', () => {
   it.each<[unknown, string]>([

@@ -11,6 +11,7 @@ import {
   rejecting,
   SECRET,
   saying,
+  settle,
   watchRejections,
 } from './support.ts'
 
@@ -185,13 +186,15 @@ describe('closing', () => {
 })
 
 describe('maxInFlight', () => {
-  it('is the number of deliveries under way, copies included; more are overloaded', async () => {
-    const { bench, gate, runs } = gated({ maxInFlight: 3 })
+  const of = (accountKey: string) => events.contact.created({}, { accountKey })
+
+  it('is the number of events under way: more are overloaded, and duplicates do not count', async () => {
+    const { bench, gate, runs } = gated({ maxInFlight: 2 })
     const [a, b] = [events.contact.created(), events.contact.created()]
     const sent = [bench.send(a), bench.send(a), bench.send(b)]
     await bench.clock.advance(10)
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'overloaded', status: 503 })
-    expect(await bench.send(a)).toMatchObject({ outcome: 'overloaded', id: a.id })
+    sent.push(bench.send(a))
     expect(await bench.send(events.syncCompleted())).toMatchObject({ outcome: 'ignored' })
     expect(await bench.send(a, { tamper: 'flip-bit' })).toMatchObject({ status: 401 })
     gate.open(undefined)
@@ -211,6 +214,68 @@ describe('maxInFlight', () => {
     gate.open(undefined)
     await bench.clock.advance(0)
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it('is filled by no account alone, nor by two: each gets four fifths of what is left', async () => {
+    const { bench, gate } = gated({ maxInFlight: 100 })
+    const sent: Promise<unknown>[] = []
+    const fill = async (accountKey: string) => {
+      for (let count = 0; ; count++) {
+        const answer = bench.send(of(accountKey))
+        const first = await Promise.race([answer, settle()])
+        if (first !== undefined) {
+          expect(first).toMatchObject({ outcome: 'overloaded', accountKey })
+          return count
+        }
+        sent.push(answer)
+      }
+    }
+    expect([await fill('acme'), await fill('globex'), await fill('initech')]).toEqual([80, 16, 4])
+    gate.open(undefined)
+    await bench.clock.advance(0)
+    expect(await Promise.all(sent)).toHaveLength(100)
+    expect(await bench.send(of('acme'))).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it('lets 100 duplicates of one event wait, and answers the others busy at once', async () => {
+    const { bench, gate } = gated({ maxInFlight: 2 })
+    const recorded = of('acme')
+    const replays = Array.from({ length: 1_000 }, () => bench.send(recorded))
+    const other = bench.send(of('globex'))
+    await bench.clock.advance(0)
+    expect(bench.outcomes).toHaveLength(899)
+    expect(new Set(bench.outcomes.map(({ status, outcome }) => `${status} ${outcome}`))).toEqual(new Set(['409 busy']))
+    gate.open(undefined)
+    expect(await other).toMatchObject({ outcome: 'handled' })
+    const outcomes = await Promise.all(replays)
+    expect(outcomes.filter(({ outcome }) => outcome === 'handled')).toHaveLength(101)
+    await bench.expectAtRest()
+  })
+
+  it('looks for runs that were cut off once a second at most, however many deliveries are put off', async () => {
+    const { bench, gate } = gated({ maxInFlight: 1 })
+    const sent = bench.send(of('acme'))
+    await bench.clock.advance(0)
+    let looks = 0
+    const monotonic = bench.clock.monotonic.bind(bench.clock)
+    bench.clock.monotonic = () => {
+      looks++
+      return monotonic()
+    }
+    const put = async () => {
+      looks = 0
+      expect(await bench.send(of('globex'))).toMatchObject({ outcome: 'overloaded' })
+      return looks
+    }
+    const first = await put()
+    const second = await put()
+    expect(second).toBe(first - 1)
+    await bench.clock.advance(1_000)
+    expect(await put()).toBe(first)
+    gate.open(undefined)
+    await sent
     await bench.expectAtRest()
   })
 })
@@ -408,22 +473,6 @@ it.each<[string, object]>([
   const event = events.syncCompleted()
   await bench.send({ ...event, ...forged })
   expect(seen).toStrictEqual([event])
-})
-
-it('counts copies that wait only while they wait', async () => {
-  const bench = new Bench({ maxInFlight: 3 })
-  const gates = [new Gate(), new Gate()]
-  let runs = 0
-  bench.receiver.on('*', () => gates[runs++]?.promise)
-  for (const gate of gates) {
-    const event = events.contact.created()
-    const copies = [bench.send(event), bench.send(event), bench.send(event)]
-    await bench.clock.advance(0)
-    expect(await bench.send(event)).toMatchObject({ outcome: 'overloaded' })
-    gate.open()
-    expect((await Promise.all(copies)).map(({ outcome }) => outcome)).toEqual(['handled', 'handled', 'handled'])
-  }
-  await bench.expectAtRest()
 })
 
 it('closes when the last of several events has ended, and asks the store for no other meanwhile', async () => {

@@ -1,4 +1,4 @@
-import { SERVICE_EVENT_TYPES, splitType } from '../protocol/event-type.ts'
+import { SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import type { Assumed } from './assumptions.ts'
 import { Refusal } from './refusal.ts'
 

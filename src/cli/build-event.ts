@@ -1,5 +1,5 @@
-import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../protocol/event-type.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
+import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import { MAX_TYPE_LENGTH } from '../protocol/schedule.ts'
 import type { EnvelopeOptions, EventBuilders } from '../testing/events.ts'
 import { EXIT, ExitError } from './io.ts'

@@ -1,0 +1,156 @@
+import type { Clock } from './clock.ts'
+
+/** A callback that waits in a {@link TimerQueue}. */
+export interface QueuedTimer {
+  readonly at: number
+  readonly callback: () => void
+  isSet: boolean
+  earlier: QueuedTimer | undefined
+  later: QueuedTimer | undefined
+  /** The timer of the host, if the queue has none that it could share. */
+  own: unknown
+}
+
+/** A timer of Node, Bun and the like, which can be told not to keep the process alive. */
+interface SharableTimer {
+  ref(): void
+  unref(): void
+}
+
+/**
+ * Timers of about the same length, which share one timer of the host. Most timers of a delivery are cleared before they go off:
+ * here that costs 0.05 µs, while a timer of Node costs 0.9 µs. Hosts whose timers cannot be unreferenced get a timer for each
+ * call, since some of them stop a timer together with the request that set it.
+ */
+export class TimerQueue {
+  readonly #clock: Clock
+  #first: QueuedTimer | undefined
+  #last: QueuedTimer | undefined
+  #canShare: boolean | undefined
+  #shared: SharableTimer | undefined
+  /** When the shared timer goes off: at the time of the first timer of the queue or, if that was cleared, earlier. */
+  #sharedAt = Number.POSITIVE_INFINITY
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Calls back once when `at` has come on the monotonic clock. Cheapest if no timer of this queue is set for a later time. */
+  set(at: number, callback: () => void): QueuedTimer {
+    const timer: QueuedTimer = { at, callback, isSet: true, earlier: undefined, later: undefined, own: undefined }
+    if (this.#canShare === false) this.#startOwn(timer)
+    else {
+      const wasEmpty = this.#first === undefined
+      this.#insert(timer)
+      if (this.#shared === undefined || at < this.#sharedAt) this.#startShared(timer)
+      else if (wasEmpty) this.#shared.ref()
+    }
+    return timer
+  }
+
+  /** Does nothing if the timer has gone off or was cleared before. */
+  clear(timer: QueuedTimer): void {
+    if (!timer.isSet) return
+    timer.isSet = false
+    if (this.#canShare === false) return this.#clock.clearTimeout(timer.own)
+    this.#remove(timer)
+    if (this.#first === undefined) this.#shared?.unref()
+  }
+
+  /**
+   * Waits for work, `limitMs` at most. Never rejects: `toResult` makes something of the value, `toFailure` of what the work rejected
+   * with, or of an error if it took too long.
+   *
+   * @param onLate takes a value that came after the limit
+   */
+  waitFor<T, Result>(
+    work: PromiseLike<T>,
+    limitMs: number,
+    toResult: (value: T) => Result,
+    toFailure: (cause: unknown) => Result,
+    onLate?: (value: T) => void,
+  ): Promise<Result> {
+    const settled = Promise.resolve(work)
+    return new Promise((resolve) => {
+      const timer = this.set(this.#clock.monotonic() + limitMs, () => {
+        const why = limitMs > 0 ? `no answer within ${Math.round(limitMs)} ms` : 'no time was left when it was asked'
+        resolve(toFailure(new Error(why)))
+      })
+      settled.then(
+        (value) => {
+          if (!timer.isSet) return onLate?.(value)
+          this.clear(timer)
+          resolve(toResult(value))
+        },
+        (cause: unknown) => {
+          this.clear(timer)
+          resolve(toFailure(cause))
+        },
+      )
+    })
+  }
+
+  #insert(timer: QueuedTimer): void {
+    let before = this.#last
+    while (before !== undefined && before.at > timer.at) before = before.earlier
+    const after = before === undefined ? this.#first : before.later
+    timer.earlier = before
+    timer.later = after
+    if (before === undefined) this.#first = timer
+    else before.later = timer
+    if (after === undefined) this.#last = timer
+    else after.earlier = timer
+  }
+
+  #remove({ earlier, later }: QueuedTimer): void {
+    if (earlier === undefined) this.#first = later
+    else earlier.later = later
+    if (later === undefined) this.#last = earlier
+    else later.earlier = earlier
+  }
+
+  #startShared(first: QueuedTimer): void {
+    if (this.#shared !== undefined) this.#clock.clearTimeout(this.#shared)
+    const timer = this.#setTimeout(first.at, () => this.#runDue())
+    this.#canShare = isSharable(timer)
+    if (isSharable(timer)) {
+      this.#shared = timer
+      this.#sharedAt = first.at
+      return
+    }
+    this.#clock.clearTimeout(timer)
+    this.#remove(first)
+    this.#startOwn(first)
+  }
+
+  #runDue(): void {
+    this.#shared = undefined
+    // The timer of the host may be a moment early by our clock; what it was set for is due.
+    const now = Math.max(this.#sharedAt, this.#clock.monotonic())
+    try {
+      for (let first = this.#first; first !== undefined && first.at <= now; first = this.#first) {
+        this.#remove(first)
+        first.isSet = false
+        first.callback()
+      }
+    } finally {
+      // A callback may have set a timer, and so have started the shared one already.
+      if (this.#first !== undefined && this.#shared === undefined) this.#startShared(this.#first)
+    }
+  }
+
+  #startOwn(timer: QueuedTimer): void {
+    timer.own = this.#setTimeout(timer.at, () => {
+      timer.isSet = false
+      timer.callback()
+    })
+  }
+
+  #setTimeout(at: number, callback: () => void): unknown {
+    return this.#clock.setTimeout(callback, Math.max(at - this.#clock.monotonic(), 0))
+  }
+}
+
+function isSharable(timer: unknown): timer is SharableTimer {
+  return typeof timer === 'object' && timer !== null && 'unref' in timer && 'ref' in timer
+}

@@ -1,0 +1,107 @@
+import type { KeyObject } from 'node:crypto'
+import { type ParsedEvent, parseEnvelope } from './envelope.ts'
+import { ConfigurationError } from './errors.ts'
+import { Rejection } from './outcome.ts'
+import { importSecret, matchesKey, type Secret } from './signature.ts'
+
+/** A secret that speaks for one account only: an event of another account is refused, though its signature holds. */
+export interface BoundSecret {
+  readonly secret: Secret
+  readonly accountKey: string
+}
+
+/** One secret, or several: all of them are tried. A bare secret speaks for any account; whoever holds it can name any. */
+export type Secrets = Secret | BoundSecret | readonly (Secret | BoundSecret)[]
+
+/**
+ * What a secrets function chooses by. A function that reads either of the two has chosen a tenant, and must return bound secrets:
+ * with a bare one that tenant could sign the events of any other.
+ */
+export interface SecretRequest {
+  /** What the adapter's `source` option read from the route. */
+  readonly source: string | undefined
+  /**
+   * The account that the body claims to be from, which is NOT verified yet: the signature by that account's own secret proves it.
+   * Reading this makes the receiver parse a body that anybody may have sent; leave it alone if `source` is enough.
+   */
+  readonly claimedAccountKey: string | undefined
+}
+
+/** Returns the secrets of one delivery; nothing means that there are none for it, and the delivery is answered 401. */
+export type SecretsFunction = (
+  request: SecretRequest,
+) => Secrets | null | undefined | PromiseLike<Secrets | null | undefined>
+
+/** A signing secret ready for use, and the account that it is bound to, if any. */
+export interface VerificationKey {
+  readonly key: KeyObject
+  readonly accountKey: string | undefined
+}
+
+const MISMATCH = new Rejection(
+  'signature_mismatch',
+  'The signature is by none of the secrets (each registration has its own), or the body was changed on the way.',
+)
+const OTHER_ACCOUNT = new Rejection(
+  'account_mismatch',
+  'The signature holds, but its secret belongs to another account than the event.',
+)
+
+/**
+ * Returns the event of a body that one of the keys signed, or why there is none: stops 4 and 5 of a delivery. Every key is tried,
+ * and nothing is decoded or parsed before a signature holds. The event must be of an account whose key matched, unless a key that
+ * is bound to no account did.
+ */
+export function authenticate(
+  body: Uint8Array,
+  signature: string,
+  keys: readonly VerificationKey[],
+): ParsedEvent | Rejection {
+  let accounts: 'any' | readonly string[] | undefined
+  for (const { key, accountKey } of keys) {
+    if (!matchesKey(body, signature, key)) continue // 4
+    if (accountKey === undefined) accounts = 'any'
+    else if (accounts !== 'any') accounts = accounts === undefined ? [accountKey] : [...accounts, accountKey]
+  }
+  if (accounts === undefined) return MISMATCH
+  const event = parseEnvelope(body) // 5
+  if (event instanceof Rejection || accounts === 'any' || accounts.includes(event.accountKey)) return event
+  return OTHER_ACCOUNT
+}
+
+/**
+ * Returns the keys of all secrets that were given.
+ *
+ * @param toKey makes a key of one secret
+ * @throws ConfigurationError `secret_unusable`
+ */
+export function importSecrets(
+  secrets: Secrets | undefined,
+  toKey: (secret: unknown) => KeyObject = importSecret,
+): readonly VerificationKey[] {
+  // Array.isArray does not narrow a readonly array by itself.
+  const entries = Array.isArray(secrets) ? (secrets as readonly (Secret | BoundSecret)[]) : [secrets]
+  if (entries.length === 0)
+    throw new ConfigurationError(
+      'secret_unusable',
+      'The list of secrets is empty: no signature could hold. Give the secret that the service showed when the webhook was registered.',
+    )
+  return entries.map((entry) => {
+    if (typeof entry !== 'object' || entry === null || entry instanceof Uint8Array)
+      return { key: toKey(entry), accountKey: undefined }
+    // Plain JavaScript can leave any of the two out, or misspell it.
+    const { secret, accountKey, ...unknown } = entry as Partial<BoundSecret>
+    const [stray] = Object.keys(unknown)
+    if (stray !== undefined)
+      throw new ConfigurationError(
+        'secret_unusable',
+        `A bound secret is { secret, accountKey }; it has no field "${stray}".`,
+      )
+    if (typeof accountKey !== 'string' || accountKey === '')
+      throw new ConfigurationError(
+        'secret_unusable',
+        'A bound secret needs its accountKey: { secret, accountKey }. For a secret of any account give the secret itself.',
+      )
+    return { key: toKey(secret), accountKey }
+  })
+}

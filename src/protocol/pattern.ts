@@ -1,0 +1,85 @@
+import { ConfigurationError } from './errors.ts'
+import { ACTIONS, type Action, SERVICE_EVENT_TYPES } from './events.ts'
+import { show } from './show.ts'
+
+/** What the first argument of `.on()` stands for. */
+export type EventPattern =
+  | { readonly kind: 'all'; readonly text: string }
+  | { readonly kind: 'action'; readonly text: string; readonly action: Action }
+  | { readonly kind: 'model'; readonly text: string; readonly model: string }
+  | {
+      readonly kind: 'type'
+      readonly text: string
+      readonly model: string | undefined
+      readonly action: Action | undefined
+    }
+
+interface Keys {
+  has(key: string): boolean
+  keys(): Iterable<string>
+}
+
+/**
+ * Reads a pattern.
+ *
+ * @param models the declared models; undefined if any model is taken
+ * @param events the declared event types that are about no model
+ * @throws ConfigurationError `pattern_invalid` for one that no event can match
+ */
+export function parsePattern(text: unknown, models: Keys | undefined, events: Keys): EventPattern {
+  if (typeof text !== 'string' || text === '')
+    throw invalid(`.on() takes a pattern such as 'contact.created', not ${show(text)}.`)
+  if (text === '*') return { kind: 'all', text }
+  if (events.has(text)) return { kind: 'type', text, model: undefined, action: undefined }
+  const dot = text.indexOf('.')
+  const [model, rest] = [text.slice(0, dot), text.slice(dot + 1)]
+  const action = ACTIONS.find((candidate) => candidate === rest)
+  if (dot > 0 && model === '*' && action !== undefined) return { kind: 'action', text, action }
+  if (dot > 0 && !model.includes('*') && (action !== undefined || rest === '*')) {
+    if (models !== undefined && !models.has(model))
+      throw invalid(
+        `"${text}" names the model "${model}", which is not declared. If it is misspelt: declared are ${list(models.keys())}. If it is not: add it, models: { ${model}: … }.`,
+      )
+    return action === undefined ? { kind: 'model', text, model } : { kind: 'type', text, model, action }
+  }
+  if (SERVICE_EVENT_TYPES.some((type) => type === text))
+    return { kind: 'type', text, model: undefined, action: undefined }
+  throw invalid(
+    `No event can match "${text}". Patterns are a model and an action ('contact.created', 'contact.*', '*.deleted'; actions are ${list(ACTIONS)}), '*', one of ${list(SERVICE_EVENT_TYPES)}, or a type declared in the events option (${list(events.keys())}; to declare this one: events: { '${text}': … }).`,
+  )
+}
+
+/** Returns whether a pattern matches an event type. */
+export function takes(
+  pattern: EventPattern,
+  type: string,
+  model: string | undefined,
+  action: Action | undefined,
+): boolean {
+  switch (pattern.kind) {
+    case 'all':
+      return true
+    case 'action':
+      return pattern.action === action
+    case 'model':
+      return pattern.model === model
+    case 'type':
+      return pattern.text === type
+  }
+}
+
+/** Returns whether one event can match both patterns. */
+export function canMeet(a: EventPattern, b: EventPattern): boolean {
+  if (a.kind === 'type') return takes(b, a.text, a.model, a.action)
+  if (b.kind === 'type') return canMeet(b, a)
+  if (a.kind === 'all' || b.kind === 'all' || a.kind !== b.kind) return true
+  return a.text === b.text
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('pattern_invalid', message)
+}
+
+function list(words: Iterable<string>): string {
+  return [...words].map((word) => `'${word}'`).join(', ') || 'none'
+}

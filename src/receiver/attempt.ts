@@ -1,0 +1,299 @@
+import type { QueuedTimer } from '../host/timer-queue.ts'
+import { copyPlain } from '../protocol/copy-plain.ts'
+import type { ParsedEvent } from '../protocol/envelope.ts'
+import { type HandlerError, PosternError } from '../protocol/errors.ts'
+import type { AnyEvent } from '../protocol/events.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
+import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
+import type { Checked } from '../protocol/schema.ts'
+import { quote } from '../protocol/show.ts'
+import { Context, HandlerTransaction, TransactingContext } from './context.ts'
+import type { Lease } from './lease.ts'
+import type { NamedHandler } from './routes.ts'
+import type { Run } from './run.ts'
+import type { Shared } from './shared.ts'
+
+/** How long after its abort a handler is still waited for, in milliseconds. */
+const GIVE_UP_AFTER_MS = 5_000
+
+/** What the handlers of an event came to, and how its claim is to be settled. */
+export interface Verdict {
+  readonly outcome: Outcome
+  /** An abandoned or a lost claim is left to run out, and only the former can still keep marks. */
+  readonly settleBy: 'complete' | 'release' | 'abandon' | 'nothing'
+  /** Names of the handlers that have finished, in this attempt or earlier ones. */
+  readonly marks: readonly string[]
+}
+
+/** Schema and handlers of one claimed event, with their abort and, in the end, their abandonment. */
+export class Attempt {
+  readonly #shared: Shared
+  readonly #run: Run
+  readonly #lease: Lease
+  /** Names of handlers that have ended well, in this attempt or earlier ones. */
+  readonly #finished: string[]
+  #failures: { readonly name: string; readonly error: unknown }[] | undefined
+  #transactions: Map<string, HandlerTransaction> | undefined
+  #todo: readonly NamedHandler[] = []
+  #pending = 0
+  #stopWaiting: (() => void) | undefined
+  #timer: QueuedTimer | undefined
+  #giveUpTimer: unknown
+  #abortReason: HandlerError | undefined
+  #controller: AbortController | undefined
+  #hasGivenUp = false
+  #isOver = false
+
+  constructor(shared: Shared, run: Run, lease: Lease, marks: readonly string[]) {
+    this.#shared = shared
+    this.#run = run
+    this.#lease = lease
+    this.#finished = [...marks]
+  }
+
+  /** Aborts when the handlers have had their time, or another process has the event. Made when a handler first asks for it. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
+    }
+    return this.#controller.signal
+  }
+
+  /** Waits for an asynchronous schema; returns undefined once it was given up. */
+  waitFor(checking: Promise<Checked>): Promise<Checked | undefined> {
+    this.#watch()
+    return new Promise((resolve) => {
+      this.#stopWaiting = () => resolve(undefined)
+      checking.then(resolve)
+    })
+  }
+
+  /** Returns why no handler is to begin. Otherwise the output of the schema takes the place of what came in. */
+  refuse(checked: Checked | undefined): Verdict | undefined {
+    const { event, route } = this.#run
+    if (checked !== undefined) {
+      if ('thrown' in checked) return this.#refuseSchema(checked.thrown)
+      if ('issues' in checked) {
+        const reason = 'The record, or data, is not what the schema asks for.'
+        const rejection = new Rejection('invalid_record', reason, checked.issues)
+        return this.#toVerdict(toRejected(rejection, this.#run), 'release')
+      }
+      if (route.model !== undefined) event.data = { ...event.data, record: checked.value }
+      else event.data = checked.value as ParsedEvent['data'] // handlers know the type of the schema's output
+    }
+    if (this.#abortReason !== undefined) return this.#refuseLate(this.#abortReason)
+    return this.#shared.isClosing ? this.#toVerdict(toOutcome('closing', this.#run), 'release') : undefined
+  }
+
+  /** Begins the handlers that have no mark yet. Returns a promise for their end, or for giving them up, unless all have ended. */
+  beginHandlers(): Promise<void> | undefined {
+    const { route, event } = this.#run
+    const todo =
+      this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
+    this.#todo = todo
+    this.#pending = todo.length
+    // Made before any handler runs: no handler sees what another changed.
+    const copies = todo.length > 1 ? todo.slice(1).map(() => copyPlain(event)) : undefined
+    this.#run.copies = copies
+    let index = 0
+    for (const handler of todo) this.#begin(handler, copies?.[index++ - 1] ?? event)
+    if (this.#pending === 0) return undefined
+    this.#watch()
+    return new Promise((resolve) => {
+      this.#stopWaiting = resolve
+    })
+  }
+
+  /** Returns what the handlers came to, once all have ended or were given up. */
+  judge(): Verdict {
+    const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
+    if (abandoned !== undefined) return abandoned
+    const error = this.#failures && this.#toFailure(this.#failures)
+    if (error !== undefined) this.#shared.reporter.error(error)
+    if (this.#abortReason?.code === 'lease_lost')
+      return this.#toVerdict(toFailed(503, 'lease_lost', this.#abortReason, this.#run), 'nothing')
+    if (error === undefined) return this.#toVerdict(toOutcome('handled', this.#run), 'complete')
+    return this.#toVerdict(toFailed(500, 'handler_failed', error, this.#run), 'release')
+  }
+
+  /** Nothing of this attempt counts from here on: what a handler still does was given up, or the claim is being settled. */
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (this.#timer !== undefined) this.#shared.handlerTimers.clear(this.#timer)
+    if (this.#giveUpTimer !== undefined) this.#shared.settings.clock.clearTimeout(this.#giveUpTimer)
+  }
+
+  // ── Handlers ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #begin({ name, run }: NamedHandler, event: ParsedEvent): void {
+    const { source } = this.#run.first
+    const transaction = this.#shared.transact && this.#openTransaction(name)
+    const context = transaction
+      ? new TransactingContext(this, name, source, transaction)
+      : new Context(this, name, source)
+    try {
+      const result = run(event as AnyEvent, context) // model and action were set with the route
+      if (isThenable(result) || transaction?.ended !== undefined) {
+        void this.#awaitHandler(name, result, transaction)
+        return
+      }
+      this.#finished.push(name)
+    } catch (error) {
+      if (transaction?.ended !== undefined) {
+        void this.#awaitHandler(name, Promise.reject(error), transaction)
+        return
+      }
+      this.#onFailure(name, error)
+    }
+    transaction?.close()
+    this.#pending--
+  }
+
+  /** `await` takes a promise's end at its first word, also from one whose `then` was tampered with. */
+  async #awaitHandler(name: string, result: unknown, transaction: HandlerTransaction | undefined): Promise<void> {
+    let failure: { readonly error: unknown } | undefined
+    try {
+      await result
+      if (transaction !== undefined) {
+        transaction.close()
+        await transaction.ended
+      }
+    } catch (error) {
+      failure = { error }
+      transaction?.abort(error)
+      await transaction?.ended?.catch(ignore)
+    }
+    if (this.#isOver) return // given up: the event is another attempt's by now
+    if (failure === undefined) this.#finished.push(name)
+    else if (transaction?.isCommitted) this.#onThrownAfterCommit(name, failure.error)
+    else this.#onFailure(name, failure.error)
+    if (--this.#pending === 0) this.#stopWaiting?.()
+  }
+
+  #onFailure(name: string, error: unknown): void {
+    this.#failures ??= []
+    this.#failures.push({ name, error })
+  }
+
+  #onThrownAfterCommit(name: string, thrown: unknown): void {
+    this.#finished.push(name)
+    const message = `The handler ${name} of ${quote(this.#run.type)} threw after its transaction had been committed. It counts as finished.`
+    this.#shared.reporter.error(this.#run.toError('handler_failed', message, [name], thrown))
+  }
+
+  #openTransaction(name: string): HandlerTransaction {
+    const refuse = (why: string) => {
+      const error = this.#run.toError('transaction_misused', `context.transaction() of the handler ${name} ${why}`, [
+        name,
+      ])
+      this.#shared.reporter.error(error)
+      return error
+    }
+    const transaction = new HandlerTransaction(name, this.#lease, refuse, () => this.#loseLease())
+    this.#transactions ??= new Map()
+    this.#transactions.set(name, transaction)
+    return transaction
+  }
+
+  // ── Abort and abandonment ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Keeps the claim and counts the time of schema and handlers, from the first of them that does not end immediately. */
+  #watch(): void {
+    if (this.#timer !== undefined) return
+    const { settings, handlerTimers } = this.#shared
+    const abort = () => this.#abort('handler_timeout')
+    this.#timer = handlerTimers.set(settings.clock.monotonic() + settings.handlerTimeoutMs, abort)
+    this.#lease.keep(
+      () => this.#marksNow(),
+      () => this.#loseLease(),
+    )
+  }
+
+  /** Another process has the event: what still runs here is told to stop, and its end changes nothing. */
+  #loseLease(): void {
+    if (!this.#isOver && this.#abortReason?.code !== 'lease_lost') this.#abort('lease_lost')
+  }
+
+  #abort(code: 'handler_timeout' | 'lease_lost'): void {
+    const { settings, reporter } = this.#shared
+    const what = this.#todo.length === 0 ? 'schema' : 'handlers'
+    const message =
+      code === 'handler_timeout'
+        ? `The ${what} of ${quote(this.#run.type)} ran for ${settings.handlerTimeoutMs} ms (handlerTimeoutMs).`
+        : `Another process has taken over ${quote(this.#run.type)} while its handlers ran here.`
+    const isFirst = this.#abortReason === undefined
+    this.#abortReason = this.#run.toError(code, message, this.#running())
+    reporter.error(this.#abortReason)
+    this.#controller?.abort(this.#abortReason)
+    // A second reason to stop gives no more time than the first.
+    if (isFirst) this.#giveUpTimer = settings.clock.setTimeout(() => this.#giveUp(), GIVE_UP_AFTER_MS)
+  }
+
+  #giveUp(): void {
+    this.#hasGivenUp = true
+    this.#stopWaiting?.()
+  }
+
+  /** Returns nothing if all that still runs has committed its transaction, and so has finished. */
+  #judgeAbandoned(): Verdict | undefined {
+    const names = this.#running()
+    const message = `Handlers did not end within ${GIVE_UP_AFTER_MS} ms of their abort: ${names.join(', ')}. Pass context.signal to what they wait for.`
+    const error = this.#run.toError('handler_abandoned', message, names, this.#abortReason)
+    this.#shared.reporter.error(error)
+    for (const transaction of this.#transactions?.values() ?? []) transaction.abort(error)
+    if (names.every((name) => this.#hasMark(name))) return undefined
+    const settleBy = this.#abortReason?.code === 'lease_lost' ? 'nothing' : 'abandon'
+    return this.#toVerdict(toFailed(500, 'handler_abandoned', error, this.#run), settleBy)
+  }
+
+  /** The schema took all the time there was: no handler has begun, and none will. */
+  #refuseLate(reason: HandlerError): Verdict {
+    if (reason.code === 'lease_lost') return this.#toVerdict(toFailed(503, 'lease_lost', reason, this.#run), 'nothing')
+    return this.#toVerdict(toFailed(500, 'schema_failed', reason, this.#run), 'release')
+  }
+
+  #refuseSchema(cause: unknown): Verdict {
+    const message = `The schema for ${quote(this.#run.type)} threw instead of reporting issues.`
+    const error = new PosternError('schema_failed', message, { cause })
+    this.#shared.reporter.error(error)
+    return this.#toVerdict(toFailed(500, 'schema_failed', error, this.#run), 'release')
+  }
+
+  // ── Marks ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Names of the handlers that have finished by now: whose transaction is committed has, whatever it still does. */
+  #marksNow(): readonly string[] {
+    if (this.#transactions === undefined) return this.#finished
+    const committed = [...this.#transactions.keys()].filter((name) => this.#transactions?.get(name)?.isCommitted)
+    return [...new Set([...this.#finished, ...committed])]
+  }
+
+  #hasMark(name: string): boolean {
+    return this.#finished.includes(name) || this.#transactions?.get(name)?.isCommitted === true
+  }
+
+  #running(): readonly string[] {
+    const ended = new Set([...this.#finished, ...(this.#failures ?? []).map(({ name }) => name)])
+    return this.#todo.map(({ name }) => name).filter((name) => !ended.has(name))
+  }
+
+  #toFailure(failures: readonly { readonly name: string; readonly error: unknown }[]): HandlerError {
+    const names = failures.map(({ name }) => name)
+    const errors = failures.map(({ error }) => error)
+    const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, `${errors.length} handlers failed`)
+    return this.#run.toError(
+      'handler_failed',
+      `Handlers of ${quote(this.#run.type)} failed: ${names.join(', ')}.`,
+      names,
+      cause,
+    )
+  }
+
+  #toVerdict(outcome: Outcome, settleBy: Verdict['settleBy']): Verdict {
+    return { outcome, settleBy, marks: this.#marksNow() }
+  }
+}
+
+const ignore = () => {}

@@ -1,0 +1,145 @@
+import { PosternError } from '../protocol/errors.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
+import { type Outcome, Rejection, toRejected } from '../protocol/outcome.ts'
+import type { BodyFailure, BodyIntake, DeliveryRequest } from './receiver.ts'
+import type { Delivery } from './run.ts'
+import type { Shared } from './shared.ts'
+
+/** What a fragment of a body costs beside its bytes: the objects that keep it, in bytes. */
+const FRAGMENT_BYTES = 512
+/** A body is refused whose fragments cost more than this many times `maxBodyBytes`. */
+const MOST_OVERHEAD = 4
+/** A body that costs less than this may come in any number of fragments, however small `maxBodyBytes` is. */
+const LEAST_BUDGET = 1_048_576
+
+const TOO_LARGE = new Rejection('body_too_large', 'The body is over maxBodyBytes.')
+const TOO_FRAGMENTED = new Rejection(
+  'body_too_large',
+  'The body came in so many small fragments that keeping them costs more than four times maxBodyBytes.',
+)
+const INCOMPLETE = new Rejection(
+  'body_incomplete',
+  'The connection ended before the body did, or the body was not of its declared length.',
+)
+const TIMED_OUT = new Rejection('body_timeout', 'The body was not complete by the deadline.')
+
+/** Stop 2. Anybody may send a body: until its signature has been checked, its time and its memory are limited. */
+export class Bodies {
+  readonly #shared: Shared
+  readonly #mostOfOne: number
+  /** Bodies that are not complete, the oldest first. */
+  readonly #incomplete = new Set<Intake>()
+  #heldBytes = 0
+
+  constructor(shared: Shared) {
+    this.#shared = shared
+    this.#mostOfOne = Math.max(shared.settings.maxBodyBytes * MOST_OVERHEAD, LEAST_BUDGET)
+  }
+
+  /** Returns the exact bytes, or the outcome of a body that could not be had by the deadline. */
+  read(request: DeliveryRequest, { deadline }: Delivery): Uint8Array | Outcome | Promise<Uint8Array | Outcome> {
+    const intake = new Intake(this)
+    try {
+      const body = request.read(this.#shared.settings.maxBodyBytes, intake)
+      if (isThenable(body)) return this.#await(intake, body, deadline)
+      this.#close(intake)
+      return intake.cutWith ?? this.toBytes(body)
+    } catch {
+      this.#close(intake)
+      return toRejected(INCOMPLETE)
+    }
+  }
+
+  /** Checks what an adapter, or the caller of `receive`, has for a body. */
+  toBytes(body: Uint8Array | BodyFailure | undefined): Uint8Array | Outcome {
+    if (body instanceof Uint8Array)
+      return body.length > this.#shared.settings.maxBodyBytes ? toRejected(TOO_LARGE) : body
+    if (body?.failure === 'body_too_large') return toRejected(TOO_LARGE)
+    if (body?.failure === 'body_incomplete') return toRejected(INCOMPLETE)
+    // A custom adapter may be plain JavaScript, and return nothing.
+    const fix = body?.fix ?? "The adapter's read() returned neither bytes nor a failure."
+    const message = `The body had been read before the receiver could, so its signature cannot be checked. ${fix}`
+    const error = new PosternError('body_consumed', message)
+    this.#shared.reporter.errorOnce(error)
+    return { outcome: 'error', status: 500, code: 'body_consumed', error }
+  }
+
+  /** Counts bytes that are kept until their signature has been checked. Returns false, and counts nothing, if there is no room. */
+  hold(bytes: number): boolean {
+    const most = this.#shared.settings.maxBufferedBytes - bytes
+    for (const oldest of this.#incomplete) {
+      if (this.#heldBytes <= most) break
+      // Senders in good faith are done in milliseconds, an attacker is not.
+      oldest.cut({ outcome: 'overloaded', status: 408 })
+    }
+    if (this.#heldBytes > most) return false
+    this.#heldBytes += bytes
+    return true
+  }
+
+  letGo(bytes: number): void {
+    this.#heldBytes -= bytes
+  }
+
+  /** Counts a fragment of an incomplete body, and cuts the body if it costs too much. */
+  take(intake: Intake, bytes: number): void {
+    const cost = bytes + FRAGMENT_BYTES
+    if (intake.cost + cost > this.#mostOfOne) intake.cut(toRejected(TOO_FRAGMENTED))
+    else if (this.hold(cost)) intake.cost += cost
+    else intake.cut({ outcome: 'overloaded', status: 408 })
+  }
+
+  #await(
+    intake: Intake,
+    reading: PromiseLike<Uint8Array | BodyFailure>,
+    deadline: number,
+  ): Promise<Uint8Array | Outcome> {
+    const { bodyTimers } = this.#shared
+    return new Promise((resolve) => {
+      const timer = bodyTimers.set(deadline, () => intake.cut(toRejected(TIMED_OUT)))
+      const end = (body: Uint8Array | Outcome) => {
+        bodyTimers.clear(timer)
+        this.#close(intake)
+        resolve(body)
+      }
+      intake.onEnd = end
+      if (intake.cutWith !== undefined) end(intake.cutWith)
+      else this.#incomplete.add(intake)
+      reading.then(
+        (body) => intake.cutWith === undefined && end(this.toBytes(body)),
+        () => intake.cutWith === undefined && end(toRejected(INCOMPLETE)),
+      )
+    })
+  }
+
+  #close(intake: Intake): void {
+    this.#incomplete.delete(intake)
+    this.letGo(intake.cost)
+    intake.cost = 0
+  }
+}
+
+class Intake implements BodyIntake {
+  /** Bytes that are counted for it. */
+  cost = 0
+  /** The answer, if the receiver does not wait for the rest. */
+  cutWith: Outcome | undefined
+  onCut: (() => void) | undefined
+  onEnd: ((outcome: Outcome) => void) | undefined
+  readonly #bodies: Bodies
+
+  constructor(bodies: Bodies) {
+    this.#bodies = bodies
+  }
+
+  take(bytes: number): boolean {
+    if (this.cutWith === undefined) this.#bodies.take(this, bytes)
+    return this.cutWith === undefined
+  }
+
+  cut(outcome: Outcome): void {
+    this.cutWith = outcome
+    this.onEnd?.(outcome)
+    this.onCut?.()
+  }
+}

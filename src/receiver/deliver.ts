@@ -1,0 +1,249 @@
+import { authenticate } from '../protocol/authenticate.ts'
+import { copyPlain } from '../protocol/copy-plain.ts'
+import { makeDedupKeys } from '../protocol/dedup-key.ts'
+import { checkEnvelope, type ParsedEvent, withModel } from '../protocol/envelope.ts'
+import { ConfigurationError, PosternError } from '../protocol/errors.ts'
+import type { WebhookEvent } from '../protocol/events.ts'
+import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
+import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { quote, reasonOf, show } from '../protocol/show.ts'
+import { onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
+import { Bodies } from './bodies.ts'
+import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
+import { type Reply, toReply } from './reply.ts'
+import type { Routes } from './routes.ts'
+import type { Delivery } from './run.ts'
+import type { Runs } from './runs.ts'
+import { type Keys, SecretSource } from './secrets.ts'
+import type { Shared } from './shared.ts'
+
+/** How long what is still coming of a refused request is read before its connection is ended, in milliseconds. */
+const DRAIN_MS = 2_000
+/** A request that was first seen longer ago than a day was not: its time is in seconds, or no time at all. */
+const LONGEST_AGO_MS = 86_400_000
+/** The longest time that hosts take for a timer. */
+const LONGEST_TIMER_MS = 2_147_483_647
+const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
+const NOT_BYTES: BodyFailure = {
+  failure: 'body_consumed',
+  fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object.',
+}
+const NO_HANDLERS =
+  'A signed event came in, but no handler is registered. Handlers are often registered in a module that nothing imports: import it before the receiver is mounted. Until then deliveries are answered 500, so that the service keeps them.'
+
+/** The path of a delivery to its event: stops 1 to 6, in order. What follows happens once for all duplicates of an event. */
+export class Deliveries {
+  readonly #shared: Shared
+  readonly #routes: Routes
+  readonly #runs: Runs
+  readonly #bodies: Bodies
+  readonly #secrets: SecretSource
+  readonly #toKey: (accountKey: string, id: string) => string
+
+  constructor(shared: Shared, routes: Routes, runs: Runs) {
+    this.#shared = shared
+    this.#routes = routes
+    this.#runs = runs
+    this.#bodies = new Bodies(shared)
+    this.#secrets = new SecretSource(shared)
+    this.#toKey = makeDedupKeys(shared.settings.name)
+  }
+
+  /** From the head of a request to its answer. Never rejects. */
+  async handle(request: DeliveryRequest): Promise<Reply> {
+    const { activity, settings } = this.#shared
+    const source = readSource(request)
+    const delivery = this.#toDelivery(settings.clock.monotonic(), settings.deadlineMs, source, request.waitUntil)
+    const closed = this.#refuseClosed() // 1
+    if (closed !== undefined) return this.#reply(closed, delivery, request)
+    activity.begin()
+    try {
+      request.onAnswered?.(activity.end)
+      const refusal = checkHead(request, settings.maxBodyBytes)
+      if (refusal !== undefined) return this.#reply(toRejected(refusal), delivery, request)
+      if (source instanceof PosternError) return this.#reply(this.#failSecrets(source), delivery, request)
+      const reading = this.#bodies.read(request, delivery) // 2
+      const body = isThenable(reading) ? await reading : reading
+      if (!(body instanceof Uint8Array)) return this.#reply(body, delivery, request)
+      const answering = this.#answer(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery) // 3 to 10
+      return this.#reply(isThenable(answering) ? await answering : answering, delivery)
+    } catch (cause) {
+      return this.#reply(this.#toUnexpected(cause), delivery)
+    } finally {
+      if (request.onAnswered === undefined) activity.endUnseen()
+    }
+  }
+
+  /** From bytes in hand to their outcome. Never rejects. */
+  async receive({ body, signature, source, receivedAt, waitUntil }: ReceivedDelivery): Promise<Outcome> {
+    const { activity, settings } = this.#shared
+    const delivery = this.#toDelivery(this.#startOf(receivedAt), settings.deadlineMs, source, waitUntil)
+    const closed = this.#refuseClosed() // 1
+    if (closed !== undefined) return this.#report(closed, delivery)
+    activity.begin()
+    try {
+      const bytes = this.#bodies.toBytes(body instanceof Uint8Array ? body : NOT_BYTES)
+      if (!(bytes instanceof Uint8Array)) return this.#report(bytes, delivery)
+      const refusal = checkSignatureForm(signature)
+      if (refusal !== undefined) return this.#report(toRejected(refusal), delivery)
+      const answering = this.#answer(bytes, onlyValue(signature) ?? '', delivery) // 3 to 10
+      return this.#report(isThenable(answering) ? await answering : answering, delivery)
+    } catch (cause) {
+      return this.#report(this.#toUnexpected(cause), delivery)
+    } finally {
+      activity.end()
+    }
+  }
+
+  /** From a verified event to its outcome. */
+  dispatch(event: WebhookEvent<string, unknown>, options: DispatchOptions = {}): Promise<Outcome> {
+    const copy = checkEnvelope(copyPlain(event))
+    if (copy instanceof Rejection || !this.#runs.isWithin(this.#toKey(copy.accountKey, copy.id), event))
+      return this.#dispatch(copy, options)
+    const error = new PosternError(
+      'dispatch_within',
+      `A handler of ${quote(copy.type)} gave dispatch() its own event, and would wait for itself. Call the function that is wanted, or give the new event an id of its own.`,
+    )
+    this.#shared.reporter.errorOnce(error)
+    const refused = Promise.reject<Outcome>(error)
+    refused.catch(ignore) // a handler that does not wait for it is told by the line above
+    return refused
+  }
+
+  async #dispatch(event: ParsedEvent | Rejection, options: DispatchOptions): Promise<Outcome> {
+    const { activity, settings } = this.#shared
+    const waitMs = checkWait(options, settings.deadlineMs)
+    if (event instanceof Rejection)
+      throw new PosternError('event_invalid', `dispatch() was given something that is not an event: ${event.reason}`)
+    activity.begin()
+    const delivery = this.#toDelivery(settings.clock.monotonic(), waitMs, undefined, undefined)
+    try {
+      return this.#report(await this.#route(event, delivery), delivery) // 6 to 10
+    } finally {
+      activity.end()
+    }
+  }
+
+  /** Stops 3 to 10. Returns no promise if the secrets are fixed, and store and handlers make nobody wait. */
+  #answer(body: Uint8Array, signature: string, delivery: Delivery): Outcome | Promise<Outcome> {
+    const keys = this.#secrets.keysFor(body, delivery) // 3
+    return isThenable(keys)
+      ? this.#awaitKeys(keys, body, signature, delivery)
+      : this.#verify(keys, body, signature, delivery)
+  }
+
+  async #awaitKeys(keys: Promise<Keys>, body: Uint8Array, signature: string, delivery: Delivery): Promise<Outcome> {
+    if (!this.#bodies.hold(body.length)) return { outcome: 'overloaded', status: 503 }
+    const found = await keys
+    this.#bodies.letGo(body.length)
+    return this.#verify(found, body, signature, delivery)
+  }
+
+  #verify(keys: Keys, body: Uint8Array, signature: string, delivery: Delivery): Outcome | Promise<Outcome> {
+    if (keys instanceof PosternError) return this.#failSecrets(keys)
+    const event = keys instanceof Rejection ? keys : authenticate(body, signature, keys) // 4 and 5
+    return event instanceof Rejection ? toRejected(event) : this.#route(event, delivery)
+  }
+
+  /** Stops 6 to 10, for a verified event that nobody else holds. */
+  #route(event: ParsedEvent, delivery: Delivery): Outcome | Promise<Outcome> {
+    const { clock, maxAge } = this.#shared.settings
+    if (maxAge !== undefined && !(clock.now() - Date.parse(event.timestamp) <= maxAge))
+      return toRejected(TOO_OLD, event)
+    if (this.#routes.isEmpty) return this.#failWithoutHandlers(event)
+    const route = this.#routes.find(event.type) // 6
+    if (route === undefined) return toOutcome('ignored', event)
+    return this.#runs.answer(this.#toKey(event.accountKey, event.id), withModel(event, route), route, delivery) // 7 to 10
+  }
+
+  /** While events are under way, a duplicate of one may still join it. */
+  #refuseClosed(): Outcome | undefined {
+    return this.#shared.isClosing && this.#runs.size === 0 ? { outcome: 'closing', status: 503 } : undefined
+  }
+
+  #failSecrets(error: PosternError): Outcome {
+    this.#shared.reporter.strangersError(error)
+    const code = error.code === 'secret_unbound' ? 'secret_unbound' : 'secrets_unavailable'
+    return { outcome: 'failed', status: 503, code, error }
+  }
+
+  #failWithoutHandlers({ id, type, accountKey }: ParsedEvent): Outcome {
+    const error = new PosternError('no_handlers', NO_HANDLERS)
+    this.#shared.reporter.errorOnce(error)
+    return { outcome: 'error', status: 500, code: 'no_handlers', error, id, type, accountKey }
+  }
+
+  #toUnexpected(cause: unknown): Outcome {
+    const error = new PosternError('unexpected', 'Postern itself failed while it took a delivery.', { cause })
+    this.#shared.reporter.strangersError(error)
+    return { outcome: 'failed', status: 500, code: 'unexpected', error }
+  }
+
+  #toDelivery(
+    startedAt: number,
+    waitMs: number,
+    source: string | PosternError | undefined,
+    waitUntil: Delivery['waitUntil'],
+  ): Delivery {
+    const route = source instanceof PosternError ? undefined : source
+    return { startedAt, deadline: startedAt + waitMs, source: route, waitUntil }
+  }
+
+  /** On the monotonic clock. */
+  #startOf(receivedAt: number | undefined): number {
+    const { clock, deadlineMs } = this.#shared.settings
+    if (receivedAt === undefined) return clock.monotonic()
+    const elapsedMs = clock.now() - receivedAt
+    if (!(elapsedMs < LONGEST_AGO_MS)) {
+      const message = `receive() was given ${show(receivedAt)} as receivedAt. It takes milliseconds since 1970, such as Date.now(); this counts as now.`
+      this.#shared.reporter.errorOnce(new PosternError('option_invalid', message))
+      return clock.monotonic()
+    }
+    return clock.monotonic() - Math.min(Math.max(elapsedMs, 0), deadlineMs)
+  }
+
+  #report(outcome: Outcome, { source, startedAt }: Delivery): Outcome {
+    this.#shared.reporter.outcome(outcome, source, startedAt)
+    return outcome
+  }
+
+  /** `unread` is the request if its body, or the rest of it, was not read. */
+  #reply(outcome: Outcome, delivery: Delivery, unread?: DeliveryRequest): Reply {
+    this.#report(outcome, delivery)
+    if (unread === undefined) return toReply(outcome, false, 0)
+    const length = declaredLength(unread)
+    // HTTP/2 and Fetch may have a body with neither header; if there really is none, there is nothing to drain either.
+    if (length === undefined && unread.header('transfer-encoding') == null) return toReply(outcome, false, DRAIN_MS)
+    const { settings } = this.#shared
+    const close = length === undefined || length > settings.maxBodyBytes || outcome.status === 408
+    const leftMs = Math.max(delivery.deadline - settings.clock.monotonic(), 0)
+    return toReply(outcome, close, close ? DRAIN_MS : leftMs)
+  }
+}
+
+/** Returns what the adapter's `source` option says, or the owner's mistake in it. */
+function readSource(request: DeliveryRequest): string | undefined | PosternError {
+  try {
+    const source: unknown = request.source?.()
+    if (source === undefined || typeof source === 'string') return source
+    if (isThenable(source)) Promise.resolve(source).then(undefined, ignore)
+    throw new TypeError(`it returned ${isThenable(source) ? 'a promise' : show(source)}, not text`)
+  } catch (cause) {
+    return new PosternError('secrets_unavailable', `The adapter's source option failed: ${reasonOf(cause)}.`, { cause })
+  }
+}
+
+function checkWait({ waitMs, ...unknown }: DispatchOptions, deadlineMs: number): number {
+  const [stray] = Object.keys(unknown)
+  if (stray !== undefined)
+    throw new ConfigurationError('option_unknown', `dispatch() has no option "${stray}". It takes waitMs.`)
+  if (waitMs === undefined || waitMs === Number.POSITIVE_INFINITY) return waitMs ?? deadlineMs
+  if (typeof waitMs === 'number' && waitMs >= 0 && waitMs <= LONGEST_TIMER_MS) return waitMs
+  throw new ConfigurationError(
+    'option_invalid',
+    `dispatch(): waitMs is ${show(waitMs)}; give milliseconds from 0 to ${LONGEST_TIMER_MS}, or Infinity.`,
+  )
+}
+
+const ignore = () => {}

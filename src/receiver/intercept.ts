@@ -1,0 +1,67 @@
+import { PosternError } from '../protocol/errors.ts'
+import type { AnyEvent } from '../protocol/events.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
+import type { Handler, HandlerContext } from './handler.ts'
+
+/**
+ * Wraps each run of a handler. `run` runs the handler once, however often it is called, and returns what the handler returns. An
+ * interceptor can fail a handler, by throwing or rejecting, but not acknowledge what was not done: a handler that failed has failed
+ * whatever the interceptor returns, and one that was never run has failed as well.
+ */
+export type Interceptor = (
+  run: () => unknown,
+  event: AnyEvent<unknown>,
+  context: HandlerContext,
+  handlerName: string,
+) => unknown
+
+/** Returns a handler with an interceptor around it. */
+export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, name: string): Handler<AnyEvent> {
+  return (event, context) => {
+    let ran: { readonly result: unknown } | { readonly error: unknown } | undefined
+    let isOver = false
+    const run = (): unknown => {
+      if (ran === undefined) {
+        if (isOver) throw skipped(name)
+        try {
+          ran = { result: handler(event, context) }
+        } catch (error) {
+          ran = { error }
+        }
+      }
+      if ('error' in ran) throw ran.error
+      return ran.result
+    }
+    /** Returns what the handler came to, which an interceptor cannot change for the better. */
+    const end = (): unknown => {
+      isOver = true
+      return run()
+    }
+    try {
+      const returned = interceptor(run, event, context, name)
+      return isThenable(returned) ? endAfter(returned, end) : end()
+    } catch (error) {
+      return endAfter(Promise.reject(error), end)
+    }
+  }
+}
+
+async function endAfter(intercepted: PromiseLike<unknown>, end: () => unknown): Promise<void> {
+  try {
+    await intercepted
+  } catch (error) {
+    // The handler may still run: the claim is not released below it.
+    await Promise.resolve().then(end).catch(ignore)
+    throw error
+  }
+  await end()
+}
+
+function skipped(name: string): PosternError {
+  return new PosternError(
+    'interceptor_skipped',
+    `An interceptor did not call run() before it ended, so the handler ${name} never ran. Return run() from it, or throw to fail the handler.`,
+  )
+}
+
+const ignore = () => {}

@@ -1,0 +1,150 @@
+import { sleep } from '../host/clock.ts'
+import { hasRecord } from '../protocol/envelope.ts'
+import { PosternError } from '../protocol/errors.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
+import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
+import { type Checked, checkData } from '../protocol/schema.ts'
+import { quote } from '../protocol/show.ts'
+import type { Claim } from '../store/store.ts'
+import { Attempt, type Verdict } from './attempt.ts'
+import { Lease } from './lease.ts'
+import type { Run } from './run.ts'
+import type { Shared } from './shared.ts'
+import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
+
+/** How often a claim that another process holds is asked for again, in milliseconds. */
+const BUSY_POLL_MS = 1_000
+
+const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
+
+/**
+ * Stops 7 to 10 of a delivery, once for all duplicates of an event: claim, schema, handlers, settling. Sets `run.outcome` before it
+ * returns if store, schema and handlers make nobody wait, which is why each `await` is guarded. Never rejects.
+ */
+export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
+  let attempt: Attempt | undefined
+  try {
+    let asked = askStore(shared, run) // 7
+    let claim = toClaim(isThenable(asked) ? await asked : asked)
+    while (claim.state === 'busy') {
+      run.phase = 'busy'
+      await sleep(shared.settings.clock, Math.min(BUSY_POLL_MS, run.timeLeft))
+      if (shared.isClosing || run.timeLeft === 0) return run.end(toOutcome(shared.isClosing ? 'closing' : 'busy', run))
+      asked = askStore(shared, run)
+      claim = toClaim(isThenable(asked) ? await asked : asked)
+    }
+    if (claim.state === 'failed') return run.end(toUnclaimed(run, claim))
+    if (claim.state === 'done') return run.end(toOutcome('duplicate', run))
+
+    run.phase = 'working'
+    run.lease = new Lease(shared, run.key, claim.token, run.askedAt)
+    attempt = new Attempt(shared, run, run.lease, claim.marks)
+    const checking = check(run) // 8
+    let verdict = attempt.refuse(isThenable(checking) ? await attempt.waitFor(checking) : checking)
+    if (verdict === undefined) {
+      const running = attempt.beginHandlers() // 9
+      if (isThenable(running)) await running
+      verdict = attempt.judge()
+    }
+    attempt.end()
+
+    run.phase = 'settling'
+    run.verdict = verdict.outcome
+    const settling = settle(shared, run, run.lease, verdict) // 10
+    return run.end(isThenable(settling) ? await settling : settling)
+  } catch (cause) {
+    return run.end(toUnexpected(shared, run, cause))
+  } finally {
+    attempt?.end()
+    run.lease?.stop()
+  }
+}
+
+/** Asks for the claim. One that comes after its time is given back, since nobody else would ever release it. */
+function askStore(shared: Shared, run: Run): Claim | StoreFailure | Promise<Claim | StoreFailure> {
+  const { store, leaseMs, clock } = shared.settings
+  const askedAt = clock.monotonic()
+  const limitMs = Math.min(STORE_LIMIT_MS, Math.max(run.latestDeadline - askedAt, 0))
+  run.askedAt = askedAt
+  const giveBack = (late: Claim) => {
+    if (isClaim(late) && late.state === 'claimed')
+      void new Lease(shared, run.key, late.token, askedAt).release(late.marks)
+  }
+  return callStore(shared, limitMs, () => store.claim(run.key, leaseMs), giveBack)
+}
+
+function toClaim(answer: Claim | StoreFailure): Claim | StoreFailure {
+  if (answer instanceof StoreFailure || isClaim(answer)) return answer
+  return new StoreFailure(new TypeError('store.claim() returned something that is not a claim'))
+}
+
+/** Custom stores may be plain JavaScript. */
+function isClaim(answer: unknown): answer is Claim {
+  const { state, token, marks } = Object(answer) as Partial<Record<'state' | 'token' | 'marks', unknown>> // each is checked here
+  return (
+    state === 'done' || state === 'busy' || (state === 'claimed' && typeof token === 'string' && Array.isArray(marks))
+  )
+}
+
+/** Whoever waited for another process is told so at his deadline, also while the store is being asked once more. */
+function toUnclaimed(run: Run, failure: StoreFailure): Outcome {
+  return run.phase === 'busy' && run.timeLeft === 0 ? toOutcome('busy', run) : run.failClaim(failure)
+}
+
+function check({ route, event }: Run): Checked | Promise<Checked> | undefined {
+  const { model, schema } = route
+  if (model !== undefined && !hasRecord(event.data)) return NO_RECORD
+  return schema && checkData(schema, model === undefined ? event.data : event.data.record)
+}
+
+function settle(
+  shared: Shared,
+  run: Run,
+  lease: Lease,
+  { outcome, settleBy, marks }: Verdict,
+): Outcome | Promise<Outcome> {
+  if (settleBy === 'release') return lease.release(marks).then(() => outcome)
+  if (settleBy === 'abandon') void lease.abandon(marks)
+  if (settleBy !== 'complete') return outcome
+  const isDone = lease.complete()
+  return isDone === true ? outcome : settleCompletion(shared, run, lease, isDone, marks)
+}
+
+/** The store's answer is to come, or was not what is wanted. */
+async function settleCompletion(
+  shared: Shared,
+  run: Run,
+  lease: Lease,
+  answer: boolean | StoreFailure | Promise<boolean | StoreFailure>,
+  marks: readonly string[],
+): Promise<Outcome> {
+  const handled = toOutcome('handled', run)
+  let isDone = await answer
+  if (isDone instanceof StoreFailure) {
+    // The answer is 200, since the work is done; until the store agrees this process remembers.
+    shared.reporter.error(isDone.toError('complete', 'the handlers succeeded, so it is tried again for 60 s'))
+    run.phase = 'storing'
+    lease.keep(() => marks, ignore)
+    run.handOverAll()
+    run.answerAll(handled)
+    isDone = await lease.keepCompleting()
+  }
+  if (isDone === true) return handled
+  if (isDone instanceof StoreFailure) {
+    const consequence = 'that was the last try, and a later duplicate of the event may run again'
+    shared.reporter.error(isDone.toError('complete', consequence))
+    return handled
+  }
+  const message = `Another process had taken over ${quote(run.type)} when its handlers ended here.`
+  const error = run.toError('lease_lost', message, run.handlerNames)
+  shared.reporter.error(error)
+  return toFailed(503, 'lease_lost', error, run)
+}
+
+function toUnexpected(shared: Shared, run: Run, cause: unknown): Outcome {
+  const error = new PosternError('unexpected', `Postern itself failed while it handled ${quote(run.type)}.`, { cause })
+  shared.reporter.error(error)
+  return toFailed(500, 'unexpected', error, run)
+}
+
+const ignore = () => {}

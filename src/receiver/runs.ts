@@ -1,0 +1,115 @@
+import type { ParsedEvent } from '../protocol/envelope.ts'
+import { type Outcome, toOutcome } from '../protocol/outcome.ts'
+import { quote } from '../protocol/show.ts'
+import type { Route } from './routes.ts'
+import { type Delivery, Run } from './run.ts'
+import { runEvent } from './run-event.ts'
+import type { Shared } from './shared.ts'
+
+/**
+ * An account gets a place if it holds less than this many times the places that are free: alone four fifths of `maxInFlight`, and four
+ * fifths of the rest if another account has taken its share before.
+ */
+const SHARE_OF_FREE = 4
+/** How often a full receiver looks for runs that their host cut off, in milliseconds. */
+const SWEEP_MS = 1_000
+
+/** The events under way in this process: each runs once, and its duplicates wait for it. */
+export class Runs {
+  readonly #shared: Shared
+  readonly #byKey = new Map<string, Run>()
+  readonly #sizeByAccount = new Map<string, number>()
+  /** The run whose handlers are being begun: what is called meanwhile is called by them. */
+  #beginning: Run | undefined
+  #sweptAt = Number.NEGATIVE_INFINITY
+
+  constructor(shared: Shared) {
+    this.#shared = shared
+  }
+
+  /** Events whose handlers, or whose settling, have not ended. */
+  get size(): number {
+    return this.#byKey.size
+  }
+
+  /** Stops 7 to 10: the event joins its run that is under way, or starts one. It belongs to the handlers from here on. */
+  answer(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Outcome | Promise<Outcome> {
+    const underWay = this.#find(key)
+    if (underWay !== undefined) return underWay.wait(delivery)
+    if (this.#shared.isClosing) return toOutcome('closing', event)
+    if (this.#isFull(event.accountKey)) return toOutcome('overloaded', event)
+
+    const run = new Run(this.#shared, key, event, route, delivery)
+    run.calledBy = this.#beginning
+    this.#beginning = run
+    const running = runEvent(this.#shared, run)
+    this.#beginning = run.calledBy
+    // Most runs on a store that answers immediately are over: they need no place in the map, and nobody has to wait for them.
+    if (run.outcome !== undefined) return run.outcome
+    this.#add(run)
+    run.ended = this.#finish(run, running)
+    return run.wait(delivery)
+  }
+
+  /** Returns whether a handler of the event is the caller, or passed on the event that it was given. */
+  isWithin(key: string, event: object): boolean {
+    for (let run = this.#beginning; run !== undefined; run = run.calledBy) if (run.key === key) return true
+    return this.#byKey.get(key)?.hasGiven(event) === true
+  }
+
+  async #finish(run: Run, running: Promise<Outcome>): Promise<void> {
+    const outcome = await running
+    // A run that counted as cut off has lost its place, perhaps to another one of its key.
+    if (this.#byKey.get(run.key) === run) this.#remove(run)
+    run.answerAll(outcome)
+    const { source, startedAt } = run.first
+    // Spreading loses which fields belong together.
+    if (run.wasLate) this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, source, startedAt)
+  }
+
+  #add(run: Run): void {
+    this.#shared.activity.begin()
+    this.#byKey.set(run.key, run)
+    this.#sizeByAccount.set(run.accountKey, this.#sizeOf(run.accountKey) + 1)
+  }
+
+  #remove(run: Run): void {
+    this.#byKey.delete(run.key)
+    const size = this.#sizeOf(run.accountKey) - 1
+    if (size > 0) this.#sizeByAccount.set(run.accountKey, size)
+    else this.#sizeByAccount.delete(run.accountKey)
+    this.#shared.activity.end()
+  }
+
+  #sizeOf(accountKey: string): number {
+    return this.#sizeByAccount.get(accountKey) ?? 0
+  }
+
+  #find(key: string): Run | undefined {
+    const run = this.#byKey.get(key)
+    if (run === undefined || !run.isCutOff) return run
+    this.#drop(run)
+    return undefined
+  }
+
+  #isFull(accountKey: string): boolean {
+    if (this.#hasPlaceFor(accountKey)) return false
+    const now = this.#shared.settings.clock.monotonic()
+    if (now - this.#sweptAt < SWEEP_MS) return true
+    this.#sweptAt = now
+    for (const run of this.#byKey.values()) if (run.isCutOff) this.#drop(run)
+    return !this.#hasPlaceFor(accountKey)
+  }
+
+  #hasPlaceFor(accountKey: string): boolean {
+    const free = this.#shared.settings.maxInFlight - this.#byKey.size
+    return free > 0 && this.#sizeOf(accountKey) < SHARE_OF_FREE * free
+  }
+
+  /** Its claim has ended as well. If it ever goes on, the token of the claim fences it off. */
+  #drop(run: Run): void {
+    this.#remove(run)
+    const message = `The host stopped the handlers of ${quote(run.type)} once their delivery had been answered. Give the adapter a waitUntil, or do less in them.`
+    this.#shared.reporter.error(run.toError('handler_abandoned', message, run.handlerNames))
+  }
+}

@@ -1,0 +1,157 @@
+import type { BodyFailure, BodyIntake } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { Bench, Gate, request, SECRET, settle, watchRejections } from './support.ts'
+
+watchRejections()
+
+const KIB = 1_024
+/** What a fragment costs beside its bytes. */
+const FRAGMENT = 512
+
+/** A request whose body comes as the test says. */
+class SlowRequest {
+  readonly gate = new Gate<Uint8Array | BodyFailure>()
+  cuts = 0
+  intake: BodyIntake = { take: () => expect.unreachable('nothing was read yet') }
+  readonly reply
+
+  constructor(bench: Bench, options: Parameters<typeof request>[1] = {}) {
+    const read = (_limit: number, intake: BodyIntake) => {
+      this.intake = intake
+      intake.onCut = () => this.cuts++
+      return this.gate.promise
+    }
+    this.reply = bench.receiver.handle(request(events.contact.created(), { read, ...options }))
+  }
+}
+
+const bytesOf = (event = events.contact.created()) => request(event).read(1_048_576, { take: () => true }) as Uint8Array // request() gives them at once
+
+function open(options: Record<string, unknown>) {
+  const bench = new Bench(options)
+  let runs = 0
+  bench.receiver.on('*', () => void runs++)
+  return { bench, runs: () => runs }
+}
+
+describe('the fragments of a body', () => {
+  it('may cost four times maxBodyBytes with the objects that keep them', async () => {
+    const { bench } = open({ maxBodyBytes: 1_024 * KIB })
+    const slow = new SlowRequest(bench)
+    const most = Math.floor((4 * 1_024 * KIB) / (1 + FRAGMENT))
+    for (let count = 0; count < most; count++) expect(slow.intake.take(1)).toBe(true)
+    expect(slow.intake.take(1)).toBe(false)
+    expect(slow.intake.take(1)).toBe(false)
+    expect(await slow.reply).toMatchObject({ status: 413, body: '{"code":"body_too_large"}' })
+    expect(bench.outcomes[0]).toMatchObject({ reason: expect.stringContaining('small fragments') })
+    expect(slow.cuts).toBe(1)
+    slow.gate.open(bytesOf())
+    await bench.expectAtRest()
+  })
+
+  it('may be any number within a mebibyte, however small maxBodyBytes is', async () => {
+    const { bench, runs } = open({ maxBodyBytes: 700 })
+    const bytes = bytesOf()
+    const read = async (_limit: number, intake: BodyIntake) => {
+      for (const _byte of bytes) expect(intake.take(1)).toBe(true)
+      return bytes
+    }
+    const { reply, gate } = new SlowRequest(bench)
+    expect((await bench.receiver.handle(request(bytes, { read }))).status).toBe(200)
+    expect(runs()).toBe(1)
+    gate.open({ failure: 'body_incomplete' })
+    await reply
+    await bench.expectAtRest()
+  })
+
+  it('are counted while they are kept, and not afterwards', async () => {
+    const { bench, runs } = open({ maxBodyBytes: 64 * KIB, maxBufferedBytes: 64 * KIB })
+    for (let round = 0; round < 100; round++) {
+      const event = events.contact.created()
+      const bytes = bytesOf(event)
+      const read = async (_limit: number, intake: BodyIntake) => {
+        expect(intake.take(bytes.length)).toBe(true)
+        return round % 3 === 0 ? ({ failure: 'body_incomplete' } as const) : bytes
+      }
+      expect((await bench.receiver.handle(request(event, { read }))).status).toBe(round % 3 === 0 ? 400 : 200)
+    }
+    expect(runs()).toBe(66)
+    await bench.expectAtRest()
+  })
+})
+
+describe('maxBufferedBytes', () => {
+  it('cuts the oldest incomplete body: a sender in good faith is done in milliseconds', async () => {
+    const { bench, runs } = open({ maxBodyBytes: 64 * KIB, maxBufferedBytes: 100 * KIB })
+    const [oldest, second] = [new SlowRequest(bench), new SlowRequest(bench)]
+    expect(oldest.intake.take(40 * KIB)).toBe(true)
+    expect(second.intake.take(40 * KIB)).toBe(true)
+    const event = events.contact.created()
+    const honest = new SlowRequest(bench)
+    expect(honest.intake.take(30 * KIB)).toBe(true)
+    expect(await oldest.reply).toMatchObject({ status: 408, body: '{"code":"overloaded"}', close: true })
+    expect([oldest.cuts, second.cuts, honest.cuts]).toEqual([1, 0, 0])
+    expect(oldest.intake.take(1)).toBe(false)
+    const sent = bench.receiver.handle(request(event))
+    expect((await sent).status).toBe(200)
+    expect(runs()).toBe(1)
+    for (const { gate } of [oldest, second, honest]) gate.open({ failure: 'body_incomplete' })
+    expect([(await second.reply).status, (await honest.reply).status]).toEqual([400, 400])
+    await bench.expectAtRest()
+  })
+
+  it('cuts the body that takes it, if there is no older one', async () => {
+    const { bench } = open({ maxBodyBytes: 64 * KIB, maxBufferedBytes: 64 * KIB })
+    const slow = new SlowRequest(bench)
+    expect(slow.intake.take(60 * KIB)).toBe(true)
+    expect(slow.intake.take(10 * KIB)).toBe(false)
+    expect(await slow.reply).toMatchObject({ status: 408, body: '{"code":"overloaded"}' })
+    slow.gate.open({ failure: 'body_incomplete' })
+    await bench.expectAtRest()
+  })
+
+  it('counts whole bodies while their secrets are looked up, and refuses what has no room beside them', async () => {
+    const gate = new Gate()
+    const secret = async () => {
+      await gate.promise
+      return SECRET
+    }
+    const [first, second] = [events.contact.created(), events.contact.created()]
+    const { length } = bytesOf(first)
+    const { bench, runs } = open({ secret, maxBodyBytes: length, maxBufferedBytes: length + 100 })
+    const sent = [bench.send(first), bench.send(second)]
+    expect(await sent[1]).toMatchObject({ outcome: 'overloaded', status: 503 })
+    const slow = new SlowRequest(bench)
+    expect(slow.intake.take(1)).toBe(false)
+    expect((await slow.reply).status).toBe(408)
+    gate.open()
+    expect(await sent[0]).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(second)).toMatchObject({ outcome: 'handled' })
+    expect(runs()).toBe(2)
+    slow.gate.open({ failure: 'body_incomplete' })
+    await bench.expectAtRest()
+  })
+
+  it.each([
+    ['less than maxBodyBytes', { maxBodyBytes: 2_000, maxBufferedBytes: 1_999 }],
+    ['no number', { maxBufferedBytes: '64 MiB' }],
+    ['NaN', { maxBufferedBytes: Number.NaN }],
+  ])('is refused if it is %s', (_what, options) => {
+    expect(() => new Bench(options)).toThrow(expect.objectContaining({ code: 'option_invalid' }))
+  })
+})
+
+it('a body that was cut at the deadline lets go of what was kept, and its late end changes nothing', async () => {
+  const { bench, runs } = open({})
+  const slow = new SlowRequest(bench)
+  slow.intake.take(100)
+  await bench.clock.advance(8_000)
+  expect(await slow.reply).toMatchObject({ status: 408, body: '{"code":"body_timeout"}' })
+  expect(slow.cuts).toBe(1)
+  expect(slow.intake.take(100)).toBe(false)
+  slow.gate.open(bytesOf())
+  await settle()
+  expect([runs(), bench.outcomes.length]).toEqual([0, 1])
+  await bench.expectAtRest()
+})

@@ -1,0 +1,123 @@
+import type { Interceptor } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { Bench, Gate, settle, watchRejections } from './support.ts'
+
+watchRejections()
+
+/** A receiver with one interceptor around one handler. */
+function intercepted(interceptor: Interceptor, handler: () => unknown = () => {}) {
+  const bench = new Bench()
+  let runs = 0
+  bench.receiver
+    .on('*', { name: 'save' }, () => {
+      runs++
+      return handler()
+    })
+    .intercept(interceptor)
+  return { bench, runs: () => runs }
+}
+
+describe('an interceptor', () => {
+  it.each<[string, Interceptor]>([
+    ['returns what run() returned', (run) => run()],
+    ['waits for run()', async (run) => void (await run())],
+    ['forgets to return run()', (run) => void run()],
+    ['is asynchronous and forgets to wait for run()', async (run) => void run()],
+    ['returns something else', (run) => run() && 'done'],
+    ['calls run() twice', (run) => run() && run()],
+    ['calls run() twice at the same time', (run) => Promise.all([run(), run()])],
+  ])('that %s: the handler runs once, and is waited for', async (_what, interceptor) => {
+    const gate = new Gate()
+    const { bench, runs } = intercepted(interceptor, () => gate.promise)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(1_000)
+    expect(bench.outcomes).toEqual([])
+    gate.open()
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(runs()).toBe(1)
+    await bench.expectAtRest()
+  })
+
+  it.each<[string, Interceptor]>([
+    ['returns', (run) => run()],
+    ['forgets to return', (run) => void run()],
+    ['catches it', async (run) => Promise.resolve(run()).catch(() => 'fine')],
+    [
+      'catches it at once',
+      (run) => {
+        try {
+          return run()
+        } catch {
+          return 'fine'
+        }
+      },
+    ],
+  ])('cannot acknowledge a failure: the handler fails, and the interceptor %s', async (_what, interceptor) => {
+    for (const fail of [
+      () => Promise.reject(new Error('no')),
+      () => {
+        throw new Error('no')
+      },
+    ]) {
+      const { bench } = intercepted(interceptor, fail)
+      expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+      expect(bench.errors).toMatchObject([{ handlers: ['save'], cause: new Error('no') }])
+      await bench.expectAtRest()
+    }
+  })
+
+  it.each<[string, Interceptor]>([
+    ['returns at once', () => 'skipped'],
+    ['returns later', async () => void (await settle())],
+  ])('that never calls run() and %s fails the handler', async (_what, interceptor) => {
+    const { bench, runs } = intercepted(interceptor)
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.errors).toMatchObject([{ code: 'handler_failed', cause: { code: 'interceptor_skipped' } }])
+    expect(runs()).toBe(0)
+    await bench.expectAtRest()
+  })
+
+  it('that calls run() when it has ended runs nothing any more', async () => {
+    const late: (() => unknown)[] = []
+    const { bench, runs } = intercepted((run) => void late.push(run))
+    await bench.send(events.contact.created())
+    expect(() => late[0]?.()).toThrow('did not call run() before it ended')
+    expect(runs()).toBe(0)
+  })
+
+  it.each<[string, Interceptor]>([
+    [
+      'throws',
+      (run) => {
+        void run()
+        throw new Error('tracing is down')
+      },
+    ],
+    ['rejects', (run) => Promise.resolve(void run()).then(() => Promise.reject(new Error('tracing is down')))],
+  ])('that %s fails the handler, whose end is waited for before the claim is released', async (_what, interceptor) => {
+    const gate = new Gate()
+    const { bench } = intercepted(interceptor, () => gate.promise)
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(1_000)
+    expect(bench.store.count('release')).toBe(0)
+    gate.fail(new Error('as well'))
+    expect(await sent).toMatchObject({ status: 500 })
+    expect(bench.errors).toMatchObject([{ cause: new Error('tracing is down') }])
+    await bench.expectAtRest()
+  })
+
+  it('that was registered first is the outermost', async () => {
+    const bench = new Bench()
+    const steps: string[] = []
+    for (const name of ['outer', 'inner'])
+      bench.receiver.intercept(async (run) => {
+        steps.push(`begin ${name}`)
+        await run()
+        steps.push(`end ${name}`)
+      })
+    bench.receiver.on('*', () => void steps.push('handler'))
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    expect(steps).toEqual(['begin outer', 'begin inner', 'handler', 'end inner', 'end outer'])
+  })
+})
