@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import getRawBody from 'raw-body'
-import type { BodyFailure, DeliveryRequest, HeaderValue, Reply } from '../src/index.ts'
+import type { BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../src/index.ts'
 
 /** Options that every adapter takes. */
 export interface AdapterOptions<Request> {
@@ -11,18 +11,20 @@ export interface AdapterOptions<Request> {
 }
 
 /** A request of node:http, and of every framework that stands on it, as the receiver takes it. */
-export class NodeDelivery<Request extends IncomingMessage> implements DeliveryRequest {
+export class NodeRequest<Request extends IncomingMessage> implements DeliveryRequest {
   readonly method: string | undefined
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
   readonly #request: Request
+  readonly #response: ServerResponse
   readonly #source: ((request: Request) => string | undefined) | undefined
   readonly #fix: string
 
-  /** @param fix what to change where the app's own parser came first */
-  constructor(request: Request, { source, waitUntil }: AdapterOptions<Request>, fix: string) {
+  /** @param fix what to change if the app's own parser came first */
+  constructor(request: Request, response: ServerResponse, { source, waitUntil }: AdapterOptions<Request>, fix: string) {
     this.method = request.method
     this.waitUntil = waitUntil
     this.#request = request
+    this.#response = response
     this.#source = source
     this.#fix = fix
   }
@@ -35,55 +37,83 @@ export class NodeDelivery<Request extends IncomingMessage> implements DeliveryRe
     return this.#request.headers[name]
   }
 
-  read(limit: number): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
+  onAnswered(callback: () => void): void {
+    // Comes after the last byte of the answer, and also if the sender has gone away.
+    if (this.#response.destroyed || this.#response.closed) callback()
+    else this.#response.on('close', callback)
+  }
+
+  read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
     const request: IncomingMessage & { readonly rawBody?: unknown; readonly body?: unknown } = this.#request
     if (request.readableDidRead || request.readableEncoding !== null) {
       if (request.rawBody instanceof Uint8Array) return request.rawBody
       // Parsers of bytes, such as express.raw(), leave them here.
       return request.body instanceof Uint8Array ? request.body : { failure: 'body_consumed', fix: this.#fix }
     }
-    if (request.readableEnded) return new Uint8Array() // it was read by somebody, and there was nothing in it
-    return new Promise((resolve) => {
-      getRawBody(request, { limit, length: request.headers['content-length'] ?? null }, (error, body) =>
-        resolve(error ? toFailure(error) : body),
-      )
+    if (request.readableEnded) return new Uint8Array() // something read it, and there was nothing in it
+    return readBody(request, limit, intake)
+  }
+}
+
+function readBody(request: IncomingMessage, limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
+  const stream = new CountedStream(request, intake)
+  intake.onCut = stream.forget
+  return new Promise((resolve) => {
+    const options = { limit, length: request.headers['content-length'] ?? null }
+    // What raw-body calls of a stream is all there.
+    getRawBody(stream as unknown as NodeJS.ReadableStream, options, (error, body) => {
+      if (error) resolve({ failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' })
+      else if (request.httpVersionMajor === 1) resolve(body)
+      else afterTurns(3, () => resolve(request.aborted ? { failure: 'body_incomplete' } : body))
     })
+  })
+}
+
+/** HTTP/2 clients end a stream before they reset it, and the server hears of the reset two turns of the event loop later. */
+function afterTurns(turns: number, callback: () => void): void {
+  setImmediate(turns > 1 ? () => afterTurns(turns - 1, callback) : callback)
+}
+
+type Listener = (...args: readonly unknown[]) => void
+
+/** A request as raw-body sees it: each chunk is counted before it is kept. */
+class CountedStream {
+  readonly #request: IncomingMessage
+  readonly #intake: BodyIntake
+  #keep: Listener = ignore
+  #cleanUp: Listener = ignore
+
+  constructor(request: IncomingMessage, intake: BodyIntake) {
+    this.#request = request
+    this.#intake = intake
+  }
+
+  get readable(): boolean {
+    return this.#request.readable
+  }
+
+  on(event: string, listener: Listener): void {
+    if (event === 'close') this.#cleanUp = listener
+    if (event === 'data') this.#keep = listener
+    this.#request.on(event, event === 'data' ? this.#onData : listener)
+  }
+
+  removeListener(event: string, listener: Listener): void {
+    this.#request.removeListener(event, event === 'data' ? this.#onData : listener)
+  }
+
+  unpipe(): void {}
+
+  pause(): void {
+    this.#request.pause()
+  }
+
+  /** Makes raw-body let go of all that it has kept, as at the end of a connection. */
+  readonly forget = (): void => this.#cleanUp()
+
+  readonly #onData = (chunk: Uint8Array): void => {
+    if (this.#intake.take(chunk.length)) this.#keep(chunk)
   }
 }
 
-/** Writes an answer at once and whole, also while the sender is still sending, and throws away what is still to come. */
-export function writeReply(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, headers, body, close, drainMs }: Reply,
-): void {
-  if (response.headersSent || response.destroyed) return
-  const length = { 'content-length': Buffer.byteLength(body) }
-  if (!close) {
-    discardRest(request, drainMs)
-    response.writeHead(status, { ...headers, ...length }).end(body)
-    return
-  }
-  // Ending the response would close the socket under a sender that is still sending, and reset the answer away.
-  const connection = request.httpVersionMajor > 1 ? {} : { connection: 'close' } // HTTP/2 ends a stream without a header
-  response.writeHead(status, { ...headers, ...length, ...connection }).write(body)
-  const end = () => {
-    clearTimeout(timer)
-    response.end()
-  }
-  const timer = setTimeout(end, drainMs)
-  if (request.readableEnded) end()
-  else request.once('end', end).once('close', end).once('error', end).resume()
-}
-
-/** Reads on without keeping anything, so that the connection can be used again; a sender that takes longer loses it. */
-export function discardRest(request: IncomingMessage, drainMs: number): void {
-  if (request.readableEnded || request.complete) return
-  const timer = setTimeout(() => request.destroy(), drainMs)
-  const stop = () => clearTimeout(timer)
-  request.once('end', stop).once('close', stop).once('error', stop).resume()
-}
-
-function toFailure(error: { readonly type: string }): BodyFailure {
-  return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
-}
+const ignore = () => {}

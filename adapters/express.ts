@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../src/index.ts'
-import { type AdapterOptions, NodeDelivery, writeReply } from './body.ts'
+import { writeReply } from './answer.ts'
+import { type AdapterOptions, NodeRequest } from './body.ts'
+import { checkOptions } from './check-options.ts'
 
 const FIX =
   "A body parser such as express.json() is mounted before the receiver, which reads by itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
@@ -20,6 +22,7 @@ type ExpressHandler<Request> = (
 /**
  * A handler for Express 4.18 and later, and 5. Under `app.use` it answers the mount path itself and leaves deeper ones to others.
  *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @example app.post('/webhooks', expressHandler(receiver))
  */
 export function expressHandler(receiver: Receives): ExpressHandler<IncomingMessage>
@@ -35,12 +38,38 @@ export function expressHandler<Request extends IncomingMessage>(
   receiver: Receives,
   options: AdapterOptions<Request> = {},
 ): ExpressHandler<Request> {
-  return async (request, response, next) => {
-    // Express sets `route` for app.post and the like, and strips the mount path from `url` for app.use.
-    const { route, url }: IncomingMessage & { readonly route?: unknown } = request
-    if (route === undefined && url?.split('?', 1)[0] !== '/') return next()
-    writeReply(request, response, await receiver.handle(new NodeDelivery(request, options, FIX)))
+  checkOptions('expressHandler', receiver, options)
+  const handler: ExpressHandler<Request> = async (request, response, next) => {
+    // Express strips the mount path from `url` for app.use.
+    if (request.url?.split('?', 1)[0] !== '/' && !isRouted(request, handler)) return next()
+    writeReply(request, response, await receiver.handle(new NodeRequest(request, response, options, FIX)))
   }
+  return handler
+}
+
+interface Route {
+  readonly path?: unknown
+  readonly stack?: readonly { readonly handle?: unknown }[]
+}
+
+/**
+ * Whether app.post and the like called, and not app.use. Express leaves the last route in `request.route`, also when that has called
+ * next(). It is the one that called if the handler stands in it. A handler within another function does not: then the route has to name
+ * the path, or a parameter of it.
+ */
+function isRouted(
+  { route, url = '', params }: IncomingMessage & { readonly route?: Route; readonly params?: object },
+  handler: unknown,
+): boolean {
+  if (route === undefined) return false
+  if (route.stack?.some(({ handle }) => handle === handler)) return true
+  const path = normalize(url.split('?', 1)[0] ?? '')
+  const paths: readonly unknown[] = Array.isArray(route.path) ? route.path : [route.path]
+  return paths.some((known) => normalize(String(known)) === path) || Object.keys(params ?? {}).length > 0
+}
+
+function normalize(path: string): string {
+  return path.toLowerCase().replace(/(.)\/$/, '$1')
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Receives } from '../src/index.ts'
-import { type AdapterOptions, discardRest, NodeDelivery, writeReply } from './body.ts'
+import { isUnread, writeReply } from './answer.ts'
+import { type AdapterOptions, NodeRequest } from './body.ts'
+import { checkOptions, checkPath } from './check-options.ts'
 
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
   readonly receiver: Receives
@@ -11,25 +13,30 @@ export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
 const FIX =
   'A hook of this Fastify app (preParsing, onRequest) read the request before the receiver. Register fastifyPlugin in a scope without it.'
 
+/** Options of `register` itself, which Fastify hands on. */
+const FASTIFY_OPTIONS = ['receiver', 'url', 'prefix', 'logLevel', 'logSerializers']
+
 /**
  * A plugin for Fastify 5. Content type parsers are removed in its own scope only: sibling routes keep theirs.
  *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`, while the app gets ready
  * @example await app.register(fastifyPlugin, { receiver, url: '/webhooks' })
  */
 export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (
   app,
-  { receiver, url = '/', source, waitUntil },
+  { receiver, url = '/', source, waitUntil, ...rest },
 ) => {
+  checkOptions('fastifyPlugin', receiver, { source, waitUntil, ...rest }, FASTIFY_OPTIONS)
+  checkPath('fastifyPlugin', 'url', url)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.all(url, async (request, reply) => {
     const options = { ...(source && { source: () => source(request) }), ...(waitUntil && { waitUntil }) }
-    const answer = await receiver.handle(new NodeDelivery(request.raw, options, FIX))
-    if (answer.close) {
+    const answer = await receiver.handle(new NodeRequest(request.raw, reply.raw, options, FIX))
+    if (isUnread(request.raw)) {
       reply.hijack()
       return writeReply(request.raw, reply.raw, answer)
     }
-    discardRest(request.raw, answer.drainMs)
     return reply.code(answer.status).headers(answer.headers).send(answer.body)
   })
 }

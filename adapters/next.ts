@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../src/index.ts'
-import { type AdapterOptions, NodeDelivery, writeReply } from './body.ts'
+import { writeReply } from './answer.ts'
+import { type AdapterOptions, NodeRequest } from './body.ts'
+import { checkOptions } from './check-options.ts'
 import { type FetchHandlerOptions, fetchHandler } from './web.ts'
 
 const FIX =
@@ -9,12 +11,14 @@ const FIX =
 /**
  * A route handler for the App Router.
  *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @example export const POST = nextHandler(receiver)
  */
 export function nextHandler(
   receiver: Receives,
   options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
+  checkOptions('nextHandler', receiver, options)
   return (request) => {
     const waitUntil = options.waitUntil ?? hostWaitUntil()
     return fetchHandler(receiver, { ...options, ...(waitUntil && { waitUntil }) })(request)
@@ -24,19 +28,18 @@ export function nextHandler(
 /**
  * An API route for the Pages Router. It needs Next's own parser off: `export const config = { api: { bodyParser: false } }`.
  *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @example export default nextApiHandler(receiver)
  */
 export function nextApiHandler<Request extends IncomingMessage = IncomingMessage>(
   receiver: Receives,
   options: AdapterOptions<Request> = {},
 ): (request: Request, response: ServerResponse) => Promise<void> {
+  checkOptions('nextApiHandler', receiver, options)
   return async (request, response) => {
     const waitUntil = options.waitUntil ?? hostWaitUntil()
-    writeReply(
-      request,
-      response,
-      await receiver.handle(new NodeDelivery(request, { ...options, ...(waitUntil && { waitUntil }) }, FIX)),
-    )
+    const delivery = new NodeRequest(request, response, { ...options, ...(waitUntil && { waitUntil }) }, FIX)
+    writeReply(request, response, await receiver.handle(delivery))
   }
 }
 

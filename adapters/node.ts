@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../src/index.ts'
-import { type AdapterOptions, NodeDelivery, writeReply } from './body.ts'
+import { writeReply } from './answer.ts'
+import { type AdapterOptions, NodeRequest } from './body.ts'
+import { checkOptions, checkPath } from './check-options.ts'
 
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
   /** The path to answer, without query; any other gets 404. Default: every path. */
@@ -18,16 +20,26 @@ const NOT_FOUND = {
 }
 
 /**
- * A request listener for node:http and node:https.
+ * A request listener for node:http, node:https and the compatibility layer of node:http2.
  *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @example createServer(nodeHandler(receiver, { path: '/webhooks' })).listen(3000)
  */
 export function nodeHandler(
   receiver: Receives,
   options: NodeHandlerOptions = {},
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  checkOptions('nodeHandler', receiver, options, ['path'])
+  checkPath('nodeHandler', 'path', options.path)
   return async (request, response) => {
-    const isOurs = options.path === undefined || request.url?.split('?', 1)[0] === options.path
-    writeReply(request, response, isOurs ? await receiver.handle(new NodeDelivery(request, options, FIX)) : NOT_FOUND)
+    const isOurs = options.path === undefined || pathOf(request.url) === options.path
+    const reply = isOurs ? await receiver.handle(new NodeRequest(request, response, options, FIX)) : NOT_FOUND
+    writeReply(request, response, reply)
   }
+}
+
+/** The path of a request's target, which proxies may write as a whole URL. */
+function pathOf(target = ''): string {
+  const path = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  return path.split('?', 1)[0] || '/'
 }

@@ -1,4 +1,5 @@
-import type { BodyFailure, Receives } from '../src/index.ts'
+import type { BodyFailure, BodyIntake, Receives } from '../src/index.ts'
+import { checkOptions } from './check-options.ts'
 
 /** Options of the Fetch adapter. */
 export interface FetchHandlerOptions {
@@ -16,6 +17,7 @@ const CONSUMED: BodyFailure = {
 /**
  * A handler from Request to Response, for Hono, Bun, Deno, Workers and every other host that speaks Fetch.
  *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @returns a function of the request and whatever the host passes along: a context with `waitUntil` among it is used
  * @example export default { fetch: fetchHandler(receiver) }
  */
@@ -23,12 +25,13 @@ export function fetchHandler(
   receiver: Receives,
   options: FetchHandlerOptions = {},
 ): (request: Request, ...host: unknown[]) => Promise<Response> {
+  checkOptions('fetchHandler', receiver, options)
   return async (request, ...host) => {
     const body = new FetchBody(request)
     const reply = await receiver.handle({
       method: request.method,
       header: (name) => request.headers.get(name),
-      read: (limit) => body.read(limit),
+      read: (limit, intake) => body.read(limit, intake),
       source: () => options.source?.(request),
       waitUntil: options.waitUntil ?? waitUntilOf(host),
     })
@@ -48,16 +51,17 @@ class FetchBody {
   }
 
   /** Counts what comes in: a declared length may understate it. */
-  async read(limit: number): Promise<Uint8Array | BodyFailure> {
+  async read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
     const { body, bodyUsed } = this.#request
     if (bodyUsed || body?.locked) return CONSUMED
     if (body === null) return new Uint8Array()
     this.#reader = body.getReader()
     const chunks: Uint8Array[] = []
     let length = 0
+    intake.onCut = () => chunks.splice(0)
     for (let part = await this.#reader.read(); !part.done; part = await this.#reader.read()) {
       length += part.value.byteLength
-      if (length > limit) return { failure: 'body_too_large' }
+      if (length > limit || !intake.take(part.value.byteLength)) return { failure: 'body_too_large' }
       chunks.push(part.value)
     }
     this.#isAtEnd = true

@@ -4,6 +4,8 @@ import { listFiles, readText } from './support/repository.ts'
 
 const HTTP_TYPES = { packageTypes: ['node:http'] }
 
+const NODE_ADAPTER = ['src/index.ts', 'adapters/answer.ts', 'adapters/body.ts', 'adapters/check-options.ts']
+
 /** Who may import what. A new part or adapter needs a row here, and so a decision. */
 const FLOORS: Floors = {
   'src/host/': { files: ['src/host/'] },
@@ -74,11 +76,13 @@ const FLOORS: Floors = {
   },
   'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/receiver/'] },
   'adapters/body.ts': { files: ['src/index.ts'], packages: ['raw-body'], ...HTTP_TYPES },
-  'adapters/express.ts': { files: ['src/index.ts', 'adapters/body.ts'], ...HTTP_TYPES },
-  'adapters/fastify.ts': { files: ['src/index.ts', 'adapters/body.ts'], packageTypes: ['fastify'] },
-  'adapters/next.ts': { files: ['src/index.ts', 'adapters/body.ts', 'adapters/web.ts'], ...HTTP_TYPES },
-  'adapters/node.ts': { files: ['src/index.ts', 'adapters/body.ts'], ...HTTP_TYPES },
-  'adapters/web.ts': { files: ['src/index.ts'] },
+  'adapters/answer.ts': { types: ['src/index.ts'], ...HTTP_TYPES },
+  'adapters/check-options.ts': { files: ['src/index.ts'] },
+  'adapters/express.ts': { files: NODE_ADAPTER, ...HTTP_TYPES },
+  'adapters/fastify.ts': { files: NODE_ADAPTER, packageTypes: ['fastify'] },
+  'adapters/next.ts': { files: [...NODE_ADAPTER, 'adapters/web.ts'], ...HTTP_TYPES },
+  'adapters/node.ts': { files: NODE_ADAPTER, ...HTTP_TYPES },
+  'adapters/web.ts': { files: ['src/index.ts', 'adapters/check-options.ts'] },
   'adapters/redis.ts': { files: ['src/index.ts', 'adapters/redis/'], packages: ['node:crypto'] },
   'adapters/redis/': { types: ['src/index.ts'], packages: ['node:crypto'] },
   'adapters/redis/client.ts': {

@@ -78,9 +78,10 @@ export class Run {
     this.latestDeadline = first.deadline
   }
 
-  /** Milliseconds until the last of those who wait has to be answered. */
+  /** Milliseconds until the last of those who wait has to be answered. A timer may go off a moment early: less than one counts as none. */
   get timeLeft(): number {
-    return Math.max(this.latestDeadline - this.#shared.settings.clock.monotonic(), 0)
+    const leftMs = this.latestDeadline - this.#shared.settings.clock.monotonic()
+    return leftMs < 1 ? 0 : leftMs
   }
 
   get handlerNames(): readonly string[] {

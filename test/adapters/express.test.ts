@@ -9,12 +9,14 @@ import { listen } from './hosts.ts'
 import { createScene, deliver, expectAnswer, expectUntouched, SECRET, sample, sampleOf } from './scene.ts'
 import { exchange, head } from './wire.ts'
 
+type Handler = ReturnType<typeof expressHandler>
+
 describe.each([
   ['Express 4', express4],
   ['Express 5', express5],
 ])('%s', (_, express) => {
   /** An app with a receiver in it, on a free port until the test ends. */
-  async function start(mount: (app: Express, handler: ReturnType<typeof expressHandler>) => void) {
+  async function start(mount: (app: Express, handler: Handler) => void) {
     const scene = createScene()
     const app = express()
     mount(app, expressHandler(scene.receiver))
@@ -175,6 +177,40 @@ describe.each([
     const scene = await start(mount)
     const { bytes, headers, id } = sample()
     expectAnswer(await exchange(scene.port, head(headers, { target: '/in/webhooks' }), bytes), 200, 'handled', id)
+  })
+
+  it.each<[string, string, (app: Express, handler: Handler) => unknown]>([
+    ['app.all() has called next()', '/webhooks', (app, handler) => app.use('/webhooks', handler)],
+    ['app.all() has called next(), without a path', '/', (app, handler) => app.use(handler)],
+  ])('leaves deeper paths to others under app.use, also if %s', async (_what, path, mount) => {
+    const scene = await start((app, handler) => {
+      app.all(/.*/, (_request: IncomingMessage, _response: ServerResponse, next: () => void) => next())
+      mount(app, handler)
+      app.use((_request: IncomingMessage, response: ServerResponse) => {
+        response.writeHead(404, { 'content-type': 'application/json', 'content-length': 16 }).end('{"code":"other"}')
+      })
+    })
+    const { bytes, headers, id } = sample()
+    const ask = (target: string) => exchange(scene.port, head(headers, { target }), bytes)
+    const below = path === '/' ? '' : path
+    expectAnswer(await ask(`${below}/deeper`), 404, 'other')
+    expectAnswer(await ask(`${path}?a=b`), 200, 'handled', id)
+  })
+
+  it.each<[string, string, (app: Express, handler: Handler) => unknown]>([
+    ['a path', '/webhooks', (app, handler) => app.post('/webhooks', handler)],
+    ['a path in another case', '/Webhooks/', (app, handler) => app.post('/webhooks', handler)],
+    ['several paths', '/b', (app, handler) => app.post(['/a', '/b'], handler)],
+    ['a parameter', '/in/acme', (app, handler) => app.post('/in/:tenant', handler)],
+  ])('answers within a function of the app at a route of %s', async (_what, target, mount) => {
+    const scene = await start((app, handler) => {
+      app.all(/.*/, (_request: IncomingMessage, _response: ServerResponse, next: () => void) => next())
+      mount(app, async (request: IncomingMessage, response: ServerResponse, next: () => void) =>
+        handler(request, response, next),
+      )
+    })
+    const { bytes, headers, id } = sample()
+    expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
   })
 
   it('tells the receiver the source that the route names', async () => {

@@ -32,6 +32,16 @@ describe('path', () => {
     expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
   })
 
+  it.each(['http://localhost/webhooks', 'https://app.example:8443/webhooks?a=b', 'HTTP://localhost/webhooks?'])(
+    'is found in a target that is a whole URL: %s',
+    async (target) => {
+      const scene = await start({ path: '/webhooks' })
+      const { bytes, headers, id } = sample()
+      expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
+      expectAnswer(await exchange(scene.port, head(headers, { target: 'http://webhooks' }), bytes), 404, 'not_found')
+    },
+  )
+
   it.each(['/', '/webhooks/', '/webhooks/deeper', '/Webhooks', '/web%68ooks', '//webhooks', '/?/webhooks'])(
     'gives 404 elsewhere, and keeps the connection: %s',
     async (target) => {
@@ -95,6 +105,23 @@ describe('a request that was read before', () => {
     const delivery = sample()
     expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
   })
+})
+
+it.each<[string, (request: IncomingMessage) => unknown]>([
+  ['rejects', () => Promise.reject(new Error('no such tenant'))],
+  ['is asynchronous', async () => 'acme'],
+  ['returns a number', () => 7],
+])('a source that %s is answered 503, and leaves no rejection behind', async (_what, source) => {
+  const rejections: unknown[] = []
+  const keep = (reason: unknown) => rejections.push(reason)
+  process.on('unhandledRejection', keep)
+  onTestFinished(() => void process.off('unhandledRejection', keep))
+  const scene = await start({ source: source as NodeHandlerOptions['source'] & object }) // as plain JavaScript may
+  expectAnswer(await deliver(scene, sample()), 503, 'secrets_unavailable')
+  expect(scene.errors).toMatchObject([{ code: 'secrets_unavailable' }])
+  expect(scene.errors[0]?.message).toContain("The adapter's source option failed: it returned")
+  expect(rejections).toEqual([])
+  expectUntouched(scene)
 })
 
 it('takes source and waitUntil as options', async () => {

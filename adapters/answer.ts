@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Reply } from '../src/index.ts'
+
+/** How long a refused stream of HTTP/2 may go on, in milliseconds: it is no connection that could be used again. */
+const HTTP2_DRAIN_MS = 2_000
+
+/** Writes an answer whole, also while the sender is still sending, and throws away what is still to come. */
+export function writeReply(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body, close, drainMs }: Reply,
+): void {
+  if (response.headersSent || response.destroyed) return
+  const length = { 'content-length': Buffer.byteLength(body) }
+  if (!close) {
+    if (isUnread(request)) afterRest(request, drainMs, (isLate) => isLate && cut(request, response))
+    response.writeHead(status, { ...headers, ...length }).end(body)
+    return
+  }
+  // Ending the response would close the socket under a sender that is still sending, and reset the answer away.
+  const connection = isHttp2(request) ? {} : { connection: 'close' } // HTTP/2 ends a stream without a header
+  response.writeHead(status, { ...headers, ...length, ...connection }).write(body)
+  afterRest(request, drainMs, (isLate) => {
+    response.end()
+    if (isLate && isHttp2(request)) cut(request, response)
+  })
+}
+
+/** Whether an answer needs `writeReply`: a framework's own way to answer does not know what to do with the rest of the request. */
+export function isUnread(request: IncomingMessage): boolean {
+  return !request.readableEnded && (isHttp2(request) || !request.complete)
+}
+
+/** Ends what still comes in after the answer: the connection or, over HTTP/2, the stream, which would live as long as its session. */
+function cut(request: IncomingMessage, response: ServerResponse): void {
+  const { stream } = response as { readonly stream?: { close(code: number): void } } // of Node's compatibility layer
+  if (isHttp2(request)) stream?.close(0)
+  else request.destroy()
+}
+
+/** Reads and throws away what is still to come, and calls back at its end, or when `drainMs` are over. */
+function afterRest(request: IncomingMessage, drainMs: number, callback: (isLate: boolean) => unknown): void {
+  if (request.readableEnded) return void callback(false)
+  // A request that was answered does not hear that its connection has ended. The one of HTTP/2 does.
+  const connection = isHttp2(request) ? request : request.socket
+  const end = (isLate: boolean) => {
+    clearTimeout(timer)
+    request.off('end', stop).off('error', stop)
+    connection.off('close', stop)
+    callback(isLate)
+  }
+  const stop = () => end(false)
+  const timer = setTimeout(end, isHttp2(request) ? Math.min(drainMs, HTTP2_DRAIN_MS) : drainMs, true)
+  request.once('end', stop).once('error', stop).resume()
+  connection.once('close', stop)
+}
+
+function isHttp2({ httpVersionMajor }: IncomingMessage): boolean {
+  return httpVersionMajor > 1
+}

@@ -1,0 +1,26 @@
+/** A process with one host, given by its name, that ends itself as soon as `receiver.close()` lets it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver } from 'postern'
+import { hosts } from './hosts.ts'
+
+const quiet = () => {}
+const receiver = createReceiver({
+  secret: async () => {
+    if (process.argv[3] === 'slow secrets') {
+      process.send?.('begun')
+      await sleep(1_000)
+    }
+    return process.env.WEBHOOK_SECRET
+  },
+  logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+}).on('*', async () => {
+  process.send?.('begun')
+  if (process.argv[3] === 'slow handler') await sleep(1_000)
+})
+const running = await hosts.find(({ name }) => name === process.argv[2])?.start(receiver)
+
+process.once('message', async () => {
+  await receiver.close()
+  process.exit(0)
+})
+process.send?.({ port: running?.port })

@@ -1,0 +1,65 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { hosts } from './hosts.ts'
+import { expectAnswer, type Sample, SECRET, sample } from './scene.ts'
+import { head, Wire } from './wire.ts'
+
+async function startProcess(host: string, what: string) {
+  const child = fork(fileURLToPath(new URL('closing-server.ts', import.meta.url)), [host, what], {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, WEBHOOK_SECRET: SECRET },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [{ port }] = await once(child, 'message')
+  let begun = 0
+  child.on('message', () => begun++)
+  /** Waits until so many deliveries are where they take their time. */
+  const whenBegun = (count: number) => expect.poll(() => begun, { timeout: 20_000 }).toBe(count)
+  return { child, port: port as number, whenBegun }
+}
+
+/** Sends whole deliveries, each on a connection of its own. */
+async function sendAll(port: number, deliveries: readonly Sample[]): Promise<readonly Wire[]> {
+  const wires = await Promise.all(deliveries.map(() => Wire.open(port)))
+  const requests = deliveries.map(({ bytes, headers }) => Buffer.concat([Buffer.from(head(headers)), bytes]))
+  await Promise.all(wires.map((wire, at) => wire.send(requests[at] ?? '')))
+  return wires
+}
+
+describe('await receiver.close(); process.exit(0)', () => {
+  it.each(hosts.map(({ name }) => name))(
+    'loses no answer on %s',
+    async (host) => {
+      const { child, port, whenBegun } = await startProcess(host, 'slow handler')
+      const deliveries = Array.from({ length: 20 }, () => sample())
+      const wires = await sendAll(port, deliveries)
+      const slow = sample()
+      const reading = await Wire.open(port)
+      await reading.send(head(slow.headers), slow.bytes.subarray(0, 20))
+      await sleep(200)
+      const exited = once(child, 'exit')
+      child.send('close')
+      await sleep(100)
+      await reading.send(slow.bytes.subarray(20))
+      for (const [at, wire] of wires.entries()) expectAnswer(await wire.answer(), 200, 'handled', deliveries[at]?.id)
+      // It had not begun: the service comes again.
+      expectAnswer(await reading.answer(), 503, 'closing', slow.id)
+      expect(await exited).toEqual([0, null])
+    },
+    60_000,
+  )
+
+  it('loses no answer of deliveries whose secrets are being looked up', async () => {
+    const { child, port, whenBegun } = await startProcess('node:http', 'slow secrets')
+    const deliveries = Array.from({ length: 20 }, () => sample())
+    const wires = await sendAll(port, deliveries)
+    await whenBegun(20)
+    const exited = once(child, 'exit')
+    child.send('close')
+    for (const [at, wire] of wires.entries()) expectAnswer(await wire.answer(), 503, 'closing', deliveries[at]?.id)
+    expect(await exited).toEqual([0, null])
+  }, 60_000)
+})

@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, createServer } from 'node:http2'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { nodeHandler } from 'postern/node'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { portOf } from './hosts.ts'
+import { createScene, type Sample, sample, toOutgoing } from './scene.ts'
+
+/** A receiver behind HTTP/2, a session with it, and the streams that the server has open. */
+async function open(options: Parameters<typeof createScene>[0] = {}) {
+  const scene = createScene(options)
+  let openStreams = 0
+  // A request of http2's compatibility layer has all that a handler uses of node:http's; the types do not know each other.
+  const server = createServer(nodeHandler(scene.receiver) as unknown as Parameters<typeof createServer>[1])
+  server.on('stream', (stream) => {
+    openStreams++
+    stream.on('close', () => openStreams--)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const session = connect(`http://127.0.0.1:${portOf(server)}`)
+  session.on('error', () => {})
+  onTestFinished(() => {
+    session.destroy()
+    server.close()
+  })
+  return { ...scene, session, openStreams: () => openStreams }
+}
+
+function begin(session: ClientHttp2Session, { headers }: Pick<Sample, 'headers'>): ClientHttp2Stream {
+  const { 'content-length': _, ...undeclared } = headers
+  const stream = session.request({ ':method': 'POST', ':path': '/', ...toOutgoing(undeclared) })
+  stream.on('error', () => {})
+  return stream
+}
+
+const statusOf = async (stream: ClientHttp2Stream) => (await once(stream, 'response'))[0][':status'] as number
+
+describe('a stream of HTTP/2', () => {
+  it.each([
+    ['refused by its head', sample({ tamper: 'no-header' }), 401],
+    ['whose body never ends', sample(), 408],
+  ])('%s is answered and closed, however long its sender goes on', async (_what, delivery, status) => {
+    const { session, openStreams } = await open({ deadlineMs: 500 })
+    const streams = Array.from({ length: 50 }, () => begin(session, delivery))
+    const statuses = streams.map(statusOf)
+    const sending = setInterval(() => streams.forEach((stream) => stream.destroyed || stream.write('more ')), 50)
+    onTestFinished(() => clearInterval(sending))
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([status]))
+    await expect.poll(openStreams, { timeout: 5_000 }).toBe(0)
+    const good = sample()
+    const stream = begin(session, good)
+    stream.end(good.bytes)
+    expect(await statusOf(stream)).toBe(200)
+  })
+
+  it.each([8, 0, 2])('reset with code %i in its body is an incomplete body, not a wrong signature', async (code) => {
+    const { session, outcomes, openStreams } = await open()
+    const delivery = sample()
+    const stream = begin(session, delivery)
+    stream.write(delivery.bytes.subarray(0, 20))
+    await sleep(50)
+    stream.close(code)
+    await expect.poll(() => outcomes.length).toBe(1)
+    expect(outcomes).toMatchObject([{ outcome: 'rejected', code: 'body_incomplete' }])
+    await expect.poll(openStreams).toBe(0)
+  })
+
+  it('does not keep close() waiting once it is answered', async () => {
+    const { session, receiver } = await open()
+    const delivery = sample()
+    const stream = begin(session, delivery)
+    stream.end(delivery.bytes)
+    stream.resume()
+    expect(await statusOf(stream)).toBe(200)
+    const startedAt = performance.now()
+    await receiver.close()
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+  })
+})
