@@ -39,7 +39,7 @@ describe('await receiver.close(); process.exit(0)', () => {
       const slow = sample()
       const reading = await Wire.open(port)
       await reading.send(head(slow.headers), slow.bytes.subarray(0, 20))
-      await sleep(200)
+      await whenBegun(20)
       const exited = once(child, 'exit')
       child.send('close')
       await sleep(100)
