@@ -6,6 +6,7 @@ const config: KnipConfig = {
     ...Object.values(entries),
     'examples/*/main.ts',
     'scripts/better-sqlite3.mjs',
+    'scripts/check-english.mjs',
     'scripts/check-pages.ts',
     'test/check/strangers/*.mjs',
     'test/emulator/program.ts',

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Reply } from '../src/index.ts'
 
-/** How long a refused stream of HTTP/2 may go on, in milliseconds: it is no connection that could be used again. */
+/** The time for which a refused stream of HTTP/2 may go on, in milliseconds: it is no connection that could be used again. */
 const HTTP2_DRAIN_MS = 2_000
 
 /** Writes an answer whole, also while the sender is still sending, and throws away what is still to come. */

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../src/index.ts'
 const FUNCTIONS = ['source', 'waitUntil']
 
 /**
- * Checks what an adapter was given while the app is put together, where the mistake is made.
+ * Checks the arguments of an adapter when it is made, so that the stack leads to the mistake.
  *
  * @param name of the adapter's function, for the message
  * @param known the options that it takes beside `source` and `waitUntil`

@@ -7,9 +7,9 @@ import { checkOptions } from './check-options.ts'
 const FIX =
   "A body parser such as express.json() is mounted before the receiver, which reads by itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
 
-/** What a `source` option sees unless it names a request type of its own. */
+/** The request that a `source` option sees, unless it names another type. */
 interface RoutedRequest extends IncomingMessage {
-  /** What the path names: `tenant` of `/webhooks/:tenant`. */
+  /** The parameters of the path: `tenant` of `/webhooks/:tenant`. */
   readonly params: Readonly<Record<string, string>>
 }
 

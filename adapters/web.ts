@@ -72,7 +72,7 @@ class FetchBody {
   }
 
   /**
-   * Reads on without keeping anything, and cancels a body that takes longer. Cancelling at once would cut the connection under a
+   * Reads on without keeping anything, and cancels a body that takes longer. Cancelling immediately would cut the connection under a
    * sender that is still sending, who then never reads the answer; and on Node 20 a stream that is cancelled while a
    * chunk of it is on the way ends the process.
    */
@@ -85,7 +85,7 @@ class FetchBody {
     const stop = () => clearTimeout(timer)
     const endsAt = Date.now() + drainMs
     const readOn = async () => {
-      // A stream out of memory gives part after part without ever letting a timer run.
+      // A stream out of memory returns part after part without ever letting a timer run.
       while (!(await reader.read()).done) if (Date.now() > endsAt) return cancel()
     }
     readOn().then(stop, stop)

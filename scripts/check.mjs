@@ -47,6 +47,7 @@ try {
     step('tsc', '--noEmit'),
     step('biome', 'ci', '--colors=off', '--error-on-warnings'),
     step('knip'),
+    step('node', 'scripts/check-english.mjs'),
   ])
 } finally {
   await rm(folder, { recursive: true, force: true })

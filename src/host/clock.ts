@@ -6,7 +6,7 @@ export interface Clock {
   now(): number
   /** Milliseconds that never go back, from any origin. */
   monotonic(): number
-  /** Calls back once after at least `ms` milliseconds; gives what `clearTimeout` takes. */
+  /** Calls back once after at least `ms` milliseconds. Returns a value for `clearTimeout`. */
   setTimeout(callback: () => void, ms: number): unknown
   clearTimeout(timer: unknown): void
 }

@@ -10,7 +10,7 @@ export type LogFields = Readonly<Record<string, unknown>>
 
 const ignore = () => {}
 
-/** The default: warnings and errors go to the console, one line each, and where an error came from and its cause below it. */
+/** The default logger writes warnings and errors to the console, one line each, with the stack of an error and its cause below. */
 export const consoleLogger: Logger = {
   debug: ignore,
   info: ignore,
@@ -18,7 +18,7 @@ export const consoleLogger: Logger = {
   error: ({ err, ...fields }, message) => console.error(toLine(fields, message), ...describe(err, message)),
 }
 
-/** What the console has to print of an error beside the line. The message is in the line already. */
+/** Returns the parts of an error that the line does not hold. The message is in the line already. */
 function describe(error: unknown, message: string): readonly unknown[] {
   if (error === undefined) return []
   if (!(error instanceof Error && error.stack?.includes(message))) return [error]

@@ -14,11 +14,11 @@ export interface BoundSecret {
 export type Secrets = Secret | BoundSecret | readonly (Secret | BoundSecret)[]
 
 /**
- * What a secrets function chooses by. A function that reads either of the two has chosen a tenant, and must return bound secrets:
+ * The request of a secrets function. A function that reads either of the two has chosen a tenant, and must return bound secrets:
  * with a bare one that tenant could sign the events of any other.
  */
 export interface SecretRequest {
-  /** What the adapter's `source` option read from the route. */
+  /** The value of the adapter's `source` option. */
   readonly source: string | undefined
   /**
    * The account that the body claims to be from, which is NOT verified yet: the signature by that account's own secret proves it.

@@ -8,14 +8,14 @@ const PRINTABLE = /^[\x21-\x7e]+$/
  * The key that an event is deduplicated by: the receiver's name, the account and the event id. Neither the webhook nor the secret
  * is part of it, since a rotation or a second webhook may carry the same event.
  *
- * Each part carries its length, or is a digest of fixed length behind `#` where it is long or not printable ASCII, so that no two
+ * Each part carries its length, or is a digest of fixed length behind `#` if it is long or not printable ASCII, so that no two
  * triples meet and every key is short, printable ASCII. The digest is over UTF-16 code units: UTF-8 would merge lone surrogates.
  */
 export function dedupKey(name: string, accountKey: string, id: string): string {
   return makeDedupKeys(name)(accountKey, id)
 }
 
-/** The same for the many events of one receiver, which mostly come from an account that was seen just before. */
+/** Returns a function that makes the keys of one receiver. It remembers the last account: most events come from the one before. */
 export function makeDedupKeys(name: string): (accountKey: string, id: string) => string {
   const namePart = toPart(name)
   let lastAccount = ''
@@ -30,7 +30,7 @@ export function makeDedupKeys(name: string): (accountKey: string, id: string) =>
   }
 }
 
-/** The account that a key belongs to; undefined where only its digest is in the key. */
+/** Returns the account that a key belongs to; undefined if only its digest is in the key. */
 export function accountOfKey(key: string): string | undefined {
   const part = accountPartOf(key)
   return /^\d/.test(part) ? part.slice(part.indexOf(':') + 1) : undefined

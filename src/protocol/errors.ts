@@ -68,14 +68,14 @@ export class PosternError extends Error {
   }
 }
 
-/** An option, a secret, a pattern or a handler that cannot work. Thrown where it is given; the message says the fix. */
+/** An option, a secret, a pattern or a handler that cannot work. Thrown by the call that it was passed to; the message says the fix. */
 export class ConfigurationError extends PosternError {
   override readonly name = 'ConfigurationError'
 }
 
 /**
  * Handlers that failed, were abandoned, or lost their lease. `cause` is what the handler threw, whatever it was, or an
- * `AggregateError` where several failed.
+ * `AggregateError` if several failed.
  */
 export class HandlerError extends PosternError {
   override readonly name = 'HandlerError'

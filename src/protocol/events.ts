@@ -1,6 +1,6 @@
 import type { SchemaOutput, StandardSchema } from './schema.ts'
 
-/** What can happen to a record. Service text, section 6. */
+/** A change of a record. Service text, section 6. */
 export type Action = 'created' | 'updated' | 'deleted'
 
 /** Event types that the service names beside `{model}.{action}`. Service text, section 6. */
@@ -12,7 +12,7 @@ export type ServiceEventType =
   | 'import.completed'
   | 'export.completed'
 
-/** What can happen to a record. */
+/** Every change of a record. */
 export const ACTIONS: readonly Action[] = ['created', 'updated', 'deleted']
 
 /** The types that the service names beside `{model}.{action}`. Service text, section 6. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** How the JSON is written. The service's own writing is not documented, so a receiver has to take all of them. */
+/** A way to write JSON. The service's own is not documented, so a receiver has to take all of them. */
 export type BodyFormat = 'compact' | 'spaced' | 'pretty' | 'escaped' | 'random'
 
 /**

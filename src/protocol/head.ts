@@ -1,9 +1,9 @@
 import { Rejection } from './outcome.ts'
 import { type HeaderValue, isWellFormed, onlyValue, SIGNATURE_HEADER } from './signature.ts'
 
-/** What of a request is known before a byte of its body is read. */
+/** The part of a request that is known before a byte of its body is read. */
 export interface RequestHead {
-  /** Undefined where the framework has chosen the route by method already. */
+  /** Undefined if the framework has chosen the route by method already. */
   readonly method?: string | undefined
   /** The value of a header by its lower-case name. */
   header(name: string): HeaderValue
@@ -38,7 +38,7 @@ export function checkSignatureForm(header: HeaderValue): Rejection | undefined {
   return isWellFormed(signature) ? undefined : BAD_SIGNATURE
 }
 
-/** The declared length of the body in bytes; undefined where none is declared, or nothing that can be read as one. */
+/** Returns the declared length of the body in bytes; undefined if none is declared, or nothing that can be read as one. */
 export function declaredLength(head: RequestHead): number | undefined {
   const value = head.header('content-length')
   return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined

@@ -2,7 +2,7 @@ import type { PosternError } from './errors.ts'
 import type { WebhookEvent } from './events.ts'
 import type { Issue } from './schema.ts'
 
-/** What a sender can cause, with the status that answers it. A test holds this table against `docs/reference/errors.md`. */
+/** Codes for everything that a sender can cause, with the status of the answer. A test holds this table against `docs/reference/errors.md`. */
 export const REJECTION_STATUS = {
   method_not_allowed: 405,
   unsupported_encoding: 415,
@@ -24,7 +24,7 @@ export const REJECTION_STATUS = {
 /** A code of {@link REJECTION_STATUS}. */
 export type RejectionCode = keyof typeof REJECTION_STATUS
 
-/** Why a delivery was turned away, as a value: nothing that a sender does throws. */
+/** A refusal, as a value: nothing that a sender does throws. */
 export class Rejection {
   readonly code: RejectionCode
   /** One sentence for the owner. It never goes to the sender. */
@@ -38,12 +38,12 @@ export class Rejection {
   }
 }
 
-/** What the outcomes of a verified event tell about it. */
+/** The fields that name a verified event. */
 interface OfEvent {
   readonly id: string
   readonly type: string
   readonly accountKey: string
-  /** This delivery was a copy that waited for one already under way, and shares its result. */
+  /** This delivery is a duplicate that waited for the event under way, and shares its result. */
   readonly joined?: true
   /** Reported a second time: the work ended after its delivery had been answered `late`. */
   readonly late?: true
@@ -112,13 +112,13 @@ export interface Misconfigured extends Partial<OfEvent> {
   readonly error: PosternError
 }
 
-/** Nothing was begun: the receiver is closing, or is at its `maxInFlight` or `maxBufferedBytes`. 408 answers a body that was cut for that. */
+/** The delivery was put off: the receiver is closing, or is at its `maxInFlight` or `maxBufferedBytes`. 408 answers a body that was cut for that. */
 export interface Unavailable extends Partial<OfEvent> {
   readonly outcome: 'closing' | 'overloaded'
   readonly status: 503 | 408
 }
 
-/** What became of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */
+/** The result of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */
 export type Outcome = Handled | Duplicate | Ignored | Busy | Late | Rejected | Failed | Misconfigured | Unavailable
 
 type Verified = Pick<WebhookEvent, 'id' | 'type' | 'accountKey'>

@@ -2,7 +2,7 @@ import { ConfigurationError } from './errors.ts'
 import { ACTIONS, type Action, SERVICE_EVENT_TYPES } from './events.ts'
 import { show } from './show.ts'
 
-/** What the first argument of `.on()` stands for. */
+/** A parsed pattern of `.on()`. */
 export type EventPattern =
   | { readonly kind: 'all'; readonly text: string }
   | { readonly kind: 'action'; readonly text: string; readonly action: Action }

@@ -21,7 +21,7 @@ export const MAX_DEADLINE_MS = 9_500
 /** The five attempts span 2 h 36 min; nothing that forgets sooner than this can tell a retry from a new event. */
 export const MIN_MEMORY_MS = 3 * 3_600_000
 
-/** How long done event ids are kept by default: 7 days, so that manual retries are recognised too. */
+/** The time for which done event ids are kept by default: 7 days, so that manual retries are recognised too. */
 export const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000
 
 /** The delay before the second attempt, in seconds, told to the sender as `Retry-After`. */

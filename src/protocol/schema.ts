@@ -22,7 +22,7 @@ interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** What handlers see of a schema: its output. */
+/** The output of a schema, which handlers see. */
 export type SchemaOutput<S> = S extends StandardSchema<unknown, infer Output> ? Output : unknown
 
 /** One thing that a schema, or the service's own rules, found wrong. `path` is dotted, and empty for the whole. */
@@ -48,7 +48,7 @@ export function isTypeOnly(schema: StandardSchema): boolean {
   return schema['~standard'].validate === passThrough
 }
 
-/** What a check returns: the schema's output, what it found, or what it threw instead. */
+/** The result of a check: the schema's output, its issues, or what it threw instead. */
 export type Checked = { readonly value: unknown } | { readonly issues: readonly Issue[] } | { readonly thrown: unknown }
 
 /** Applies a schema. Never throws or rejects, and returns a promise only if the schema does. */

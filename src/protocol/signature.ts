@@ -4,7 +4,7 @@ import { ConfigurationError, PosternError } from './errors.ts'
 /** A signing secret as the service gave it: text, or the exact bytes. */
 export type Secret = string | Uint8Array
 
-/** What HTTP libraries give for one header: its value, several values, or nothing. */
+/** One header as HTTP libraries return it: its value, several values, or nothing. */
 export type HeaderValue = string | readonly string[] | null | undefined
 
 /** The header that carries the signature, in lower case. Service text, section 5. */
@@ -19,7 +19,7 @@ const WELL_FORMED_LENGTH = PREFIX.length + 64
  * @param body the exact bytes, or text, which is signed as UTF-8
  * @param secret the webhook's signing secret
  * @returns the value of the `X-Service-Signature` header
- * @throws ConfigurationError `secret_unusable`; PosternError `body_consumed` where the body is neither bytes nor text
+ * @throws ConfigurationError `secret_unusable`; PosternError `body_consumed` if the body is neither bytes nor text
  */
 export function sign(body: Uint8Array | string, secret: Secret): string {
   mustBeRaw(body)
@@ -30,12 +30,12 @@ export function sign(body: Uint8Array | string, secret: Secret): string {
  * The bare check, for those who need nothing else: was this body signed with one of these secrets? Digests are compared in
  * constant time, and every secret is tried.
  *
- * Give it the bytes as they came in. Text is for what was text from the start: a body that was decoded on the way may verify
+ * Pass the bytes as they came in. Text is for what was text from the start: a body that was decoded on the way may verify
  * though its bytes differ (a dropped BOM, an invalid byte replaced by U+FFFD).
  *
  * @param header the value of `X-Service-Signature`: exactly one, `sha256=` and 64 hexadecimal digits in either case
  * @param secrets one secret or several, such as the old and the new one during a rotation
- * @throws ConfigurationError `secret_unusable`; PosternError `body_consumed` where the body is neither bytes nor text
+ * @throws ConfigurationError `secret_unusable`; PosternError `body_consumed` if the body is neither bytes nor text
  */
 export function verify(body: Uint8Array | string, header: HeaderValue, secrets: Secret | readonly Secret[]): boolean {
   mustBeRaw(body)

@@ -13,10 +13,10 @@ import type { NamedHandler } from './routes.ts'
 import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 
-/** How long after its abort a handler is still waited for, in milliseconds. */
+/** The time that a handler has to end after its abort, in milliseconds. */
 const GIVE_UP_AFTER_MS = 5_000
 
-/** What the handlers of an event came to, and how its claim is to be settled. */
+/** The result of an event's handlers, and how its claim is to be settled. */
 export interface Verdict {
   readonly outcome: Outcome
   /** An abandoned or a lost claim is left to run out, and only the former can still keep marks. */
@@ -117,7 +117,7 @@ export class Attempt {
     return this.#toVerdict(toFailed(500, 'handler_failed', error, this.#run), 'release')
   }
 
-  /** Nothing of this attempt counts from here on: what a handler still does was given up, or the claim is being settled. */
+  /** Ends the attempt: whatever a handler still does was given up, or the claim is being settled. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true

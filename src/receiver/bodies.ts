@@ -5,7 +5,7 @@ import type { BodyFailure, BodyIntake, DeliveryRequest } from './receiver.ts'
 import type { Delivery } from './run.ts'
 import type { Shared } from './shared.ts'
 
-/** What a fragment of a body costs beside its bytes: the objects that keep it, in bytes. */
+/** The cost of a fragment beside its bytes: the objects that keep it, in bytes. */
 const FRAGMENT_BYTES = 512
 /** A body is refused whose fragments cost more than this many times `maxBodyBytes`. */
 const MOST_OVERHEAD = 4

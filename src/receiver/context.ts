@@ -2,7 +2,7 @@ import type { PosternError } from '../protocol/errors.ts'
 import type { HandlerContext, TransactionContext } from './handler.ts'
 import type { Lease } from './lease.ts'
 
-/** What a handler gets beside its event: one for each, so that it knows its name. */
+/** The context of one handler, so that it knows its name. */
 export class Context implements HandlerContext {
   readonly handlerName: string
   readonly source: string | undefined
@@ -98,7 +98,7 @@ export class HandlerTransaction {
   }
 }
 
-/** What a handler's work throws may be anything, also something that cannot be looked at. */
+/** Handlers may throw anything, also something that cannot be looked at. */
 function isLeaseLost(error: unknown): boolean {
   try {
     return (error as { readonly code?: unknown }).code === 'lease_lost' // null and undefined throw, and are caught

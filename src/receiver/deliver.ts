@@ -18,7 +18,7 @@ import type { Runs } from './runs.ts'
 import { type Keys, SecretSource } from './secrets.ts'
 import type { Shared } from './shared.ts'
 
-/** How long what is still coming of a refused request is read before its connection is ended, in milliseconds. */
+/** The time for which the rest of a refused request is read before its connection is ended, in milliseconds. */
 const DRAIN_MS = 2_000
 /** A request that was first seen longer ago than a day was not: its time is in seconds, or no time at all. */
 const LONGEST_AGO_MS = 86_400_000

@@ -1,45 +1,45 @@
 import type { SyncTransactionalStore, TransactionalStore } from '../store/transactional-store.ts'
 
-/** What a handler gets beside its event. */
+/** The second argument of a handler. */
 export interface HandlerContext {
   /**
    * Aborts at `handlerTimeoutMs`, or when another process has taken over the event: `signal.reason` is an error with the code
    * `handler_timeout` or `lease_lost`. Hand it to fetch and database calls. It does not abort at the deadline of the delivery:
-   * what ends a little late is kept, and the next attempt is answered at once.
+   * a handler that ends a little late has finished, and the next attempt is answered immediately.
    */
   readonly signal: AbortSignal
   /** This handler's name: its pattern, or the name it was given. Its finish mark stands under it. */
   readonly handlerName: string
-  /** Which registration or tenant the request was for, where the adapter has a `source` option. */
+  /** The registration or tenant that the request was for, if the adapter has a `source` option. */
   readonly source: string | undefined
 }
 
-/** What a handler gets where the store can write in its transactions. */
+/** The context of a handler if the store has transactions. */
 export interface TransactionContext<Tx> extends HandlerContext {
   /**
    * Runs `work` in a transaction of the store's database, and commits what it writes together with this handler's finish mark: after
    * a crash at any moment there are both or neither, so the effect of `work` happens exactly once. It is the handler's last step:
-   * once it is committed the handler counts as finished, and where it fails the handler fails, also if it catches the error.
+   * once it is committed the handler counts as finished, and if it fails the handler fails, also if it catches the error.
    *
-   * @returns what `work` gives
-   * @throws PosternError `lease_lost` where another process took over the event, and `transaction_misused` for a second call, or one
+   * @returns what `work` returns
+   * @throws PosternError `lease_lost` if another process took over the event, and `transaction_misused` for a second call, or one
    * after the handler has ended; both by rejecting
    */
   readonly transaction: <T>(work: (tx: Tx) => T | PromiseLike<T>) => Promise<T>
 }
 
-/** The same on a database whose driver blocks: `work` must not wait for anything. */
+/** The context of a handler on a database whose driver blocks: `work` must not wait for anything. */
 export interface SyncTransactionContext<Tx> extends HandlerContext {
   /** As in {@link TransactionContext}, but `work` must not be asynchronous: that is a compile error, and `transaction_misused`. */
   readonly transaction: <T>(work: (tx: Tx) => T extends PromiseLike<unknown> ? NeverAsync : T) => Promise<T>
 }
 
-/** The compile error for `work` that gives a promise. */
+/** The compile error for `work` that returns a promise. */
 interface NeverAsync {
   readonly 'work must not be asynchronous': never
 }
 
-/** What the handlers of a receiver on the store `S` get beside their event. */
+/** The context of the handlers of a receiver on the store `S`. */
 export type ContextOf<S> =
   S extends TransactionalStore<infer Tx>
     ? TransactionContext<Tx>
@@ -58,7 +58,7 @@ export type Handler<Event, Context extends HandlerContext = HandlerContext> = (
 
 export interface HandlerOptions {
   /**
-   * The handler's name, unique among handlers that can run for one event. Give one to a handler whose pattern may change or has
+   * The handler's name, unique among handlers that can run for one event. Name a handler whose pattern may change or has
    * company: the finish mark of an event that is half done stands under it, across deployments.
    */
   readonly name?: string

@@ -2,12 +2,12 @@ import type { QueuedTimer } from '../host/timer-queue.ts'
 import type { Shared } from './shared.ts'
 import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 
-/** How soon a renewal that failed is tried again, in milliseconds: a claim of 15 s outlives an outage of ten. */
+/** The time after which a renewal that failed is tried again, in milliseconds: a claim of 15 s outlives an outage of ten. */
 const RENEW_AGAIN_MS = 500
 
 /** A claim that this process holds: renewed while it is kept, then completed, released, or left to run out. */
 export class Lease {
-  /** When the claim ends unless it is renewed again, on the monotonic clock. */
+  /** When the claim will have ended if this process does nothing more, on the monotonic clock. */
   endsAt: number
   readonly #shared: Shared
   readonly #key: string
@@ -44,7 +44,7 @@ export class Lease {
     if (this.#timer !== undefined) this.#shared.renewalTimers.clear(this.#timer)
   }
 
-  /** Tells the store that the event is done. Returns false if another process has taken it. */
+  /** Marks the event as done. Returns false if another process has taken it. */
   complete(): boolean | StoreFailure | Promise<boolean | StoreFailure> {
     return callStore(this.#shared, STORE_LIMIT_MS, () => this.#shared.settings.store.complete(this.#key, this.#token))
   }
@@ -55,7 +55,7 @@ export class Lease {
   }
 
   /**
-   * Gives the claim back, with the marks of the handlers that finished. A release that the store does not take is reported, and
+   * Releases the claim, with the marks of the handlers that finished. A release that the store does not take is reported, and
    * offered again for 60 s while nobody waits for it: without the marks the next attempt would run those handlers again.
    */
   async release(marks: readonly string[]): Promise<void> {
@@ -87,8 +87,10 @@ export class Lease {
   async #keepRenewing(marksNow: () => readonly string[], onLost: () => void): Promise<void> {
     const { settings, renewalTimers } = this.#shared
     const { clock, leaseMs } = settings
+    let heldUntil = this.endsAt
     while (!this.#isStopped) {
       const startedAt = clock.monotonic()
+      this.endsAt = startedAt + leaseMs
       this.#renewal = this.#renew(marksNow())
       const isHeld = await this.#renewal
       this.#renewal = undefined
@@ -97,8 +99,10 @@ export class Lease {
         this.stop()
         return onLost()
       }
-      if (isHeld) this.endsAt = startedAt + leaseMs
-      const waitMs = isHeld ? leaseMs / 3 : Math.min(RENEW_AGAIN_MS, leaseMs / 10)
+      if (isHeld) heldUntil = this.endsAt
+      // Once the claim has ended there is no hurry any more: an engine that was away for so long is better left alone.
+      const isUrgent = !isHeld && clock.monotonic() < heldUntil
+      const waitMs = isUrgent ? Math.min(RENEW_AGAIN_MS, leaseMs / 10) : leaseMs / 3
       await new Promise<void>((resolve) => {
         this.#timer = renewalTimers.set(startedAt + waitMs, resolve)
       })
@@ -107,11 +111,13 @@ export class Lease {
 
   /** Returns whether the claim is still held; undefined if the store did not say. The first failure in a row is reported. */
   async #renew(marks: readonly string[]): Promise<boolean | undefined> {
-    const { settings, reporter } = this.#shared
+    const { settings, reporter, activity } = this.#shared
     const { store, leaseMs } = settings
+    activity.begin()
     const isHeld = await callStore(this.#shared, STORE_LIMIT_MS, () =>
       store.renew(this.#key, this.#token, leaseMs, [...marks]),
     )
+    activity.end()
     const wasFailing = this.#isFailing
     this.#isFailing = isHeld instanceof StoreFailure
     if (!(isHeld instanceof StoreFailure)) return isHeld

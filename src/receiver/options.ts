@@ -11,9 +11,9 @@ import { show } from '../protocol/show.ts'
 import { memoryStore } from '../store/memory-store.ts'
 import type { Store } from '../store/store.ts'
 
-/** What `onOutcome` is told beside the outcome. */
+/** The second argument of `onOutcome`. */
 export interface OutcomeInfo {
-  /** What the adapter's `source` option read from the route. */
+  /** The value of the adapter's `source` option. */
   readonly source: string | undefined
   /** Milliseconds since the first sight of the request. */
   readonly durationMs: number
@@ -30,7 +30,7 @@ export interface ReceiverOptions<M, E, S extends Store = Store> {
   readonly models?: M
   /** Further event types, which are not about records, with the schema of their `data`. */
   readonly events?: E
-  /** What remembers handled events. Default: `memoryStore()`, for one process. */
+  /** Remembers handled events. Default: `memoryStore()`, for one process. */
   readonly store?: S
   /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */
   readonly name?: string
@@ -45,7 +45,7 @@ export interface ReceiverOptions<M, E, S extends Store = Store> {
   readonly deadlineMs?: number
   /** When `context.signal` aborts. Default 60,000. */
   readonly handlerTimeoutMs?: number
-  /** How long a claim lasts without renewal, and so how long a crash blocks its event. Default 15,000; 2,000 to 25,000. */
+  /** The time that a claim lasts without renewal, and so the time that a crash blocks its event. Default 15,000; 2,000 to 25,000. */
   readonly leaseMs?: number
   /**
    * Events under way at the same time; more are answered 503, duplicates excepted. One account alone gets four fifths, so that its slow
@@ -57,7 +57,7 @@ export interface ReceiverOptions<M, E, S extends Store = Store> {
   readonly clock?: Clock
   /** In the shape of pino's. Default: warnings and errors on the console. */
   readonly logger?: Logger
-  /** Called with what became of each delivery, and once more with `late: true` where work ended after its answer. */
+  /** Called with the outcome of each delivery, and once more with `late: true` if work ended after its answer. */
   readonly onOutcome?: (outcome: Outcome, info: OutcomeInfo) => void
   /** Called with what the owner of the app has to look at. */
   readonly onError?: (error: PosternError) => void
@@ -83,7 +83,7 @@ export interface Settings {
   readonly onError: ((error: PosternError) => void) | undefined
 }
 
-/** Checks all options at once, and refuses what cannot work with a message that says the fix. */
+/** Checks all options together, and refuses what cannot work with a message that says the fix. */
 export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): Settings {
   if (typeof options !== 'object' || options === null)
     throw invalid('createReceiver takes one object of options: createReceiver({ secret }).')

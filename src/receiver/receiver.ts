@@ -7,13 +7,13 @@ import type { Interceptor } from './intercept.ts'
 import type { Reply } from './reply.ts'
 import type { EventTypes } from './routes.ts'
 
-/** Why a body could not be read. `fix` tells the owner of the app what to change, for `body_consumed`. */
+/** A body that could not be read. `fix` tells the owner of the app what to change, for `body_consumed`. */
 export interface BodyFailure {
   readonly failure: 'body_too_large' | 'body_incomplete' | 'body_consumed'
   readonly fix?: string
 }
 
-/** How an adapter tells the receiver what a body costs while it is being read, and how it learns that nobody waits for it. */
+/** Counts the cost of a body while an adapter reads it, and tells the adapter that nobody waits for the body any more. */
 export interface BodyIntake {
   /** Counts a fragment that is being kept. Returns false if nothing more of the body is wanted. */
   take(bytes: number): boolean
@@ -21,7 +21,7 @@ export interface BodyIntake {
   onCut?: (() => void) | undefined
 }
 
-/** What an adapter makes of its framework's request. */
+/** A request as an adapter presents it to the receiver. */
 export interface DeliveryRequest extends RequestHead {
   /**
    * Reads the exact bytes of the body, `limit` of them at most. The receiver does not wait for it beyond the deadline; what is still
@@ -39,7 +39,7 @@ export interface DeliveryRequest extends RequestHead {
   onAnswered?(callback: () => void): void
 }
 
-/** What adapters need of a receiver, whatever its models are. */
+/** The part of a receiver that adapters need, whatever its models are. */
 export interface Receives {
   /** The whole path of a delivery: from the head of a request to the answer. Never rejects. */
   handle(request: DeliveryRequest): Promise<Reply>
@@ -61,13 +61,13 @@ export interface ReceivedDelivery {
 
 export interface DispatchOptions {
   /**
-   * How long to wait for the result, in milliseconds: `Infinity` for the consumer of a queue, which acknowledges its message by the
+   * The time to wait for the result, in milliseconds: `Infinity` for the consumer of a queue, which acknowledges its message by the
    * outcome. Default: the receiver's `deadlineMs`.
    */
   readonly waitMs?: number
 }
 
-/** What `close` leaves behind. */
+/** The result of `close`. */
 export interface CloseResult {
   /** Events whose handlers were still running at `timeoutMs`. They go on, and keep their claims, while the process lives. */
   readonly unfinished: number

@@ -9,7 +9,7 @@ export interface Reply {
   readonly body: string
   /** The rest of the request can't be waited for: the connection ends after this answer. */
   readonly close: boolean
-  /** How long, in milliseconds, what is still coming of the request is read and thrown away before the socket is ended. */
+  /** The time, in milliseconds, for which the rest of the request is read and thrown away before the socket is ended. */
   readonly drainMs: number
 }
 

@@ -8,7 +8,7 @@ import type { OutcomeInfo, Settings } from './options.ts'
 /** Between two lines about refusals of one kind: strangers can send as many as they like. */
 const QUIET_MS = 1_000
 
-/** Tells the owner, through hooks and logger. Whatever those do changes nothing for the deliveries. */
+/** Reports to the owner, through hooks and logger. Whatever those do changes nothing for the deliveries. */
 export class Reporter {
   /** The owner's logger, whose throws end here: for whoever writes lines of its own. */
   readonly logger: Logger

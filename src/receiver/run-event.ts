@@ -12,7 +12,7 @@ import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 
-/** How often a claim that another process holds is asked for again, in milliseconds. */
+/** The time after which a claim that another process holds is asked for again, in milliseconds. */
 const BUSY_POLL_MS = 1_000
 
 const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
@@ -86,7 +86,7 @@ function isClaim(answer: unknown): answer is Claim {
   )
 }
 
-/** Whoever waited for another process is told so at his deadline, also while the store is being asked once more. */
+/** A delivery that waited for another process is answered `busy` at its deadline, also while the store is being asked once more. */
 function toUnclaimed(run: Run, failure: StoreFailure): Outcome {
   return run.phase === 'busy' && run.timeLeft === 0 ? toOutcome('busy', run) : run.failClaim(failure)
 }

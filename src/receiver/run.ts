@@ -21,7 +21,7 @@ interface Waiter {
   timer: QueuedTimer | undefined
 }
 
-/** How far behind its own next step a run may be before it counts as cut off, in milliseconds. */
+/** The time that a run may be behind its own next step before it counts as cut off, in milliseconds. */
 const CUT_OFF_AFTER_MS = 5_000
 /** Duplicates of one event that may wait for it: whoever recorded a delivery can send it as often as he likes. */
 const MAX_DUPLICATES = 100
@@ -45,7 +45,7 @@ export class Run {
   readonly first: Delivery
   /** `storing`: the handlers succeeded and everybody was told, but the store has not taken it yet. */
   phase: 'claiming' | 'busy' | 'working' | 'settling' | 'storing' = 'claiming'
-  /** What the answer is going to be unless the store objects, once the handlers have ended. */
+  /** The answer unless the store objects, once the handlers have ended. */
   verdict: Outcome | undefined
   /** The final result, once there is one. */
   outcome: Outcome | undefined
@@ -121,7 +121,7 @@ export class Run {
     for (const waiter of this.#waiters) this.#answer(waiter, outcome)
   }
 
-  /** Gives work that goes on after the answers to the hosts of everybody who waits. */
+  /** Hands work that goes on after the answers to the hosts of everybody who waits. */
   handOverAll(): void {
     for (const { delivery } of this.#waiters) this.#handOver(delivery)
   }

@@ -11,7 +11,7 @@ import type { Shared } from './shared.ts'
  * fifths of the rest if another account has taken its share before.
  */
 const SHARE_OF_FREE = 4
-/** How often a full receiver looks for runs that their host cut off, in milliseconds. */
+/** The time after which a full receiver looks again for runs that their host cut off, in milliseconds. */
 const SWEEP_MS = 1_000
 
 /** The events under way in this process: each runs once, and its duplicates wait for it. */

@@ -4,7 +4,7 @@ import { type Transact, toTransact } from '../store/transactional-store.ts'
 import type { Settings } from './options.ts'
 import type { Reporter } from './reporter.ts'
 
-/** What all deliveries and runs of one receiver share. */
+/** The parts that all deliveries and runs of one receiver share. */
 export class Shared {
   readonly settings: Settings
   readonly reporter: Reporter
@@ -33,7 +33,7 @@ export class Shared {
 
 /** Timers that are set for longer go off immediately. */
 const LONGEST_TIMER_MS = 2_147_483_647
-/** How long a host may take to write an answer, if its adapter cannot tell when it has. */
+/** The time that a host has to write an answer, if its adapter cannot tell when it has. */
 const UNSEEN_ANSWER_MS = 50
 
 /** Counts what `close` waits for: requests without an answer, running events, results that the store has not taken. */

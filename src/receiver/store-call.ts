@@ -5,11 +5,11 @@ import type { Shared } from './shared.ts'
 
 /** A call of the store is given up after this many milliseconds. */
 export const STORE_LIMIT_MS = 3_000
-/** How long a result is offered to a store that does not take it, and how soon again at first. */
+/** The time for which a result is offered to a store that does not take it, and the first pause in between. */
 const KEEP_CALLING_MS = 60_000
 const FIRST_DELAY_MS = 100
 
-/** What came of a call that the store did not answer. */
+/** The result of a call that the store did not answer. */
 export class StoreFailure {
   /** Beside the states of a claim. */
   readonly state = 'failed'

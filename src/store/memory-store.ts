@@ -7,9 +7,9 @@ import { DEFAULT_RETENTION_MS } from '../protocol/schedule.ts'
 import type { Claim, Store } from './store.ts'
 
 export interface MemoryStoreOptions {
-  /** How many events are remembered at most, done or half done. Default 100,000, about 14 MB; at most 10 million. */
+  /** The most events to remember, done or half done. Default 100,000, about 14 MB; at most 10 million. */
   readonly max?: number
-  /** How long each is remembered, in milliseconds. Default 7 days. */
+  /** The time for which each is remembered, in milliseconds. Default 7 days. */
   readonly retentionMs?: number
   /** Default: the machine's monotonic clock. */
   readonly clock?: Pick<Clock, 'monotonic'>
@@ -24,10 +24,10 @@ const CLAIM_DONE: Claim = { state: 'done' }
 const CLAIM_BUSY: Claim = { state: 'busy' }
 const NO_MARKS: readonly string[] = []
 const SWEEP_EVERY = 1_024
-/** A Map takes 2 ** 24 keys at most, and room for all of them is taken at once. */
+/** A Map takes 2 ** 24 keys at most, and room for all of them is taken at the start. */
 const MOST = 10_000_000
 
-/** What is left of an event that nobody holds: until when it counts as done, or the marks of handlers that finished. */
+/** The rest of an event that nobody holds: until when it counts as done, or the marks of handlers that finished. */
 type Finished = number | { readonly until: number; readonly marks: readonly string[] }
 
 interface Lease {

@@ -1,6 +1,6 @@
 import type { Logger } from '../host/logger.ts'
 
-/** What a claim gives: the right to run the event's handlers, or the news that somebody has done so or is at it. */
+/** The answer to a claim: the right to run the event's handlers, or the news that they have run or are running. */
 export type Claim =
   | {
       readonly state: 'claimed'
@@ -13,29 +13,29 @@ export type Claim =
   | { readonly state: 'busy' }
 
 /**
- * What remembers which events are done and which are under way. Every method is one atomic step. A claim is a lease: it ends by
+ * A store remembers which events are done and which are under way. Every method is one atomic step. A claim is a lease: it ends by
  * itself unless it is renewed, so that a process that dies blocks its event for no longer than `leaseMs`.
  *
- * `renew`, `complete` and `release` give false, and change nothing, where another token holds the key; a lease that has ended
+ * `renew`, `complete` and `release` return false, and change nothing, if another token holds the key; a lease that has ended
  * holds nothing. Repeated with the same token they answer as the first time. A mark that was kept is never lost before the event
  * is done or `retentionMs` have passed. Time is the engine's own clock, never a caller's.
  *
- * Methods may answer at once or by a promise. They throw or reject only where the engine cannot be reached.
+ * Methods may answer immediately or by a promise. They throw or reject only if the engine cannot be reached.
  */
 export interface Store {
-  /** How long done ids and finish marks are kept, in milliseconds. A receiver refuses less than 3 hours. */
+  /** The time for which done ids and finish marks are kept, in milliseconds. A receiver refuses less than 3 hours. */
   readonly retentionMs: number
 
-  /** Takes the key for `leaseMs` milliseconds, or tells why not. */
+  /** Takes the key for `leaseMs` milliseconds, or says why not. */
   claim(key: string, leaseMs: number): Claim | Promise<Claim>
 
-  /** Extends a claim to `leaseMs` from now, and keeps the marks made since. True as well where nobody holds the key; false where the event is done. */
+  /** Extends a claim to `leaseMs` from now, and keeps the marks made since. True as well if nobody holds the key; false if the event is done. */
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean | Promise<boolean>
 
-  /** Marks the event as done. True as well where nobody holds the key any more. */
+  /** Marks the event as done. True as well if nobody holds the key any more. */
   complete(key: string, token: string): boolean | Promise<boolean>
 
-  /** Gives the key back, with the names of the handlers that have finished, so that the next attempt runs only the others. An event that is done stays so. */
+  /** Releases the key, with the names of the handlers that have finished, so that the next attempt runs only the others. An event that is done stays so. */
   release(key: string, token: string, marks: readonly string[]): boolean | Promise<boolean>
 
   /** Called once by each receiver that stands on the store, so that it can report what its owner should know. */

@@ -17,9 +17,9 @@ export interface TransactionClaim {
  * A store on a database in which handlers can write as well. `transaction` runs `work` in a transaction of its own and commits what
  * it wrote together with the finish mark: after a crash at any moment there are both or neither.
  *
- * It commits only while the last claim of the key is the one given, the event is not done, and the mark is not there yet. Otherwise
- * it rolls back and rejects with a `PosternError` of the code `lease_lost`. That the lease has ended is no hindrance where nobody took the
- * key since. No other call of the store may have to wait for `work`. It rejects with whatever `work` throws, and where it cannot be
+ * It commits only while the last claim of the key is this one, the event is not done, and the mark is not there yet. Otherwise
+ * it rolls back and rejects with a `PosternError` of the code `lease_lost`. That the lease has ended is no hindrance if nobody took the
+ * key since. No other call of the store may have to wait for `work`. It rejects with whatever `work` throws, and if it cannot be
  * known whether the commit was carried out.
  */
 export interface TransactionalStore<Tx> extends Store {
@@ -27,8 +27,8 @@ export interface TransactionalStore<Tx> extends Store {
 }
 
 /**
- * The same for a database whose driver blocks: `work` has to end without waiting, since a transaction that were open across an
- * `await` would take in the writes of others. A receiver refuses `work` that gives a promise by throwing within it.
+ * A transactional store on a database whose driver blocks: `work` has to end without waiting, since a transaction that were open across an
+ * `await` would take in the writes of others. A receiver refuses `work` that returns a promise by throwing within it.
  */
 export interface SyncTransactionalStore<Tx> extends Store {
   transactionSync<T>(claim: TransactionClaim, work: (tx: Tx) => T): T | Promise<T>
