@@ -239,6 +239,7 @@ export class Attempt {
   /** Returns nothing if all that still runs has committed its transaction, and so has finished. */
   #judgeAbandoned(): Verdict | undefined {
     const names = this.#running()
+    if (names.length === 0) return undefined // the last one ended in the same moment
     const message = `Handlers did not end within ${GIVE_UP_AFTER_MS} ms of their abort: ${names.join(', ')}. Pass context.signal to what they wait for.`
     const error = this.#run.toError('handler_abandoned', message, names, this.#abortReason)
     this.#shared.reporter.error(error)

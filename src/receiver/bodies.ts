@@ -29,6 +29,8 @@ export class Bodies {
   readonly #mostOfOne: number
   /** Bodies that are not complete, the oldest first. */
   readonly #incomplete = new Set<Intake>()
+  #incompleteBytes = 0
+  /** Those of incomplete bodies, and of whole ones that wait for their secrets. */
   #heldBytes = 0
 
   constructor(shared: Shared) {
@@ -67,12 +69,13 @@ export class Bodies {
   /** Counts bytes that are kept until their signature has been checked. Returns false, and counts nothing, if there is no room. */
   hold(bytes: number): boolean {
     const most = this.#shared.settings.maxBufferedBytes - bytes
+    // Cutting would not help if whole bodies alone took too much.
+    if (this.#heldBytes - this.#incompleteBytes > most) return false
     for (const oldest of this.#incomplete) {
       if (this.#heldBytes <= most) break
       // Senders in good faith are done in milliseconds, an attacker is not.
       oldest.cut({ outcome: 'overloaded', status: 408 })
     }
-    if (this.#heldBytes > most) return false
     this.#heldBytes += bytes
     return true
   }
@@ -85,8 +88,11 @@ export class Bodies {
   take(intake: Intake, bytes: number): void {
     const cost = bytes + FRAGMENT_BYTES
     if (intake.cost + cost > this.#mostOfOne) intake.cut(toRejected(TOO_FRAGMENTED))
-    else if (this.hold(cost)) intake.cost += cost
-    else intake.cut({ outcome: 'overloaded', status: 408 })
+    else if (!this.hold(cost)) intake.cut({ outcome: 'overloaded', status: 408 })
+    else if (intake.cutWith === undefined) {
+      intake.cost += cost
+      this.#incompleteBytes += cost
+    } else this.letGo(cost) // it was the oldest itself
   }
 
   #await(
@@ -114,6 +120,7 @@ export class Bodies {
 
   #close(intake: Intake): void {
     this.#incomplete.delete(intake)
+    this.#incompleteBytes -= intake.cost
     this.letGo(intake.cost)
     intake.cost = 0
   }

@@ -69,7 +69,7 @@ export class Deliveries {
       const answering = this.#answer(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery) // 3 to 10
       return this.#reply(isThenable(answering) ? await answering : answering, delivery)
     } catch (cause) {
-      return this.#reply(this.#toUnexpected(cause), delivery)
+      return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
     } finally {
       if (request.onAnswered === undefined) activity.endUnseen()
     }
@@ -98,7 +98,7 @@ export class Deliveries {
 
   /** From a verified event to its outcome. */
   dispatch(event: WebhookEvent<string, unknown>, options: DispatchOptions = {}): Promise<Outcome> {
-    const copy = checkEnvelope(copyPlain(event))
+    const copy = toOwnEvent(event)
     if (copy instanceof Rejection || !this.#runs.isWithin(this.#toKey(copy.accountKey, copy.id), event))
       return this.#dispatch(copy, options)
     const error = new PosternError(
@@ -231,6 +231,15 @@ function readSource(request: DeliveryRequest): string | undefined | PosternError
     throw new TypeError(`it returned ${isThenable(source) ? 'a promise' : show(source)}, not text`)
   } catch (cause) {
     return new PosternError('secrets_unavailable', `The adapter's source option failed: ${reasonOf(cause)}.`, { cause })
+  }
+}
+
+/** Returns a copy of an event that the app passes, so that handlers cannot change its own. */
+function toOwnEvent(event: unknown): ParsedEvent | Rejection {
+  try {
+    return checkEnvelope(copyPlain(event))
+  } catch (cause) {
+    return new Rejection('invalid_envelope', reasonOf(cause))
   }
 }
 

@@ -133,6 +133,32 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
+  it('cuts no body if that would not make room: whole bodies that wait for their secrets take it all', async () => {
+    const gate = new Gate()
+    const secret = async () => {
+      await gate.promise
+      return SECRET
+    }
+    const event = events.contact.created()
+    const { length } = bytesOf(event)
+    const { bench } = open({ secret, maxBodyBytes: 64 * KIB, maxBufferedBytes: 2 * length + FRAGMENT + 100 + 64 * KIB })
+    const slow = new SlowRequest(bench)
+    expect(slow.intake.take(100)).toBe(true)
+    const large = bytesOf(events.contact.created({ firstName: 'x'.repeat(60 * KIB) }))
+    const sent = [bench.send(event), bench.send(large)]
+    await settle()
+    expect(await bench.send(bytesOf(events.contact.created({ firstName: 'x'.repeat(20 * KIB) })))).toMatchObject({
+      outcome: 'overloaded',
+      status: 503,
+    })
+    expect(slow.cuts).toBe(0)
+    gate.open()
+    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(['handled', 'handled'])
+    slow.gate.open({ failure: 'body_incomplete' })
+    expect((await slow.reply).status).toBe(400)
+    await bench.expectAtRest()
+  })
+
   it.each([
     ['less than maxBodyBytes', { maxBodyBytes: 2_000, maxBufferedBytes: 1_999 }],
     ['no number', { maxBufferedBytes: '64 MiB' }],

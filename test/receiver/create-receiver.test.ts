@@ -1,7 +1,7 @@
 import { ConfigurationError, createReceiver, memoryStore, type ReceiverOptions, record } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, delayedBy, failure, Gate, ManualClock, SECRET, watchRejections } from './support.ts'
+import { Bench, delayedBy, evilProxy, failure, Gate, ManualClock, SECRET, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -364,6 +364,11 @@ describe('dispatch', () => {
   ])('rejects %j', async (options, code) => {
     const { receiver } = new Bench()
     await expect(receiver.dispatch(events.contact.created(), options as never)).rejects.toMatchObject({ code }) // as plain JavaScript may
+  })
+
+  it('rejects an event that throws when it is looked at', async () => {
+    const { receiver } = new Bench()
+    await expect(receiver.dispatch(evilProxy() as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as plain JavaScript may
   })
 
   it('leaves the event of the caller as it was', async () => {
