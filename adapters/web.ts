@@ -1,4 +1,4 @@
-import type { BodyFailure, BodyIntake, Receives } from '../src/index.ts'
+import type { BodyFailure, BodyIntake, DeliveryRequest, Receives } from '../src/index.ts'
 import { checkOptions } from './check-options.ts'
 
 /** Options of the Fetch adapter. */
@@ -27,31 +27,93 @@ export function fetchHandler(
 ): (request: Request, ...host: unknown[]) => Promise<Response> {
   checkOptions('fetchHandler', receiver, options)
   return async (request, ...host) => {
-    const body = new FetchBody(request)
-    const reply = await receiver.handle({
-      method: request.method,
-      header: (name) => request.headers.get(name),
-      read: (limit, intake) => body.read(limit, intake),
-      source: () => options.source?.(request),
-      waitUntil: options.waitUntil ?? waitUntilOf(host),
-    })
-    body.discardRest(reply.drainMs)
+    const delivery = new FetchDelivery(request, options, options.waitUntil ?? waitUntilOf(host))
+    const reply = await receiver.handle(delivery)
+    delivery.discardRest(reply.drainMs)
     return new Response(reply.body, { status: reply.status, headers: reply.headers })
   }
 }
 
-/** The body of a request, with the one reader that it may have. */
-class FetchBody {
+/** Bodies up to this declared length are read by `arrayBuffer()` if the host has its own. */
+const SMALL_BODY_BYTES = 65_536
+
+/** A Fetch request as the receiver takes it. */
+class FetchDelivery implements DeliveryRequest {
+  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
   readonly #request: Request
+  readonly #options: FetchHandlerOptions
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  /** Nothing is left to be read, or the host reads it. */
   #isAtEnd = false
 
-  constructor(request: Request) {
+  constructor(request: Request, options: FetchHandlerOptions, waitUntil: FetchDelivery['waitUntil']) {
     this.#request = request
+    this.#options = options
+    this.waitUntil = waitUntil
+  }
+
+  get method(): string {
+    return this.#request.method
+  }
+
+  header(name: string): string | null {
+    return this.#request.headers.get(name)
+  }
+
+  source(): string | undefined {
+    return this.#options.source?.(this.#request)
+  }
+
+  read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
+    return this.#isLight() ? this.#readWhole(intake) : this.#readParts(limit, intake)
+  }
+
+  /**
+   * Reads on without keeping anything, and cancels a body that takes longer. Cancelling immediately would cut the connection under a
+   * sender that is still sending, who then never reads the answer; and on Node 20 a stream that is cancelled while a
+   * chunk of it is on the way ends the process.
+   */
+  discardRest(drainMs: number): void {
+    if (this.#isAtEnd) return
+    const reader = this.#reader ?? this.#openRest()
+    if (reader === undefined) return
+    const cancel = () => reader.cancel().catch(ignore)
+    const timer = setTimeout(cancel, drainMs)
+    const stop = () => clearTimeout(timer)
+    const endsAt = Date.now() + drainMs
+    const readOn = async () => {
+      // A stream out of memory returns part after part without ever letting a timer run.
+      while (!(await reader.read()).done) if (Date.now() > endsAt) return cancel()
+    }
+    readOn().then(stop, stop)
+  }
+
+  #openRest(): ReadableStreamDefaultReader<Uint8Array> | undefined {
+    if (this.#request.bodyUsed) return undefined
+    if (!this.#isLight()) return this.#request.body?.locked ? undefined : this.#request.body?.getReader()
+    this.#request.arrayBuffer().catch(ignore) // as long as is declared, which is not long
+    return undefined
+  }
+
+  /**
+   * Whether the host made a light request, as Hono's Node server does: reading its `body` makes a real one of it, which costs more than
+   * the delivery (3.8 times a receiver by hand, where its own `arrayBuffer` costs 1.2 times). HTTP holds it to its declared length.
+   */
+  #isLight(): boolean {
+    if (this.#request.arrayBuffer === Request.prototype.arrayBuffer) return false
+    const declared = this.#request.headers.get('content-length')
+    return declared !== null && /^\d+$/.test(declared) && Number(declared) <= SMALL_BODY_BYTES
+  }
+
+  async #readWhole(intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
+    if (this.#request.bodyUsed) return CONSUMED
+    this.#isAtEnd = true
+    intake.take(Number(this.#request.headers.get('content-length')))
+    return this.#checkLength(new Uint8Array(await this.#request.arrayBuffer()))
   }
 
   /** Counts what comes in: a declared length may understate it. */
-  async read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
+  async #readParts(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
     const { body, bodyUsed } = this.#request
     if (bodyUsed || body?.locked) return CONSUMED
     if (body === null) return new Uint8Array()
@@ -65,30 +127,13 @@ class FetchBody {
       chunks.push(part.value)
     }
     this.#isAtEnd = true
-    // Something between the sender and here may cut a body without a word, as a Next.js proxy file does beyond 10 MB.
-    const declared = this.#request.headers.get('content-length')
-    if (declared !== null && Number(declared) !== length) return { failure: 'body_incomplete' }
-    return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length)
+    return this.#checkLength(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length))
   }
 
-  /**
-   * Reads on without keeping anything, and cancels a body that takes longer. Cancelling immediately would cut the connection under a
-   * sender that is still sending, who then never reads the answer; and on Node 20 a stream that is cancelled while a
-   * chunk of it is on the way ends the process.
-   */
-  discardRest(drainMs: number): void {
-    const { body, bodyUsed } = this.#request
-    const reader = this.#reader ?? (bodyUsed || body?.locked ? undefined : body?.getReader())
-    if (reader === undefined || this.#isAtEnd) return
-    const cancel = () => reader.cancel().catch(ignore)
-    const timer = setTimeout(cancel, drainMs)
-    const stop = () => clearTimeout(timer)
-    const endsAt = Date.now() + drainMs
-    const readOn = async () => {
-      // A stream out of memory returns part after part without ever letting a timer run.
-      while (!(await reader.read()).done) if (Date.now() > endsAt) return cancel()
-    }
-    readOn().then(stop, stop)
+  /** Something between the sender and here may cut a body without a word, as a Next.js proxy file does beyond 10 MB. */
+  #checkLength(body: Uint8Array): Uint8Array | BodyFailure {
+    const declared = this.#request.headers.get('content-length')
+    return declared === null || Number(declared) === body.length ? body : { failure: 'body_incomplete' }
   }
 }
 

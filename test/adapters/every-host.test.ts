@@ -67,7 +67,7 @@ describe.each(hosts)('$name', (host: Host) => {
       const wire = await Wire.open(scene.port)
       await wire.send(head({ connection: 'close' }, { method }))
       const answer = await wire.answer({ isToHead: method === 'HEAD' })
-      const isExpressOptions = host.otherMethods === 404 && method === 'OPTIONS'
+      const isExpressOptions = host.name.startsWith('Express') && method === 'OPTIONS'
       if (isExpressOptions) expect(answer).toMatchObject({ status: 200, headers: { allow: 'POST' } })
       else expect(answer.status).toBe(host.otherMethods)
       if (answer.status === 405) {

@@ -2,9 +2,11 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import { createAdaptorServer } from '@hono/node-server'
 import express from 'express'
 import express4 from 'express4'
 import fastify from 'fastify'
+import { Hono } from 'hono'
 import type { Receives } from 'postern'
 import { expressHandler } from 'postern/express'
 import { fastifyPlugin } from 'postern/fastify'
@@ -65,6 +67,16 @@ export const hosts: readonly Host[] = [
     otherMethods: 405,
     isFetch: true,
     start: (receiver) => listen(createServer(toListener(fetchHandler(receiver)))),
+  },
+  {
+    name: "Hono's Node server",
+    otherMethods: 404,
+    isFetch: true,
+    start: (receiver) => {
+      const handle = fetchHandler(receiver)
+      const app = new Hono().post('/webhooks', (context) => handle(context.req.raw))
+      return listen(createAdaptorServer({ fetch: app.fetch }) as Server)
+    },
   },
   {
     name: 'Next.js App Router',
