@@ -43,7 +43,7 @@ class FetchDelivery implements DeliveryRequest {
   readonly #request: Request
   readonly #options: FetchHandlerOptions
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  /** Nothing is left to be read, or the host reads it. */
+  /** True once the body is read or the host reads it. */
   #isAtEnd = false
 
   constructor(request: Request, options: FetchHandlerOptions, waitUntil: FetchDelivery['waitUntil']) {
@@ -97,7 +97,7 @@ class FetchDelivery implements DeliveryRequest {
 
   /**
    * Whether the host made a light request, as Hono's Node server does: reading its `body` makes a real one of it, which costs more than
-   * the delivery (3.8 times a receiver by hand, where its own `arrayBuffer` costs 1.2 times). HTTP holds it to its declared length.
+   * the delivery (3.8 times a receiver by hand; its own `arrayBuffer` costs 1.2 times). HTTP holds it to its declared length.
    */
   #isLight(): boolean {
     if (this.#request.arrayBuffer === Request.prototype.arrayBuffer) return false
