@@ -16,5 +16,6 @@ export const GOALS: readonly Goal[] = [
   { contest: 'HTTP, node:http', name: 'node-postern', to: 'node-octokit', atMost: 0.95 },
   { contest: 'HTTP, Express 5', name: 'express-postern', to: 'express-by-hand', atMost: 1 },
   { contest: 'HTTP, Fastify 5', name: 'fastify-postern', to: 'fastify-by-hand', atMost: 1.25 },
+  { contest: "HTTP, Hono's Node server", name: 'hono-postern', to: 'hono-by-hand', atMost: 1.2 },
   { contest: 'refusals, 611 bytes', name: 'forged signature', to: 'HMAC and compare', atMost: 1.05 },
 ]

@@ -7,6 +7,7 @@ const HOSTS: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['node-by-hand', 'node-postern', 'node-octokit'],
   'Express 5': ['express-by-hand', 'express-postern'],
   'Fastify 5': ['fastify-by-hand', 'fastify-postern', 'fastify-raw-body'],
+  "Hono's Node server": ['hono-by-hand', 'hono-postern'],
   'Fetch, Requests of the platform': ['fetch-by-hand', 'fetch-postern'],
 }
 const COUNT = 2_500
