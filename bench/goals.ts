@@ -9,6 +9,7 @@ export interface Goal {
 /** Rows 1 to 4 and 10 of the goals. */
 export const GOALS: readonly Goal[] = [
   { contest: 'in process, 611 bytes', name: 'postern', to: 'floor', atMost: 1.3 },
+  { contest: 'in process, 611 bytes', name: 'postern-null-store', to: 'floor', atMost: 1.1 },
   { contest: 'in process, 611 bytes', name: 'postern-schema', to: 'floor', atMost: 1.4 },
   { contest: 'in process, 16384 bytes', name: 'postern', to: 'floor', atMost: 1.1 },
   { contest: 'in process, 262144 bytes', name: 'postern', to: 'floor', atMost: 1.05 },

@@ -4,7 +4,7 @@ import { makeRequests, sendAll } from './load.ts'
 
 /** Receivers by host; the first is the one by hand. */
 const HOSTS: Readonly<Record<string, readonly string[]>> = {
-  'node:http': ['node-by-hand', 'node-postern', 'node-octokit'],
+  'node:http': ['node-by-hand', 'node-postern', 'node-careful', 'node-octokit', 'node-octokit-dedupe'],
   'Express 5': ['express-by-hand', 'express-postern'],
   'Fastify 5': ['fastify-by-hand', 'fastify-postern', 'fastify-raw-body'],
   "Hono's Node server": ['hono-by-hand', 'hono-postern'],

@@ -1,7 +1,7 @@
 import { compare } from '../compare.ts'
 import { Contestant } from '../harness.ts'
 
-const OWN = ['floor', 'postern', 'postern-schema', 'octokit']
+const OWN = ['floor', 'postern', 'postern-null-store', 'postern-schema', 'careful', 'octokit', 'octokit-dedupe']
 const CONTESTS = [
   { size: 611, count: 10_000, names: [...OWN, 'stripe', 'standardwebhooks', 'svix', 'tern'] },
   { size: 16 * 1024, count: 2_000, names: ['floor', 'postern', 'octokit'] },
