@@ -19,10 +19,11 @@ export interface ContestEffort extends Effort {
 }
 
 /**
- * Plays a contest and prints it. Every contestant runs in several processes, since the same code settles at costs several percent
- * apart from process to process. The figure of a contestant in a round is the mean over its processes: that estimates what a process
- * costs on average, where a median of three would itself jump between the levels. A burst of other load on the machine moves the mean
- * of one round only, and the median over the rounds leaves it out.
+ * Plays a contest and prints it. Every contestant runs in several processes, since the same code settles at another cost in each:
+ * twelve processes of `node-postern` took from 79 to 92 µs a request. The figure of a contestant in a round is the mean over its
+ * processes, which is what a process costs on average; a median scatters as much. Of the ratio to `node-by-hand` the standard
+ * deviation was 0.08 with one process each, 0.05 with three and 0.04 with five. A burst of other load moves the mean of one round,
+ * and the median over the rounds leaves that round out.
  */
 export async function compare(contest: Contest, effort: ContestEffort): Promise<void> {
   const { title, names, start, check, play } = contest
