@@ -1,5 +1,6 @@
 /** The memory store alone: what it takes before the first id, what an id takes with its key, and what a claim costs when it is full. */
 import { memoryStore } from '../../dist/index.js'
+import { answer, startCpu } from '../answer.mjs'
 
 const IDS = 100_000
 // Joined, as the receiver does it: a sum would keep its pieces.
@@ -22,13 +23,9 @@ const times = []
 for (let round = 0; round < 15; round++) {
   const keys = Array.from({ length: 20_000 }, (_, index) => keyOf(IDS + round * 20_000 + index))
   // A key that was never looked up has no hash yet, as that of a new event.
-  const start = process.cpuUsage()
+  const readCpu = startCpu()
   for (const key of keys) take(store, key)
-  const { user, system } = process.cpuUsage(start)
-  times.push((user + system) / keys.length)
+  times.push(readCpu() / keys.length)
 }
 times.sort((a, b) => a - b)
-process.on('disconnect', () => process.exit())
-process.on('message', () =>
-  process.send({ first: first - empty, each: (full - first) / IDS, claim: times[times.length >> 1] }),
-)
+answer(() => ({ first: first - empty, each: (full - first) / IDS, claim: times[times.length >> 1] }))

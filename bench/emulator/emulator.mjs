@@ -1,5 +1,6 @@
 import { startEmulator } from '../../dist/emulator.js'
-import { makeBody, SECRET } from '../deliveries.mjs'
+import { makeBody } from '../deliveries.mjs'
+import { SECRET } from '../receivers/by-hand.mjs'
 
 /** The emulator: events of the same size to one webhook, each logged. */
 export async function createSender(url) {

@@ -1,12 +1,11 @@
-import { createHmac } from 'node:crypto'
-import { makeBody, SECRET } from '../deliveries.mjs'
+import { makeBody } from '../deliveries.mjs'
+import { HEADER, sign } from '../receivers/by-hand.mjs'
 
 /** The bare loop: signs a body, sends it by fetch, reads the answer; as many at once as the emulator has under way for one webhook. */
 export async function createSender(url) {
   const sendOne = async () => {
     const { body } = makeBody(611)
-    const signature = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`
-    const headers = { 'content-type': 'application/json', 'x-service-signature': signature }
+    const headers = { 'content-type': 'application/json', [HEADER]: sign(body) }
     const response = await fetch(url, { method: 'POST', headers, body })
     await response.arrayBuffer()
     if (!response.ok) throw new Error(`the receiver answered ${response.status}`)

@@ -1,15 +1,11 @@
-/** One sender in a process of its own: `sender.mjs NAME URL`. Answers `{ count }` with the time that so many deliveries took. */
+/** One sender in its own process: `sender.mjs NAME URL`. Answers `{ count }` with the time that so many deliveries took. */
+import { answer, startCpu } from '../answer.mjs'
+
 const { createSender } = await import(`./${process.argv[2]}.mjs`)
 const send = await createSender(process.argv[3])
 
-process.on('message', async ({ count }) => {
-  try {
-    const [cpu, started] = [process.cpuUsage(), performance.now()]
-    await send(count)
-    const { user, system } = process.cpuUsage(cpu)
-    process.send({ cpu: (user + system) / count, wall: ((performance.now() - started) * 1_000) / count })
-  } catch (error) {
-    process.send({ error: String(error) })
-  }
+answer(async ({ count }) => {
+  const [readCpu, started] = [startCpu(), performance.now()]
+  await send(count)
+  return { cpu: readCpu() / count, wall: ((performance.now() - started) * 1_000) / count }
 })
-process.on('disconnect', () => process.exit())

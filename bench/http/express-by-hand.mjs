@@ -1,5 +1,5 @@
 import express from 'express'
-import { HEADER, isSigned } from './by-hand.mjs'
+import { HEADER, isSigned } from '../receivers/by-hand.mjs'
 
 export function createListener(onEvent) {
   const app = express()

@@ -1,13 +1,5 @@
 import express from 'express'
 import { expressHandler } from '../../dist/express.js'
-import { createReceiver } from '../../dist/index.js'
-import { SECRET } from '../deliveries.mjs'
+import { createPostern } from '../receivers/postern.mjs'
 
-export function createListener(onEvent) {
-  const app = express()
-  app.post(
-    '/webhooks',
-    expressHandler(createReceiver({ secret: SECRET }).on('contact.created', (event) => onEvent(event.data.record))),
-  )
-  return app
-}
+export const createListener = (onEvent) => express().post('/webhooks', expressHandler(createPostern(onEvent)))

@@ -1,5 +1,5 @@
 import Fastify from 'fastify'
-import { HEADER, isSigned } from './by-hand.mjs'
+import { HEADER, isSigned } from '../receivers/by-hand.mjs'
 
 export async function createListener(onEvent) {
   const app = Fastify()

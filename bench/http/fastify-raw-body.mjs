@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import rawBody from 'fastify-raw-body'
-import { HEADER, isSigned } from './by-hand.mjs'
+import { HEADER, isSigned } from '../receivers/by-hand.mjs'
 
 export async function createListener(onEvent) {
   const app = Fastify()

@@ -1,4 +1,4 @@
-import { HEADER, isSigned } from './by-hand.mjs'
+import { HEADER, isSigned } from '../receivers/by-hand.mjs'
 import { serveFetch } from './fetch-bridge.mjs'
 
 export const createListener = (onEvent) =>

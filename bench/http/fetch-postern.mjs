@@ -1,9 +1,5 @@
-import { createReceiver } from '../../dist/index.js'
 import { fetchHandler } from '../../dist/web.js'
-import { SECRET } from '../deliveries.mjs'
+import { createPostern } from '../receivers/postern.mjs'
 import { serveFetch } from './fetch-bridge.mjs'
 
-export const createListener = (onEvent) =>
-  serveFetch(
-    fetchHandler(createReceiver({ secret: SECRET }).on('contact.created', (event) => onEvent(event.data.record))),
-  )
+export const createListener = (onEvent) => serveFetch(fetchHandler(createPostern(onEvent)))

@@ -1,26 +1,26 @@
-import { createHmac } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
-import { makeBody, SECRET } from '../deliveries.mjs'
+import { makeBody } from '../deliveries.mjs'
+import { HEADER, sign } from '../receivers/by-hand.mjs'
+import { withAction } from '../receivers/octokit.mjs'
 
 const SIZE = 611
 const CONNECTIONS = 16
 
-/** Signs and writes whole requests beforehand, so that the sender's work is not in the way of the measured process. */
-export function makeRequests(count: number, { tamper = false } = {}): readonly Buffer[] {
+/** Signs and writes whole requests beforehand, so that the sender does not work while the receiver is measured. */
+export function makeRequests(count: number, contestant: string, secret?: string): readonly Buffer[] {
+  const isOctokit = contestant.includes('octokit')
   return Array.from({ length: count }, () => {
     const { id, body: plain } = makeBody(SIZE)
-    // The "action" field is what one of the peers routes by.
-    const body = Buffer.from(`{"action":"opened",${plain.toString().slice(1)}`)
-    const digest = createHmac('sha256', tamper ? 'another secret' : SECRET)
-      .update(body)
-      .digest('hex')
+    const body = isOctokit ? withAction(plain) : plain
+    const signature = sign(body, secret)
+    // Every contestant gets the same headers, although only the two of octokit need the last three.
     const head = [
       'POST /webhooks HTTP/1.1',
       'host: 127.0.0.1',
       'content-type: application/json',
       `content-length: ${body.length}`,
-      `x-service-signature: sha256=${digest}`,
-      `x-hub-signature-256: sha256=${digest}`,
+      `${HEADER}: ${signature}`,
+      `x-hub-signature-256: ${signature}`,
       'x-github-event: issues',
       `x-github-delivery: ${id}`,
     ]
@@ -28,7 +28,7 @@ export function makeRequests(count: number, { tamper = false } = {}): readonly B
   })
 }
 
-/** Sends the requests over keep-alive connections, one at a time on each, and gives how often each status came back. */
+/** Sends the requests over keep-alive connections, one at a time on each, and returns how often each status came back. */
 export async function sendAll(port: number, requests: readonly Buffer[]): Promise<ReadonlyMap<number, number>> {
   const statuses = new Map<number, number>()
   let next = 0

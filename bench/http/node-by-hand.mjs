@@ -1,4 +1,4 @@
-import { HEADER, isSigned } from './by-hand.mjs'
+import { HEADER, isSigned } from '../receivers/by-hand.mjs'
 
 /** The HTTP floor. */
 export const createListener = (onEvent) => (request, response) => {

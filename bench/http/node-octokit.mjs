@@ -1,8 +1,4 @@
-import { createNodeMiddleware, Webhooks } from '@octokit/webhooks'
-import { SECRET } from '../deliveries.mjs'
+import { createNodeMiddleware } from '@octokit/webhooks'
+import { createOctokit } from '../receivers/octokit.mjs'
 
-export function createListener(onEvent) {
-  const webhooks = new Webhooks({ secret: SECRET, log: { debug() {}, info() {}, warn() {}, error() {} } })
-  webhooks.on('issues.opened', ({ payload }) => onEvent(payload.data.record))
-  return createNodeMiddleware(webhooks, { path: '/webhooks' })
-}
+export const createListener = (onEvent) => createNodeMiddleware(createOctokit(onEvent), { path: '/webhooks' })

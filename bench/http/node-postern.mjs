@@ -1,6 +1,4 @@
-import { createReceiver } from '../../dist/index.js'
 import { nodeHandler } from '../../dist/node.js'
-import { SECRET } from '../deliveries.mjs'
+import { createPostern } from '../receivers/postern.mjs'
 
-export const createListener = (onEvent) =>
-  nodeHandler(createReceiver({ secret: SECRET }).on('contact.created', (event) => onEvent(event.data.record)))
+export const createListener = (onEvent) => nodeHandler(createPostern(onEvent))

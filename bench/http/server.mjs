@@ -1,8 +1,9 @@
 /**
- * One HTTP receiver in a process of its own: `server.mjs NAME`. Says its port, then answers `{ mark: true }` with the CPU time in µs
- * since the last mark and the number of events that were handled.
+ * One HTTP receiver in its own process: `server.mjs NAME`. Answers `{ port: true }` with its port, and `{ mark: true }` with the CPU
+ * time in microseconds since the last mark and the number of events that were handled.
  */
 import { createServer } from 'node:http'
+import { answer, startCpu } from '../answer.mjs'
 
 let handled = 0
 const onEvent = (record) => {
@@ -13,14 +14,11 @@ const made = await createListener(onEvent)
 const server = typeof made === 'function' ? createServer(made) : made.server
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
 
-let last = process.cpuUsage()
-process.on('message', (question) => {
-  if (question.port) return process.send(server.address().port)
-  const { user, system } = process.cpuUsage(last)
-  const count = handled
+let readCpu = startCpu()
+answer(({ port }) => {
+  if (port) return server.address().port
+  const figures = { cpu: readCpu(), handled }
   handled = 0
-  process.send({ cpu: user + system, handled: count })
-  last = process.cpuUsage()
+  readCpu = startCpu()
+  return figures
 })
-
-process.on('disconnect', () => process.exit())

@@ -1,35 +1,27 @@
-import { Contestant, median, playRounds, print, ratio } from '../harness.ts'
+import { compare } from '../compare.ts'
+import { Contestant } from '../harness.ts'
 
-const SIZES = [
-  { size: 611, count: 10_000, peers: ['octokit', 'stripe', 'standardwebhooks', 'svix', 'tern'] },
-  { size: 16 * 1024, count: 2_000, peers: ['octokit'] },
-  { size: 256 * 1024, count: 150, peers: ['octokit'] },
+const OWN = ['floor', 'postern', 'postern-null-store', 'postern-schema', 'careful', 'octokit', 'octokit-dedupe']
+const CONTESTS = [
+  { size: 611, count: 10_000, names: [...OWN, 'stripe', 'standardwebhooks', 'svix', 'tern'] },
+  { size: 16 * 1024, count: 2_000, names: ['floor', 'postern', 'octokit'] },
+  { size: 256 * 1024, count: 150, names: ['floor', 'postern', 'octokit'] },
 ]
+/** Costs twenty times as much as the others, and would take most of the time of a run. */
+const SLOW = 'tern'
 
 /** Rows 1 and 2 of the goals: everything between bytes in hand and the handler, against the floor and against peers. */
 export async function benchInProcess({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
-  for (const { size, count, peers } of SIZES) {
-    const names = ['floor', 'postern', ...(size === 611 ? ['postern-schema'] : []), ...peers]
-    const contestants = names.map((name) => new Contestant(name, 'in-process/worker.mjs', [name, String(size)]))
-    try {
-      for (const contestant of contestants) await contestant.ask({ count: 0 })
-      const effort = isQuick ? { warmUp: 2, rounds: 5 } : { warmUp: 5, rounds: 15 }
-      const times = await playRounds(contestants, effort, (contestant) =>
-        contestant.ask<number>({ count: contestant.name === 'tern' ? count / 10 : count }),
-      )
-      print(
-        `in process, ${size} bytes: CPU a delivery, and its ratio to the floor (median of ${effort.rounds} rounds)`,
-        [
-          ['', 'µs', 'ratio'],
-          ...names.map((name) => [
-            name,
-            median(times.get(name) ?? []).toFixed(2),
-            ratio(times, name, 'floor').toFixed(3),
-          ]),
-        ],
-      )
-    } finally {
-      for (const contestant of contestants) contestant.stop()
-    }
-  }
+  const effort = isQuick ? { processes: 1, warmUp: 2, rounds: 5 } : { processes: 3, warmUp: 4, rounds: 9 }
+  for (const { size, count, names } of CONTESTS)
+    await compare(
+      {
+        title: `in process, ${size} bytes`,
+        names,
+        start: (name) => new Contestant(name, 'in-process/worker.mjs', [name, String(size)], ['--expose-gc']),
+        check: (contestant) => contestant.ask({ count: 0 }),
+        play: (contestant) => contestant.ask<number>({ count: contestant.name === SLOW ? count / 10 : count }),
+      },
+      effort,
+    )
 }

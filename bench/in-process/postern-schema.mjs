@@ -1,13 +1,4 @@
-import { createReceiver, sign } from '../../dist/index.js'
 import { contact } from '../../dist/models.js'
-import { SECRET } from '../deliveries.mjs'
+import { create as createPostern } from './postern.mjs'
 
-export function create({ onEvent }) {
-  const receiver = createReceiver({ secret: SECRET, models: { contact } }).on('contact.created', (event) =>
-    onEvent(event.data.record),
-  )
-  return {
-    sign: (body) => ({ body, signature: sign(body, SECRET) }),
-    deliver: (delivery) => receiver.receive(delivery),
-  }
-}
+export const create = (onEvent) => createPostern(onEvent, { models: { contact } })

@@ -1,10 +1,6 @@
-import { createReceiver, sign } from '../../dist/index.js'
-import { SECRET } from '../deliveries.mjs'
+import { createPostern } from '../receivers/postern.mjs'
 
-export function create({ onEvent }) {
-  const receiver = createReceiver({ secret: SECRET }).on('contact.created', (event) => onEvent(event.data.record))
-  return {
-    sign: (body) => ({ body, signature: sign(body, SECRET) }),
-    deliver: (delivery) => receiver.receive(delivery),
-  }
+export function create(onEvent, options) {
+  const receiver = createPostern(onEvent, options)
+  return { dedupes: true, deliver: (delivery) => receiver.receive(delivery) }
 }

@@ -1,4 +1,4 @@
-import { SECRET } from '../deliveries.mjs'
+import { SECRET } from '../receivers/by-hand.mjs'
 
 /** A contestant of the Standard Webhooks scheme: id, timestamp and signature in three headers. */
 export const createStandard = (Webhook, onEvent) => {

@@ -1,7 +1,7 @@
 import Stripe from 'stripe'
-import { SECRET } from '../deliveries.mjs'
+import { SECRET } from '../receivers/by-hand.mjs'
 
-export function create({ onEvent }) {
+export function create(onEvent) {
   const { webhooks } = new Stripe('sk_test_of_the_bench')
   return {
     sign: (body) => ({

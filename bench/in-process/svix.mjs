@@ -1,4 +1,4 @@
 import { Webhook } from 'svix'
 import { createStandard } from './standard-scheme.mjs'
 
-export const create = ({ onEvent }) => createStandard(Webhook, onEvent)
+export const create = (onEvent) => createStandard(Webhook, onEvent)

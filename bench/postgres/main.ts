@@ -1,12 +1,7 @@
 import pg from 'pg'
 import { postgresProgram, startPostgres } from '../../test/engines/postgres-server.ts'
-import { Contestant, median, print } from '../harness.ts'
-
-interface Figures {
-  readonly rate: number
-  readonly cpu: number
-  readonly p99: number
-}
+import type { ClaimFigures } from '../claim-figures.ts'
+import { Contestant, medianOf, playRounds, print, ratioOf } from '../harness.ts'
 
 const LOADS = [
   { beside: 1, claims: 500 },
@@ -25,7 +20,7 @@ export async function benchPostgres({ isQuick }: { readonly isQuick: boolean }):
   const contestants = names.map((name) => new Contestant(name, 'postgres/worker.mjs', [server.url, name]))
   const rounds = isQuick ? 3 : 9
   try {
-    for (const contestant of contestants) await contestant.ask<Figures>({ claims: 2_000, beside: 32 })
+    for (const contestant of contestants) await contestant.ask<ClaimFigures>({ claims: 2_000, beside: 32 })
     const rows = [
       [
         'ids stored',
@@ -43,13 +38,10 @@ export async function benchPostgres({ isQuick }: { readonly isQuick: boolean }):
     for (const size of isQuick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000]) {
       for (const name of names) await fill(client, TABLES[name], size)
       for (const { beside, claims } of LOADS) {
-        const taken: Figures[][] = names.map(() => [])
-        for (let round = -1; round < rounds; round++)
-          for (const [index, contestant] of contestants.entries()) {
-            const figures = await contestant.ask<Figures>({ claims, beside })
-            if (round >= 0) taken[index]?.push(figures)
-          }
-        rows.push([size.toLocaleString('en'), String(beside), ...toCells(taken[0] ?? [], taken[1] ?? [])])
+        const [own = [], other = []] = await playRounds(contestants, { warmUp: 1, rounds }, (contestant) =>
+          contestant.ask<ClaimFigures>({ claims, beside }),
+        )
+        rows.push([size.toLocaleString('en'), String(beside), ...toCells(own, other)])
       }
     }
     print(`Postgres, as it comes, a pool of 10 (medians of ${rounds} rounds; ratios within a round)`, rows)
@@ -75,13 +67,12 @@ async function fill(client: pg.Client, table: string, size: number): Promise<voi
   await client.query('CHECKPOINT')
 }
 
-function toCells(own: readonly Figures[], other: readonly Figures[]): readonly string[] {
-  const pair = (pick: (figures: Figures) => number, digits: number) =>
+function toCells(own: readonly ClaimFigures[], other: readonly ClaimFigures[]): readonly string[] {
+  const pair = (pick: (figures: ClaimFigures) => number, digits: number) =>
     [own, other].map((figures) =>
-      median(figures.map(pick)).toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits }),
+      medianOf(figures, pick).toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits }),
     )
-  const ratio = (pick: (figures: Figures) => number) =>
-    median(own.map((figures, round) => pick(figures) / pick(other[round] ?? figures))).toFixed(2)
+  const ratio = (pick: (figures: ClaimFigures) => number) => ratioOf(own, other, pick).toFixed(2)
   return [
     ...pair(({ rate }) => rate, 0),
     ratio(({ rate }) => rate),

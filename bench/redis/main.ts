@@ -1,12 +1,6 @@
 import { redisProgram, startRedis } from '../../test/engines/redis-server.ts'
-import { Contestant, median, print } from '../harness.ts'
-
-interface Figures {
-  readonly cpu: number
-  readonly rate: number
-  readonly p50: number
-  readonly p99: number
-}
+import type { ClaimFigures } from '../claim-figures.ts'
+import { Contestant, medianOf, playRounds, print, ratioOf } from '../harness.ts'
 
 const CLIENTS = ['node-redis', 'ioredis'] as const
 const CROWDS = [
@@ -29,8 +23,7 @@ export async function benchRedis({ isQuick }: { readonly isQuick: boolean }): Pr
 }
 
 async function benchClient(client: string, port: number, rounds: number): Promise<void> {
-  const [store, bare] = ['store', 'bare'].map((name) => makeContestant(client, name, port))
-  if (store === undefined || bare === undefined) throw new Error('there are two contestants')
+  const contestants = ['store', 'bare'].map((name) => makeContestant(client, name, port))
   const rows = [
     [
       'claims at once',
@@ -46,35 +39,31 @@ async function benchClient(client: string, port: number, rounds: number): Promis
     ],
   ]
   try {
-    for (const contestant of [store, bare]) await contestant.ask({ claims: 0 })
     for (const [beside, claims] of CROWDS) {
-      const [ours, theirs]: [Figures[], Figures[]] = [[], []]
-      for (let round = -2; round < rounds; round++) {
-        const [our, their] = [await store.ask<Figures>({ claims, beside }), await bare.ask<Figures>({ claims, beside })]
-        if (round >= 0) [ours.push(our), theirs.push(their)]
-      }
+      const [ours = [], theirs = []] = await playRounds(contestants, { warmUp: 2, rounds }, (contestant) =>
+        contestant.ask<ClaimFigures>({ claims, beside }),
+      )
       rows.push([String(beside), ...toCells(ours, theirs)])
     }
   } finally {
-    for (const contestant of [store, bare]) contestant.stop()
+    for (const contestant of contestants) contestant.stop()
   }
   print(`Redis by ${client}: a claim beside SET NX PX (medians of ${rounds} interleaved rounds)`, rows)
 }
 
-function toCells(ours: readonly Figures[], theirs: readonly Figures[]): readonly string[] {
-  const of = (figures: readonly Figures[], name: keyof Figures) => median(figures.map((each) => each[name]))
-  const ratioOf = (name: keyof Figures) =>
-    median(ours.map((each, round) => each[name] / (theirs[round]?.[name] ?? Number.NaN)))
+function toCells(ours: readonly ClaimFigures[], theirs: readonly ClaimFigures[]): readonly string[] {
+  const of = (figures: readonly ClaimFigures[], name: keyof ClaimFigures) => medianOf(figures, (each) => each[name])
+  const ratio = (name: keyof ClaimFigures) => ratioOf(ours, theirs, (each) => each[name]).toFixed(2)
   return [
     of(ours, 'rate').toFixed(0),
     of(theirs, 'rate').toFixed(0),
-    ratioOf('rate').toFixed(2),
+    ratio('rate'),
     of(ours, 'cpu').toFixed(1),
     of(theirs, 'cpu').toFixed(1),
-    ratioOf('cpu').toFixed(2),
+    ratio('cpu'),
     of(ours, 'p50').toFixed(2),
     of(ours, 'p99').toFixed(2),
-    ratioOf('p50').toFixed(2),
+    ratio('p50'),
   ]
 }
 
@@ -88,10 +77,10 @@ async function benchSizes(port: number, isQuick: boolean): Promise<void> {
     for (const size of isQuick ? [10_000, 100_000] : [10_000, 1_000_000]) {
       await contestant.ask({ ids: size - stored })
       stored = size
-      const taken: Figures[] = []
-      for (let round = 0; round < rounds; round++)
-        taken.push(await contestant.ask<Figures>({ claims: 10_000, beside: 32 }))
-      const cell = (name: keyof Figures, digits: number) => median(taken.map((each) => each[name])).toFixed(digits)
+      const [taken = []] = await playRounds([contestant], { warmUp: 0, rounds }, () =>
+        contestant.ask<ClaimFigures>({ claims: 10_000, beside: 32 }),
+      )
+      const cell = (name: keyof ClaimFigures, digits: number) => medianOf(taken, (each) => each[name]).toFixed(digits)
       rows.push([size.toLocaleString('en'), cell('rate', 0), cell('cpu', 1), cell('p50', 2), cell('p99', 2)])
     }
     print(`Redis by node-redis: claims among done ids, 32 at once (medians of ${rounds} rounds)`, rows)

@@ -1,25 +1,21 @@
-/** What a refused delivery costs: `worker.mjs KIND`. Answers `{ count }` with the CPU time in µs of one. */
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import { createReceiver } from '../../dist/index.js'
-import { makeBody, SECRET } from '../deliveries.mjs'
+/** What a refused delivery costs: `worker.mjs KIND`. Answers `{ count }` with the CPU time of one; a body that was read or a handler that ran is an error. */
+import { answer, startCpu } from '../answer.mjs'
+import { makeBody } from '../deliveries.mjs'
+import { HEADER, isSigned, sign } from '../receivers/by-hand.mjs'
+import { createPostern } from '../receivers/postern.mjs'
 
 const silent = () => {}
 let handled = 0
 let read = 0
-const receiver = createReceiver({
-  secret: SECRET,
+const receiver = createPostern(() => handled++, {
   logger: { debug: silent, info: silent, warn: silent, error: silent },
 })
-receiver.on('*', () => {
-  handled++
-})
-const key = createSecretKey(SECRET, 'utf8')
-const forgery = `sha256=${createHmac('sha256', 'another secret').update('x').digest('hex')}`
 const { body } = makeBody(611)
+const forgery = sign(body, 'another secret')
 
 const request = (signature) => ({
   method: 'POST',
-  header: (name) => (name === 'x-service-signature' ? signature : name === 'content-length' ? '611' : undefined),
+  header: (name) => (name === HEADER ? signature : name === 'content-length' ? '611' : undefined),
   read: () => {
     read++
     return body
@@ -27,26 +23,19 @@ const request = (signature) => ({
 })
 
 const KINDS = {
-  'HMAC and compare alone': () => {
-    const presented = Buffer.from(forgery.slice(7), 'hex')
-    return timingSafeEqual(presented, createHmac('sha256', key).update(body).digest()) ? 200 : 401
-  },
+  'HMAC and compare': () => (isSigned(body, forgery) ? 200 : 401),
   'forged signature': async () => (await receiver.receive({ body, signature: forgery })).status,
   'missing signature': async () => (await receiver.handle(request(undefined))).status,
   'malformed signature': async () => (await receiver.handle(request('sha256=abc'))).status,
 }
 
 const refuse = KINDS[process.argv[2]]
-process.on('disconnect', () => process.exit())
-process.on('message', async ({ count }) => {
-  const start = process.cpuUsage()
+answer(async ({ count }) => {
+  const readCpu = startCpu()
   let refused = 0
   for (let index = 0; index < count; index++) if ((await refuse()) === 401) refused++
-  const { user, system } = process.cpuUsage(start)
-  const problem = refused !== count || handled > 0 || read > 0
-  process.send(
-    problem
-      ? { error: `${refused} of ${count} refused, ${handled} handled, ${read} bodies read` }
-      : (user + system) / count,
-  )
+  const cpu = readCpu()
+  if (refused !== count || handled > 0 || read > 0)
+    throw new Error(`${refused} of ${count} refused, ${handled} handled, ${read} bodies read`)
+  return cpu / count
 })

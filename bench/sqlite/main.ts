@@ -1,14 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Contestant, median, print } from '../harness.ts'
+import type { ClaimFigures } from '../claim-figures.ts'
+import { Contestant, medianOf, playRounds, print } from '../harness.ts'
 
-interface Figures {
+interface Figures extends ClaimFigures {
   readonly driver: string
-  readonly rate: number
-  readonly cpu: number
   readonly stall: number
-  readonly p99: number
   readonly disk: number
 }
 
@@ -40,8 +38,9 @@ async function benchOneProcess(path: string, isQuick: boolean): Promise<void> {
         [32, 5_000],
         [1, 500],
       ] as const) {
-        const taken: Figures[] = []
-        for (let round = 0; round < rounds; round++) taken.push(await worker.ask<Figures>({ claims, beside }))
+        const [taken = []] = await playRounds([worker], { warmUp: 0, rounds }, () =>
+          worker.ask<Figures>({ claims, beside }),
+        )
         stored += rounds * claims
         driver = taken[0]?.driver ?? ''
         rows.push([size.toLocaleString('en'), String(beside), ...toCells(taken)])
@@ -79,11 +78,10 @@ async function fill(worker: Contestant, claims: number): Promise<number> {
 }
 
 function toCells(taken: readonly Figures[]): readonly string[] {
-  const middle = (pick: (figures: Figures) => number) => median(taken.map(pick))
   return [
-    Math.round(middle(({ rate }) => rate)).toLocaleString('en'),
-    middle(({ cpu }) => cpu).toFixed(1),
-    middle(({ p99 }) => p99).toFixed(1),
+    Math.round(medianOf(taken, ({ rate }) => rate)).toLocaleString('en'),
+    medianOf(taken, ({ cpu }) => cpu).toFixed(1),
+    medianOf(taken, ({ p99 }) => p99).toFixed(1),
     Math.max(...taken.map(({ stall }) => stall)).toFixed(1),
     Math.max(...taken.map(({ disk }) => disk)).toFixed(1),
   ]

@@ -1,0 +1,7 @@
+/** What a worker measured of its claims: CPU in microseconds a claim, claims a second, milliseconds until the answer. */
+export interface ClaimFigures {
+  readonly cpu: number
+  readonly rate: number
+  readonly p50: number
+  readonly p99: number
+}

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import { startCpu } from './answer.mjs'
+
+export const LEASE_MS = 15_000
+
+/** A new key, in the form that the receiver makes. Random, which is the worst case for a tree: every claim touches another page. */
+export const makeKey = () => ['7:default4:acme28:', `evt_${randomBytes(12).toString('hex')}`].join('')
+
+/** Claims new keys, `beside` of them concurrently. `claim` returns whether it got the key. */
+export async function measureClaims(claims, beside, claim) {
+  const keys = Array.from({ length: claims }, makeKey)
+  const [first] = keys
+  const times = []
+  const started = performance.now()
+  const readCpu = startCpu()
+  await Promise.all(
+    Array.from({ length: beside }, async () => {
+      for (let key = keys.pop(); key !== undefined; key = keys.pop()) {
+        const asked = performance.now()
+        if (!(await claim(key))) throw new Error('a new key was not claimed')
+        times.push(performance.now() - asked)
+      }
+    }),
+  )
+  const cpu = readCpu() / claims
+  const rate = (claims / (performance.now() - started)) * 1_000
+  if (await claim(first)) throw new Error('a key was claimed twice')
+  times.sort((a, b) => a - b)
+  return { cpu, rate, p50: times[Math.floor(claims * 0.5)], p99: times[Math.floor(claims * 0.99)] }
+}
