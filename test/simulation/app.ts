@@ -126,7 +126,11 @@ function noteAbandonment({ history, ledger, plan, now }: World, life: Life, erro
   const [grant, ...others] = held
   // Two accounts may use one id. Where events of both are held, which is meant cannot be told.
   if (grant === undefined || others.length > 0) return
-  if (handlers.some((name) => !history.isCompleted(grant.event, name))) grant.abandonedAt ??= now
+  const isUnderWay = (name: string) => {
+    const run = history.lastRunIn(life, grant.event, name)
+    return run?.grant === grant && run.endedAt === undefined && run.completedAt === undefined
+  }
+  if (handlers.some(isUnderWay)) grant.abandonedAt ??= now
 }
 
 /** Looks for secrets and records in what the owner of the app is told. */

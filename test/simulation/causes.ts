@@ -24,12 +24,18 @@ export class Causes {
   /** Returns why the result of a run may not have reached the store before the other one began; undefined where nothing explains it. */
   whyUnknown(run: HandlerRun, next: HandlerRun): string | undefined {
     const doneAt = run.completedAt ?? run.beganAt
-    return this.whyLost(run.life, run.grant, run.beganAt, Math.min(next.beganAt, doneAt + OFFERED_MS))
+    const until = Math.min(next.beganAt, doneAt + OFFERED_MS)
+    return this.whyLost(run.life, run.grant, run.beganAt, until) ?? this.#whyBegunLate(next)
   }
 
   /** Returns why a run may be under way when the other one begins. */
   whyOverlapping(run: HandlerRun, next: HandlerRun): string | undefined {
-    return this.whyLost(run.life, run.grant, run.beganAt, next.beganAt)
+    return this.whyLost(run.life, run.grant, run.beganAt, next.beganAt) ?? this.#whyBegunLate(next)
+  }
+
+  /** Returns why a run may have begun under a claim that was lost by then, and that the process did not know to be lost. */
+  #whyBegunLate({ life, grant, beganAt }: HandlerRun): string | undefined {
+    return grant && this.whyLost(life, grant, grant.askedAt, beganAt)
   }
 
   /** Returns why a process may have lost a claim between two times. */

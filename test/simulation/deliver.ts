@@ -39,9 +39,9 @@ export function deliver(
   life.onDeath(() => end(undefined))
   life.post(requestMs, () => {
     // Its first byte is there, and the deadline counts from now. On the wall clock, which may jump before the last byte is there.
-    const receivedAt = life.clock.now()
-    const hasJumped = ageMs > 0 && life.awaitBody()
-    life.post(ageMs, () => receive(receivedAt, !hasJumped))
+    const [receivedAt, { jumps }] = [life.clock.now(), life]
+    if (ageMs > 0) life.awaitBody()
+    life.post(ageMs, () => receive(receivedAt, life.jumps === jumps))
   })
   const receive = (receivedAt: number, isClockRight: boolean) => {
     const { stalledMs } = life

@@ -1,4 +1,4 @@
-import type { EngineKind, HandlerPlan, Theme } from './plan.ts'
+import { type EngineKind, type HandlerPlan, nameOf, type Theme } from './plan.ts'
 import type { Chance } from './random.ts'
 
 const PATTERNS = [
@@ -39,7 +39,13 @@ export function redeploy(chance: Chance, before: readonly HandlerPlan[], engine:
   if (what === 'add') addHandler(chance, handlers, engine)
   if (what === 'remove' && handlers.length > 1) handlers.splice(place, 1)
   if (what === 'move first' && chosen !== undefined) handlers.unshift(...handlers.splice(place, 1))
-  if (what === 'rename' && chosen !== undefined) handlers[place] = { ...chosen, name: `${chosen.name ?? 'handler'}-2` }
+  if (what === 'rename' && chosen !== undefined) handlers[place] = { ...chosen, name: newName(chosen, handlers) }
   if (what === 'widen' && chosen?.name !== undefined) handlers[place] = { ...chosen, pattern: '*' }
   return handlers
+}
+
+function newName(chosen: HandlerPlan, handlers: readonly HandlerPlan[]): string {
+  let name = nameOf(chosen)
+  while (handlers.some((other) => nameOf(other) === name)) name += '-2'
+  return name
 }

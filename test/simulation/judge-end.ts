@@ -8,6 +8,9 @@ import type { World } from './world.ts'
 /** What clocks may differ by at the end of the retention. */
 const SLACK_MS = 60_000
 
+/** What it takes to give a claim back: a call that hears nothing, and another. */
+const TO_GIVE_BACK_MS = 5_000
+
 /** Judges what can only be judged when all is over. */
 export function judgeEnd(world: World, cluster: Cluster, sender: Sender, isAtRest: boolean): void {
   const causes = new Causes(world.history, world.plan.settings)
@@ -80,7 +83,7 @@ function judgeRows({ history, findings, plan, now }: World): void {
 function judgeLeases({ ledger, findings }: World, causes: Causes): void {
   for (const { grant, at } of ledger.lapses) {
     const { life, event, token, answeredAt, settledAt } = grant
-    if (answeredAt === undefined || answeredAt > at) continue // the process did not know of it
+    if (answeredAt === undefined || answeredAt + TO_GIVE_BACK_MS > at) continue // the process did not know of it in time
     if (settledAt !== undefined && settledAt < at) continue // a late renewal brought it back to life
     if (causes.whyLost(life, grant, grant.askedAt, at) === undefined)
       findings.add(

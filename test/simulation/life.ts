@@ -39,6 +39,8 @@ export class Life implements LifeFacts {
   /** How many deliveries it received, and how many outcomes its owner was told. */
   received = 0
   outcomesTold = 0
+  /** How often its wall clock jumped. */
+  jumps = 0
   /** Calls to the engine that were neither answered nor refused. */
   callsUnderWay = 0
   readonly #world: World
@@ -124,17 +126,16 @@ export class Life implements LifeFacts {
   jumpClockAtNextBody(byMs: number, onJump: () => void): void {
     this.#nextJump = () => {
       this.#nextJump = undefined
+      this.jumps++
       this.#skewMs += byMs
       onJump()
       this.#world.say(this.name, () => `its wall clock jumps by ${byMs} ms`)
     }
   }
 
-  /** The first byte of a body is there, and the last one is not. Returns whether the wall clock jumped. */
-  awaitBody(): boolean {
-    const jump = this.#nextJump
-    jump?.()
-    return jump !== undefined
+  /** The first byte of a body is there, and the last one is not. */
+  awaitBody(): void {
+    this.#nextJump?.()
   }
 
   /** Calls back when the process dies. */

@@ -33,14 +33,9 @@ export async function simulate(plan: Plan, subject: Subject, isTraced = false): 
   const world = new World(plan, subject, isTraced)
   const rejections = listenForRejections(world)
   try {
-    const cluster = new Cluster(world)
-    const sender = new Sender(world, cluster, endOfFaults(plan))
-    sendIntruders(world, cluster)
-    bringFaults(world, cluster)
-    const isAtRest = await world.scheduler.run(MOST_STEPS)
-    if (!isAtRest) world.findings.add('never at rest', `after ${MOST_STEPS} steps something still goes on`)
-    else await closeAll(world, cluster)
-    judgeEnd(world, cluster, sender, isAtRest)
+    await live(world)
+  } catch (error) {
+    world.findings.add('threw', describeThrown(error))
   } finally {
     rejections.stop()
   }
@@ -55,6 +50,17 @@ export async function simulate(plan: Plan, subject: Subject, isTraced = false): 
     faults: Object.fromEntries(faultsMet),
   }
   return { violations: findings.all, figures, trace: trace.lines }
+}
+
+async function live(world: World): Promise<void> {
+  const cluster = new Cluster(world)
+  const sender = new Sender(world, cluster, endOfFaults(world.plan))
+  sendIntruders(world, cluster)
+  bringFaults(world, cluster)
+  const isAtRest = await world.scheduler.run(MOST_STEPS)
+  if (isAtRest) await closeAll(world, cluster)
+  else world.findings.add('never at rest', `after ${MOST_STEPS} steps something still goes on`)
+  judgeEnd(world, cluster, sender, isAtRest)
 }
 
 /** Closes what still lives: nothing may be under way in it any more. */
