@@ -79,7 +79,7 @@ function intercept(kind: InterceptorKind, run: () => unknown): unknown {
   }
 }
 
-/** A schema that adds a field, and does what the plan says of the record's event. */
+/** Makes a schema that adds a field, and behaves as the plan says for the record's event. */
 function toSchema(world: World, life: Life): StandardSchema {
   const validate = (value: unknown) => {
     const { _id } = value as { readonly _id: string } // the receiver has checked that much
@@ -112,7 +112,7 @@ function toLogger(watch: (words: unknown) => void): Logger {
   return { debug: write, info: write, warn: write, error: write }
 }
 
-/** The receiver says that it has given handlers up: what they still do may change nothing. */
+/** Notes that the receiver has given handlers up: what they still do must change nothing. */
 function noteAbandonment({ history, ledger, plan, now }: World, life: Life, error: PosternError): void {
   if (error.code !== 'handler_abandoned') return
   const { eventId, handlers } = error as PosternError & {
@@ -124,7 +124,7 @@ function noteAbandonment({ history, ledger, plan, now }: World, life: Life, erro
     .map((event) => ledger.lastGrant(event, life))
     .filter((grant) => grant !== undefined && grant.settledAt === undefined)
   const [grant, ...others] = held
-  // Two accounts may use one id. Where events of both are held, which is meant cannot be told.
+  // Two accounts may use one id. If events of both are held, the error does not tell which one it is about.
   if (grant === undefined || others.length > 0) return
   const isUnderWay = (name: string) => {
     const run = history.lastRunIn(life, grant.event, name)
@@ -133,7 +133,7 @@ function noteAbandonment({ history, ledger, plan, now }: World, life: Life, erro
   if (handlers.some(isUnderWay)) grant.abandonedAt ??= now
 }
 
-/** Looks for secrets and records in what the owner of the app is told. */
+/** Searches what hooks and logger are told for secrets and records. */
 function watchForSecrets(world: World, life: Life, words: unknown): void {
   const text = toText(words, 0)
   for (const told of [SECRET_PREFIX, PRIVATE, 'sha256='])

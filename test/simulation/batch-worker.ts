@@ -1,4 +1,4 @@
-/** One core's share of many runs, told to the process that started this one. */
+/** Runs one core's share of many seeds, and reports to the process that started this one. */
 import { drawPlan } from './draw-plan.ts'
 import { loadSubject } from './load-subject.ts'
 import { simulate } from './simulate.ts'
@@ -12,7 +12,7 @@ export interface Batch {
   readonly fault: string | undefined
 }
 
-/** What came of the runs since the last message. */
+/** The results since the last message. */
 export interface Told {
   readonly totals: Totals
   readonly failures: readonly { readonly seed: number; readonly violation: string }[]

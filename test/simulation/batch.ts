@@ -6,7 +6,7 @@ import { ROOT } from '../support/repository.ts'
 import type { Batch, Told } from './batch-worker.ts'
 import { add, noTotals, type Totals } from './totals.ts'
 
-/** What came of many runs. */
+/** The result of many runs. */
 export interface BatchReport {
   readonly totals: Totals
   /** The seeds that failed, with the first violation of each. */

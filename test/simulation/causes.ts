@@ -4,14 +4,14 @@ import type { History } from './history.ts'
 import type { SettingsPlan } from './plan.ts'
 import { bearableOutageMs, bearableStallMs, recoveryMs, STALLS_APART_MS } from './tolerance.ts'
 
-/** What timers may be late by. */
+/** Tolerance of timers. */
 const SLACK_MS = 1_000
-/** A handler is given up so long after its abort. */
+/** Time from a handler's abort until the receiver gives it up. */
 const GIVE_UP_MS = 5_000
-/** For how long a result is offered again to a store that does not take it. */
+/** Time for which the receiver repeats a call that the store did not take. */
 const OFFERED_MS = 70_000
 
-/** Why a handler may run again, or a lease may run out: the fourth guarantee, as a function of what happened. */
+/** Returns why a handler may run again, or a lease may run out: the fourth guarantee, as a function of what happened. */
 export class Causes {
   readonly #history: History
   readonly #settings: SettingsPlan
@@ -21,14 +21,14 @@ export class Causes {
     this.#settings = settings
   }
 
-  /** Returns why the result of a run may not have reached the store before the other one began; undefined where nothing explains it. */
+  /** Returns why the store may not have known the result of a run when the next one began; undefined if nothing explains it. */
   whyUnknown(run: HandlerRun, next: HandlerRun): string | undefined {
     const doneAt = run.completedAt ?? run.beganAt
     const until = Math.min(next.beganAt, doneAt + OFFERED_MS)
     return this.whyLost(run.life, run.grant, run.beganAt, until) ?? this.#whyBegunLate(next)
   }
 
-  /** Returns why a run may be under way when the other one begins. */
+  /** Returns why a run may be under way when the next one begins. */
   whyOverlapping(run: HandlerRun, next: HandlerRun): string | undefined {
     return this.whyLost(run.life, run.grant, run.beganAt, next.beganAt) ?? this.#whyBegunLate(next)
   }
@@ -69,7 +69,7 @@ export class Causes {
   }
 }
 
-/** Joins disturbances with less than `gap` between them, in which nothing could be made good. */
+/** Joins disturbances with less than `gap` between them: too short a time to recover in. */
 function merge(disturbances: readonly Disturbance[], gap: number): readonly Disturbance[] {
   const merged: Disturbance[] = []
   for (const each of disturbances) {

@@ -5,7 +5,7 @@ import { toEnvelope } from './messages.ts'
 import type { EventPlan } from './plan.ts'
 import type { World } from './world.ts'
 
-/** Holds what a handler was given against what the sender signed. Returns the event of the plan, if there is one. */
+/** Compares the event that a handler got with the one that the sender signed. Returns the event of the plan, if there is one. */
 export function checkEvent(world: World, life: Life, handler: string, event: AnyEvent): EventPlan | undefined {
   const known = world.history.find(event.id, event.accountKey)
   if (known === undefined) {

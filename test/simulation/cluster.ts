@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 
 type CloseFault = Extract<FaultPlan, { readonly kind: 'close' }>
 
-/** What `close()` said, and how long it took. */
+/** The result of `close()`, and the time it took. */
 interface Closed {
   readonly timeoutMs: number
   readonly unfinished: number
@@ -15,9 +15,9 @@ interface Closed {
   readonly stalledMs: number
 }
 
-/** How long `close()` may take beyond its own limit. */
+/** Tolerance of `close()` beyond its own limit. */
 const CLOSE_SLACK_MS = 50
-/** For how long a release is offered again to a store that does not take it. */
+/** Time for which the receiver repeats a release that the store did not take. */
 const OFFERED_MS = 80_000
 
 /** The processes of the app: started, killed, closed and deployed anew. */
@@ -57,7 +57,7 @@ export class Cluster {
     startApp(this.#world, life)
   }
 
-  /** Ends a process at once, as `kill -9` does, and starts it anew a while later. */
+  /** Ends a process as `kill -9` does, and starts it again later. */
   kill(process: number, downMs: number): void {
     const life = this.#current[process]
     if (life?.isAlive !== true) return
@@ -79,7 +79,7 @@ export class Cluster {
     life.post(0, () => void this.#closeAndExit(life, timeoutMs))
   }
 
-  /** Deploys other code: the processes are restarted one after the other. */
+  /** Deploys other code: restarts the processes one after the other. */
   deploy(handlers: readonly HandlerPlan[], isGraceful: boolean): void {
     this.#handlers = handlers
     for (const process of this.#current.keys())
@@ -107,7 +107,7 @@ export class Cluster {
     life.die(unfinished === 0)
   }
 
-  /** Judges what `close()` leaves behind in the moment in which the process would exit. */
+  /** Judges what `close()` leaves behind, at the moment when the process exits. */
   #judgeClose(life: Life, { timeoutMs, unfinished, tookMs, stalledMs }: Closed): void {
     const { findings, history, now } = this.#world
     if (tookMs - stalledMs > timeoutMs + CLOSE_SLACK_MS)

@@ -19,7 +19,7 @@ export interface Request {
   readonly chance: Chance
 }
 
-/** Brings a delivery to a process. Calls back with the status of its answer; undefined where the process ended before. */
+/** Sends a delivery to a process. Calls back with the status of its answer; undefined if the process ended before. */
 export function deliver(
   world: World,
   life: Life,
@@ -38,7 +38,7 @@ export function deliver(
   }
   life.onDeath(() => end(undefined))
   life.post(requestMs, () => {
-    // Its first byte is there, and the deadline counts from now. On the wall clock, which may jump before the last byte is there.
+    // The deadline counts from the first byte, by a wall clock that may jump before the last byte is there.
     const [receivedAt, { jumps }] = [life.clock.now(), life]
     if (ageMs > 0) life.awaitBody()
     life.post(ageMs, () => receive(receivedAt, life.jumps === jumps))

@@ -22,7 +22,7 @@ interface Frame {
 
 const ACCOUNTS = ['account-a', 'account-b', 'account-c'] as const
 const TYPES = ['contact.created', 'contact.updated', 'contact.deleted', 'invoice.created', 'sync.completed'] as const
-/** No pattern but `*` takes this one. */
+/** Only the pattern `*` takes this one. */
 const UNUSUAL_TYPE = 'export.completed'
 
 /** Draws the events of a run, with all that goes wrong while each is handled. */
@@ -170,7 +170,7 @@ function drawBehaviour(chance: Chance, trouble: (typeof TROUBLES)[number], setti
   }
 }
 
-/** Draws deliveries that nobody may accept. */
+/** Draws deliveries that must be refused. */
 export function drawIntruders(
   seed: number,
   events: readonly EventPlan[],

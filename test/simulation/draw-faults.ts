@@ -35,7 +35,7 @@ const ATTEMPTS_AT = [
   [5, 9_330_000],
 ] as const
 
-/** How many runs know each kind of fault. */
+/** Share of the runs in which each kind of fault occurs. */
 const PROBABILITIES: Readonly<Record<FaultKind, number>> = {
   kill: 0.3,
   close: 0.25,
@@ -174,7 +174,7 @@ function drawCall(chance: Chance, { engine }: Frame): { readonly method: Method 
     : { method, nth: chance.weigh([70, 0], [30, chance.int(1, 4)]) }
 }
 
-/** A process that reaches nobody for longer than its lease, while its handlers run on. What it settled then arrives late. */
+/** Draws a partition: a process cannot reach the engine for longer than its lease, and what it settles meanwhile arrives late. */
 function drawPartition(chance: Chance, process: number): FaultPlan {
   return {
     kind: 'network',

@@ -4,10 +4,10 @@ interface Entry {
   doneUntil: number
   readonly marks: Set<string>
   marksUntil: number
-  /** Who holds the key until `endsAt`. */
+  /** The token that holds the key until `endsAt`. */
   holder: string
   endsAt: number
-  /** Who claimed the key last, whether or not he still holds it. */
+  /** The token that claimed last, even if it no longer holds the key. */
   lastClaim: string
 }
 

@@ -15,6 +15,11 @@ export const EXCUSES = {
    * that the finish marks are lost with the process although no outage was long (guarantee 4).
    */
   closesBeforeReleases: true,
+  /**
+   * A claim that the engine carried out, but whose answer was lost or cut, blocks its event for a lease, since its token is not
+   * known to the process (rule 6).
+   */
+  forgetsCutClaims: true,
   /** The handlers of one event share one object, so that a change by one is seen by the others (rule 8). */
   sharesEventObject: true,
   /** An interceptor that forgets to await its handler, skips it or calls it twice is believed (rule 8). */

@@ -67,7 +67,7 @@ export interface DeliveryFacts {
   answer: { readonly at: number; readonly outcome: Outcome } | undefined
 }
 
-/** A time during which a process could not reach the engine as usual, or could not run. */
+/** A time during which a process could not reach the engine, or could not run. */
 export interface Disturbance {
   /** Undefined: of every process. */
   readonly process: number | undefined

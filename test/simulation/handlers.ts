@@ -30,7 +30,7 @@ export function toHandler(world: World, life: Life, plan: HandlerPlan) {
   }
 }
 
-/** Where the plan says nothing, the handler succeeds, immediately or soon. */
+/** Returns the behaviour of a run that the plan does not mention: the handler succeeds, immediately or soon. */
 function usualBehaviour({ event, handler, number }: HandlerRun): Behaviour {
   const chance = new Chance(event.seed, handler, number)
   return { kind: 'succeeds', ms: chance.happens(0.4) ? 0 : chance.int(1, 300) }

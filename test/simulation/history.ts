@@ -1,7 +1,7 @@
 import type { DeliveryFacts, Disturbance, Grant, HandlerRun, LifeFacts } from './facts.ts'
 import type { EventPlan } from './plan.ts'
 
-/** What happened, as somebody knows who sees everything. It survives the processes. */
+/** Records what happened in all processes. It survives them. */
 export class History {
   readonly runs: HandlerRun[] = []
   readonly deliveries: DeliveryFacts[] = []

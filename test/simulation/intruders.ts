@@ -13,7 +13,7 @@ interface Forgery {
   readonly signature: string | undefined
 }
 
-/** Sends what nobody may accept. */
+/** Sends the deliveries that must be refused. */
 export function sendIntruders(world: World, cluster: Cluster): void {
   for (const plan of world.plan.intruders)
     world.scheduler.at(plan.at, () => {

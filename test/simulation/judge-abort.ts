@@ -2,10 +2,10 @@ import type { HandlerRun } from './facts.ts'
 import type { Life } from './life.ts'
 import type { World } from './world.ts'
 
-/** What timers may be early or late by. */
+/** Tolerance of timers. */
 const SLACK_MS = 50
 
-/** A handler is aborted when it has had its time, or another process has its event: never at the deadline, which would throw late successes away. */
+/** Checks that a handler was aborted at its time limit, or because another process took its event: not at the deadline. */
 export function judgeAbort({ plan, findings, now }: World, life: Life, run: HandlerRun, reason: unknown): void {
   const { code } = Object(reason) as { readonly code?: unknown } // whatever it is
   const { event, handler, grant, beganAt, stalledMs } = run

@@ -4,10 +4,10 @@ import type { Life } from './life.ts'
 import { type EventPlan, handlersOf, nameOf, SCHEMA } from './plan.ts'
 import type { World } from './world.ts'
 
-/** What timers may be late by: they go by whole milliseconds. */
+/** Tolerance of timers, which count whole milliseconds. */
 const SLACK_MS = 5
 
-/** How long a delivery had been on its way when it was received, and for how long the event loop stood still since. */
+/** The age of a delivery when it was received, and the time for which the event loop stood still since. */
 interface Delays {
   readonly ageMs: number
   readonly stalledMs: number
@@ -35,7 +35,7 @@ export function judgeAnswer(world: World, life: Life, delivery: DeliveryFacts, d
   if (outcome.status === 200) judgeAcknowledgement(world, life, event, outcome)
 }
 
-/** A 2xx means that every handler of this process has succeeded, or that the event is done, or that there is no handler. */
+/** Checks a 2xx: every handler of this process has succeeded, or the event is done, or there is no handler. */
 function judgeAcknowledgement(
   { findings, history, ledger }: World,
   life: Life,
@@ -68,7 +68,7 @@ function isRefusedBySchema(event: EventPlan, outcome: Outcome): boolean {
   return canRefuse && 'code' in outcome && outcome.code === 'invalid_record'
 }
 
-/** The receiver could serve nobody: what it would have said to a delivery in good faith. */
+/** Returns whether the receiver could serve no delivery at all. */
 function isUnavailable(outcome: Outcome): boolean {
   return outcome.outcome === 'closing' || (outcome.outcome === 'failed' && outcome.code === 'secrets_unavailable')
 }

@@ -1,17 +1,20 @@
 import { Causes } from './causes.ts'
 import type { Cluster } from './cluster.ts'
-import type { HandlerRun } from './facts.ts'
+import { EXCUSES } from './excuses.ts'
+import type { Grant, HandlerRun } from './facts.ts'
 import { toName } from './judge-answer.ts'
 import type { Sender } from './sender.ts'
 import type { World } from './world.ts'
 
-/** What clocks may differ by at the end of the retention. */
+/** Tolerance at the end of the retention. */
 const SLACK_MS = 60_000
 
-/** What it takes to give a claim back: a call that hears nothing, and another. */
+/** Time after which a call without an answer is given up. */
+const CALL_LIMIT_MS = 3_000
+/** Time to release a claim: one call that gets no answer, and one more. */
 const TO_GIVE_BACK_MS = 5_000
 
-/** Judges what can only be judged when all is over. */
+/** Judges what can only be judged at the end of a run. */
 export function judgeEnd(world: World, cluster: Cluster, sender: Sender, isAtRest: boolean): void {
   const causes = new Causes(world.history, world.plan.settings)
   world.ledger.close()
@@ -21,14 +24,14 @@ export function judgeEnd(world: World, cluster: Cluster, sender: Sender, isAtRes
   if (!isAtRest) return
   judgeDeliveries(world, cluster)
   judgeAborts(world)
-  // Where no handler is ever called, no event may be acknowledged.
+  // If no handler is ever called, no event may be acknowledged.
   const isAnyHandled = world.plan.settings.interceptor !== 'skips it'
   for (const { event, isAcknowledged, attempts } of sender.sent)
     if (!isAcknowledged && isAnyHandled)
       world.findings.add('never handled', `event ${event.number} was never acknowledged, in ${attempts} attempts`)
 }
 
-/** A handler that has succeeded runs again, or runs twice at a time, only for a reason. */
+/** Checks that no handler ran again after it had succeeded, and that no two runs overlapped, without a cause. */
 function judgeRuns(world: World, causes: Causes): void {
   for (const next of world.history.runs) {
     const { event, handler, grant, life } = next
@@ -51,7 +54,14 @@ function judgeRuns(world: World, causes: Causes): void {
   }
 }
 
-/** Whoever waits for his abort is told of it while his process lives. */
+/** Returns whether the process knew of its claim early enough to release it. */
+function couldGiveBack({ askedAt, grantedAt, answeredAt }: Grant, at: number): boolean {
+  if (answeredAt !== undefined) return answeredAt + TO_GIVE_BACK_MS <= at
+  // A claim that was carried out after its process had given it up cannot be released by then.
+  return !EXCUSES.forgetsCutClaims && grantedAt <= askedAt + CALL_LIMIT_MS
+}
+
+/** Checks that every handler that waits for its abort was told of it, if its process lives. */
 function judgeAborts({ history, findings }: World): void {
   for (const { handler, event, life, waitsForAbort } of history.runs)
     if (waitsForAbort && life.death === undefined)
@@ -65,7 +75,7 @@ function endOf({ endedAt, life }: HandlerRun): number {
   return endedAt ?? life.death?.at ?? Number.POSITIVE_INFINITY
 }
 
-/** The store may forget what is done after the retention, or where it says that it had to; a memory store ends with its process. */
+/** Returns whether the store may have forgotten a run: after the retention, if it ran out of room, or if it ended with its process. */
 function isForgotten({ plan, isForgetful }: World, run: HandlerRun, next: HandlerRun): boolean {
   if (plan.engine === 'memory' && run.life !== next.life) return true
   const ageMs = next.beganAt - (run.completedAt ?? next.beganAt)
@@ -79,11 +89,11 @@ function judgeRows({ history, findings, plan, now }: World): void {
   for (const [row, count] of counts) if (count > 1) findings.add('effect not once', `${row} was written ${count} times`)
 }
 
-/** A process that is well never loses a claim that it needs, and never forgets one that it does not. */
+/** Checks that no healthy process lost a claim that it needed, or kept one that it did not. */
 function judgeLeases({ ledger, findings }: World, causes: Causes): void {
   for (const { grant, at } of ledger.lapses) {
-    const { life, event, token, answeredAt, settledAt } = grant
-    if (answeredAt === undefined || answeredAt + TO_GIVE_BACK_MS > at) continue // the process did not know of it in time
+    const { life, event, token, settledAt } = grant
+    if (!couldGiveBack(grant, at)) continue
     if (settledAt !== undefined && settledAt < at) continue // a late renewal brought it back to life
     if (causes.whyLost(life, grant, grant.askedAt, at) === undefined)
       findings.add(
@@ -93,7 +103,7 @@ function judgeLeases({ ledger, findings }: World, causes: Causes): void {
   }
 }
 
-/** Whoever lives has answered everything, and has told its owner of every delivery once. */
+/** Checks that every living process has answered every delivery, and has reported each once. */
 function judgeDeliveries({ history, findings }: World, { lives }: Cluster): void {
   for (const delivery of history.deliveries)
     if (delivery.answer === undefined && delivery.life.death === undefined)

@@ -21,7 +21,7 @@ interface KeyState {
   readonly marks: Map<string, number>
 }
 
-/** A lease that ended although nobody settled it. */
+/** A lease that ended without being settled. */
 export interface Lapse {
   readonly grant: Grant
   readonly at: number
@@ -32,11 +32,11 @@ interface LedgerOptions {
   readonly findings: Findings
   readonly now: () => number
   readonly retentionMs: number
-  /** Whether the store says that it had to forget events for want of room. */
+  /** Returns whether the store reported that it dropped events for want of room. */
   readonly isForgetful: () => boolean
 }
 
-/** Who holds what, and what is known to be done: written from the calls that were carried out, and held against the store's answers. */
+/** Keeps who holds which key and which events are done, from the calls that were carried out, and checks the store's answers against it. */
 export class Ledger {
   readonly grants: Grant[] = []
   readonly lapses: Lapse[] = []
@@ -111,7 +111,7 @@ export class Ledger {
     this.#keep(state, marks)
   }
 
-  /** A process is about to complete or release a claim. */
+  /** Called before a process completes, releases or commits under a claim. */
   onSettling(call: Call): void {
     const grant = this.#byToken.get(toTokenKey(call))
     if (grant?.abandonedAt === undefined) return
@@ -137,7 +137,7 @@ export class Ledger {
     return [...this.#keys.values()].some((state) => state.event === event && this.#isDone(state))
   }
 
-  /** Returns the claim that a process was told of last. */
+  /** Returns the last claim that a process knows of. */
   lastGrant(event: EventPlan, life: LifeFacts): Grant | undefined {
     return this.grants.findLast(
       (grant) => grant.event === event && grant.life === life && grant.answeredAt !== undefined,
@@ -149,7 +149,7 @@ export class Ledger {
     return this.#byToken.get(`${key} ${token}`)
   }
 
-  /** The store lost its memory. */
+  /** Forgets everything, as a memory store does with its process. */
   forgetAll(): void {
     this.#keys.clear()
     this.#byToken.clear()
@@ -241,7 +241,7 @@ export class Ledger {
       this.#breach(call, `${method} answered ${answer} although ${this.#whoHolds(call, state)}`)
   }
 
-  /** Holds the marks of a claim against those that were kept. */
+  /** Checks the marks of a claim against those that were kept. */
   #checkMarks(call: Call, state: KeyState, answered: readonly string[]): void {
     const { marks, doneAt } = state
     const { isForgetful } = this.#options
@@ -252,7 +252,7 @@ export class Ledger {
       if (this.#isKept(state, name) && !answered.includes(name)) this.#breach(call, `the mark "${name}" is lost`)
   }
 
-  /** Holds the marks of a call against what the handlers did. */
+  /** Checks the marks of a call against what the handlers did. */
   #checkWork({ life }: Call, { event }: KeyState, marks: readonly string[]): void {
     for (const name of marks)
       if (!this.#options.history.isCompleted(event, name))

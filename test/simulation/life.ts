@@ -5,13 +5,13 @@ import type { HandlerPlan } from './plan.ts'
 import type { Step } from './scheduler.ts'
 import type { World } from './world.ts'
 
-/** Where the wall clocks start. */
+/** The time at which wall clocks start. */
 const EPOCH = Date.UTC(2025, 0, 1)
-/** What is due together after a stall: timers first, or in the order in which it came to be. */
+/** Urgency of timers: after a stall they run before input, if the plan says so. */
 const TIMER = 0
 const LONGEST_TIMER_MS = 2_147_483_647
 
-/** Longer than the library ever waits for anything with nothing going on: it calls the store far more often. */
+/** Longer than the library ever waits without a step: it calls the store far more often. */
 const IDLE_MS = 75_000
 
 interface Slot {
@@ -23,7 +23,7 @@ interface Trigger {
   readonly action: () => void
 }
 
-/** One process from its start to its end: its clock, its event loop, and the promise that nothing of it happens after its death. */
+/** One process from its start to its end: its clock and its event loop. Nothing of it runs after its death. */
 export class Life implements LifeFacts {
   readonly name: string
   readonly process: number
@@ -34,14 +34,14 @@ export class Life implements LifeFacts {
   /** Whether the load balancer may pick it. */
   isListening = true
   isClosing = false
-  /** When anything but a timer last went on in it. */
+  /** Time of the last step. */
   busyAt: number
   /** How many deliveries it received, and how many outcomes its owner was told. */
   received = 0
   outcomesTold = 0
   /** How often its wall clock jumped. */
   jumps = 0
-  /** Calls to the engine that were neither answered nor refused. */
+  /** Calls to the engine without an answer so far. */
   callsUnderWay = 0
   readonly #world: World
   readonly #startedAt: number
@@ -85,17 +85,17 @@ export class Life implements LifeFacts {
     return this.#timers.size
   }
 
-  /** Something reaches the process, so many milliseconds from now: after its death, nobody. */
+  /** Plans input to the process. It is dropped if the process is dead by then. */
   post(ms: number, action: () => void): void {
     this.#plan(this.#world.now + ms, action, this.#world.plan.settings.timersFirst ? TIMER + 1 : TIMER)
   }
 
-  /** Passes time in the app's own code. */
+  /** Waits in the app's code. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => this.#plan(this.#world.now + ms, resolve, TIMER))
   }
 
-  /** The process does something that the world can see. Returns false where it is dead, and nobody sees it any more. */
+  /** Takes one step that the world can see. Returns false if the process is dead, and the step has no effect. */
   step(): boolean {
     if (!this.isAlive) return false
     this.busyAt = this.#world.now
@@ -103,7 +103,7 @@ export class Life implements LifeFacts {
     return this.isAlive
   }
 
-  /** Does something at the nth step from now on. Returns how to give that up. */
+  /** Runs an action at the nth step from now on. Returns a function that cancels it. */
   atStep(count: number, action: () => void): () => void {
     const trigger: Trigger = { left: count, action }
     this.#triggers.push(trigger)
@@ -122,7 +122,7 @@ export class Life implements LifeFacts {
     this.#world.say(this.name, () => `its event loop stands still for ${ms} ms`)
   }
 
-  /** Has the wall clock jump while the next body that takes its time comes in. */
+  /** Lets the wall clock jump while the next slow body comes in. */
   jumpClockAtNextBody(byMs: number, onJump: () => void): void {
     this.#nextJump = () => {
       this.#nextJump = undefined
@@ -133,7 +133,7 @@ export class Life implements LifeFacts {
     }
   }
 
-  /** The first byte of a body is there, and the last one is not. */
+  /** Called while a body is on its way: a clock jump that was planned happens now. */
   awaitBody(): void {
     this.#nextJump?.()
   }
@@ -173,7 +173,7 @@ export class Life implements LifeFacts {
     return slot
   }
 
-  /** As Node's: whole milliseconds, and one at least. */
+  /** Sets a timer as Node does: whole milliseconds, at least one. */
   #setTimer(callback: () => void, ms: number): number {
     const { now, findings } = this.#world
     const id = ++this.#timerCount

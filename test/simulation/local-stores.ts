@@ -4,7 +4,7 @@ import type { Method } from './plan.ts'
 import { noteCommit, noteEnd, type Tx } from './transactions.ts'
 import type { World } from './world.ts'
 
-/** What a store answers to a process that is dead: nobody sees what it does with that. */
+/** The answer to a process that is dead. What the process does with it has no effect. */
 class ProcessIsDead extends Error {}
 
 /** A store that answers immediately. */
@@ -15,7 +15,7 @@ interface Inner {
   release(key: string, token: string, marks: readonly string[]): boolean
 }
 
-/** A store in the process itself, watched. The process may die before or after each of its calls. */
+/** A store inside the process. The process may die before or after each call. */
 class LocalStore implements Store {
   readonly retentionMs: number
   protected readonly world: World
@@ -77,7 +77,7 @@ class LocalStore implements Store {
     return answer
   }
 
-  /** Throws where the store cannot be asked now. */
+  /** Throws if the store cannot be reached. */
   protected beforeCall(): void {}
 
   #callOf(key: string, token: string) {

@@ -117,6 +117,6 @@ function toCommand(seed: number, fault: string | undefined): string {
   return `npm run simulate -- --seed ${seed}${fault === undefined ? '' : ` --fault ${fault}`}`
 }
 
-// Whoever reads only the beginning of a trace closes the pipe.
+// A reader of only the beginning of a trace closes the pipe.
 process.stdout.on('error', () => process.exit(0))
 process.exitCode = await main()

@@ -1,6 +1,6 @@
 import type { EventPlan } from './plan.ts'
 
-/** A part of every record, which may never be seen in a log line or a hook. */
+/** A part of every record, which must never be in a log line or a hook's argument. */
 export const PRIVATE = 'private-'
 
 /** The event as the service sends it. */

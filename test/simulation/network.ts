@@ -88,7 +88,7 @@ export class Connection implements Store {
     })
   }
 
-  /** Sends a call to the engine. The promise never settles where a call or its answer is lost, or the process is dead. */
+  /** Sends a call to the engine. The promise never settles if the call or its answer is lost, or the process is dead. */
   protected send<T>({ method, key, details }: CallWords, carryOut: () => T): Promise<T> {
     const { world, life } = this
     return new Promise((resolve, reject) => {
@@ -119,7 +119,7 @@ export class Connection implements Store {
     return count
   }
 
-  /** Notes when the process was told of its claim. */
+  /** Notes when the process got to know of its claim. */
   protected noteArrival(claiming: Promise<Claim>, key: string, token: string): Promise<Claim> {
     return claiming.then((answer) => {
       const grant = answer.state === 'claimed' ? this.world.ledger.grantOf(key, token) : undefined
@@ -213,7 +213,7 @@ export class TransactionalConnection extends Connection {
     return world.host.engine.commit(claim.key, claim.token, claim.mark, () => noteCommit(world, life, claim))
   }
 
-  /** A driver that hears nothing gives its connection up, and cannot say what became of the call. */
+  /** Rejects if no answer comes for long: the driver gives the connection up, and cannot tell whether the call was carried out. */
   #sendOrGiveUp<T>(words: CallWords, carryOut: () => T): Promise<T> {
     const lost = this.life.sleep(TRANSACTION_LIMIT_MS).then(() => {
       throw new Error(`no answer: ${words.method} may have been carried out, or not`)
@@ -222,7 +222,7 @@ export class TransactionalConnection extends Connection {
   }
 }
 
-/** Waits for the work of a transaction, or until nobody waits for its handler any more. */
+/** Waits for the work of a transaction, or for the abort of its handler. */
 function untilAborted<T>(signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)

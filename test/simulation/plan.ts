@@ -39,11 +39,11 @@ export interface SettingsPlan {
   readonly memoryMax: number
   /** The longest way of a call to the engine, or of an answer back, while nothing is wrong. */
   readonly latencyMs: number
-  /** Whether a process that wakes from a stall runs its timers before what came in meanwhile, as Node does. */
+  /** True: a process that wakes from a stall runs its timers before its input, as Node does. */
   readonly timersFirst: boolean
   readonly schema: 'none' | 'sync' | 'async'
   readonly interceptor: InterceptorKind
-  /** Whether the hooks and the logger of the app throw whenever they are called. */
+  /** True: the hooks and the logger of the app throw whenever they are called. */
   readonly isOwnerClumsy: boolean
 }
 
@@ -79,7 +79,7 @@ export interface EventPlan {
   readonly troubles: readonly TroublePlan[]
 }
 
-/** How one run of one handler goes, where it does not just succeed. Runs of a handler for an event are counted from 0. */
+/** How one run of one handler goes, if it does not just succeed. Runs of a handler for an event are counted from 0. */
 export interface TroublePlan {
   /** The handler's name; `the schema` for the schema of the event's model. */
   readonly handler: string
@@ -107,7 +107,7 @@ export type Behaviour =
   | { readonly kind: 'works long in its transaction'; readonly ms: number }
   | { readonly kind: 'begins two transactions' }
 
-/** A delivery that nobody may accept. */
+/** A delivery that must be refused. */
 export interface IntruderPlan {
   readonly seed: number
   readonly number: number
@@ -155,7 +155,7 @@ export type FaultPlan =
       readonly seed: number
       readonly probability: number
       readonly fates: readonly [Fate, ...Fate[]]
-      /** What happens to `complete`, `release` and `commit`, where that is something else. */
+      /** What happens to `complete`, `release` and `commit`, if it differs. */
       readonly settling?: Fate
     })
   | {

@@ -6,7 +6,7 @@ export interface Step {
   action: (() => void) | undefined
 }
 
-/** Waits until every promise chain that can go on has gone on: Node empties the queue of microtasks before the next immediate. */
+/** Waits until all promises have settled that can: Node empties the queue of microtasks before the next immediate. */
 const drain = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /**
@@ -35,7 +35,7 @@ export class Scheduler {
     return this.at(this.#now + ms, action)
   }
 
-  /** Takes steps until none is left, or until there have been `most` of them. Returns whether none is left. */
+  /** Takes steps until none is left, or `most` have been taken. Returns true if none is left. */
   async run(most: number): Promise<boolean> {
     for (let step = this.#pop(); step !== undefined; step = this.#pop()) {
       const { action } = step

@@ -4,7 +4,7 @@ import type { Violation } from './findings.ts'
 import type { PlantedFault } from './planted/planted-fault.ts'
 import { simulate } from './simulate.ts'
 
-/** Where a planted fault was found. */
+/** The run that found a planted fault. */
 export interface Found {
   readonly seed: number
   /** How many runs it took. */

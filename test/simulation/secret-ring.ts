@@ -4,13 +4,13 @@ import type { Plan } from './plan.ts'
 
 /** Old and new secret are both accepted for this long before and after the sender changes to the new one. */
 const OVERLAP_MS = 60_000
-/** What every secret begins with: it may never be seen in a hook, a log line or an answer. */
+/** Prefix of every secret, which must never be in a log line or a hook's argument. */
 export const SECRET_PREFIX = 'whsec_'
 const ACCOUNTS = ['account-a', 'account-b', 'account-c']
 
 /** The secrets of the accounts: what the sender signs with, and what the receivers accept. */
 export class SecretRing {
-  /** What the secrets function does wrong at present. */
+  /** The fault of the secrets function at present. */
   trouble: 'throws' | 'hangs' | 'is slow' | undefined
   readonly #signatures = new Map<string, string>()
   readonly #plan: Plan

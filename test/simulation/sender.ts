@@ -6,11 +6,11 @@ import type { EventPlan } from './plan.ts'
 import { Chance } from './random.ts'
 import type { World } from './world.ts'
 
-/** How often somebody presses "retry" at the most, hours apart, for an event whose five attempts failed. */
+/** Manual retries of an event whose five attempts failed, hours apart, after the last fault is over. */
 const MANUAL_RETRIES = 10
 const HOUR_MS = 3_600_000
 
-/** What became of one event at the sender. */
+/** The state of one event at the sender. */
 export interface Sent {
   readonly event: EventPlan
   attempts: number
@@ -58,7 +58,7 @@ export class Sender {
     })
   }
 
-  /** Returns how long it is to the next attempt; undefined where there is none. */
+  /** Returns the delay before the next attempt; undefined if there is none. */
   #waitBeforeNext({ attempts, calmAttempts, event }: Sent): number | undefined {
     const delayMs = ATTEMPT_DELAYS_MS[attempts]
     if (delayMs !== undefined) return delayMs
@@ -66,7 +66,7 @@ export class Sender {
     return new Chance(event.seed, 'manual retry', attempts).int(HOUR_MS, 5 * HOUR_MS)
   }
 
-  /** Makes one attempt, and calls back with whether the sender got a 2xx in time. */
+  /** Makes one attempt. Calls back with true if a 2xx came in time. */
   #send(sent: Sent, isDuplicate: boolean, onEnd: (isAcknowledged: boolean) => void): void {
     const world = this.#world
     const { event } = sent

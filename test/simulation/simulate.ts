@@ -9,7 +9,7 @@ import { Sender } from './sender.ts'
 import type { Subject } from './subject.ts'
 import { MOST_STEPS, World } from './world.ts'
 
-/** What came of one run. */
+/** The result of one run. */
 export interface Report {
   readonly violations: readonly Violation[]
   readonly figures: Figures
@@ -63,7 +63,7 @@ async function live(world: World): Promise<void> {
   judgeEnd(world, cluster, sender, isAtRest)
 }
 
-/** Closes what still lives: nothing may be under way in it any more. */
+/** Closes every living process, in which nothing may be under way any more. */
 async function closeAll({ scheduler, findings }: World, { lives }: Cluster): Promise<void> {
   for (const life of lives) {
     if (!life.isAlive) continue
@@ -81,7 +81,7 @@ async function closeAll({ scheduler, findings }: World, { lives }: Cluster): Pro
   }
 }
 
-/** Takes the place of all other listeners meanwhile, such as the test runner's. */
+/** Listens for unhandled rejections, in place of all other listeners, such as the test runner's. */
 function listenForRejections({ findings }: World): { readonly stop: () => void } {
   const others = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection')

@@ -1,6 +1,6 @@
 import type { Figures } from './simulate.ts'
 
-/** The figures of many runs. */
+/** Figures of many runs. */
 export interface Totals {
   runs: number
   events: number

@@ -1,4 +1,4 @@
-/** The account of a run that a stranger can read: one line for each thing that happened. */
+/** The account of a run, one line for each thing that happened. */
 export class Trace {
   readonly lines: string[] = []
   readonly isOn: boolean
@@ -9,7 +9,7 @@ export class Trace {
     this.#now = now
   }
 
-  /** Writes a line. The text is only made where somebody reads it. */
+  /** Writes a line. The text is made only if the trace is on. */
   say(who: string, toText: () => string): void {
     if (this.isOn) this.lines.push(`${showTime(this.#now())}  ${who.padEnd(8)}  ${toText()}`)
   }

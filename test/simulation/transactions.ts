@@ -8,14 +8,14 @@ export interface Tx {
   write(): unknown
 }
 
-/** A transaction is over, whatever came of it. */
+/** Notes that a transaction has ended, either way. */
 export function noteEnd({ history }: World, life: Life, { key, mark }: TransactionClaim): void {
   const event = history.findByKey(key)
   const run = event && history.lastRunIn(life, event, mark)
   if (run?.isLeftToTransaction === true && life.isAlive) history.end(run)
 }
 
-/** A transaction was committed: the handler's row is there, and so is its finish mark. */
+/** Notes that a transaction was committed: the handler's row is there, and so is its finish mark. */
 export function noteCommit(world: World, life: LifeFacts, { key, token, mark }: TransactionClaim): void {
   const { history, ledger, findings } = world
   const event = history.findByKey(key)

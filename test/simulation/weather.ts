@@ -19,10 +19,10 @@ interface Armed {
   readonly onMet: () => void
 }
 
-/** For how long a call that got no answer keeps its caller from making another. */
+/** Time for which a call without an answer keeps its caller waiting. */
 const CALL_LIMIT_MS = 3_000
 
-/** What the network does to the calls of each process. */
+/** Decides what the network does to the calls of each process. */
 export class Weather {
   readonly #history: History
   readonly #now: () => number
@@ -34,13 +34,13 @@ export class Weather {
     this.#now = now
   }
 
-  /** From now on, for a while, the network is bad for one process. */
+  /** Makes the network bad for one process, from now on and for a while. */
   begin(fault: NetworkFault): void {
     this.#storms.push({ fault, until: this.#now() + fault.ms })
     this.#history.disturb(fault.process, fault.ms)
   }
 
-  /** The nth call from now on meets its fate. Returns how to give that up. */
+  /** Lets the nth call from now on meet its fate. Returns a function that cancels that. */
   arm({ process, method, nth, fate }: Extract<FaultPlan, { readonly kind: 'call' }>, onMet: () => void): () => void {
     const armed = { process, method, left: nth, fate, onMet }
     this.#single.push(armed)
