@@ -30,6 +30,7 @@ export function deliver(
   const [requestMs, answerMs] = [chance.int(1, LONGEST_WAY_MS), chance.int(1, LONGEST_WAY_MS)]
   // The body took a while to come in: the deadline counts from its first byte.
   const ageMs = chance.happens(0.3) ? chance.int(1, 1_500) : 0
+  const isServerless = chance.happens(0.2)
   let isOver = false
   const end = (status: number | undefined) => {
     if (isOver) return
@@ -53,6 +54,7 @@ export function deliver(
       body: Buffer.from(body),
       signature,
       ...(ageMs > 0 && { receivedAt }),
+      ...(isServerless && { waitUntil: (work: Promise<unknown>) => life.keepAwakeFor(work) }),
     })
     const onOutcome = (outcome: Outcome) => {
       if (!life.step()) return

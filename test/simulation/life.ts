@@ -39,6 +39,8 @@ export class Life implements LifeFacts {
   /** How many deliveries it received, and how many outcomes its owner was told. */
   received = 0
   outcomesTold = 0
+  /** Work that its host is kept awake for. */
+  keptAwake = 0
   /** How often its wall clock jumped. */
   jumps = 0
   /** Calls to the engine without an answer so far. */
@@ -136,6 +138,15 @@ export class Life implements LifeFacts {
   /** Called while a body is on its way: a clock jump that was planned happens now. */
   awaitBody(): void {
     this.#nextJump?.()
+  }
+
+  /** Keeps a serverless host awake until the work ends. */
+  keepAwakeFor(work: Promise<unknown>): void {
+    this.keptAwake++
+    const end = () => {
+      this.keptAwake--
+    }
+    work.then(end, end)
   }
 
   /** Calls back when the process dies. */

@@ -77,6 +77,7 @@ async function closeAll({ scheduler, findings }: World, { lives }: Cluster): Pro
     })
     await scheduler.run(Number.POSITIVE_INFINITY)
     if (!isClosed) findings.add('close late', `close() of ${life.name} does not resolve at the end`)
+    if (life.keptAwake > 0) findings.add('unfinished', `the host of ${life.name} is kept awake at the end`)
     if (life.timersLeft > 0) findings.add('timer left', `${life.name} has ${life.timersLeft} timers left at the end`)
   }
 }

@@ -140,7 +140,7 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
   {
     name: 'timer-left',
     breaks: 'The timer of a deadline stays when the delivery was answered.',
-    from: 17,
+    from: 1,
     edits: [
       {
         file: `${RECEIVER}waiters.ts`,
@@ -158,6 +158,18 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
         file: `${RECEIVER}reporter.ts`,
         find: 'this.#follow(name, hook(...args))\n    } catch (error) {\n      this.#hookFailed(name, error)',
         replace: 'this.#follow(name, hook(...args))\n    } catch (error) {\n      throw error',
+      },
+    ],
+  },
+  {
+    name: 'host-never-let-go',
+    breaks: 'A host is kept awake for work that has ended.',
+    from: 5,
+    edits: [
+      {
+        file: `${RECEIVER}run.ts`,
+        find: 'if (this.#onEnded !== undefined) for (const resolve of this.#onEnded) resolve()',
+        replace: '',
       },
     ],
   },
