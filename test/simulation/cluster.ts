@@ -122,7 +122,8 @@ export class Cluster {
     const isDisturbed = history.disturbances.some(
       ({ process, to }) => (process ?? life.process) === life.process && to > now - OFFERED_MS,
     )
-    if (life.timersLeft > 0 && !(EXCUSES.closesBeforeReleases && (isDisturbed || life.callsUnderWay > 0)))
+    // A call that is under way has a timer of its own, which ends with it.
+    if (life.timersLeft > life.callsUnderWay && !(EXCUSES.closesBeforeReleases && isDisturbed))
       findings.add('timer left', `${life.name} has ${life.timersLeft} timers left after its close()`)
   }
 }
