@@ -1,4 +1,4 @@
-import type { Logger, PosternError, Receiver, StandardSchema, Store } from 'postern'
+import type { HandlerError, Logger, PosternError, Receiver, StandardSchema, Store } from 'postern'
 import { hang, toHandler } from './handlers.ts'
 import type { Life } from './life.ts'
 import { SharedFileStore, WatchedMemoryStore } from './local-stores.ts'
@@ -115,22 +115,18 @@ function toLogger(watch: (words: unknown) => void): Logger {
 /** Notes that the receiver has given handlers up: what they still do must change nothing. */
 function noteAbandonment({ history, ledger, plan, now }: World, life: Life, error: PosternError): void {
   if (error.code !== 'handler_abandoned') return
-  const { eventId, handlers } = error as PosternError & {
-    readonly eventId: string
-    readonly handlers: readonly string[]
-  } // the code says so
-  const held = plan.events
-    .filter(({ id }) => id === eventId)
-    .map((event) => ledger.lastGrant(event, life))
-    .filter((grant) => grant !== undefined && grant.settledAt === undefined)
-  const [grant, ...others] = held
-  // Two accounts may use one id. If events of both are held, the error does not tell which one it is about.
-  if (grant === undefined || others.length > 0) return
+  const { eventId, eventType, handlers } = error as HandlerError // the code says so
+  const [event, ...others] = plan.events.filter(({ id, type }) => id === eventId && type === eventType)
+  // Two accounts may use one id: if the type is the same as well, the error does not tell which event it is about.
+  if (event === undefined || others.length > 0) return
+  const grant = ledger.lastGrant(event, life)
   const isUnderWay = (name: string) => {
-    const run = history.lastRunIn(life, grant.event, name)
-    return run?.grant === grant && run.endedAt === undefined && run.completedAt === undefined
+    const run = history.lastRunIn(life, event, name)
+    return run?.grant === grant && run?.endedAt === undefined && run?.completedAt === undefined
   }
-  if (handlers.some(isUnderWay)) grant.abandonedAt ??= now
+  // Before that time it is a run that stood still for so long that the receiver takes its host for stopped: it may go on.
+  const isOverdue = now - (grant?.answeredAt ?? now) >= plan.settings.handlerTimeoutMs
+  if (grant !== undefined && isOverdue && handlers.some(isUnderWay)) grant.abandonedAt ??= now
 }
 
 /** Searches what hooks and logger are told for secrets and records. */
