@@ -13,6 +13,7 @@ const config: KnipConfig = {
     'scripts/runtimes/app/*.js',
     'test/types/**/*.test-d.ts',
     'test/long/*.ts',
+    'test/simulation/batch-worker.ts',
     'vitest.*.config.ts',
   ],
   ignore: ['examples/next/**', 'bench/**'], // packages of their own

@@ -21,6 +21,10 @@ const PARTS: Readonly<Record<string, readonly Command[]>> = {
   strict: [{ line: SUITE, env: { NODE_OPTIONS: '--unhandled-rejections=strict' } }],
   storage: [{ line: SUITE, env: { INSIDE_STORAGE: '1' } }],
   client: [{ line: ['vitest', 'run', 'test/client/load.test.ts'], env: { CLIENT_LOAD: 'whole' } }],
+  simulation: [
+    { line: ['tsx', 'test/simulation/main.ts', '--seeds', '0..99999'] },
+    { line: ['tsx', 'test/simulation/main.ts', '--find'] },
+  ],
   mutation: [{ line: ['tsx', 'test/long/mutation.ts'] }],
 }
 

@@ -1,0 +1,148 @@
+import type { HandlerError, Logger, PosternError, Receiver, StandardSchema, Store } from 'postern'
+import { hang, toHandler } from './handlers.ts'
+import type { Life } from './life.ts'
+import { SharedFileStore, WatchedMemoryStore } from './local-stores.ts'
+import { PRIVATE } from './messages.ts'
+import { Connection, TransactionalConnection } from './network.ts'
+import { oddValue } from './odd-values.ts'
+import { type InterceptorKind, nameOf, SCHEMA } from './plan.ts'
+import { SECRET_PREFIX } from './secret-ring.ts'
+import type { World } from './world.ts'
+
+/** Starts the app in a process: its connection, its receiver, and the handlers of the code that is deployed. */
+export function startApp(world: World, life: Life): void {
+  const { leaseMs, deadlineMs, handlerTimeoutMs, maxInFlight, schema, interceptor, isOwnerClumsy } = world.plan.settings
+  const watch = (words: unknown) => {
+    watchForSecrets(world, life, words)
+    if (isOwnerClumsy) throw oddValue(world.history.deliveries.length)
+  }
+  const options = {
+    secret: world.secrets.toOption((ms) => life.sleep(ms)),
+    store: openStore(world, life),
+    ...(schema !== 'none' && { models: { contact: toSchema(world, life), invoice: toSchema(world, life) } }),
+    leaseMs,
+    deadlineMs,
+    handlerTimeoutMs,
+    maxInFlight,
+    clock: life.clock,
+    logger: toLogger(watch),
+    onOutcome: (outcome: { readonly late?: true | undefined }) => {
+      if (outcome.late !== true) life.outcomesTold++
+      watch(outcome)
+    },
+    onError: (error: PosternError) => {
+      noteAbandonment(world, life, error)
+      watch(error)
+    },
+  }
+  const receiver = world.subject.createReceiver(options) as unknown as Receiver // the patterns of the plan are known at run time only
+  if (interceptor !== 'none') receiver.intercept((run) => intercept(interceptor, run))
+  for (const plan of life.handlers) {
+    const handler = toHandler(world, life, plan)
+    const pattern = plan.pattern as '*' // any of the legal ones
+    if (plan.name === undefined) receiver.on(pattern, handler)
+    else receiver.on(pattern, { name: plan.name }, handler)
+  }
+  life.receiver = receiver
+  world.say(
+    life.name,
+    () => `starts with ${life.handlers.map((plan) => `${nameOf(plan)} on ${plan.pattern}`).join(', ')}`,
+  )
+}
+
+function openStore(world: World, life: Life): Store {
+  switch (world.plan.engine) {
+    case 'memory':
+      return new WatchedMemoryStore(world, life)
+    case 'shared file':
+      return new SharedFileStore(world, life)
+    case 'network':
+      return new Connection(world, life)
+    case 'transactions':
+      return new TransactionalConnection(world, life)
+  }
+}
+
+function intercept(kind: InterceptorKind, run: () => unknown): unknown {
+  switch (kind) {
+    case 'awaits it':
+      return (async () => await run())()
+    case 'forgets it':
+      run()
+      return undefined
+    case 'calls it twice':
+      return Promise.all([run(), run()])
+    case 'skips it':
+      return undefined
+    default:
+      return run()
+  }
+}
+
+/** Makes a schema that adds a field, and behaves as the plan says for the record's event. */
+function toSchema(world: World, life: Life): StandardSchema {
+  const validate = (value: unknown) => {
+    const { _id } = value as { readonly _id: string } // the receiver has checked that much
+    const event = world.plan.events.find(({ number }) => _id === `record-${number}`)
+    const pass = () => ({ value: { ...(value as object), checked: true } }) // as above
+    const run = world.history.countSchemaRun(_id)
+    const behaviour = event?.troubles.find((each) => each.handler === SCHEMA && each.run === run)?.behaviour
+    world.say(life.name, () => `checks ${_id}: ${behaviour?.kind ?? 'passes'}`)
+    switch (behaviour?.kind) {
+      case 'refuses':
+        return { issues: [{ message: 'the schema is too strict', path: ['email'] }] }
+      case 'hangs':
+        return hang()
+      case 'fails':
+        if (behaviour.ms === 0) throw oddValue(behaviour.thrown)
+        return life.sleep(behaviour.ms).then(() => {
+          throw oddValue(behaviour.thrown)
+        })
+      case 'succeeds':
+        return life.sleep(behaviour.ms).then(pass)
+      default:
+        return world.plan.settings.schema === 'sync' ? pass() : life.sleep(2).then(pass)
+    }
+  }
+  return { '~standard': { version: 1, vendor: 'simulation', validate } }
+}
+
+function toLogger(watch: (words: unknown) => void): Logger {
+  const write = (fields: object, message: string) => watch([fields, message])
+  return { debug: write, info: write, warn: write, error: write }
+}
+
+/** Notes that the receiver has given handlers up: what they still do must change nothing. */
+function noteAbandonment({ history, ledger, plan, now }: World, life: Life, error: PosternError): void {
+  if (error.code !== 'handler_abandoned') return
+  const { eventId, eventType, handlers } = error as HandlerError // the code says so
+  const [event, ...others] = plan.events.filter(({ id, type }) => id === eventId && type === eventType)
+  // Two accounts may use one id: if the type is the same as well, the error does not tell which event it is about.
+  if (event === undefined || others.length > 0) return
+  const grant = ledger.lastGrant(event, life)
+  const isUnderWay = (name: string) => {
+    const run = history.lastRunIn(life, event, name)
+    return run?.grant === grant && run?.endedAt === undefined && run?.completedAt === undefined
+  }
+  // Before that time it is a run that stood still for so long that the receiver takes its host for stopped: it may go on.
+  const isOverdue = now - (grant?.answeredAt ?? now) >= plan.settings.handlerTimeoutMs
+  if (grant !== undefined && isOverdue && handlers.some(isUnderWay)) grant.abandonedAt ??= now
+}
+
+/** Searches what hooks and logger are told for secrets and records. */
+function watchForSecrets(world: World, life: Life, words: unknown): void {
+  const text = toText(words, 0)
+  for (const told of [SECRET_PREFIX, PRIVATE, 'sha256='])
+    if (text.includes(told)) world.findings.add('secret told', `a hook of ${life.name} was told "${told}": ${text}`)
+}
+
+function toText(value: unknown, depth: number): string {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null || depth > 5) return ''
+  try {
+    const error = value instanceof Error ? [value.message, value.cause] : []
+    return [...error, ...Object.values(value)].map((part) => toText(part, depth + 1)).join(' ')
+  } catch {
+    return '' // an object that cannot be looked at
+  }
+}

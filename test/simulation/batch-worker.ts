@@ -1,0 +1,39 @@
+/** Runs one core's share of many seeds, and reports to the process that started this one. */
+import { drawPlan } from './draw-plan.ts'
+import { loadSubject } from './load-subject.ts'
+import { simulate } from './simulate.ts'
+import { count, noTotals, type Totals } from './totals.ts'
+
+/** Which seeds to run. */
+export interface Batch {
+  readonly from: number
+  readonly end: number
+  readonly stride: number
+  readonly fault: string | undefined
+}
+
+/** The results since the last message. */
+export interface Told {
+  readonly totals: Totals
+  readonly failures: readonly { readonly seed: number; readonly violation: string }[]
+}
+
+const TELL_EVERY = 200
+
+const { from, end, stride, fault } = JSON.parse(process.argv[2] ?? '') as Batch // batch.ts writes it
+const subject = await loadSubject(fault)
+let [totals, failures]: [Totals, { readonly seed: number; readonly violation: string }[]] = [noTotals(), []]
+const tell = () => {
+  process.send?.({ totals, failures } satisfies Told)
+  totals = noTotals()
+  failures = []
+}
+for (let seed = from; seed < end; seed += stride) {
+  const { violations, figures } = await simulate(drawPlan(seed), subject)
+  const [violation] = violations
+  if (violation !== undefined) failures.push({ seed, violation: `${violation.rule}: ${violation.message}` })
+  count(totals, figures)
+  if (totals.runs >= TELL_EVERY) tell()
+}
+tell()
+process.disconnect()

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build, type Plugin } from 'esbuild'
+import { ROOT } from '../support/repository.ts'
+import type { PlantedFault } from './planted/planted-fault.ts'
+import type { Subject } from './subject.ts'
+
+/** Bundles the library and the engine with a fault in them, and loads that. */
+export async function loadWithFault(fault: PlantedFault): Promise<Subject> {
+  const { outputFiles } = await build({
+    entryPoints: [join(ROOT, 'test/simulation/subject.ts')],
+    tsconfig: join(ROOT, 'tsconfig.json'),
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    logLevel: 'silent',
+    plugins: [plant(fault)],
+  })
+  const code = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64')
+  const loaded: { readonly subject: Subject } = await import(/* @vite-ignore */ `data:text/javascript;base64,${code}`)
+  return loaded.subject
+}
+
+/** Returns the patched text of every file that the fault is in. */
+export function patch({ name, edits }: PlantedFault, read: (file: string) => string): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
+  for (const { file, find, replace } of edits) {
+    const text = texts.get(file) ?? read(file)
+    const count = text.split(find).length - 1
+    if (count !== 1)
+      throw new Error(
+        `The planted fault "${name}" does not fit ${file} any more: its text occurs ${count} times there, not once. Adapt it in test/simulation/planted-faults.ts: ${JSON.stringify(find)}`,
+      )
+    texts.set(
+      file,
+      text.replace(find, () => replace),
+    )
+  }
+  return texts
+}
+
+function plant(fault: PlantedFault): Plugin {
+  return {
+    name: 'planted fault',
+    setup({ onLoad }) {
+      for (const [file, contents] of patch(fault, (path) => readFileSync(join(ROOT, path), 'utf8')))
+        onLoad({ filter: new RegExp(`${file.replace(/[.]/g, '\\.')}$`) }, () => ({ contents, loader: 'ts' }))
+    },
+  }
+}

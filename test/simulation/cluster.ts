@@ -1,0 +1,129 @@
+import { startApp } from './app.ts'
+import { EXCUSES } from './excuses.ts'
+import { Life } from './life.ts'
+import type { FaultPlan, HandlerPlan } from './plan.ts'
+import type { Chance } from './random.ts'
+import type { World } from './world.ts'
+
+type CloseFault = Extract<FaultPlan, { readonly kind: 'close' }>
+
+/** The result of `close()`, and the time it took. */
+interface Closed {
+  readonly timeoutMs: number
+  readonly unfinished: number
+  readonly tookMs: number
+  readonly stalledMs: number
+}
+
+/** Tolerance of `close()` beyond its own limit. */
+const CLOSE_SLACK_MS = 50
+/** Time for which the receiver repeats a release that the store did not take. */
+const OFFERED_MS = 80_000
+
+/** The processes of the app: started, killed, closed and deployed anew. */
+export class Cluster {
+  readonly lives: Life[] = []
+  readonly #world: World
+  readonly #current: (Life | undefined)[]
+  readonly #started: number[]
+  #handlers: readonly HandlerPlan[]
+
+  constructor(world: World) {
+    this.#world = world
+    this.#handlers = world.plan.handlers
+    this.#current = world.plan.clockSkewsMs.map(() => undefined)
+    this.#started = world.plan.clockSkewsMs.map(() => 0)
+    for (const process of world.plan.clockSkewsMs.keys()) this.start(process)
+  }
+
+  /** Returns the life of a process that is under way. */
+  at(process: number): Life | undefined {
+    return this.#current[process]
+  }
+
+  /** Returns a process that takes connections. */
+  pick(chance: Chance): Life | undefined {
+    const listening = this.#current.filter((life) => life?.isListening === true)
+    return listening[chance.int(0, listening.length - 1)]
+  }
+
+  start(process: number): void {
+    if (this.#current[process]?.isAlive === true) return
+    const number = (this.#started[process] ?? 0) + 1
+    this.#started[process] = number
+    const life = new Life(this.#world, process, number, this.#handlers, this.#world.plan.clockSkewsMs[process] ?? 0)
+    this.#current[process] = life
+    this.lives.push(life)
+    startApp(this.#world, life)
+  }
+
+  /** Ends a process as `kill -9` does, and starts it again later. */
+  kill(process: number, downMs: number): void {
+    const life = this.#current[process]
+    if (life?.isAlive !== true) return
+    this.#world.meet('kill')
+    this.#world.say(life.name, () => 'is killed')
+    life.die(false)
+    this.#world.scheduler.after(downMs, () => this.start(process))
+  }
+
+  /** Closes the receiver of a process and ends it then, as `await receiver.close(); process.exit(0)` does. */
+  close({ process, timeoutMs, listensMs, downMs }: Omit<CloseFault, 'kind' | 'at'>): void {
+    const life = this.#current[process]
+    if (life?.isAlive !== true || life.isClosing) return
+    life.isClosing = true
+    this.#world.scheduler.after(listensMs, () => {
+      life.isListening = false
+    })
+    life.onDeath(() => this.#world.scheduler.after(downMs, () => this.start(process)))
+    life.post(0, () => void this.#closeAndExit(life, timeoutMs))
+  }
+
+  /** Deploys other code: restarts the processes one after the other. */
+  deploy(handlers: readonly HandlerPlan[], isGraceful: boolean): void {
+    this.#handlers = handlers
+    for (const process of this.#current.keys())
+      this.#world.scheduler.after(process * 4_000, () => {
+        if (isGraceful) this.close({ process, timeoutMs: 10_000, listensMs: 500, downMs: 1_000 })
+        else this.kill(process, 1_000)
+      })
+  }
+
+  async #closeAndExit(life: Life, timeoutMs: number): Promise<void> {
+    const [beganAt, stalledMs] = [this.#world.now, life.stalledMs]
+    if (!life.step()) return
+    this.#world.say(life.name, () => `closes, for ${timeoutMs} ms at most`)
+    const { unfinished } = (await life.receiver?.close({ timeoutMs })) ?? { unfinished: 0 }
+    if (!life.step()) return
+    // Answers that come in the same turn of the event loop are out before the process ends.
+    if (EXCUSES.closesBeforeAnswers) await life.sleep(0)
+    this.#judgeClose(life, {
+      timeoutMs,
+      unfinished,
+      tookMs: this.#world.now - beganAt,
+      stalledMs: life.stalledMs - stalledMs,
+    })
+    this.#world.say(life.name, () => `is closed, ${unfinished} unfinished, and exits`)
+    life.die(unfinished === 0)
+  }
+
+  /** Judges what `close()` leaves behind, at the moment when the process exits. */
+  #judgeClose(life: Life, { timeoutMs, unfinished, tookMs, stalledMs }: Closed): void {
+    const { findings, history, now } = this.#world
+    if (tookMs - stalledMs > timeoutMs + CLOSE_SLACK_MS)
+      findings.add('close late', `close() of ${life.name} took ${tookMs} ms`)
+    if (unfinished > 0 && tookMs < timeoutMs - CLOSE_SLACK_MS)
+      findings.add('unfinished', `close() of ${life.name} left ${unfinished} events unfinished after ${tookMs} ms`)
+    const unanswered = history.deliveries.filter((each) => each.life === life && each.answer === undefined)
+    if (unfinished > 0) return
+    if (unanswered.length > 0 && !EXCUSES.closesBeforeAnswers)
+      findings.add('close lost answers', `${life.name} was closed with ${unanswered.length} deliveries unanswered`)
+    if (unanswered.length > 0) return
+    const isDisturbed = history.disturbances.some(
+      ({ process, to }) => (process ?? life.process) === life.process && to > now - OFFERED_MS,
+    )
+    // A call that is under way has a timer of its own, which ends with it.
+    if (life.timersLeft > life.callsUnderWay && !(EXCUSES.closesBeforeReleases && isDisturbed))
+      findings.add('timer left', `${life.name} has ${life.timersLeft} timers left after its close()`)
+  }
+}

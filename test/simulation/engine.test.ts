@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import type { Store } from 'postern'
+import { storeSuite } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { compareByHand, steps } from '../store/store-steps.ts'
+import { runs } from '../support/runs.ts'
+import { Engine } from './engine.ts'
+
+const DEFAULT_RETENTION_MS = 604_800_000
+
+/** The simulated engine as a store, with tokens of its own. */
+function toStore(engine: Engine): Store {
+  return {
+    retentionMs: engine.retentionMs,
+    claim: (key, leaseMs) => engine.claim(key, `token-${++tokens}`, leaseMs),
+    renew: (key, token, leaseMs, marks) => engine.renew(key, token, leaseMs, marks),
+    complete: (key, token) => engine.complete(key, token),
+    release: (key, token, marks) => engine.release(key, token, marks),
+  }
+}
+
+let tokens = 0
+
+describe('the simulated engine', () => {
+  let now = 0
+  const engines = new Map<number, Engine>()
+  const engineOf = (retentionMs: number) => {
+    const engine = engines.get(retentionMs) ?? new Engine(() => now, retentionMs)
+    engines.set(retentionMs, engine)
+    return engine
+  }
+  const cases = storeSuite(({ retentionMs = DEFAULT_RETENTION_MS }) => toStore(engineOf(retentionMs)), {
+    pass: (ms) => {
+      now += ms
+    },
+  })
+  for (const { name, run } of cases) it(name, run)
+
+  it('does what the model of a store does, whatever the sequence', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (taken) => {
+        let time = 0
+        const pass = (ms: number) => {
+          time += ms
+        }
+        await compareByHand(toStore(new Engine(() => time, DEFAULT_RETENTION_MS)), pass, taken)
+      }),
+      runs(100),
+    )
+  })
+
+  it('answers a claim that comes twice as the first time', () => {
+    const engine = new Engine(() => 0, DEFAULT_RETENTION_MS)
+    const claimed = engine.claim('key', 'a', 1_000)
+    expect(engine.claim('key', 'a', 1_000)).toEqual(claimed)
+    expect(engine.claim('key', 'b', 1_000)).toEqual({ state: 'busy' })
+  })
+
+  it.each([
+    ['another token claimed last', (engine: Engine) => void engine.claim('key', 'b', 1)],
+    ['the event is done', (engine: Engine) => void engine.complete('key', 'a')],
+    ['the mark is there', (engine: Engine) => void engine.renew('key', 'a', 1, ['mark'])],
+  ])('commits nothing where %s', (_why, before) => {
+    let now = 0
+    const engine = new Engine(() => now, DEFAULT_RETENTION_MS)
+    engine.claim('key', 'a', 1_000)
+    now = 2_000
+    before(engine)
+    expect(engine.commit('key', 'a', 'mark', () => expect.unreachable('it is fenced'))).toBe(false)
+  })
+
+  it('commits row and mark together, also after the lease', () => {
+    let now = 0
+    const rows: string[] = []
+    const engine = new Engine(() => now, DEFAULT_RETENTION_MS)
+    engine.claim('key', 'a', 1_000)
+    now = 2_000
+    expect(engine.commit('key', 'a', 'mark', () => rows.push('row'))).toBe(true)
+    expect(rows).toEqual(['row'])
+    expect(engine.claim('key', 'b', 1_000)).toEqual({ state: 'claimed', token: 'b', marks: ['mark'] })
+  })
+})

@@ -1,0 +1,51 @@
+/** What must never happen. README.md tells the promise behind each. */
+export type Rule =
+  | 'unsigned event handled'
+  | 'event changed'
+  | 'trace of a refused delivery'
+  | 'refused though signed'
+  | 'accepted though not signed'
+  | 'acknowledged early'
+  | 'done early'
+  | 'mark without work'
+  | 'repeated'
+  | 'overlapping'
+  | 'effect not once'
+  | 'lease ran out'
+  | 'store broke its contract'
+  | 'settled after it was given up'
+  | 'answered late'
+  | 'never answered'
+  | 'not reported once'
+  | 'never handled'
+  | 'never at rest'
+  | 'never aborted'
+  | 'aborted at the wrong time'
+  | 'unfinished'
+  | 'timer left'
+  | 'close lost answers'
+  | 'close late'
+  | 'secret told'
+  | 'unhandled rejection'
+  | 'threw'
+
+/** One breach of a rule. */
+export interface Violation {
+  readonly rule: Rule
+  readonly message: string
+}
+
+/** The breaches of a run, in the order in which they were found. */
+export class Findings {
+  readonly all: Violation[] = []
+  readonly #say: (text: () => string) => void
+
+  constructor(say: (text: () => string) => void) {
+    this.#say = say
+  }
+
+  add(rule: Rule, message: string): void {
+    this.all.push({ rule, message })
+    this.#say(() => `VIOLATION: ${rule}: ${message}`)
+  }
+}

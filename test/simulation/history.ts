@@ -1,0 +1,110 @@
+import type { DeliveryFacts, Disturbance, Grant, HandlerRun, LifeFacts } from './facts.ts'
+import type { EventPlan } from './plan.ts'
+
+/** Records what happened in all processes. It survives them. */
+export class History {
+  readonly runs: HandlerRun[] = []
+  readonly deliveries: DeliveryFacts[] = []
+  readonly disturbances: Disturbance[] = []
+  /** Rows that handlers wrote in transactions: the handler and the event of each. */
+  readonly rows: string[] = []
+  readonly #now: () => number
+  readonly #events: readonly EventPlan[]
+  readonly #byHandler = new Map<string, HandlerRun[]>()
+  readonly #schemaRuns = new Map<string, number>()
+  readonly #effects = new Set<string>()
+
+  constructor(events: readonly EventPlan[], now: () => number) {
+    this.#events = events
+    this.#now = now
+  }
+
+  /** Returns the event that a store's key stands for: the key carries its account and its id. */
+  findByKey(key: string): EventPlan | undefined {
+    return this.#events.find(({ id, account }) => key.includes(account) && key.endsWith(id))
+  }
+
+  find(id: unknown, account: unknown): EventPlan | undefined {
+    return this.#events.find((event) => event.id === id && event.account === account)
+  }
+
+  begin(event: EventPlan, handler: string, life: LifeFacts, grant: Grant | undefined): HandlerRun {
+    const earlier = this.runsOf(event, handler)
+    const run: HandlerRun = {
+      event,
+      handler,
+      number: earlier.length,
+      life,
+      grant,
+      beganAt: this.#now(),
+      endedAt: undefined,
+      completedAt: undefined,
+      waitsForAbort: false,
+      isLeftToTransaction: false,
+      stalledMs: life.stalledMs,
+    }
+    this.#byHandler.set(toKey(event, handler), [...earlier, run])
+    this.runs.push(run)
+    return run
+  }
+
+  /** The handler succeeded, or its transaction was committed. */
+  complete(run: HandlerRun): void {
+    run.completedAt ??= this.#now()
+  }
+
+  end(run: HandlerRun): void {
+    run.endedAt ??= this.#now()
+  }
+
+  /** The handler did what it is there for. */
+  addEffect(run: HandlerRun): void {
+    this.#effects.add(toKey(run.event, run.handler))
+  }
+
+  addRow(run: HandlerRun): void {
+    this.rows.push(toKey(run.event, run.handler))
+    this.addEffect(run)
+  }
+
+  hasEffect(event: EventPlan, handler: string): boolean {
+    return this.#effects.has(toKey(event, handler))
+  }
+
+  runsOf(event: EventPlan, handler: string): readonly HandlerRun[] {
+    return this.#byHandler.get(toKey(event, handler)) ?? []
+  }
+
+  /** Returns how often the schema was asked about a record before. */
+  countSchemaRun(record: string): number {
+    const count = this.#schemaRuns.get(record) ?? 0
+    this.#schemaRuns.set(record, count + 1)
+    return count
+  }
+
+  isCompleted(event: EventPlan, handler: string): boolean {
+    return this.runsOf(event, handler).some(({ completedAt }) => completedAt !== undefined)
+  }
+
+  /** Returns how many runs there were of handlers that had succeeded before. */
+  countRepeated(): number {
+    return this.runs.filter((next) =>
+      this.runsOf(next.event, next.handler)
+        .slice(0, next.number)
+        .some(({ completedAt }) => completedAt !== undefined && completedAt <= next.beganAt),
+    ).length
+  }
+
+  /** Returns the last run of a handler for an event in one process. */
+  lastRunIn(life: LifeFacts, event: EventPlan, handler: string): HandlerRun | undefined {
+    return this.runsOf(event, handler).findLast((run) => run.life === life)
+  }
+
+  disturb(process: number | undefined, ms: number, isStall = false): void {
+    this.disturbances.push({ process, from: this.#now(), to: this.#now() + ms, isStall })
+  }
+}
+
+function toKey(event: EventPlan, handler: string): string {
+  return `${handler} of event ${event.number}`
+}

@@ -1,0 +1,122 @@
+/**
+ * `npm run simulate`: the receiver on a simulated clock, with simulated processes, networks, engines and senders. One seed is one
+ * run, always the same. README.md says how to read what it prints.
+ */
+import { runBatch } from './batch.ts'
+import { describePlan } from './describe-plan.ts'
+import { drawPlan } from './draw-plan.ts'
+import { loadSubject } from './load-subject.ts'
+import { HELP, readTask, type Task } from './options.ts'
+import type { Plan } from './plan.ts'
+import { PLANTED_FAULTS } from './planted-faults.ts'
+import { search } from './search.ts'
+import { shrink } from './shrink.ts'
+import { type Report, simulate } from './simulate.ts'
+import type { Subject } from './subject.ts'
+import { count, noTotals, showTotals } from './totals.ts'
+
+const PROGRESS_MS = 5_000
+const SHOWN_FAILURES = 20
+
+async function main(): Promise<number> {
+  let task: Task
+  try {
+    task = readTask(process.argv.slice(2))
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`)
+    return 2
+  }
+  switch (task.do) {
+    case 'help':
+      console.log(HELP)
+      return 0
+    case 'list faults':
+      for (const { name, breaks } of PLANTED_FAULTS) console.log(`${name.padEnd(34)} ${breaks}`)
+      return 0
+    case 'find faults':
+      return findFaults(task)
+    case 'run one':
+      return runOne(task)
+    case 'run many':
+      return runMany(task)
+  }
+}
+
+async function runOne({ seed, isTraced, isShrunk, fault }: Extract<Task, { readonly do: 'run one' }>): Promise<number> {
+  const subject = await loadSubject(fault)
+  const startedAt = performance.now()
+  const whole = drawPlan(seed)
+  const report = await simulate(whole, subject, isTraced && !isShrunk)
+  if (report.violations.length === 0) {
+    print(whole, report, startedAt)
+    return 0
+  }
+  const shortest = await shrink(whole, (plan) => failsAlike(plan, subject, report))
+  if (isShrunk) print(shortest, await simulate(shortest, subject, isTraced), startedAt)
+  else {
+    print(whole, report, startedAt)
+    console.log('\nThe shortest run that fails alike:')
+    for (const line of describePlan(shortest)) console.log(`  ${line}`)
+  }
+  const command = toCommand(seed, fault)
+  console.log(`\nTo repeat it:  ${command} --trace\nThe shortest:  ${command} --shrunk --trace`)
+  return 1
+}
+
+async function failsAlike(plan: Plan, subject: Subject, { violations: [first] }: Report): Promise<boolean> {
+  const { violations } = await simulate(plan, subject)
+  return violations.some(({ rule }) => rule === first?.rule)
+}
+
+function print(plan: Plan, { trace, violations, figures }: Report, startedAt: number): void {
+  for (const line of describePlan(plan)) console.log(line)
+  if (trace.length > 0) console.log(`\n${trace.join('\n')}`)
+  const totals = noTotals()
+  count(totals, figures)
+  console.log()
+  for (const line of showTotals(totals, (performance.now() - startedAt) / 1_000, violations.length > 0 ? 1 : 0))
+    console.log(line)
+  for (const { rule, message } of violations) console.log(`VIOLATION  ${rule}: ${message}`)
+}
+
+async function findFaults({ from, count, fault }: Extract<Task, { readonly do: 'find faults' }>): Promise<number> {
+  let missed = 0
+  for (const planted of PLANTED_FAULTS) {
+    if (fault !== undefined && planted.name !== fault) continue
+    const found = await search(planted, from, count)
+    if (found === undefined) missed++
+    const where =
+      found === undefined
+        ? `NOT FOUND in ${count} runs`
+        : `seed ${found.seed}, after ${found.runs} runs: ${found.violation.rule}`
+    console.log(`${planted.name.padEnd(34)} ${where}`)
+  }
+  return missed === 0 ? 0 : 1
+}
+
+async function runMany(task: Extract<Task, { readonly do: 'run many' }>): Promise<number> {
+  const startedAt = performance.now()
+  let toldAt = startedAt
+  const { totals, failures } = await runBatch(task, (done) => {
+    if (performance.now() < toldAt + PROGRESS_MS) return
+    toldAt = performance.now()
+    console.error(`${done} of ${task.count} runs`)
+  })
+  const seconds = (performance.now() - startedAt) / 1_000
+  for (const line of showTotals(totals, seconds, failures.length)) console.log(line)
+  for (const { seed, violation } of failures.slice(0, SHOWN_FAILURES))
+    console.log(`VIOLATION  ${violation}\n           ${toCommand(seed, task.fault)} --trace`)
+  if (failures.length > SHOWN_FAILURES) console.log(`           and ${failures.length - SHOWN_FAILURES} more`)
+  const [first] = failures
+  if (first === undefined) return 0
+  console.log(`\nSeed ${first.seed}, shrunk:`)
+  return runOne({ do: 'run one', seed: first.seed, isTraced: true, isShrunk: true, fault: task.fault })
+}
+
+function toCommand(seed: number, fault: string | undefined): string {
+  return `npm run simulate -- --seed ${seed}${fault === undefined ? '' : ` --fault ${fault}`}`
+}
+
+// A reader of only the beginning of a trace closes the pipe.
+process.stdout.on('error', () => process.exit(0))
+process.exitCode = await main()

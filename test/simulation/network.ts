@@ -1,0 +1,243 @@
+import type { Claim, Store, TransactionClaim } from 'postern'
+import type { Life } from './life.ts'
+import type { Fate, Method } from './plan.ts'
+import { Chance } from './random.ts'
+import { noteCommit, noteEnd, type Tx } from './transactions.ts'
+import type { World } from './world.ts'
+
+/** After this time without an answer a connection in a transaction counts as lost. */
+const TRANSACTION_LIMIT_MS = 20_000
+
+/** What a call asks for. */
+interface CallWords {
+  readonly method: Method
+  readonly key: string
+  readonly details: string
+}
+
+/** One call on its way to the engine and back. */
+interface Way<T> {
+  readonly what: string
+  readonly fate: Fate | undefined
+  readonly requestMs: number
+  readonly answerMs: number
+  /** Which start of the engine the connection belongs to. */
+  readonly starts: number
+  readonly carryOut: () => T
+  readonly resolve: (answer: T) => void
+  readonly reject: (error: Error) => void
+}
+
+/** A process's connection to the engine: a store whose calls and answers go through the simulated network. */
+export class Connection implements Store {
+  readonly retentionMs: number
+  protected readonly world: World
+  protected readonly life: Life
+  #tokens = 0
+  readonly #calls = new Map<string, number>()
+
+  constructor(world: World, life: Life) {
+    this.world = world
+    this.life = life
+    this.retentionMs = world.plan.settings.retentionMs
+  }
+
+  claim(key: string, leaseMs: number): Promise<Claim> {
+    const { life, world } = this
+    const token = `${life.name}-${++this.#tokens}`
+    const call = { life, key, token, askedAt: world.now }
+    const claiming = this.send({ method: 'claim', key, details: `for ${token}` }, () => {
+      const answer = world.host.engine.claim(key, token, leaseMs)
+      world.ledger.onClaim(call, leaseMs, answer)
+      return answer
+    })
+    return this.noteArrival(claiming, key, token)
+  }
+
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
+    const { life, world } = this
+    const call = { life, key, token, askedAt: world.now }
+    const kept = [...marks]
+    return this.send({ method: 'renew', key, details: `for ${token}${showMarks(marks)}` }, () => {
+      const isHeld = world.host.engine.renew(key, token, leaseMs, kept)
+      world.ledger.onRenew(call, leaseMs, kept, isHeld)
+      return isHeld
+    })
+  }
+
+  complete(key: string, token: string): Promise<boolean> {
+    const { life, world } = this
+    const call = { life, key, token, askedAt: world.now }
+    if (life.isAlive) world.ledger.onSettling(call)
+    return this.send({ method: 'complete', key, details: `for ${token}` }, () => {
+      const isDone = world.host.engine.complete(key, token)
+      world.ledger.onComplete(call, isDone)
+      return isDone
+    })
+  }
+
+  release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
+    const { life, world } = this
+    const call = { life, key, token, askedAt: world.now }
+    const kept = [...marks]
+    if (life.isAlive) world.ledger.onSettling(call)
+    return this.send({ method: 'release', key, details: `for ${token}${showMarks(marks)}` }, () => {
+      const isReleased = world.host.engine.release(key, token, kept)
+      world.ledger.onRelease(call, kept, isReleased)
+      return isReleased
+    })
+  }
+
+  /** Sends a call to the engine. The promise never settles if the call or its answer is lost, or the process is dead. */
+  protected send<T>({ method, key, details }: CallWords, carryOut: () => T): Promise<T> {
+    const { world, life } = this
+    return new Promise((resolve, reject) => {
+      if (!life.step()) return
+      const what = `${method} ${world.nameKey(key)} ${details}`.trimEnd()
+      // Each call has luck of its own, which no other event changes.
+      const luck = `${life.process} ${method} ${key} ${this.#countCall(`${method} ${key}`)}`
+      const chance = new Chance(world.plan.seed, luck)
+      const { latencyMs } = world.plan.settings
+      const [requestMs, answerMs] = [chance.int(1, latencyMs), chance.int(1, latencyMs)]
+      const fate = world.weather.fateOf(life.process, method, luck)
+      world.say(life.name, () => `asks the engine: ${what}${fate === undefined ? '' : ` (${showFate(fate)})`}`)
+      const { starts } = world.host
+      life.callsUnderWay++
+      const end =
+        <V>(settle: (value: V) => void) =>
+        (value: V) => {
+          life.callsUnderWay--
+          settle(value)
+        }
+      this.#depart({ what, fate, requestMs, answerMs, starts, carryOut, resolve: end(resolve), reject: end(reject) })
+    })
+  }
+
+  #countCall(kind: string): number {
+    const count = this.#calls.get(kind) ?? 0
+    this.#calls.set(kind, count + 1)
+    return count
+  }
+
+  /** Notes when the process got to know of its claim. */
+  protected noteArrival(claiming: Promise<Claim>, key: string, token: string): Promise<Claim> {
+    return claiming.then((answer) => {
+      const grant = answer.state === 'claimed' ? this.world.ledger.grantOf(key, token) : undefined
+      if (grant !== undefined) grant.answeredAt ??= this.world.now
+      return answer
+    })
+  }
+
+  #depart<T>(way: Way<T>): void {
+    const { scheduler, host, now } = this.world
+    const { fate, requestMs } = way
+    if (now < host.downUntil) return this.#refuse(way, 'the connection is refused')
+    switch (fate?.kind) {
+      case 'request lost':
+        return
+      case 'cut before':
+        return this.#refuse(way, 'the connection is cut')
+      case 'cut, carried out later':
+        this.#refuse(way, 'the connection is cut')
+        scheduler.after(requestMs + fate.ms, () => this.#arrive(way, false))
+        return
+      case 'answer lost':
+        scheduler.after(requestMs, () => this.#arrive(way, false))
+        return
+      case 'request late':
+        scheduler.after(requestMs + fate.ms, () => this.#arrive(way, true))
+        return
+      case 'doubled':
+        scheduler.after(requestMs, () => this.#arrive(way, true))
+        scheduler.after(requestMs + fate.ms, () => this.#arrive(way, false))
+        return
+      default:
+        scheduler.after(requestMs, () => this.#arrive(way, true))
+    }
+  }
+
+  #arrive<T>(way: Way<T>, isAnswered: boolean): void {
+    const { scheduler, host, now } = this.world
+    const { what, fate, answerMs, starts } = way
+    if (starts !== host.starts || now < host.downUntil) {
+      if (isAnswered) this.#refuse(way, 'the engine was restarted')
+      return
+    }
+    if (now < host.frozenUntil) {
+      scheduler.at(host.frozenUntil, () => this.#arrive(way, isAnswered))
+      return
+    }
+    if (now < host.refusesUntil) {
+      if (isAnswered) this.#refuse(way, 'the engine refuses')
+      return
+    }
+    const answer = way.carryOut()
+    this.world.say('engine', () => `carries out: ${what}: ${JSON.stringify(answer)}`)
+    if (!isAnswered) return
+    this.life.post(answerMs + (fate?.kind === 'answer late' ? fate.ms : 0), () => {
+      this.world.say(this.life.name, () => `is answered: ${what}: ${JSON.stringify(answer)}`)
+      if (starts === host.starts) way.resolve(answer)
+      else way.reject(new Error('the engine was restarted'))
+    })
+  }
+
+  #refuse<T>({ what, answerMs, reject }: Way<T>, why: string): void {
+    this.life.post(answerMs, () => {
+      this.world.say(this.life.name, () => `gets an error: ${what}: ${why}`)
+      reject(new Error(why))
+    })
+  }
+}
+
+/** The same, to an engine in which handlers can write: rows and finish mark are committed together. */
+export class TransactionalConnection extends Connection {
+  transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
+    return this.#transact(claim, work).finally(() => noteEnd(this.world, this.life, claim))
+  }
+
+  async #transact<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
+    const { signal } = claim
+    await this.#sendOrGiveUp({ method: 'begin', key: claim.key, details: '' }, () => true)
+    const value = await untilAborted(signal, () =>
+      work({ write: () => this.#sendOrGiveUp({ method: 'write', key: claim.key, details: '' }, () => true) }),
+    )
+    if (signal.aborted) throw signal.reason
+    if (this.life.isAlive) this.world.ledger.onSettling({ ...claim, life: this.life, askedAt: this.world.now })
+    const words: CallWords = { method: 'commit', key: claim.key, details: `for ${claim.token}, mark ${claim.mark}` }
+    if (await this.#sendOrGiveUp(words, () => this.#commit(claim))) return value
+    throw Object.assign(new Error('another process has the event'), { code: 'lease_lost' })
+  }
+
+  #commit(claim: TransactionClaim): boolean {
+    const { world, life } = this
+    return world.host.engine.commit(claim.key, claim.token, claim.mark, () => noteCommit(world, life, claim))
+  }
+
+  /** Rejects if no answer comes for long: the driver gives the connection up, and cannot tell whether the call was carried out. */
+  #sendOrGiveUp<T>(words: CallWords, carryOut: () => T): Promise<T> {
+    const lost = this.life.sleep(TRANSACTION_LIMIT_MS).then(() => {
+      throw new Error(`no answer: ${words.method} may have been carried out, or not`)
+    })
+    return Promise.race([this.send(words, carryOut), lost])
+  }
+}
+
+/** Waits for the work of a transaction, or for the abort of its handler. */
+function untilAborted<T>(signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort)
+    new Promise<T>((begin) => begin(work()))
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+function showMarks(marks: readonly string[]): string {
+  return marks.length === 0 ? '' : ` with the marks ${marks.join(', ')}`
+}
+
+function showFate(fate: Fate): string {
+  return 'ms' in fate ? `${fate.kind} by ${fate.ms} ms` : fate.kind
+}

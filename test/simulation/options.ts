@@ -1,0 +1,76 @@
+import { parseArgs } from 'node:util'
+import { PLANTED_FAULTS } from './planted-faults.ts'
+
+export const HELP = `npm run simulate -- [options]
+
+  --seed N          one run, and its verdict
+  --trace           with each step of the run
+  --shrunk          the shortest run that fails like this seed, instead of the whole one
+  --seeds A..B      many runs on all cores; the same as --from A --count N
+  --from N          the first of many runs (default 0)
+  --count N         how many of them (default 1000)
+  --fault NAME      with a planted fault; see test/simulation/planted-faults.ts
+  --faults          lists the planted faults
+  --find            searches for each planted fault, or the one that --fault names, from the first seed on
+  --help
+
+  npm run simulate -- --seed 7 --trace
+  npm run simulate -- --seeds 0..99999
+  npm run simulate -- --fault released-without-marks --count 200
+
+Exit codes: 0 all is well, 1 a violation was found, 2 usage.`
+
+/** What the command line asks for. */
+export type Task =
+  | { readonly do: 'help' | 'list faults' }
+  | {
+      readonly do: 'run one'
+      readonly seed: number
+      readonly isTraced: boolean
+      readonly isShrunk: boolean
+      readonly fault: string | undefined
+    }
+  | { readonly do: 'find faults'; readonly from: number; readonly count: number; readonly fault: string | undefined }
+  | { readonly do: 'run many'; readonly from: number; readonly count: number; readonly fault: string | undefined }
+
+/** Reads the command line. Throws an error that says what is wrong with it. */
+export function readTask(args: readonly string[]): Task {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+      shrunk: { type: 'boolean', default: false },
+      seeds: { type: 'string' },
+      from: { type: 'string' },
+      count: { type: 'string' },
+      fault: { type: 'string' },
+      faults: { type: 'boolean', default: false },
+      find: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return { do: 'help' }
+  if (values.faults) return { do: 'list faults' }
+  const { fault, seed, seeds } = values
+  if (fault !== undefined && !PLANTED_FAULTS.some(({ name }) => name === fault))
+    throw new Error(`There is no planted fault "${fault}". --faults lists them.`)
+  if (seed !== undefined)
+    return { do: 'run one', seed: toSeed('seed', seed), isTraced: values.trace, isShrunk: values.shrunk, fault }
+  if (values.trace || values.shrunk) throw new Error('--trace and --shrunk need a --seed.')
+  if (seeds === undefined) {
+    const [from, count] = [toSeed('from', values.from ?? '0'), toSeed('count', values.count ?? '1000')]
+    return { do: values.find ? 'find faults' : 'run many', from, count, fault }
+  }
+  const [first = '', last = ''] = seeds.split('..')
+  const from = toSeed('seeds', first)
+  return { do: 'run many', from, count: Math.max(0, toSeed('seeds', last) - from + 1), fault }
+}
+
+function toSeed(option: string, text: string): number {
+  const seed = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(seed)) return seed
+  throw new Error(
+    `--${option} takes a whole number${option === 'seeds' ? ' on both sides of ".."' : ''}, not "${text}".`,
+  )
+}

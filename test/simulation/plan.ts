@@ -1,0 +1,196 @@
+/**
+ * What a seed draws, as plain data. A run does what its plan says and draws nothing of its own weight, so that elements can be
+ * taken out of a plan one by one until the shortest plan is left that still fails. Times are milliseconds from the start.
+ */
+export interface Plan {
+  readonly seed: number
+  readonly theme: Theme
+  readonly engine: EngineKind
+  readonly settings: SettingsPlan
+  readonly secrets: SecretsPlan
+  /** One for each process, the clock of each being wrong by this much. */
+  readonly clockSkewsMs: readonly number[]
+  /** The handlers of the code that is deployed at first. */
+  readonly handlers: readonly HandlerPlan[]
+  readonly events: readonly EventPlan[]
+  readonly intruders: readonly IntruderPlan[]
+  readonly faults: readonly FaultPlan[]
+}
+
+/**
+ * `memory`: the library's own store, for one process. `shared file`: an engine in the process itself, which answers immediately and
+ * outlives the process, as SQLite does. `network`: an engine behind a network. `transactions`: the same, in which handlers can write.
+ */
+export type EngineKind = 'memory' | 'shared file' | 'network' | 'transactions'
+
+/**
+ * What a run is mostly about. `contention`: few events with many duplicates, long handlers, and processes that lose their claims to
+ * each other.
+ */
+export type Theme = 'anything' | 'contention' | 'transactions'
+
+export interface SettingsPlan {
+  readonly leaseMs: number
+  readonly deadlineMs: number
+  readonly handlerTimeoutMs: number
+  readonly retentionMs: number
+  readonly maxInFlight: number
+  /** How many events the memory store remembers. */
+  readonly memoryMax: number
+  /** The longest way of a call to the engine, or of an answer back, while nothing is wrong. */
+  readonly latencyMs: number
+  /** True: a process that wakes from a stall runs its timers before its input, as Node does. */
+  readonly timersFirst: boolean
+  readonly schema: 'none' | 'sync' | 'async'
+  readonly interceptor: InterceptorKind
+  /** True: the hooks and the logger of the app throw whenever they are called. */
+  readonly isOwnerClumsy: boolean
+}
+
+/** How the interceptor of a run treats the handler that it wraps. */
+export type InterceptorKind = 'none' | 'returns it' | 'awaits it' | 'forgets it' | 'calls it twice' | 'skips it'
+
+export interface SecretsPlan {
+  readonly form: 'one' | 'list' | 'bound' | 'function' | 'function of the account'
+  readonly isAsync: boolean
+  /** When the sender begins to sign with the second secret. */
+  readonly rotatesAt: number | undefined
+}
+
+export interface HandlerPlan {
+  readonly pattern: string
+  /** Undefined leaves the handler without a name of its own: it is known by its pattern. */
+  readonly name: string | undefined
+  readonly isTransactional: boolean
+}
+
+export interface EventPlan {
+  readonly seed: number
+  readonly number: number
+  readonly id: string
+  readonly account: string
+  readonly type: string
+  /** When the first attempt is made. */
+  readonly at: number
+  /** Further deliveries of the event, each so long after the first attempt. */
+  readonly duplicatesAfterMs: readonly number[]
+  /** Attempts, counted from 0, whose answer never reaches the sender. */
+  readonly lostAnswers: readonly number[]
+  readonly troubles: readonly TroublePlan[]
+}
+
+/** How one run of one handler goes, if it does not just succeed. Runs of a handler for an event are counted from 0. */
+export interface TroublePlan {
+  /** The handler's name; `the schema` for the schema of the event's model. */
+  readonly handler: string
+  readonly run: number
+  readonly behaviour: Behaviour
+  /** The handler changes the event that it was given. */
+  readonly mutates: boolean
+}
+
+export const SCHEMA = 'the schema'
+
+/** `ms: 0` is done synchronously. `thrown` chooses among odd values. */
+export type Behaviour =
+  | { readonly kind: 'succeeds'; readonly ms: number }
+  | { readonly kind: 'fails'; readonly ms: number; readonly thrown: number }
+  | { readonly kind: 'hangs' }
+  | { readonly kind: 'obeys the abort' }
+  | { readonly kind: 'succeeds after the abort'; readonly ms: number }
+  | { readonly kind: 'fails after the abort'; readonly ms: number }
+  | { readonly kind: 'refuses' }
+  | { readonly kind: 'commits, then fails'; readonly ms: number }
+  | { readonly kind: 'commits, then hangs' }
+  | { readonly kind: 'does not await its transaction'; readonly ms: number; readonly rollsBack: boolean }
+  | { readonly kind: 'rolls back' }
+  | { readonly kind: 'works long in its transaction'; readonly ms: number }
+  | { readonly kind: 'begins two transactions' }
+
+/** A delivery that must be refused. */
+export interface IntruderPlan {
+  readonly seed: number
+  readonly number: number
+  readonly kind:
+    | 'forged'
+    | 'forged duplicate'
+    | 'unsigned'
+    | 'tampered'
+    | 'malformed'
+    | 'other account'
+    | 'retired secret'
+  readonly at: number
+  /** The event that is imitated, by its number. */
+  readonly event: number
+}
+
+interface OfProcess {
+  readonly process: number
+  readonly at: number
+}
+
+/**
+ * `step` counts what the process does from `at` on: it happens at that very step, in the middle of whatever is under way. A clock
+ * jumps while the next slow body after `at` comes in.
+ */
+export type FaultPlan =
+  | (OfProcess & { readonly kind: 'kill'; readonly step: number | undefined; readonly downMs: number })
+  | (OfProcess & {
+      readonly kind: 'close'
+      readonly timeoutMs: number
+      readonly listensMs: number
+      readonly downMs: number
+    })
+  | (OfProcess & { readonly kind: 'stall'; readonly step: number | undefined; readonly ms: number })
+  | (OfProcess & { readonly kind: 'clock jump'; readonly byMs: number })
+  | (OfProcess & {
+      readonly kind: 'call'
+      readonly method: Method | 'any'
+      readonly nth: number
+      readonly fate: Fate
+    })
+  | (OfProcess & {
+      readonly kind: 'network'
+      readonly ms: number
+      readonly seed: number
+      readonly probability: number
+      readonly fates: readonly [Fate, ...Fate[]]
+      /** What happens to `complete`, `release` and `commit`, if it differs. */
+      readonly settling?: Fate
+    })
+  | {
+      readonly kind: 'deploy'
+      readonly at: number
+      readonly handlers: readonly HandlerPlan[]
+      readonly isGraceful: boolean
+    }
+  | { readonly kind: 'freeze' | 'restart' | 'refuse'; readonly at: number; readonly ms: number }
+  | { readonly kind: 'secrets'; readonly at: number; readonly ms: number; readonly how: 'throws' | 'hangs' | 'is slow' }
+
+/** What a process asks the engine for. */
+export type Method = 'claim' | 'renew' | 'complete' | 'release' | 'begin' | 'write' | 'commit'
+
+export type FaultKind = FaultPlan['kind']
+
+/** What the network does to one call. `cut`: the caller gets a rejection. */
+export type Fate =
+  | { readonly kind: 'request lost' | 'answer lost' | 'cut before' }
+  | { readonly kind: 'request late' | 'answer late' | 'doubled' | 'cut, carried out later'; readonly ms: number }
+
+/** Returns whether an event type matches a pattern of `receiver.on`. */
+function isMatch(pattern: string, type: string): boolean {
+  if (pattern === '*' || pattern === type) return true
+  const [model = '', action = '', more] = type.split('.')
+  if (more !== undefined || !['created', 'updated', 'deleted'].includes(action)) return false
+  return pattern === `${model}.*` || pattern === `*.${action}`
+}
+
+/** Returns the handlers that run for an event type. */
+export function handlersOf(handlers: readonly HandlerPlan[], type: string): readonly HandlerPlan[] {
+  return handlers.filter(({ pattern }) => isMatch(pattern, type))
+}
+
+/** Returns the name under which a handler's finish mark stands. */
+export function nameOf({ name, pattern }: HandlerPlan): string {
+  return name ?? pattern
+}

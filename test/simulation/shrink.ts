@@ -1,0 +1,116 @@
+import type { EventPlan, FaultPlan, Plan, SettingsPlan } from './plan.ts'
+
+/** Runs that a search for a shorter plan may take. */
+const MOST_RUNS = 1_500
+
+const PLAIN_SETTINGS: SettingsPlan = {
+  leaseMs: 15_000,
+  deadlineMs: 8_000,
+  handlerTimeoutMs: 60_000,
+  retentionMs: 604_800_000,
+  maxInFlight: 1_000,
+  memoryMax: 500,
+  latencyMs: 1,
+  timersFirst: false,
+  schema: 'none',
+  interceptor: 'none',
+  isOwnerClumsy: false,
+}
+
+/** Takes out of a plan whatever it can lose and still fail, until nothing is left to take out. */
+export async function shrink(plan: Plan, isFailing: (plan: Plan) => Promise<boolean>): Promise<Plan> {
+  let best = plan
+  let runs = 0
+  const accept = async (candidate: Plan) => {
+    if (++runs > MOST_RUNS || !(await isFailing(candidate))) return false
+    best = candidate
+    return true
+  }
+  for (let before: Plan | undefined; before !== best && runs <= MOST_RUNS; ) {
+    before = best
+    await shorten(
+      () => best.faults,
+      (faults) => ({ ...best, faults }),
+      accept,
+    )
+    await shorten(
+      () => best.events,
+      (events) => ({ ...best, events }),
+      accept,
+    )
+    await shorten(
+      () => best.intruders,
+      (intruders) => ({ ...best, intruders }),
+      accept,
+    )
+    await shorten(
+      () => best.handlers,
+      (handlers) => ({ ...best, handlers }),
+      accept,
+    )
+    for (const place of best.events.keys()) await shortenEvent(place, () => best, accept)
+    for (const simplify of simplifications(best)) await accept(simplify(best))
+  }
+  return best
+}
+
+type Accept = (candidate: Plan) => Promise<boolean>
+
+/** Delta debugging: leaves out halves of a list, then quarters, and at last single elements. */
+async function shorten<T>(
+  read: () => readonly T[],
+  toPlan: (list: readonly T[]) => Plan,
+  accept: Accept,
+): Promise<void> {
+  for (let size = Math.ceil(read().length / 2); size > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let start = 0; start < read().length; ) {
+      const list = read()
+      const isShorter = await accept(toPlan([...list.slice(0, start), ...list.slice(start + size)]))
+      if (!isShorter) start += size
+    }
+  }
+}
+
+async function shortenEvent(place: number, read: () => Plan, accept: Accept): Promise<void> {
+  const withPart = (part: Partial<EventPlan>): Plan => {
+    const plan = read()
+    return { ...plan, events: plan.events.map((event, index) => (index === place ? { ...event, ...part } : event)) }
+  }
+  const parts = ['duplicatesAfterMs', 'lostAnswers', 'troubles'] as const
+  for (const part of parts)
+    await shorten<unknown>(
+      () => read().events[place]?.[part] ?? [],
+      (list) => withPart({ [part]: list }),
+      accept,
+    )
+}
+
+/** Ways to make a plan plainer. Those that change nothing are left out. */
+function simplifications(plan: Plan): readonly ((plan: Plan) => Plan)[] {
+  const ways: ((plan: Plan) => Plan)[] = []
+  if (plan.clockSkewsMs.length > 1)
+    ways.push((now) => ({
+      ...now,
+      clockSkewsMs: now.clockSkewsMs.slice(0, -1),
+      faults: now.faults.filter(isWithout(now)),
+    }))
+  if (plan.clockSkewsMs.some((skew) => skew !== 0))
+    ways.push((now) => ({ ...now, clockSkewsMs: now.clockSkewsMs.map(() => 0) }))
+  if (plan.secrets.form !== 'one' || plan.secrets.isAsync)
+    ways.push((now) => ({ ...now, secrets: { form: 'one', isAsync: false, rotatesAt: undefined } }))
+  for (const [setting, value] of Object.entries(PLAIN_SETTINGS))
+    if (Reflect.get(plan.settings, setting) !== value)
+      ways.push((now) => ({ ...now, settings: { ...now.settings, [setting]: value } }))
+  for (const place of plan.faults.keys())
+    ways.push((now) => ({ ...now, faults: now.faults.map((fault, index) => (index === place ? halve(fault) : fault)) }))
+  return ways
+}
+
+/** Returns a filter of the faults that do not strike the last process. */
+function isWithout({ clockSkewsMs }: Plan): (fault: FaultPlan) => boolean {
+  return (fault) => !('process' in fault) || fault.process < clockSkewsMs.length - 1
+}
+
+function halve(fault: FaultPlan): FaultPlan {
+  return 'ms' in fault && fault.ms > 100 ? { ...fault, ms: Math.ceil(fault.ms / 2) } : fault
+}

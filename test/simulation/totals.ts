@@ -1,0 +1,60 @@
+import type { Figures } from './simulate.ts'
+
+/** Figures of many runs. */
+export interface Totals {
+  runs: number
+  events: number
+  deliveries: number
+  handlerRuns: number
+  repeatedRuns: number
+  steps: number
+  simulatedMs: number
+  readonly faults: Record<string, number>
+}
+
+export function noTotals(): Totals {
+  return {
+    runs: 0,
+    events: 0,
+    deliveries: 0,
+    handlerRuns: 0,
+    repeatedRuns: 0,
+    steps: 0,
+    simulatedMs: 0,
+    faults: {},
+  }
+}
+
+/** Adds the figures of one run. */
+export function count(totals: Totals, figures: Figures): void {
+  add(totals, { ...figures, runs: 1, faults: { ...figures.faults } })
+}
+
+/** Adds the figures of other runs. */
+export function add(totals: Totals, more: Totals): void {
+  totals.runs += more.runs
+  totals.events += more.events
+  totals.deliveries += more.deliveries
+  totals.handlerRuns += more.handlerRuns
+  totals.repeatedRuns += more.repeatedRuns
+  totals.steps += more.steps
+  totals.simulatedMs += more.simulatedMs
+  for (const [kind, times] of Object.entries(more.faults)) totals.faults[kind] = (totals.faults[kind] ?? 0) + times
+}
+
+/** Returns the figures as lines to be printed. */
+export function showTotals(totals: Totals, seconds: number, failed: number): readonly string[] {
+  const faults = Object.entries(totals.faults).sort(([one], [other]) => (one < other ? -1 : 1))
+  const rows = [
+    ['runs', String(totals.runs)],
+    ['events', String(totals.events)],
+    ['deliveries', String(totals.deliveries)],
+    ['handler runs', `${totals.handlerRuns}, ${totals.repeatedRuns} of them again, each explained by a fault`],
+    ['faults', faults.map(([kind, times]) => `${kind} ${times}`).join(', ') || 'none'],
+    ['steps', String(totals.steps)],
+    ['simulated', `${Math.round(totals.simulatedMs / 3_600_000)} hours`],
+    ['took', `${seconds.toFixed(1)} s`],
+    ['failed', `${failed}${failed === 0 ? '' : '   HAS TO BE 0'}`],
+  ]
+  return rows.map(([what = '', value = '']) => `  ${what.padEnd(14)} ${value}`)
+}

@@ -1,0 +1,67 @@
+import { EngineHost } from './engine-host.ts'
+import { Findings } from './findings.ts'
+import { History } from './history.ts'
+import { Ledger } from './ledger.ts'
+import type { FaultKind, Plan } from './plan.ts'
+import { Scheduler } from './scheduler.ts'
+import { SecretRing } from './secret-ring.ts'
+import type { Subject } from './subject.ts'
+import { Trace } from './trace.ts'
+import { Weather } from './weather.ts'
+
+/** Far more steps than any run takes. */
+export const MOST_STEPS = 60_000
+
+/** What all parts of a run share. */
+export class World {
+  readonly plan: Plan
+  readonly subject: Subject
+  readonly scheduler = new Scheduler()
+  readonly trace: Trace
+  readonly findings: Findings
+  readonly history: History
+  readonly ledger: Ledger
+  readonly host: EngineHost
+  readonly weather: Weather
+  readonly secrets: SecretRing
+  readonly faultsMet = new Map<FaultKind, number>()
+  /** Set by a memory store that dropped events for want of room. */
+  isForgetful = false
+
+  constructor(plan: Plan, subject: Subject, isTraced: boolean) {
+    const now = () => this.scheduler.now
+    this.plan = plan
+    this.subject = subject
+    this.trace = new Trace(isTraced, now)
+    this.findings = new Findings((toText) => this.trace.say('judge', toText))
+    this.history = new History(plan.events, now)
+    this.ledger = new Ledger({
+      history: this.history,
+      findings: this.findings,
+      now,
+      retentionMs: plan.settings.retentionMs,
+      isForgetful: () => this.isForgetful,
+    })
+    this.host = new EngineHost(new subject.Engine(now, plan.settings.retentionMs))
+    this.weather = new Weather(this.history, now)
+    this.secrets = new SecretRing(plan, now)
+  }
+
+  get now(): number {
+    return this.scheduler.now
+  }
+
+  /** Returns the words for a store's key in a trace. */
+  nameKey(key: string): string {
+    const event = this.trace.isOn ? this.history.findByKey(key) : undefined
+    return event === undefined ? key : `event ${event.number}`
+  }
+
+  say(who: string, toText: () => string): void {
+    this.trace.say(who, toText)
+  }
+
+  meet(kind: FaultKind): void {
+    this.faultsMet.set(kind, (this.faultsMet.get(kind) ?? 0) + 1)
+  }
+}
