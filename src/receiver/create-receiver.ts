@@ -76,7 +76,7 @@ class MountedReceiver {
     this.#shared.isClosing = true
     await activity.drain(settings.clock, timeoutMs)
     releaseName(settings.store, settings.name, this)
-    return { unfinished: this.#runs.size }
+    return { unfinished: this.#runs.size + activity.untaken }
   }
 }
 

@@ -59,14 +59,18 @@ export class Lease {
    * offered again for 60 s while nobody waits for it: without the marks the next attempt would run those handlers again.
    */
   async release(marks: readonly string[]): Promise<void> {
+    const { activity, reporter, settings } = this.#shared
     this.stop()
+    activity.begin() // no run waits for the release of a claim that came too late
     // A renewal that the store carried out after the release would bring the claim back to life.
     await this.#renewal
-    const release = () => this.#shared.settings.store.release(this.#key, this.#token, marks)
+    const release = () => settings.store.release(this.#key, this.#token, marks)
     const answer = await callStore(this.#shared, STORE_LIMIT_MS, release)
-    if (!(answer instanceof StoreFailure)) return
-    this.#shared.reporter.error(answer.toError('release', 'it is tried again for 60 s, and the lease ends by itself'))
-    void this.#keepReleasing(release)
+    if (answer instanceof StoreFailure) {
+      reporter.error(answer.toError('release', 'it is tried again for 60 s, and the lease ends by itself'))
+      void this.#keepReleasing(release)
+    }
+    activity.end()
   }
 
   /** Leaves the claim to run out, and the marks made so far with it. */
@@ -128,7 +132,9 @@ export class Lease {
   async #keepReleasing(release: () => boolean | Promise<boolean>): Promise<void> {
     const { activity, reporter } = this.#shared
     activity.begin()
+    activity.untaken++
     const answer = await keepCallingStore(this.#shared, release)
+    activity.untaken--
     if (answer instanceof StoreFailure)
       reporter.error(answer.toError('release', 'that was the last try, and handlers that had finished may run again'))
     activity.end()

@@ -69,7 +69,10 @@ export interface DispatchOptions {
 
 /** The result of `close`. */
 export interface CloseResult {
-  /** Events whose handlers were still running at `timeoutMs`. They go on, and keep their claims, while the process lives. */
+  /**
+   * Events whose handlers were still running at `timeoutMs`, or whose result the store had not taken. Both go on, and the handlers keep
+   * their claims, while the process lives.
+   */
   readonly unfinished: number
 }
 

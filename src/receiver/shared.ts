@@ -38,6 +38,8 @@ const UNSEEN_ANSWER_MS = 50
 
 /** Counts what `close` waits for: requests without an answer, running events, results that the store has not taken. */
 class Activity {
+  /** Results of events that have ended, which the store has not taken yet. */
+  untaken = 0
   #count = 0
   #hasUnseen = false
   #onIdle: (() => void)[] = []

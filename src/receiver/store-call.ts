@@ -5,9 +5,11 @@ import type { Shared } from './shared.ts'
 
 /** A call of the store is given up after this many milliseconds. */
 export const STORE_LIMIT_MS = 3_000
-/** The time for which a result is offered to a store that does not take it, and the first pause in between. */
+/** The time for which a result is offered to a store that does not take it, and the pauses in between. */
 const KEEP_CALLING_MS = 60_000
 const FIRST_DELAY_MS = 100
+/** Within a second after an outage: a claim that has not ended by then is released with its marks. */
+const LONGEST_DELAY_MS = 1_000
 
 /** The result of a call that the store did not answer. */
 export class StoreFailure {
@@ -46,11 +48,11 @@ export function callStore<T>(
   }
 }
 
-/** Repeats a call that the store did not answer, less and less often, until it does or 60 s are over. */
+/** Repeats a call that the store did not answer, until it does or 60 s are over. */
 export async function keepCallingStore<T>(shared: Shared, call: () => T | PromiseLike<T>): Promise<T | StoreFailure> {
-  const { clock, leaseMs } = shared.settings
+  const { clock } = shared.settings
   const giveUpAt = clock.monotonic() + KEEP_CALLING_MS
-  for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, leaseMs / 3)) {
+  for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS)) {
     await sleep(clock, delayMs)
     const answer = await callStore(shared, STORE_LIMIT_MS, call)
     if (!(answer instanceof StoreFailure) || clock.monotonic() >= giveUpAt) return answer

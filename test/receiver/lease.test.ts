@@ -105,7 +105,7 @@ describe('a claim is renewed', () => {
 
 it('renews a claim once a third, also where the store then does not take the success of its handlers', async () => {
   const { bench, gate } = gated()
-  bench.store.plan('complete', ...Array.from({ length: 12 }, () => rejecting))
+  bench.store.plan('complete', ...Array.from({ length: 80 }, () => rejecting))
   bench.send(events.contact.created())
   await bench.clock.advance(7_000)
   gate.open(undefined)

@@ -73,6 +73,39 @@ describe('closing', () => {
     await bench.expectAtRest()
   })
 
+  it('counts results that the store has not taken at timeoutMs as unfinished, and goes on to offer them', async () => {
+    const bench = new Bench()
+    bench.store.plan('release', rejecting, rejecting, rejecting, rejecting, rejecting)
+    bench.receiver.on('contact.created', () => {
+      throw new Error('no')
+    })
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'failed' })
+    const closing = bench.receiver.close({ timeoutMs: 1_000 })
+    await bench.clock.advance(1_000)
+    expect(await closing).toEqual({ unfinished: 1 })
+    await bench.clock.advance(10_000)
+    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
+    await bench.expectAtRest()
+  })
+
+  it('waits until a claim that came too late is given back', async () => {
+    const bench = new Bench()
+    bench.store.plan('claim', answeringAfter(3_500)).plan('release', delayedBy(1_000))
+    bench.receiver.on('contact.created', () => {})
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(3_500)
+    expect(await sent).toMatchObject({ code: 'store_unavailable' })
+    let closed: unknown
+    bench.receiver.close().then((result) => {
+      closed = result
+    })
+    await bench.clock.advance(999)
+    expect(closed).toBeUndefined()
+    await bench.clock.advance(1)
+    expect(closed).toEqual({ unfinished: 0 })
+    await bench.expectAtRest()
+  })
+
   it('waits 10 s by default', async () => {
     const { bench, gate } = gated()
     bench.send(events.contact.created())

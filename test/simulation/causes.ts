@@ -1,8 +1,7 @@
-import { EXCUSES } from './excuses.ts'
 import type { Disturbance, Grant, HandlerRun, LifeFacts } from './facts.ts'
 import type { History } from './history.ts'
 import type { SettingsPlan } from './plan.ts'
-import { bearableOutageMs, bearableStallMs, recoveryMs, STALLS_APART_MS } from './tolerance.ts'
+import { bearableOutageMs, bearableStallMs, RECOVERY_MS, STALLS_APART_MS } from './tolerance.ts'
 
 /** Tolerance of timers. */
 const SLACK_MS = 1_000
@@ -41,7 +40,7 @@ export class Causes {
   /** Returns why a process may have lost a claim between two times. */
   whyLost({ process, death }: LifeFacts, grant: Grant | undefined, since: number, until: number): string | undefined {
     const hasDied = death !== undefined && death.at >= since && death.at <= until
-    if (hasDied && (!death.isOrderly || EXCUSES.closesBeforeReleases)) return 'the process ended'
+    if (hasDied && !death.isOrderly) return 'the process ended'
     if (grant !== undefined && this.#isAbortIgnored(grant, until)) return 'a handler ignored its abort'
     return this.#isCutOff(process, grant?.askedAt ?? since, until) ? 'an outage or a stall was long' : undefined
   }
@@ -64,7 +63,7 @@ export class Causes {
       STALLS_APART_MS,
     )
     if (stalls.some(isLonger(bearableStallMs(leaseMs)))) return true
-    const outages = merge(own, recoveryMs(leaseMs)).filter(({ isStall }) => !isStall)
+    const outages = merge(own, RECOVERY_MS).filter(({ isStall }) => !isStall)
     return outages.some(isLonger(bearableOutageMs(leaseMs)))
   }
 }

@@ -1,5 +1,4 @@
 import type { AnyEvent } from 'postern'
-import { EXCUSES } from './excuses.ts'
 import type { Life } from './life.ts'
 import { toEnvelope } from './messages.ts'
 import type { EventPlan } from './plan.ts'
@@ -30,7 +29,5 @@ export function checkEvent(world: World, life: Life, handler: string, event: Any
 function toText(event: object): string {
   const { data, ...fields } = { data: {}, ...event }
   const parts = Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1))
-  return JSON.stringify([...parts, ['data', data]], (key, value: unknown) =>
-    key === 'note' && EXCUSES.sharesEventObject && value === 'changed by a handler' ? 'as sent' : value,
-  )
+  return JSON.stringify([...parts, ['data', data]])
 }

@@ -1,5 +1,4 @@
 import { startApp } from './app.ts'
-import { EXCUSES } from './excuses.ts'
 import { Life } from './life.ts'
 import type { FaultPlan, HandlerPlan } from './plan.ts'
 import type { Chance } from './random.ts'
@@ -18,7 +17,6 @@ interface Closed {
 /** Tolerance of `close()` beyond its own limit. */
 const CLOSE_SLACK_MS = 50
 /** Time for which the receiver repeats a release that the store did not take. */
-const OFFERED_MS = 80_000
 
 /** The processes of the app: started, killed, closed and deployed anew. */
 export class Cluster {
@@ -95,8 +93,6 @@ export class Cluster {
     this.#world.say(life.name, () => `closes, for ${timeoutMs} ms at most`)
     const { unfinished } = (await life.receiver?.close({ timeoutMs })) ?? { unfinished: 0 }
     if (!life.step()) return
-    // Answers that come in the same turn of the event loop are out before the process ends.
-    if (EXCUSES.closesBeforeAnswers) await life.sleep(0)
     this.#judgeClose(life, {
       timeoutMs,
       unfinished,
@@ -109,21 +105,19 @@ export class Cluster {
 
   /** Judges what `close()` leaves behind, at the moment when the process exits. */
   #judgeClose(life: Life, { timeoutMs, unfinished, tookMs, stalledMs }: Closed): void {
-    const { findings, history, now } = this.#world
+    const { findings, history } = this.#world
     if (tookMs - stalledMs > timeoutMs + CLOSE_SLACK_MS)
       findings.add('close late', `close() of ${life.name} took ${tookMs} ms`)
     if (unfinished > 0 && tookMs < timeoutMs - CLOSE_SLACK_MS)
       findings.add('unfinished', `close() of ${life.name} left ${unfinished} events unfinished after ${tookMs} ms`)
     const unanswered = history.deliveries.filter((each) => each.life === life && each.answer === undefined)
-    if (unfinished > 0) return
-    if (unanswered.length > 0 && !EXCUSES.closesBeforeAnswers)
+    // What is still under way at timeoutMs goes on while the process lives.
+    if (tookMs >= timeoutMs) return
+    if (unanswered.length > 0)
       findings.add('close lost answers', `${life.name} was closed with ${unanswered.length} deliveries unanswered`)
     if (unanswered.length > 0) return
-    const isDisturbed = history.disturbances.some(
-      ({ process, to }) => (process ?? life.process) === life.process && to > now - OFFERED_MS,
-    )
     // A call that is under way has a timer of its own, which ends with it.
-    if (life.timersLeft > life.callsUnderWay && !(EXCUSES.closesBeforeReleases && isDisturbed))
+    if (life.timersLeft > life.callsUnderWay)
       findings.add('timer left', `${life.name} has ${life.timersLeft} timers left after its close()`)
   }
 }

@@ -1,7 +1,6 @@
 import { drawEvents, drawIntruders } from './draw-events.ts'
 import { drawFaults } from './draw-faults.ts'
 import { drawHandlers } from './draw-handlers.ts'
-import { EXCUSES } from './excuses.ts'
 import type { EngineKind, InterceptorKind, Plan, SecretsPlan, SettingsPlan, Theme } from './plan.ts'
 import { Chance } from './random.ts'
 
@@ -55,9 +54,9 @@ function drawSettings(chance: Chance): SettingsPlan {
       [70, 'none'],
       [15, 'returns it'],
       [15, 'awaits it'],
-      [EXCUSES.trustsInterceptors ? 0 : 5, 'forgets it'],
-      [EXCUSES.trustsInterceptors ? 0 : 5, 'calls it twice'],
-      [EXCUSES.trustsInterceptors ? 0 : 5, 'skips it'],
+      [5, 'forgets it'],
+      [5, 'calls it twice'],
+      [5, 'skips it'],
     ),
     isOwnerClumsy: chance.happens(0.1),
   }

@@ -1,5 +1,3 @@
-import { EXCUSES } from './excuses.ts'
-
 /** A call that hears nothing is given up after this time. */
 const CALL_LIMIT_MS = 3_000
 /** How soon, as promised, a renewal that failed is tried again. */
@@ -9,7 +7,7 @@ const SLACK_MS = 1_000
 
 /** Returns how long an outage may be without costing a lease: as promised, the lease less one renewal. */
 export function bearableOutageMs(leaseMs: number): number {
-  return (EXCUSES.renewsLateAfterFailure ? leaseMs / 3 : (leaseMs * 2) / 3) - SLACK_MS
+  return (leaseMs * 2) / 3 - SLACK_MS
 }
 
 /** Returns how long a stall may be: the renewals that fell due are made when it ends. */
@@ -17,10 +15,8 @@ export function bearableStallMs(leaseMs: number): number {
   return (leaseMs * 2) / 3 - SLACK_MS
 }
 
-/** Returns how long a process has to be well between two outages, so that they count as two. */
-export function recoveryMs(leaseMs: number): number {
-  return (EXCUSES.renewsLateAfterFailure ? leaseMs / 3 : RETRY_MS) + CALL_LIMIT_MS + SLACK_MS
-}
+/** How long a process has to be well between two outages, so that they count as two. */
+export const RECOVERY_MS = RETRY_MS + CALL_LIMIT_MS + SLACK_MS
 
 /** Two stalls with less than this between them count as one. */
 export const STALLS_APART_MS = SLACK_MS

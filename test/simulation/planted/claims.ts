@@ -10,9 +10,9 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     from: 0,
     edits: [
       {
-        file: `${RECEIVER}run.ts`,
-        find: 'if (isThenable(claim)) return this.#awaitClaim(claim, askedAt)',
-        replace: "if (isThenable(claim)) claim = { state: 'claimed', token: 'guessed', marks: [] }",
+        file: `${RECEIVER}run-event.ts`,
+        find: 'let claim = toClaim(isThenable(asked) ? await asked : asked)',
+        replace: "let claim = toClaim(isThenable(asked) ? { state: 'claimed', token: 'guessed', marks: [] } : asked)",
       },
     ],
   },
@@ -22,9 +22,9 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     from: 1,
     edits: [
       {
-        file: `${RECEIVER}run.ts`,
-        find: 'return this.#pollLater()',
-        replace: "return this.#end(toEventOutcome('duplicate', this.#event))",
+        file: `${RECEIVER}run-event.ts`,
+        find: "      run.phase = 'busy'\n",
+        replace: "      return run.end(toOutcome('duplicate', run))\n",
       },
     ],
   },
@@ -35,13 +35,13 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}lease.ts`,
-        find: 'this.#renewAt = askedAt + host.leaseMs / 3',
-        replace: 'this.#renewAt = askedAt + host.leaseMs',
+        find: 'this.#askedAt + settings.leaseMs / 3, renew',
+        replace: 'this.#askedAt + settings.leaseMs, renew',
       },
       {
         file: `${RECEIVER}lease.ts`,
-        find: 'this.#renewAt = clock.monotonic() + leaseMs / 3',
-        replace: 'this.#renewAt = clock.monotonic() + leaseMs',
+        find: ': leaseMs / 3\n',
+        replace: ': leaseMs\n',
       },
     ],
   },
@@ -49,7 +49,13 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     name: 'renewal-not-repeated',
     breaks: 'A claim is renewed once, and then no more.',
     from: 4,
-    edits: [{ file: `${RECEIVER}lease.ts`, find: 'if (this.#isKept) arm()', replace: '' }],
+    edits: [
+      {
+        file: `${RECEIVER}lease.ts`,
+        find: 'while (!this.#isStopped) {',
+        replace: 'for (let times = 0; times < 1 && !this.#isStopped; times++) {',
+      },
+    ],
   },
   {
     name: 'late-claim-kept',
@@ -57,21 +63,21 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     from: 10,
     edits: [
       {
-        file: `${RECEIVER}run.ts`,
-        find: "if (isClaim(claim) && claim.state === 'claimed')",
-        replace: "if (isClaim(claim) && claim.state === 'done')",
+        file: `${RECEIVER}run-event.ts`,
+        find: "if (isClaim(late) && late.state === 'claimed')",
+        replace: "if (isClaim(late) && late.state === 'done')",
       },
     ],
   },
   {
     name: 'late-claim-renewed',
     breaks: 'A claim that arrives when nobody waits for it any more is renewed for ever.',
-    from: 11,
+    from: 5,
     edits: [
       {
-        file: `${RECEIVER}run.ts`,
-        find: '.release(STORE_LIMIT_MS, claim.marks, ignore)',
-        replace: '.keepAlive(claim.marks, ignore)',
+        file: `${RECEIVER}run-event.ts`,
+        find: 'late.token, askedAt).release(late.marks)',
+        replace: 'late.token, askedAt).keep(() => late.marks, () => {})',
       },
     ],
   },
@@ -82,20 +88,20 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}lease.ts`,
-        find: 'store.release(this.#key, this.#token, marks)',
-        replace: 'store.release(this.#key, this.#token, [])',
+        find: 'settings.store.release(this.#key, this.#token, marks)',
+        replace: 'settings.store.release(this.#key, this.#token, [])',
       },
     ],
   },
   {
     name: 'release-not-repeated',
     breaks: 'A release that the store did not take is not offered again.',
-    from: 196,
+    from: 80,
     edits: [
       {
         file: `${RECEIVER}lease.ts`,
-        find: "keepTrying(this.#host, 'store.release', release",
-        replace: "void ((..._unused) => {})(this.#host, 'store.release', release",
+        find: '      void this.#keepReleasing(release)\n',
+        replace: '',
       },
     ],
   },
@@ -105,9 +111,50 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     from: 32,
     edits: [
       {
-        file: `${RECEIVER}run.ts`,
-        find: "keepTrying(\n      this.#host,\n      'store.complete',",
-        replace: "void ((..._unused) => this.#end(handled))(\n      this.#host,\n      'store.complete',",
+        file: `${RECEIVER}run-event.ts`,
+        find: 'isDone = await lease.keepCompleting()',
+        replace: 'return handled',
+      },
+    ],
+  },
+  {
+    name: 'renewal-not-urgent',
+    breaks: 'After a renewal that failed, the next one comes a third of the lease later.',
+    from: 8,
+    edits: [
+      {
+        file: `${RECEIVER}lease.ts`,
+        find: 'const isUrgent = !isHeld && clock.monotonic() < heldUntil',
+        replace: 'const isUrgent = false && clock.monotonic() < heldUntil',
+      },
+    ],
+  },
+  {
+    name: 'release-in-long-pauses',
+    breaks: 'A release that the store did not take is offered again only after an ever longer time.',
+    from: 6961,
+    edits: [
+      {
+        file: `${RECEIVER}store-call.ts`,
+        find: 'Math.min(delayMs * 2, LONGEST_DELAY_MS)',
+        replace: 'delayMs * 2',
+      },
+    ],
+  },
+  {
+    name: 'late-claim-given-back-after-close',
+    breaks: '`close()` does not wait until a claim that came too late is given back.',
+    from: 4494,
+    edits: [
+      {
+        file: `${RECEIVER}lease.ts`,
+        find: '    activity.begin() // no run waits for the release of a claim that came too late\n',
+        replace: '',
+      },
+      {
+        file: `${RECEIVER}lease.ts`,
+        find: '      void this.#keepReleasing(release)\n    }\n    activity.end()\n',
+        replace: '      void this.#keepReleasing(release)\n    }\n',
       },
     ],
   },

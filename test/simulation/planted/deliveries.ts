@@ -10,9 +10,9 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     from: 0,
     edits: [
       {
-        file: `${RECEIVER}dispatcher.ts`,
-        find: 'this.#runs.set(key, run)\n    return run.join(delivery)',
-        replace: "this.#runs.set(key, run)\n    return toEventOutcome('handled', event)",
+        file: `${RECEIVER}runs.ts`,
+        find: 'run.ended = this.#finish(run, running)\n    return run.wait(delivery)',
+        replace: "run.ended = this.#finish(run, running)\n    return toOutcome('handled', event)",
       },
     ],
   },
@@ -22,9 +22,9 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     from: 5,
     edits: [
       {
-        file: `${RECEIVER}dispatcher.ts`,
-        find: 'return this.#join(underWay, delivery)',
-        replace: "return toEventOutcome('duplicate', event)",
+        file: `${RECEIVER}runs.ts`,
+        find: 'return underWay.wait(delivery)',
+        replace: "return toOutcome('duplicate', event)",
       },
     ],
   },
@@ -34,21 +34,21 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     from: 4,
     edits: [
       {
-        file: `${RECEIVER}run.ts`,
-        find: 'this.#host.ended(this.key, this)',
-        replace: "if (!('code' in outcome) || outcome.code !== 'handler_abandoned') this.#host.ended(this.key, this)",
+        file: `${RECEIVER}runs.ts`,
+        find: 'if (this.#byKey.get(run.key) === run) this.#remove(run)',
+        replace: "if (!('code' in outcome) || outcome.code !== 'handler_abandoned') this.#remove(run)",
       },
     ],
   },
   {
     name: 'failure-answered-200',
     breaks: 'A delivery whose handler failed is answered 200.',
-    from: 9,
+    from: 8,
     edits: [
       {
-        file: `${RECEIVER}work.ts`,
-        find: "else this.#end(toFailed(500, 'handler_failed', error, this.#event), 'release')",
-        replace: "else this.#end(toEventOutcome('handled', this.#event), 'release')",
+        file: `${RECEIVER}attempt.ts`,
+        find: "toFailed(500, 'handler_failed', error, this.#run), 'release')",
+        replace: "toOutcome('handled', this.#run), 'release')",
       },
     ],
   },
@@ -56,7 +56,13 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     name: 'deadline-never-answered',
     breaks: 'A delivery waits for its handlers beyond its deadline.',
     from: 4,
-    edits: [{ file: `${RECEIVER}waiters.ts`, find: 'if (this.#waiters.has(waiter))', replace: 'if (false)' }],
+    edits: [
+      {
+        file: `${RECEIVER}run.ts`,
+        find: 'if (delivery.deadline === Number.POSITIVE_INFINITY) return\n',
+        replace: 'if (delivery.deadline > 0) return\n',
+      },
+    ],
   },
   {
     name: 'deadline-by-the-wall-clock',
@@ -64,8 +70,8 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     from: 39,
     edits: [
       {
-        file: `${RECEIVER}create-receiver.ts`,
-        find: '(elapsedMs > 0 ? Math.min(elapsedMs, deadlineMs) : 0)',
+        file: `${RECEIVER}deliver.ts`,
+        find: 'Math.min(Math.max(elapsedMs, 0), deadlineMs)',
         replace: 'Math.min(elapsedMs, deadlineMs)',
       },
     ],
@@ -74,7 +80,13 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     name: 'account-not-compared',
     breaks: "A tenant's secret signs events of another tenant.",
     from: 6,
-    edits: [{ file: `${RECEIVER}secrets.ts`, find: 'return OTHER_ACCOUNT', replace: 'return event' }],
+    edits: [
+      {
+        file: 'src/protocol/authenticate.ts',
+        find: 'return OTHER_ACCOUNT',
+        replace: 'return event',
+      },
+    ],
   },
   {
     name: 'one-secret-tried',
@@ -82,9 +94,9 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     from: 0,
     edits: [
       {
-        file: `${RECEIVER}secrets.ts`,
-        find: 'of entries) {\n    if (!matchesKey',
-        replace: 'of entries.slice(0, 1)) {\n    if (!matchesKey',
+        file: 'src/protocol/authenticate.ts',
+        find: 'of keys) {\n    if (!matchesKey',
+        replace: 'of keys.slice(0, 1)) {\n    if (!matchesKey',
       },
     ],
   },
@@ -92,7 +104,13 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     name: 'signature-not-compared',
     breaks: 'Every well-formed signature holds.',
     from: 1,
-    edits: [{ file: `${RECEIVER}secrets.ts`, find: 'if (!matchesKey(body, signature, key)) continue', replace: '' }],
+    edits: [
+      {
+        file: 'src/protocol/authenticate.ts',
+        find: 'if (!matchesKey(body, signature, key)) continue // 4',
+        replace: '',
+      },
+    ],
   },
   {
     name: 'signature-told',
@@ -100,7 +118,7 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     from: 1,
     edits: [
       {
-        file: `${RECEIVER}secrets.ts`,
+        file: 'src/protocol/authenticate.ts',
         find: 'if (accounts === undefined) return MISMATCH',
         replace: "if (accounts === undefined) return new Rejection('signature_mismatch', 'not ' + signature)",
       },
@@ -118,10 +136,10 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     from: 0,
     edits: [
       {
-        file: `${RECEIVER}dispatcher.ts`,
+        file: `${RECEIVER}deliver.ts`,
         find: 'if (route === undefined) return',
         replace:
-          'if (route === undefined) this.store.claim(this.#toKey(event.accountKey, event.id), this.leaseMs)\n    if (route === undefined) return',
+          'if (route === undefined) void this.#shared.settings.store.claim(this.#toKey(event.accountKey, event.id), 15_000)\n    if (route === undefined) return',
       },
     ],
   },
@@ -131,20 +149,20 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     from: 5,
     edits: [
       {
-        file: `${RECEIVER}dispatcher.ts`,
-        find: 'if (this.#runs.size === 0) return resolve()',
-        replace: 'return resolve()',
+        file: `${RECEIVER}create-receiver.ts`,
+        find: 'await activity.drain(settings.clock, timeoutMs)',
+        replace: '',
       },
     ],
   },
   {
     name: 'timer-left',
     breaks: 'The timer of a deadline stays when the delivery was answered.',
-    from: 1,
+    from: 17,
     edits: [
       {
-        file: `${RECEIVER}waiters.ts`,
-        find: 'if (waiter.timer !== undefined) this.#host.clock.clearTimeout(waiter.timer)',
+        file: `${RECEIVER}run.ts`,
+        find: 'if (waiter.timer !== undefined) this.#shared.answerTimers.clear(waiter.timer)',
         replace: '',
       },
     ],
@@ -164,12 +182,29 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
   {
     name: 'host-never-let-go',
     breaks: 'A host is kept awake for work that has ended.',
-    from: 5,
+    from: 7,
     edits: [
       {
-        file: `${RECEIVER}run.ts`,
-        find: 'if (this.#onEnded !== undefined) for (const resolve of this.#onEnded) resolve()',
-        replace: '',
+        file: `${RECEIVER}runs.ts`,
+        find: 'run.ended = this.#finish(run, running)',
+        replace: 'void this.#finish(run, running)\n    run.ended = new Promise(() => {})',
+      },
+    ],
+  },
+  {
+    name: 'release-lost-with-close',
+    breaks: '`close()` does not wait for results that the store has not taken.',
+    from: 304,
+    edits: [
+      {
+        file: `${RECEIVER}lease.ts`,
+        find: '    activity.begin()\n    activity.untaken++\n',
+        replace: '    activity.untaken++\n',
+      },
+      {
+        file: `${RECEIVER}lease.ts`,
+        find: "that had finished may run again'))\n    activity.end()\n",
+        replace: "that had finished may run again'))\n",
       },
     ],
   },

@@ -10,9 +10,10 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     from: 4,
     edits: [
       {
-        file: `${RECEIVER}work.ts`,
-        find: 'this.#awaitHandler(name, result)\n        return',
-        replace: 'this.finished.push(name)\n        this.#awaitHandler(name, result)\n        return',
+        file: `${RECEIVER}attempt.ts`,
+        find: '        void this.#awaitHandler(name, result, transaction)\n        return',
+        replace:
+          '        this.#finished.push(name)\n        void this.#awaitHandler(name, result, transaction)\n        return',
       },
     ],
   },
@@ -23,28 +24,34 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}routes.ts`,
-        find: 'if (registration.givenName !== undefined) return registration.givenName\n',
-        replace: 'return String(this.#registrations.indexOf(registration))\n',
+        find: '.map(({ name, handler }) => ({ name, run',
+        replace: '.map(({ name, handler }, index) => ({ name: String(index), run',
       },
     ],
   },
   {
     name: 'marks-not-read',
     breaks: 'A retry runs every handler, also those that had finished.',
-    from: 11,
+    from: 23,
     edits: [
       {
-        file: `${RECEIVER}work.ts`,
-        find: 'this.#todo = this.finished.length === 0 ? handlers : handlers.filter(',
-        replace: 'this.#todo = true ? handlers : handlers.filter(',
+        file: `${RECEIVER}attempt.ts`,
+        find: 'this.#finished.length === 0 ? route.handlers',
+        replace: 'true ? route.handlers',
       },
     ],
   },
   {
     name: 'abort-never-raised',
     breaks: 'A handler that waits for its abort is never told of it.',
-    from: 4,
-    edits: [{ file: `${RECEIVER}work.ts`, find: 'this.#controller?.abort(this.#abortReason)', replace: '' }],
+    from: 6,
+    edits: [
+      {
+        file: `${RECEIVER}attempt.ts`,
+        find: 'this.#controller?.abort(this.#abortReason)',
+        replace: '',
+      },
+    ],
   },
   {
     name: 'abort-at-the-deadline',
@@ -52,9 +59,9 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     from: 4,
     edits: [
       {
-        file: `${RECEIVER}work.ts`,
-        find: "this.#abort('handler_timeout'), this.#host.handlerTimeoutMs)",
-        replace: "this.#abort('handler_timeout'), this.#host.deadlineMs)",
+        file: `${RECEIVER}attempt.ts`,
+        find: 'settings.clock.monotonic() + settings.handlerTimeoutMs, abort',
+        replace: 'settings.clock.monotonic() + settings.deadlineMs, abort',
       },
     ],
   },
@@ -64,9 +71,15 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     from: 19,
     edits: [
       {
-        file: `${RECEIVER}work.ts`,
-        find: "if (this.#isOver) return // abandoned: the event is somebody else's by now",
+        file: `${RECEIVER}attempt.ts`,
+        find: "    if (this.#isOver) return // given up: the event is another attempt's by now\n",
         replace: '',
+      },
+      {
+        file: `${RECEIVER}attempt.ts`,
+        find: 'if (--this.#pending === 0) this.#stopWaiting?.()',
+        replace:
+          'if (--this.#pending === 0) {\n      this.#stopWaiting?.()\n      if (this.#isOver) void this.#lease.complete()\n    }',
       },
     ],
   },
@@ -77,9 +90,9 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     theme: 'transactions',
     edits: [
       {
-        file: `${RECEIVER}context.ts`,
-        find: 'this.#close()\n      await this.#transaction\n',
-        replace: 'this.#close()\n',
+        file: `${RECEIVER}attempt.ts`,
+        find: '        transaction.close()\n        await transaction.ended\n',
+        replace: '        transaction.close()\n',
       },
     ],
   },
@@ -88,13 +101,61 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     breaks: 'A transaction that nobody waits for and that fails is an unhandled rejection.',
     from: 416,
     theme: 'transactions',
-    edits: [{ file: `${RECEIVER}context.ts`, find: 'transaction.catch(ignore)\n', replace: '\n' }],
+    edits: [
+      {
+        file: `${RECEIVER}context.ts`,
+        find: 'ended.catch(ignore)\n',
+        replace: '\n',
+      },
+    ],
   },
   {
     name: 'transaction-not-rolled-back',
     breaks: 'The transaction of a handler that was given up is committed later.',
     from: 19,
     theme: 'transactions',
-    edits: [{ file: `${RECEIVER}context.ts`, find: 'this.#rollBack.abort(reason)', replace: '' }],
+    edits: [
+      {
+        file: `${RECEIVER}context.ts`,
+        find: 'this.#rollBack.abort(reason)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'event-shared',
+    breaks: 'The handlers of one event are given the same object.',
+    from: 14,
+    edits: [
+      {
+        file: `${RECEIVER}attempt.ts`,
+        find: 'todo.slice(1).map(() => copyPlain(event))',
+        replace: 'todo.slice(1).map(() => event)',
+      },
+    ],
+  },
+  {
+    name: 'interceptor-believed',
+    breaks: 'An interceptor that does not run its handler, or does not wait for it, acknowledges the event.',
+    from: 11,
+    edits: [
+      {
+        file: `${RECEIVER}intercept.ts`,
+        find: 'return isThenable(returned) ? endAfter(returned, end) : end()',
+        replace: 'return returned',
+      },
+    ],
+  },
+  {
+    name: 'interceptor-runs-twice',
+    breaks: 'An interceptor that calls run() twice runs its handler twice.',
+    from: 2,
+    edits: [
+      {
+        file: `${RECEIVER}intercept.ts`,
+        find: 'if (ran === undefined) {',
+        replace: 'if (true) {',
+      },
+    ],
   },
 ]
