@@ -7,6 +7,7 @@ import { isThenable } from '../protocol/is-thenable.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
 import type { Checked } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
+import type { Transact } from '../store/transactional-store.ts'
 import { Context, HandlerTransaction, TransactingContext } from './context.ts'
 import type { Lease } from './lease.ts'
 import type { NamedHandler } from './routes.ts'
@@ -69,8 +70,8 @@ export class Attempt {
     })
   }
 
-  /** Returns why no handler is to begin. Otherwise the output of the schema takes the place of what came in. */
-  refuse(checked: Checked | undefined): Verdict | undefined {
+  /** Puts the output of the schema in the place of what came in. Returns why no handler is to begin, if there is a reason. */
+  takeChecked(checked: Checked | undefined): Verdict | undefined {
     const { event, route } = this.#run
     if (checked !== undefined) {
       if ('thrown' in checked) return this.#refuseSchema(checked.thrown)
@@ -94,10 +95,11 @@ export class Attempt {
     this.#todo = todo
     this.#pending = todo.length
     // Made before any handler runs: no handler sees what another changed.
-    const copies = todo.length > 1 ? todo.slice(1).map(() => copyPlain(event)) : undefined
-    this.#run.copies = copies
-    let index = 0
-    for (const handler of todo) this.#begin(handler, copies?.[index++ - 1] ?? event)
+    const given = todo.map((_, index) => (index === 0 ? event : copyPlain(event)))
+    this.#run.given = given
+    this.#shared.beginning.push(this.#run)
+    for (const [index, handler] of todo.entries()) this.#begin(handler, given[index] ?? event)
+    this.#shared.beginning.pop()
     if (this.#pending === 0) return undefined
     this.#watch()
     return new Promise((resolve) => {
@@ -107,17 +109,17 @@ export class Attempt {
 
   /** Returns what the handlers came to, once all have ended or were given up. */
   judge(): Verdict {
-    const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
-    if (abandoned !== undefined) return abandoned
     const error = this.#failures && this.#toFailure(this.#failures)
     if (error !== undefined) this.#shared.reporter.error(error)
+    const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
+    if (abandoned !== undefined) return abandoned
     if (this.#abortReason?.code === 'lease_lost')
       return this.#toVerdict(toFailed(503, 'lease_lost', this.#abortReason, this.#run), 'nothing')
     if (error === undefined) return this.#toVerdict(toOutcome('handled', this.#run), 'complete')
     return this.#toVerdict(toFailed(500, 'handler_failed', error, this.#run), 'release')
   }
 
-  /** Ends the attempt: whatever a handler still does was given up, or the claim is being settled. */
+  /** Ends the attempt. What a handler does from now on changes nothing. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -129,29 +131,31 @@ export class Attempt {
 
   #begin({ name, run }: NamedHandler, event: ParsedEvent): void {
     const { source } = this.#run.first
-    const transaction = this.#shared.transact && this.#openTransaction(name)
+    const { transact } = this.#shared
+    const transaction = transact && this.#openTransaction(name, transact)
     const context = transaction
       ? new TransactingContext(this, name, source, transaction)
       : new Context(this, name, source)
+    let result: unknown
+    let failure: { readonly error: unknown } | undefined
+    let isWaiting = false
     try {
-      const result = run(event as AnyEvent, context) // model and action were set with the route
-      if (isThenable(result) || transaction?.ended !== undefined) {
-        void this.#awaitHandler(name, result, transaction)
-        return
-      }
-      this.#finished.push(name)
+      result = run(event as AnyEvent, context) // model and action were set with the route
+      isWaiting = isThenable(result)
     } catch (error) {
-      if (transaction?.ended !== undefined) {
-        void this.#awaitHandler(name, Promise.reject(error), transaction)
-        return
-      }
-      this.#onFailure(name, error)
+      failure = { error }
+    }
+    if (isWaiting || transaction?.isBegun) {
+      void this.#awaitHandler(name, failure === undefined ? result : Promise.reject(failure.error), transaction)
+      return
     }
     transaction?.close()
+    if (failure === undefined) this.#finished.push(name)
+    else this.#onFailure(name, failure.error)
     this.#pending--
   }
 
-  /** `await` takes a promise's end at its first word, also from one whose `then` was tampered with. */
+  /** Waits by `await`, which hears a promise once only, even if its `then` calls back twice. */
   async #awaitHandler(name: string, result: unknown, transaction: HandlerTransaction | undefined): Promise<void> {
     let failure: { readonly error: unknown } | undefined
     try {
@@ -165,7 +169,7 @@ export class Attempt {
       transaction?.abort(error)
       await transaction?.ended?.catch(ignore)
     }
-    if (this.#isOver) return // given up: the event is another attempt's by now
+    if (this.#isOver) return // given up, and judged without it
     if (failure === undefined) this.#finished.push(name)
     else if (transaction?.isCommitted) this.#onThrownAfterCommit(name, failure.error)
     else this.#onFailure(name, failure.error)
@@ -183,7 +187,7 @@ export class Attempt {
     this.#shared.reporter.error(this.#run.toError('handler_failed', message, [name], thrown))
   }
 
-  #openTransaction(name: string): HandlerTransaction {
+  #openTransaction(name: string, transact: Transact): HandlerTransaction {
     const refuse = (why: string) => {
       const error = this.#run.toError('transaction_misused', `context.transaction() of the handler ${name} ${why}`, [
         name,
@@ -191,7 +195,11 @@ export class Attempt {
       this.#shared.reporter.error(error)
       return error
     }
-    const transaction = new HandlerTransaction(name, this.#lease, refuse, () => this.#loseLease())
+    const transaction = new HandlerTransaction(
+      (signal, work) => this.#lease.transact(transact, name, signal, work),
+      refuse,
+      () => this.#abort('lease_lost'),
+    )
     this.#transactions ??= new Map()
     this.#transactions.set(name, transaction)
     return transaction
@@ -207,22 +215,19 @@ export class Attempt {
     this.#timer = handlerTimers.set(settings.clock.monotonic() + settings.handlerTimeoutMs, abort)
     this.#lease.keep(
       () => this.#marksNow(),
-      () => this.#loseLease(),
+      () => this.#abort('lease_lost'),
     )
   }
 
-  /** Another process has the event: what still runs here is told to stop, and its end changes nothing. */
-  #loseLease(): void {
-    if (!this.#isOver && this.#abortReason?.code !== 'lease_lost') this.#abort('lease_lost')
-  }
-
+  /** Tells what still runs to stop. Once another process has the event, nothing that ends here changes anything. */
   #abort(code: 'handler_timeout' | 'lease_lost'): void {
+    if (this.#isOver || this.#abortReason?.code === 'lease_lost') return
     const { settings, reporter } = this.#shared
     const what = this.#todo.length === 0 ? 'schema' : 'handlers'
     const message =
       code === 'handler_timeout'
         ? `The ${what} of ${quote(this.#run.type)} ran for ${settings.handlerTimeoutMs} ms (handlerTimeoutMs).`
-        : `Another process has taken over ${quote(this.#run.type)} while its handlers ran here.`
+        : `Another process has taken over ${quote(this.#run.type)} while its ${what} ran here.`
     const isFirst = this.#abortReason === undefined
     this.#abortReason = this.#run.toError(code, message, this.#running())
     reporter.error(this.#abortReason)
@@ -249,7 +254,7 @@ export class Attempt {
     return this.#toVerdict(toFailed(500, 'handler_abandoned', error, this.#run), settleBy)
   }
 
-  /** The schema took all the time there was: no handler has begun, and none will. */
+  /** The schema took all the time there was, or the claim was lost meanwhile: no handler has begun, and none will. */
   #refuseLate(reason: HandlerError): Verdict {
     if (reason.code === 'lease_lost') return this.#toVerdict(toFailed(503, 'lease_lost', reason, this.#run), 'nothing')
     return this.#toVerdict(toFailed(500, 'schema_failed', reason, this.#run), 'release')
@@ -266,9 +271,9 @@ export class Attempt {
 
   /** Names of the handlers that have finished by now: whose transaction is committed has, whatever it still does. */
   #marksNow(): readonly string[] {
-    if (this.#transactions === undefined) return this.#finished
-    const committed = [...this.#transactions.keys()].filter((name) => this.#transactions?.get(name)?.isCommitted)
-    return [...new Set([...this.#finished, ...committed])]
+    const marks = new Set(this.#finished)
+    for (const [name, { isCommitted }] of this.#transactions ?? []) if (isCommitted) marks.add(name)
+    return [...marks]
   }
 
   #hasMark(name: string): boolean {

@@ -1,8 +1,7 @@
 import type { PosternError } from '../protocol/errors.ts'
 import type { HandlerContext, TransactionContext } from './handler.ts'
-import type { Lease } from './lease.ts'
 
-/** The context of one handler, so that it knows its name. */
+/** What a handler is given beside its event. Each has one of its own, with its name. */
 export class Context implements HandlerContext {
   readonly handlerName: string
   readonly source: string | undefined
@@ -39,20 +38,25 @@ export class HandlerTransaction {
   isCommitted = false
   /** Settles when the transaction has been committed or rolled back; undefined as long as none was begun. */
   ended: Promise<unknown> | undefined
-  readonly #name: string
-  readonly #lease: Lease
+  /** A handler that ends without waiting for it has not finished. */
+  isBegun = false
+  readonly #commit: (signal: AbortSignal, work: (tx: never) => unknown) => Promise<unknown>
   readonly #refuse: (why: string) => PosternError
   readonly #onLeaseLost: () => void
   readonly #rollBack = new AbortController()
   #isClosed = false
 
   /**
+   * @param commit commits what `work` writes together with the handler's finish mark
    * @param refuse reports a misuse, and returns the error for the handler
    * @param onLeaseLost is called if the store said that another process has the event
    */
-  constructor(name: string, lease: Lease, refuse: (why: string) => PosternError, onLeaseLost: () => void) {
-    this.#name = name
-    this.#lease = lease
+  constructor(
+    commit: (signal: AbortSignal, work: (tx: never) => unknown) => Promise<unknown>,
+    refuse: (why: string) => PosternError,
+    onLeaseLost: () => void,
+  ) {
+    this.#commit = commit
     this.#refuse = refuse
     this.#onLeaseLost = onLeaseLost
   }
@@ -60,7 +64,7 @@ export class HandlerTransaction {
   /** A property, so that a handler can take it out of its context. */
   readonly run = <T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> => {
     const why = this.#whyNot(work)
-    const ended = why === undefined ? this.#commit(work) : Promise.reject<T>(this.#refuse(why))
+    const ended = why === undefined ? this.#begin(work) : Promise.reject<T>(this.#refuse(why))
     if (why === undefined) this.ended = ended
     // A handler need not wait for it: it fails with it all the same, and a misuse is told to the owner.
     ended.catch(ignore)
@@ -78,9 +82,10 @@ export class HandlerTransaction {
     this.#rollBack.abort(reason)
   }
 
-  async #commit<T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> {
+  async #begin<T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> {
+    this.isBegun = true // a store may call `work` immediately, which may ask for another one
     try {
-      const value = await this.#lease.transact(this.#name, this.#rollBack.signal, work)
+      const value = await this.#commit(this.#rollBack.signal, work)
       this.isCommitted = true
       return value as T // a store returns what `work` returned
     } catch (error) {
@@ -92,7 +97,7 @@ export class HandlerTransaction {
   #whyNot(work: unknown): string | undefined {
     if (this.#isClosed)
       return 'was called after the handler had ended, or was given up. Await all that comes before it.'
-    if (this.ended !== undefined)
+    if (this.isBegun)
       return 'was called a second time. Do everything in one transaction, or register a handler for the rest.'
     return typeof work === 'function' ? undefined : 'takes a function: context.transaction((tx) => …).'
   }

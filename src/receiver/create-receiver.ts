@@ -3,7 +3,7 @@ import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } f
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Store } from '../store/store.ts'
 import { Deliveries } from './deliver.ts'
-import type { ContextOf, Handler, HandlerOptions } from './handler.ts'
+import type { ContextOf } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
 import { checkOptions, type ReceiverOptions, type Settings } from './options.ts'
 import type { CloseResult, DeliveryRequest, DispatchOptions, ReceivedDelivery, Receiver } from './receiver.ts'
@@ -14,7 +14,7 @@ import { Runs } from './runs.ts'
 import { Shared } from './shared.ts'
 
 /**
- * Makes a receiver. All options are checked here, together.
+ * Makes a receiver. All options are checked here.
  *
  * @throws ConfigurationError `option_unknown`, `option_invalid`, `secret_unusable`, `store_shared`
  * @example
@@ -26,10 +26,11 @@ export function createReceiver<
   E extends EventSchemas = NoEvents,
   S extends Store = Store,
 >(options: ReceiverOptions<M, E, S>): Receiver<M, E, ContextOf<S>> {
-  return new MountedReceiver(checkOptions(options)) as Receiver<M, E, ContextOf<S>> // the three exist in types only; see Routes for their checks at run time
+  // The type parameters exist for handlers only; patterns and schemas are checked at run time as well.
+  return new WebhookReceiver(checkOptions(options)) as Receiver<M, E, ContextOf<S>>
 }
 
-class MountedReceiver {
+class WebhookReceiver {
   readonly #routes: Routes
   readonly #shared: Shared
   readonly #runs: Runs
@@ -44,9 +45,9 @@ class MountedReceiver {
     settings.store.reportTo?.(this.#shared.reporter.logger)
   }
 
-  on(pattern: string, optionsOrHandler: HandlerOptions | Handler<never, never>, handler?: Handler<never, never>): this {
-    if (handler === undefined) this.#routes.add(pattern, {}, optionsOrHandler)
-    else this.#routes.add(pattern, optionsOrHandler as HandlerOptions, handler) // three arguments: the second one is options
+  on(pattern: string, ...rest: readonly unknown[]): this {
+    const [options, handler] = rest.length > 1 ? rest : [{}, rest[0]]
+    this.#routes.add(pattern, options, handler)
     return this
   }
 

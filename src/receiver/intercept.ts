@@ -39,10 +39,11 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
     }
     try {
       const returned = interceptor(run, event, context, name)
-      return isThenable(returned) ? endAfter(returned, end) : end()
+      if (isThenable(returned)) return endAfter(returned, end)
     } catch (error) {
       return endAfter(Promise.reject(error), end)
     }
+    return end()
   }
 }
 
@@ -50,7 +51,7 @@ async function endAfter(intercepted: PromiseLike<unknown>, end: () => unknown): 
   try {
     await intercepted
   } catch (error) {
-    // The handler may still run: the claim is not released below it.
+    // The handler may still run: its claim is not released before it ends.
     await Promise.resolve().then(end).catch(ignore)
     throw error
   }

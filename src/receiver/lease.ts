@@ -1,13 +1,14 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
+import type { Transact } from '../store/transactional-store.ts'
 import type { Shared } from './shared.ts'
-import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
+import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure, toBoolean } from './store-call.ts'
 
-/** The time after which a renewal that failed is tried again, in milliseconds: a claim of 15 s outlives an outage of ten. */
+/** The time after which a renewal that failed is tried again, in milliseconds. */
 const RENEW_AGAIN_MS = 500
 
 /** A claim that this process holds: renewed while it is kept, then completed, released, or left to run out. */
 export class Lease {
-  /** When the claim will have ended if this process does nothing more, on the monotonic clock. */
+  /** When the claim will have ended if the last renewal was carried out and none follows, on the monotonic clock. */
   endsAt: number
   readonly #shared: Shared
   readonly #key: string
@@ -28,7 +29,7 @@ export class Lease {
   }
 
   /**
-   * Renews the claim at each third of its time, and again within a second after a failure, until `stop`.
+   * Renews the claim at each third of its time until `stop`, and sooner after a failure: a claim of 15 s outlives an outage of ten.
    *
    * @param marksNow returns the names of the handlers that have finished by then
    * @param onLost is called once if another process has taken the event
@@ -46,12 +47,12 @@ export class Lease {
 
   /** Marks the event as done. Returns false if another process has taken it. */
   complete(): boolean | StoreFailure | Promise<boolean | StoreFailure> {
-    return callStore(this.#shared, STORE_LIMIT_MS, () => this.#shared.settings.store.complete(this.#key, this.#token))
+    return callStore(this.#shared, STORE_LIMIT_MS, () => this.#tellDone(), toBoolean)
   }
 
   /** Offers a success to a store that did not take it at first, for 60 s. */
   keepCompleting(): Promise<boolean | StoreFailure> {
-    return keepCallingStore(this.#shared, () => this.#shared.settings.store.complete(this.#key, this.#token))
+    return keepCallingStore(this.#shared, () => this.#tellDone())
   }
 
   /**
@@ -65,7 +66,7 @@ export class Lease {
     // A renewal that the store carried out after the release would bring the claim back to life.
     await this.#renewal
     const release = () => settings.store.release(this.#key, this.#token, marks)
-    const answer = await callStore(this.#shared, STORE_LIMIT_MS, release)
+    const answer = await callStore(this.#shared, STORE_LIMIT_MS, release, toBoolean)
     if (answer instanceof StoreFailure) {
       reporter.error(answer.toError('release', 'it is tried again for 60 s, and the lease ends by itself'))
       void this.#keepReleasing(release)
@@ -82,10 +83,17 @@ export class Lease {
   }
 
   /** Commits what `work` writes together with the finish mark of its handler, fenced by this claim. */
-  async transact(mark: string, signal: AbortSignal, work: (tx: never) => unknown): Promise<unknown> {
-    const { transact } = this.#shared
-    if (transact === undefined) throw new TypeError('the store has no transactions')
+  async transact(
+    transact: Transact,
+    mark: string,
+    signal: AbortSignal,
+    work: (tx: never) => unknown,
+  ): Promise<unknown> {
     return transact({ key: this.#key, token: this.#token, mark, signal }, work)
+  }
+
+  #tellDone(): boolean | Promise<boolean> {
+    return this.#shared.settings.store.complete(this.#key, this.#token)
   }
 
   async #keepRenewing(marksNow: () => readonly string[], onLost: () => void): Promise<void> {
@@ -118,9 +126,8 @@ export class Lease {
     const { settings, reporter, activity } = this.#shared
     const { store, leaseMs } = settings
     activity.begin()
-    const isHeld = await callStore(this.#shared, STORE_LIMIT_MS, () =>
-      store.renew(this.#key, this.#token, leaseMs, [...marks]),
-    )
+    const renew = () => store.renew(this.#key, this.#token, leaseMs, marks)
+    const isHeld = await callStore(this.#shared, STORE_LIMIT_MS, renew, toBoolean)
     activity.end()
     const wasFailing = this.#isFailing
     this.#isFailing = isHeld instanceof StoreFailure

@@ -48,7 +48,7 @@ export class Reporter {
           'handlers still run at the deadline; the sender was told to come again',
         )
       case 'overloaded':
-        return this.#sparingly('warn', 'overloaded', 'delivery put off: maxInFlight deliveries are under way', () =>
+        return this.#sparingly('warn', 'overloaded', `delivery put off: ${whyOverloaded(outcome)}`, () =>
           fieldsOf(outcome, source),
         )
       case 'failed':
@@ -128,6 +128,13 @@ export class Reporter {
     if (hook !== 'onError') this.#tellOnError(error)
     if (hook !== 'logger') this.#log('error', { code: error.code, err: error }, error.message)
   }
+}
+
+/** Bodies are put off before anybody knows whose event they hold. */
+function whyOverloaded({ id }: Outcome): string {
+  return id === undefined
+    ? 'unchecked bodies take maxBufferedBytes'
+    : 'maxInFlight events are under way, or as many of its account as it may have'
 }
 
 /** Who an outcome is about, for a log line: never a record, a secret or a signature. */

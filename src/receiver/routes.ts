@@ -61,7 +61,7 @@ export class Routes {
     return this.#registrations.length === 0
   }
 
-  add(text: unknown, options: HandlerOptions, handler: unknown): void {
+  add(text: unknown, options: unknown, handler: unknown): void {
     this.#mustBeOpen('on')
     const pattern = parsePattern(text, this.#models, this.#events)
     if (typeof handler !== 'function')
@@ -185,13 +185,13 @@ export class Routes {
 
 const NOT_A_MODEL = { model: undefined, action: undefined }
 
-function checkName(options: HandlerOptions, pattern: string): string | undefined {
+function checkName(options: unknown, pattern: string): string | undefined {
   if (typeof options !== 'object' || options === null)
     throw new ConfigurationError(
       'handler_invalid',
       `.on('${pattern}', …) takes a handler, or options and a handler: .on('${pattern}', { name: '…' }, handler).`,
     )
-  const { name, ...unknown } = options
+  const { name, ...unknown } = options as HandlerOptions // each field is checked here
   const [stray] = Object.keys(unknown)
   if (stray !== undefined)
     throw new ConfigurationError('option_unknown', `.on('${pattern}', …) has no option "${stray}". It takes name.`)

@@ -18,20 +18,21 @@ const BUSY_POLL_MS = 1_000
 const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
 
 /**
- * Stops 7 to 10 of a delivery, once for all duplicates of an event: claim, schema, handlers, settling. Sets `run.outcome` before it
- * returns if store, schema and handlers make nobody wait, which is why each `await` is guarded. Never rejects.
+ * Stops 7 to 10 of a delivery, once for all duplicates of an event: claim, schema, handlers, settling. If store, schema and handlers
+ * make nobody wait, a success sets `run.outcome` before this returns: hence the guard at each `await`. Never rejects.
  */
 export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
   let attempt: Attempt | undefined
+  let claim: Claim | StoreFailure
   try {
-    let asked = askStore(shared, run) // 7
-    let claim = toClaim(isThenable(asked) ? await asked : asked)
-    while (claim.state === 'busy') {
+    for (;;) {
+      const asked = askStore(shared, run) // 7
+      claim = isThenable(asked) ? await asked : asked
+      if (claim.state !== 'busy') break
       run.phase = 'busy'
       await sleep(shared.settings.clock, Math.min(BUSY_POLL_MS, run.timeLeft))
-      if (shared.isClosing || run.timeLeft === 0) return run.end(toOutcome(shared.isClosing ? 'closing' : 'busy', run))
-      asked = askStore(shared, run)
-      claim = toClaim(isThenable(asked) ? await asked : asked)
+      if (shared.isClosing) return run.end(toOutcome('closing', run))
+      if (run.timeLeft === 0) return run.end(toOutcome('busy', run))
     }
     if (claim.state === 'failed') return run.end(toUnclaimed(run, claim))
     if (claim.state === 'done') return run.end(toOutcome('duplicate', run))
@@ -40,7 +41,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
     run.lease = new Lease(shared, run.key, claim.token, run.askedAt)
     attempt = new Attempt(shared, run, run.lease, claim.marks)
     const checking = check(run) // 8
-    let verdict = attempt.refuse(isThenable(checking) ? await attempt.waitFor(checking) : checking)
+    let verdict = attempt.takeChecked(isThenable(checking) ? await attempt.waitFor(checking) : checking)
     if (verdict === undefined) {
       const running = attempt.beginHandlers() // 9
       if (isThenable(running)) await running
@@ -60,30 +61,24 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
   }
 }
 
-/** Asks for the claim. One that comes after its time is given back, since nobody else would ever release it. */
+/** Asks for the claim. One that comes after its time is given back, or it would block its event until it ends. */
 function askStore(shared: Shared, run: Run): Claim | StoreFailure | Promise<Claim | StoreFailure> {
   const { store, leaseMs, clock } = shared.settings
   const askedAt = clock.monotonic()
   const limitMs = Math.min(STORE_LIMIT_MS, Math.max(run.latestDeadline - askedAt, 0))
   run.askedAt = askedAt
-  const giveBack = (late: Claim) => {
-    if (isClaim(late) && late.state === 'claimed')
-      void new Lease(shared, run.key, late.token, askedAt).release(late.marks)
+  const giveBack = (answer: unknown) => {
+    const late = toClaim(answer)
+    if (late.state === 'claimed') void new Lease(shared, run.key, late.token, askedAt).release(late.marks)
   }
-  return callStore(shared, limitMs, () => store.claim(run.key, leaseMs), giveBack)
+  return callStore(shared, limitMs, () => store.claim(run.key, leaseMs), toClaim, giveBack)
 }
 
-function toClaim(answer: Claim | StoreFailure): Claim | StoreFailure {
-  if (answer instanceof StoreFailure || isClaim(answer)) return answer
-  return new StoreFailure(new TypeError('store.claim() returned something that is not a claim'))
-}
-
-/** Custom stores may be plain JavaScript. */
-function isClaim(answer: unknown): answer is Claim {
+function toClaim(answer: unknown): Claim | StoreFailure {
   const { state, token, marks } = Object(answer) as Partial<Record<'state' | 'token' | 'marks', unknown>> // each is checked here
-  return (
-    state === 'done' || state === 'busy' || (state === 'claimed' && typeof token === 'string' && Array.isArray(marks))
-  )
+  const isClaimed = state === 'claimed' && typeof token === 'string' && Array.isArray(marks)
+  if (isClaimed || state === 'done' || state === 'busy') return answer as Claim // by what was checked
+  return new StoreFailure(new TypeError('it returned something that is not a claim'))
 }
 
 /** A delivery that waited for another process is answered `busy` at its deadline, also while the store is being asked once more. */

@@ -7,7 +7,7 @@ import type { Route } from './routes.ts'
 import type { Shared } from './shared.ts'
 import { StoreFailure } from './store-call.ts'
 
-/** One HTTP request, as far as the handling of its event is concerned. Times are on the monotonic clock. */
+/** One request, as far as the handling of its event is concerned. Times are on the monotonic clock. */
 export interface Delivery {
   readonly startedAt: number
   readonly deadline: number
@@ -21,7 +21,7 @@ interface Waiter {
   timer: QueuedTimer | undefined
 }
 
-/** The time that a run may be behind its own next step before it counts as cut off, in milliseconds. */
+/** The time that a run may be behind its next step before it counts as cut off, in milliseconds. */
 const CUT_OFF_AFTER_MS = 5_000
 /** Duplicates of one event that may wait for it: whoever recorded a delivery can send it as often as he likes. */
 const MAX_DUPLICATES = 100
@@ -52,10 +52,8 @@ export class Run {
   lease: Lease | undefined
   /** When the store was last asked for the claim. */
   askedAt = 0
-  /** The event as handlers beside the first one are given it. */
-  copies: readonly ParsedEvent[] | undefined
-  /** The run whose handler started this one while it was being begun. */
-  calledBy: Run | undefined
+  /** The event as each handler was given it. */
+  given: readonly ParsedEvent[] = []
   /** Settles when the run has ended. */
   ended: Promise<void> | undefined
   /** Whether a delivery was told `late`, so that the owner is told of the end. */
@@ -78,7 +76,7 @@ export class Run {
     this.latestDeadline = first.deadline
   }
 
-  /** Milliseconds until the last of those who wait has to be answered. A timer may go off a moment early: less than one counts as none. */
+  /** Milliseconds until the last delivery that waits has to be answered. Less than one counts as none: timers may go off early. */
   get timeLeft(): number {
     const leftMs = this.latestDeadline - this.#shared.settings.clock.monotonic()
     return leftMs < 1 ? 0 : leftMs
@@ -95,15 +93,14 @@ export class Run {
 
   /** Whether a handler was given this event, or one with the same data. */
   hasGiven(event: { readonly data?: unknown }): boolean {
-    return [this.event, ...(this.copies ?? [])].some((given) => given === event || given.data === event.data)
+    return this.given.some((given) => given === event || given.data === event.data)
   }
 
   /** Returns the result of the run, or what is known at the deadline of the delivery. */
   wait(delivery: Delivery): Outcome | Promise<Outcome> {
-    const isDuplicate = delivery !== this.first
     if (this.phase === 'storing') {
       this.#handOver(delivery)
-      return toOutcome(isDuplicate ? 'duplicate' : 'handled', this)
+      return toOutcome('duplicate', this)
     }
     if (this.#waiters.size > MAX_DUPLICATES) return toOutcome('busy', this)
     this.latestDeadline = Math.max(this.latestDeadline, delivery.deadline)
@@ -126,7 +123,7 @@ export class Run {
     for (const { delivery } of this.#waiters) this.#handOver(delivery)
   }
 
-  /** Returns the outcome of an event that could not be claimed, and tells the owner once. */
+  /** Returns the outcome of an event whose claim failed or came too late, and tells the owner once. */
   failClaim(failure: StoreFailure): Failed {
     if (this.#claimFailure === undefined) {
       const error = failure.toError('claim', 'no handler ran, and the sender will come again')

@@ -7,7 +7,7 @@ import { runEvent } from './run-event.ts'
 import type { Shared } from './shared.ts'
 
 /**
- * An account gets a place if it holds less than this many times the places that are free: alone four fifths of `maxInFlight`, and four
+ * An account gets a place if it holds fewer than this many times the places that are free: alone four fifths of `maxInFlight`, and four
  * fifths of the rest if another account has taken its share before.
  */
 const SHARE_OF_FREE = 4
@@ -19,20 +19,18 @@ export class Runs {
   readonly #shared: Shared
   readonly #byKey = new Map<string, Run>()
   readonly #sizeByAccount = new Map<string, number>()
-  /** The run whose handlers are being begun: what is called meanwhile is called by them. */
-  #beginning: Run | undefined
   #sweptAt = Number.NEGATIVE_INFINITY
 
   constructor(shared: Shared) {
     this.#shared = shared
   }
 
-  /** Events whose handlers, or whose settling, have not ended. */
+  /** Events under way, from the claim to the settling. */
   get size(): number {
     return this.#byKey.size
   }
 
-  /** Stops 7 to 10: the event joins its run that is under way, or starts one. It belongs to the handlers from here on. */
+  /** Stops 7 to 10: the delivery joins the run of its event that is under way, or starts one. The handlers may change `event`. */
   answer(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Outcome | Promise<Outcome> {
     const underWay = this.#find(key)
     if (underWay !== undefined) return underWay.wait(delivery)
@@ -40,20 +38,17 @@ export class Runs {
     if (this.#isFull(event.accountKey)) return toOutcome('overloaded', event)
 
     const run = new Run(this.#shared, key, event, route, delivery)
-    run.calledBy = this.#beginning
-    this.#beginning = run
     const running = runEvent(this.#shared, run)
-    this.#beginning = run.calledBy
-    // Most runs on a store that answers immediately are over: they need no place in the map, and nobody has to wait for them.
+    // If store and handlers answer immediately, it is over: it needs no place in the map, and nobody has to wait for it.
     if (run.outcome !== undefined) return run.outcome
     this.#add(run)
     run.ended = this.#finish(run, running)
     return run.wait(delivery)
   }
 
-  /** Returns whether a handler of the event is the caller, or passed on the event that it was given. */
+  /** Returns whether a handler of this event is being begun, or one that runs passed on the event that it was given. */
   isWithin(key: string, event: object): boolean {
-    for (let run = this.#beginning; run !== undefined; run = run.calledBy) if (run.key === key) return true
+    if (this.#shared.beginning.some((run) => run.key === key)) return true
     return this.#byKey.get(key)?.hasGiven(event) === true
   }
 
@@ -106,10 +101,10 @@ export class Runs {
     return free > 0 && this.#sizeOf(accountKey) < SHARE_OF_FREE * free
   }
 
-  /** Its claim has ended as well. If it ever goes on, the token of the claim fences it off. */
+  /** Forgets a run whose claim has ended as well. If it ever goes on, the token of the claim fences it off. */
   #drop(run: Run): void {
     this.#remove(run)
-    const message = `The host stopped the handlers of ${quote(run.type)} once their delivery had been answered. Give the adapter a waitUntil, or do less in them.`
+    const message = `The handlers of ${quote(run.type)} stood still until their claim had ended. If the host stops them once their delivery is answered, give the adapter a waitUntil, or do less in them.`
     this.#shared.reporter.error(run.toError('handler_abandoned', message, run.handlerNames))
   }
 }

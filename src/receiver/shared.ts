@@ -3,6 +3,7 @@ import { TimerQueue } from '../host/timer-queue.ts'
 import { type Transact, toTransact } from '../store/transactional-store.ts'
 import type { Settings } from './options.ts'
 import type { Reporter } from './reporter.ts'
+import type { Run } from './run.ts'
 
 /** The parts that all deliveries and runs of one receiver share. */
 export class Shared {
@@ -11,12 +12,14 @@ export class Shared {
   readonly activity = new Activity()
   /** Undefined if the store has no transactions. */
   readonly transact: Transact | undefined
-  /** A queue for each kind of wait: timers of one queue are of about the same length. */
+  /** The waits that most deliveries have. Timers of one queue are of about the same length, which makes them cheap. */
   readonly bodyTimers: TimerQueue
   readonly answerTimers: TimerQueue
   readonly storeTimers: TimerQueue
   readonly renewalTimers: TimerQueue
   readonly handlerTimers: TimerQueue
+  /** The runs whose handlers are being begun, the innermost last: what is called meanwhile is called by them. */
+  readonly beginning: Run[] = []
   isClosing = false
 
   constructor(settings: Settings, reporter: Reporter) {
@@ -36,9 +39,9 @@ const LONGEST_TIMER_MS = 2_147_483_647
 /** The time that a host has to write an answer, if its adapter cannot tell when it has. */
 const UNSEEN_ANSWER_MS = 50
 
-/** Counts what `close` waits for: requests without an answer, running events, results that the store has not taken. */
+/** Counts what `close` waits for: requests without an answer, running events, calls of the store that nobody else waits for. */
 class Activity {
-  /** Results of events that have ended, which the store has not taken yet. */
+  /** Releases that the store has not taken yet. */
   untaken = 0
   #count = 0
   #hasUnseen = false

@@ -115,6 +115,34 @@ it('renews a claim once a third, also where the store then does not take the suc
   await bench.expectAtRest()
 })
 
+it('reports a renewal that the store answers by something else than true or false', async () => {
+  const { bench, gate } = gated()
+  bench.store.plan('renew', saying('OK'))
+  bench.send(events.contact.created())
+  await bench.clock.advance(6_000)
+  expect(bench.codes).toEqual(['store_unavailable'])
+  gate.open(undefined)
+  await bench.clock.advance(0)
+  await bench.expectAtRest()
+})
+
+it('reports a handler that failed while another one was given up', async () => {
+  const bench = new Bench({ handlerTimeoutMs: 1_000 })
+  bench.receiver.on('*', { name: 'hangs' }, () => new Promise(() => {}))
+  bench.receiver.on('*', { name: 'fails' }, () => {
+    throw new Error('no')
+  })
+  const sent = bench.send(events.contact.created())
+  await bench.clock.advance(6_000)
+  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+  expect(bench.errors).toMatchObject([
+    { code: 'handler_timeout', handlers: ['hangs'] },
+    { code: 'handler_failed', handlers: ['fails'] },
+    { code: 'handler_abandoned', handlers: ['hangs'] },
+  ])
+  await bench.expectAtRest()
+})
+
 it('lets an abandoned claim without marks run out: a renewal would keep the next attempt waiting', async () => {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
   bench.receiver.on('*', () => new Promise(() => {}))
@@ -177,6 +205,18 @@ describe('a claim that another process has taken', () => {
     gate.open(undefined)
     await bench.clock.advance(1_000)
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
+  })
+
+  it('is lost whatever comes after: a timeout does not take its place', async () => {
+    const { bench, gate } = gated({ handlerTimeoutMs: 6_000 })
+    bench.store.plan('renew', saying(false))
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(7_000)
+    gate.fail(new Error('no'))
+    expect(await sent).toMatchObject({ outcome: 'failed', status: 503, code: 'lease_lost' })
+    expect(bench.codes).toEqual(['lease_lost', 'handler_failed'])
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
+    await bench.expectAtRest()
   })
 
   it('does not give handlers more time that were aborted before', async () => {

@@ -129,6 +129,7 @@ describe('patterns', () => {
   it.each([
     ['no handler', [undefined], 'handler_invalid', "give a function: .on('contact.created', async (event) => { … })"],
     ['a handler that is text', ['run'], 'handler_invalid', 'is "run"'],
+    ['a handler that is not there', [{ name: 'a' }, undefined], 'handler_invalid', 'is undefined; give a function'],
     ['options without a handler', [{ name: 'a' }], 'handler_invalid', 'is an object'],
     ['null for options', [null, ignore], 'handler_invalid', "{ name: '…' }, handler"],
     ['an unknown option', [{ title: 'a' }, ignore], 'option_unknown', 'has no option "title". It takes name.'],

@@ -579,6 +579,19 @@ describe('a store that fails after the handlers succeeded', () => {
     await bench.expectAtRest()
   })
 
+  it('by returning something else than true or false: 200, and the owner is told', async () => {
+    const bench = new Bench()
+    bench.receiver.on('contact.*', { name: 'mail' }, () => {})
+    bench.store.plan('complete', saying(undefined))
+    const event = events.contact.created()
+    expect(await bench.send(event)).toMatchObject({ outcome: 'handled', status: 200 })
+    expect(bench.codes).toEqual(['store_unavailable'])
+    expect(bench.errors[0]?.cause).toMatchObject({ message: 'it returned neither true nor false' })
+    await bench.clock.advance(100)
+    expect(bench.store.count('complete')).toBe(2)
+    await bench.expectAtRest()
+  })
+
   it('with the news that another process has the event: 503 lease_lost', async () => {
     const bench = new Bench()
     bench.receiver.on('contact.*', { name: 'mail' }, () => {})
@@ -735,7 +748,12 @@ describe('waitUntil', () => {
 describe('a handler that dispatches its own event', () => {
   it.each<[string, Behaviour, (event: WebhookEvent<string, unknown>) => WebhookEvent<string, unknown>, boolean]>([
     ['while it is being begun', atOnce, ({ data: _data, ...event }) => ({ ...event, data: {} }), false],
-    ['while it is being begun, on an asynchronous store', soon, (event) => event, false],
+    [
+      'while it is being begun, on an asynchronous store',
+      soon,
+      ({ data: _data, ...event }) => ({ ...event, data: {} }),
+      false,
+    ],
     ['later, by the event that it was given', soon, (event) => event, true],
     ['later, by a copy of its event', soon, (event) => ({ ...event }), true],
   ])('%s is told so, and does not wait for itself', async (_when, usual, toEvent, isLater) => {

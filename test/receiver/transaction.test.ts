@@ -91,6 +91,17 @@ describe.each<[string, Behaviour]>([
     await bench.expectAtRest()
   })
 
+  it('is refused within another one', async () => {
+    const { bench, store, event } = scene(
+      ({ transaction }) => transaction(() => transaction((tx) => tx.write('zoe'))),
+      { usual },
+    )
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(bench.codes).toEqual(['transaction_misused', 'handler_failed'])
+    expect([store.claims.length, store.rows]).toEqual([1, []])
+    await bench.expectAtRest()
+  })
+
   it('ends the handler, whether that waits for it or not', async () => {
     const { bench, store, event } = scene((context) => void context.transaction((tx) => tx.write('zoe')), { usual })
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })

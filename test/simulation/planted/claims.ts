@@ -11,8 +11,8 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}run-event.ts`,
-        find: 'let claim = toClaim(isThenable(asked) ? await asked : asked)',
-        replace: "let claim = toClaim(isThenable(asked) ? { state: 'claimed', token: 'guessed', marks: [] } : asked)",
+        find: 'claim = isThenable(asked) ? await asked : asked',
+        replace: "claim = isThenable(asked) ? { state: 'claimed', token: 'guessed', marks: [] } : asked",
       },
     ],
   },
@@ -64,8 +64,8 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}run-event.ts`,
-        find: "if (isClaim(late) && late.state === 'claimed')",
-        replace: "if (isClaim(late) && late.state === 'done')",
+        find: "if (late.state === 'claimed')",
+        replace: "if (late.state === 'done')",
       },
     ],
   },

@@ -11,9 +11,8 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}attempt.ts`,
-        find: '        void this.#awaitHandler(name, result, transaction)\n        return',
-        replace:
-          '        this.#finished.push(name)\n        void this.#awaitHandler(name, result, transaction)\n        return',
+        find: 'if (isWaiting || transaction?.isBegun) {',
+        replace: 'if (isWaiting || transaction?.isBegun) {\n      this.#finished.push(name)',
       },
     ],
   },
@@ -72,7 +71,7 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}attempt.ts`,
-        find: "    if (this.#isOver) return // given up: the event is another attempt's by now\n",
+        find: '    if (this.#isOver) return // given up, and judged without it\n',
         replace: '',
       },
       {
@@ -129,8 +128,8 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}attempt.ts`,
-        find: 'todo.slice(1).map(() => copyPlain(event))',
-        replace: 'todo.slice(1).map(() => event)',
+        find: '(index === 0 ? event : copyPlain(event))',
+        replace: '(index < 0 ? copyPlain(event) : event)',
       },
     ],
   },
@@ -141,7 +140,7 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}intercept.ts`,
-        find: 'return isThenable(returned) ? endAfter(returned, end) : end()',
+        find: 'if (isThenable(returned)) return endAfter(returned, end)',
         replace: 'return returned',
       },
     ],
