@@ -3,27 +3,56 @@
  * else, such as dates or instances that a schema made, is shared. An object that stands in several places is copied once.
  */
 export function copyPlain<T>(value: T): T {
-  const copies = new Map<unknown, unknown>()
+  const copies = new Map<object, Fields>()
   const copyOne = (original: unknown): unknown => {
     if (!isPlain(original)) return original
     let copy = copies.get(original)
     if (copy === undefined) {
-      // Spreading keeps an own field of the name __proto__ a field.
-      copy = Array.isArray(original) ? [...original] : { ...original }
+      copy = toShallow(original)
       copies.set(original, copy)
     }
     return copy
   }
   const copied = copyOne(value)
   // A Map is walked in the order of insertion, what is added on the way included.
-  for (const copy of copies.values()) {
-    const fields = copy as Record<string, unknown> // arrays as well: their keys are their indices
-    for (const key of Object.keys(fields)) {
-      const field = fields[key]
-      if (typeof field === 'object') fields[key] = copyOne(field)
-    }
-  }
+  for (const fields of copies.values()) copyFields(fields, copyOne)
   return copied as T // a copy has the shape of its original
+}
+
+/** Copies what `JSON.parse` returned: no object stands there twice, so that it takes a quarter of the time. */
+export function copyJson<T extends object>(value: T): T {
+  const copies: Fields[] = []
+  const copyOne = (original: unknown): unknown => {
+    if (original === null) return null
+    const copy = toShallow(original as object) // all that `copyFields` passes is
+    copies.push(copy)
+    return copy
+  }
+  const copied = copyOne(value)
+  for (let fields = copies.pop(); fields !== undefined; fields = copies.pop()) copyFields(fields, copyOne)
+  return copied as T // as above
+}
+
+/** Of an object or an array, whose keys are its indices. */
+type Fields = Record<string | number, unknown>
+
+/** Spreading keeps an own field of the name __proto__ a field. */
+function toShallow(original: object): Fields {
+  return (Array.isArray(original) ? [...original] : { ...original }) as Fields
+}
+
+function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): void {
+  if (Array.isArray(fields)) {
+    for (let index = 0; index < fields.length; index++) {
+      const field = fields[index]
+      if (typeof field === 'object') fields[index] = copyOne(field)
+    }
+    return
+  }
+  for (const key of Object.keys(fields)) {
+    const field = fields[key]
+    if (typeof field === 'object') fields[key] = copyOne(field)
+  }
 }
 
 function isPlain(value: unknown): value is object {

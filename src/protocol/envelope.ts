@@ -12,7 +12,7 @@ const NOT_UTF8 = new Rejection(
   'The body is signed, but it is not strict UTF-8 without a byte order mark.',
 )
 const NOT_JSON = new Rejection('invalid_json', 'The body is signed, but it is not JSON.')
-const NOT_AN_OBJECT = new Rejection('invalid_envelope', 'The body is JSON, but not an object.')
+const NOT_AN_OBJECT = new Rejection('invalid_envelope', 'The event is not an object.')
 const NO_ID = new Rejection(
   'invalid_envelope',
   `"id" must be a non-empty string of at most ${MAX_ID_LENGTH} characters.`,

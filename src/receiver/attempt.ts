@@ -1,5 +1,5 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
-import { copyPlain } from '../protocol/copy-plain.ts'
+import { copyJson, copyPlain } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { type HandlerError, PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
@@ -61,6 +61,13 @@ export class Attempt {
     return this.#controller.signal
   }
 
+  /** Names of the handlers that have finished by now: whose transaction is committed has, whatever it still does. */
+  get marks(): readonly string[] {
+    const marks = new Set(this.#finished)
+    for (const [name, { isCommitted }] of this.#transactions ?? []) if (isCommitted) marks.add(name)
+    return [...marks]
+  }
+
   /** Waits for an asynchronous schema; returns undefined once it was given up. */
   waitFor(checking: Promise<Checked>): Promise<Checked | undefined> {
     this.#watch()
@@ -89,13 +96,14 @@ export class Attempt {
 
   /** Begins the handlers that have no mark yet. Returns a promise for their end, or for giving them up, unless all have ended. */
   beginHandlers(): Promise<void> | undefined {
-    const { route, event } = this.#run
+    const { route, event, first } = this.#run
     const todo =
       this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
     this.#todo = todo
     this.#pending = todo.length
     // Made before any handler runs: no handler sees what another changed.
-    const given = todo.map((_, index) => (index === 0 ? event : copyPlain(event)))
+    const copy = first.isParsed && route.schema === undefined ? copyJson : copyPlain
+    const given = todo.map((_, index) => (index === 0 ? event : copy(event)))
     this.#run.given = given
     this.#shared.beginning.push(this.#run)
     for (const [index, handler] of todo.entries()) this.#begin(handler, given[index] ?? event)
@@ -214,7 +222,7 @@ export class Attempt {
     const abort = () => this.#abort('handler_timeout')
     this.#timer = handlerTimers.set(settings.clock.monotonic() + settings.handlerTimeoutMs, abort)
     this.#lease.keep(
-      () => this.#marksNow(),
+      () => this.marks,
       () => this.#abort('lease_lost'),
     )
   }
@@ -269,13 +277,6 @@ export class Attempt {
 
   // ── Marks ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Names of the handlers that have finished by now: whose transaction is committed has, whatever it still does. */
-  #marksNow(): readonly string[] {
-    const marks = new Set(this.#finished)
-    for (const [name, { isCommitted }] of this.#transactions ?? []) if (isCommitted) marks.add(name)
-    return [...marks]
-  }
-
   #hasMark(name: string): boolean {
     return this.#finished.includes(name) || this.#transactions?.get(name)?.isCommitted === true
   }
@@ -298,7 +299,7 @@ export class Attempt {
   }
 
   #toVerdict(outcome: Outcome, settleBy: Verdict['settleBy']): Verdict {
-    return { outcome, settleBy, marks: this.#marksNow() }
+    return { outcome, settleBy, marks: this.marks }
   }
 }
 

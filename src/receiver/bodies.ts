@@ -1,16 +1,13 @@
 import { PosternError } from '../protocol/errors.ts'
 import { isThenable } from '../protocol/is-thenable.ts'
 import { type Outcome, Rejection, toRejected } from '../protocol/outcome.ts'
+import { show } from '../protocol/show.ts'
 import type { BodyFailure, BodyIntake, DeliveryRequest } from './receiver.ts'
 import type { Delivery } from './run.ts'
 import type { Shared } from './shared.ts'
 
 /** The cost of a fragment beside its bytes: the objects that keep it, in bytes. */
 const FRAGMENT_BYTES = 512
-/** A body is refused whose fragments cost more than this many times `maxBodyBytes`. */
-const MOST_OVERHEAD = 4
-/** A body that costs less than this may come in any number of fragments, however small `maxBodyBytes` is. */
-const LEAST_BUDGET = 1_048_576
 
 const TOO_LARGE = new Rejection('body_too_large', 'The body is over maxBodyBytes.')
 const TOO_FRAGMENTED = new Rejection(
@@ -26,7 +23,6 @@ const TIMED_OUT = new Rejection('body_timeout', 'The body was not complete by th
 /** Stop 2. Anybody may send a body: until its signature has been checked, its time and its memory are limited. */
 export class Bodies {
   readonly #shared: Shared
-  readonly #mostOfOne: number
   /** Bodies that are not complete, the oldest first. */
   readonly #incomplete = new Set<Intake>()
   #incompleteBytes = 0
@@ -35,7 +31,6 @@ export class Bodies {
 
   constructor(shared: Shared) {
     this.#shared = shared
-    this.#mostOfOne = Math.max(shared.settings.maxBodyBytes * MOST_OVERHEAD, LEAST_BUDGET)
   }
 
   /** Returns the exact bytes, or the outcome of a body that could not be had by the deadline. */
@@ -80,14 +75,24 @@ export class Bodies {
     return true
   }
 
+  /** Counts what a body may come to cost, if that leaves half of the room to others. */
+  reserve(intake: Intake, bytes: number): boolean {
+    if (this.#heldBytes + bytes > this.#shared.settings.maxBufferedBytes / 2) return false
+    intake.cost += bytes
+    this.#incompleteBytes += bytes
+    this.#heldBytes += bytes
+    return true
+  }
+
   letGo(bytes: number): void {
     this.#heldBytes -= bytes
   }
 
   /** Counts a fragment of an incomplete body, and cuts the body if it costs too much. */
   take(intake: Intake, bytes: number): void {
+    if (!(bytes >= 0)) throw new TypeError(`take() was given ${show(bytes)} for a number of bytes`) // by an adapter in plain JavaScript
     const cost = bytes + FRAGMENT_BYTES
-    if (intake.cost + cost > this.#mostOfOne) intake.cut(toRejected(TOO_FRAGMENTED))
+    if (intake.cost + cost > this.#shared.settings.maxBodyCost) intake.cut(toRejected(TOO_FRAGMENTED))
     else if (!this.hold(cost)) intake.cut({ outcome: 'overloaded', status: 408 })
     else if (intake.cutWith === undefined) {
       intake.cost += cost
@@ -142,6 +147,10 @@ class Intake implements BodyIntake {
   take(bytes: number): boolean {
     if (this.cutWith === undefined) this.#bodies.take(this, bytes)
     return this.cutWith === undefined
+  }
+
+  reserve(bytes: number): boolean {
+    return this.#bodies.reserve(this, bytes)
   }
 
   cut(outcome: Outcome): void {

@@ -1,4 +1,5 @@
 import type { PosternError } from '../protocol/errors.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
 import type { HandlerContext, TransactionContext } from './handler.ts'
 
 /** What a handler is given beside its event. Each has one of its own, with its name. */
@@ -84,12 +85,26 @@ export class HandlerTransaction {
 
   async #begin<T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> {
     this.isBegun = true // a store may call `work` immediately, which may ask for another one
+    let thrown: { readonly error: unknown } | undefined
+    const fail = (error: unknown): never => {
+      thrown = { error }
+      throw error
+    }
+    const watched = (tx: never) => {
+      try {
+        const value = work(tx)
+        return isThenable(value) ? Promise.resolve(value).catch(fail) : value
+      } catch (error) {
+        return fail(error)
+      }
+    }
     try {
-      const value = await this.#commit(this.#rollBack.signal, work)
+      const value = await this.#commit(this.#rollBack.signal, watched)
       this.isCommitted = true
       return value as T // a store returns what `work` returned
     } catch (error) {
-      if (isLeaseLost(error)) this.#onLeaseLost()
+      // Only the store knows about the lease: the app may throw an error of another receiver.
+      if (error !== thrown?.error && isLeaseLost(error)) this.#onLeaseLost()
       throw error
     }
   }

@@ -17,6 +17,7 @@ import type { Delivery } from './run.ts'
 import type { Runs } from './runs.ts'
 import { type Keys, SecretSource } from './secrets.ts'
 import type { Shared } from './shared.ts'
+import { STORE_LIMIT_MS } from './store-call.ts'
 
 /** The time for which the rest of a refused request is read before its connection is ended, in milliseconds. */
 const DRAIN_MS = 2_000
@@ -25,6 +26,9 @@ const LONGEST_AGO_MS = 86_400_000
 /** The longest time that hosts take for a timer. */
 const LONGEST_TIMER_MS = 2_147_483_647
 const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
+/** The cost of a look-up of secrets beside its body: the request, and what the app has to keep for it, in bytes. */
+const LOOK_UP_BYTES = 8_192
+const READ = new Uint8Array()
 const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
   fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object.',
@@ -58,7 +62,7 @@ export class Deliveries {
   async handle(request: DeliveryRequest): Promise<Reply> {
     const { activity, settings } = this.#shared
     const source = readSource(request)
-    const delivery = this.#toDelivery(settings.clock.monotonic(), settings.deadlineMs, source, request.waitUntil)
+    const delivery = this.#toDelivery(settings.clock.monotonic(), source, request.waitUntil)
     const closed = this.#refuseClosed()
     if (closed === undefined) activity.begin()
     try {
@@ -67,10 +71,11 @@ export class Deliveries {
       const refusal = checkHead(request, settings.maxBodyBytes) // 1
       if (refusal !== undefined) return this.#reply(toRejected(refusal), delivery, request)
       if (source instanceof PosternError) return this.#reply(this.#failSecrets(source), delivery, request)
-      const reading = this.#bodies.read(request, delivery) // 2
-      const body = isThenable(reading) ? await reading : reading
+      let body = this.#bodies.read(request, delivery) // 2
+      if (isThenable(body)) body = await body
       if (!(body instanceof Uint8Array)) return this.#reply(body, delivery, request)
       const answering = this.#answer(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery) // 3 to 10
+      body = READ // whoever waits keeps no bytes
       return this.#reply(isThenable(answering) ? await answering : answering, delivery)
     } catch (cause) {
       return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
@@ -80,18 +85,20 @@ export class Deliveries {
   }
 
   /** From bytes in hand to their outcome. Never rejects. */
-  async receive({ body, signature, source, receivedAt, waitUntil }: ReceivedDelivery): Promise<Outcome> {
-    const { activity, settings } = this.#shared
-    const delivery = this.#toDelivery(this.#startOf(receivedAt), settings.deadlineMs, source, waitUntil)
+  async receive(received: ReceivedDelivery): Promise<Outcome> {
+    const { activity } = this.#shared
+    const { body, signature, source, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
+    const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil)
     const closed = this.#refuseClosed()
     if (closed !== undefined) return this.#report(closed, delivery)
     activity.begin()
     try {
-      const bytes = this.#bodies.toBytes(body instanceof Uint8Array ? body : NOT_BYTES)
+      let bytes = this.#bodies.toBytes(body instanceof Uint8Array ? body : NOT_BYTES)
       if (!(bytes instanceof Uint8Array)) return this.#report(bytes, delivery)
       const refusal = checkSignatureForm(signature) // 1
       if (refusal !== undefined) return this.#report(toRejected(refusal), delivery)
       const answering = this.#answer(bytes, onlyValue(signature) ?? '', delivery) // 3 to 10
+      bytes = READ
       return this.#report(isThenable(answering) ? await answering : answering, delivery)
     } catch (cause) {
       return this.#report(this.#toUnexpected(cause), delivery)
@@ -121,7 +128,17 @@ export class Deliveries {
     if (event instanceof Rejection)
       throw new PosternError('event_invalid', `dispatch() was given something that is not an event: ${event.reason}`)
     activity.begin()
-    const delivery = this.#toDelivery(settings.clock.monotonic(), waitMs, undefined, undefined)
+    const startedAt = settings.clock.monotonic()
+    const deadline = startedAt + waitMs
+    const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)
+    const delivery: Delivery = {
+      startedAt,
+      deadline,
+      claimBy,
+      source: undefined,
+      isParsed: false,
+      waitUntil: undefined,
+    }
     try {
       return this.#report(await this.#route(event, delivery), delivery) // 6 to 10
     } finally {
@@ -138,9 +155,10 @@ export class Deliveries {
   }
 
   async #awaitKeys(keys: Promise<Keys>, body: Uint8Array, signature: string, delivery: Delivery): Promise<Outcome> {
-    if (!this.#bodies.hold(body.length)) return { outcome: 'overloaded', status: 503 }
+    const cost = body.length + LOOK_UP_BYTES
+    if (!this.#bodies.hold(cost)) return { outcome: 'overloaded', status: 503 }
     const found = await keys
-    this.#bodies.letGo(body.length)
+    this.#bodies.letGo(cost)
     return this.#verify(found, body, signature, delivery)
   }
 
@@ -186,19 +204,19 @@ export class Deliveries {
 
   #toDelivery(
     startedAt: number,
-    waitMs: number,
     source: string | PosternError | undefined,
     waitUntil: Delivery['waitUntil'],
   ): Delivery {
+    const deadline = startedAt + this.#shared.settings.deadlineMs
     const route = source instanceof PosternError ? undefined : source
-    return { startedAt, deadline: startedAt + waitMs, source: route, waitUntil }
+    return { startedAt, deadline, claimBy: deadline, source: route, isParsed: true, waitUntil }
   }
 
   /** On the monotonic clock. */
   #startOf(receivedAt: number | undefined): number {
     const { clock, deadlineMs } = this.#shared.settings
     if (receivedAt === undefined) return clock.monotonic()
-    const elapsedMs = clock.now() - receivedAt
+    const elapsedMs = typeof receivedAt === 'number' ? clock.now() - receivedAt : Number.NaN
     if (!(elapsedMs < LONGEST_AGO_MS)) {
       const message = `receive() was given ${show(receivedAt)} as receivedAt. It takes milliseconds since 1970, such as Date.now(); this counts as now.`
       this.#shared.reporter.errorOnce(new PosternError('option_invalid', message))
@@ -247,7 +265,8 @@ function toOwnEvent(event: unknown): ParsedEvent | Rejection {
   }
 }
 
-function checkWait({ waitMs, ...unknown }: DispatchOptions, deadlineMs: number): number {
+function checkWait(options: DispatchOptions, deadlineMs: number): number {
+  const { waitMs, ...unknown } = Object(options) as DispatchOptions // may be plain JavaScript
   const [stray] = Object.keys(unknown)
   if (stray !== undefined)
     throw new ConfigurationError('option_unknown', `dispatch() has no option "${stray}". It takes waitMs.`)

@@ -21,14 +21,8 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
     let ran: { readonly result: unknown } | { readonly error: unknown } | undefined
     let isOver = false
     const run = (): unknown => {
-      if (ran === undefined) {
-        if (isOver) throw skipped(name)
-        try {
-          ran = { result: handler(event, context) }
-        } catch (error) {
-          ran = { error }
-        }
-      }
+      if (ran === undefined && isOver) return watched(Promise.reject(skipped(name)))
+      ran ??= runOnce(handler, event, context)
       if ('error' in ran) throw ran.error
       return ran.result
     }
@@ -45,6 +39,22 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
     }
     return end()
   }
+}
+
+function runOnce(handler: Handler<AnyEvent>, event: AnyEvent, context: HandlerContext) {
+  try {
+    const result = handler(event, context)
+    // Query builders begin anew with each call of their `then`: all who wait get one promise.
+    return { result: isThenable(result) ? watched(Promise.resolve(result)) : result }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** Whoever asks for it too late, or never, leaves no unhandled rejection behind. */
+function watched<T>(work: Promise<T>): Promise<T> {
+  work.catch(ignore)
+  return work
 }
 
 async function endAfter(intercepted: PromiseLike<unknown>, end: () => unknown): Promise<void> {

@@ -57,9 +57,10 @@ export class Lease {
 
   /**
    * Releases the claim, with the marks of the handlers that finished. A release that the store does not take is reported, and
-   * offered again for 60 s while nobody waits for it: without the marks the next attempt would run those handlers again.
+   * offered again for 60 s while nobody waits for it: without the marks the next attempt would run those handlers again. Returns that
+   * work if there is any.
    */
-  async release(marks: readonly string[]): Promise<void> {
+  async release(marks: readonly string[]): Promise<{ readonly goesOn: Promise<void> } | undefined> {
     const { activity, reporter, settings } = this.#shared
     this.stop()
     activity.begin() // no run waits for the release of a claim that came too late
@@ -67,11 +68,13 @@ export class Lease {
     await this.#renewal
     const release = () => settings.store.release(this.#key, this.#token, marks)
     const answer = await callStore(this.#shared, STORE_LIMIT_MS, release, toBoolean)
+    let goesOn: Promise<void> | undefined
     if (answer instanceof StoreFailure) {
       reporter.error(answer.toError('release', 'it is tried again for 60 s, and the lease ends by itself'))
-      void this.#keepReleasing(release)
+      goesOn = this.#keepReleasing(release)
     }
     activity.end()
+    return goesOn && { goesOn } // a promise by itself would be waited for
   }
 
   /** Leaves the claim to run out, and the marks made so far with it. */

@@ -63,6 +63,11 @@ export interface ReceiverOptions<M, E, S extends Store = Store> {
   readonly onError?: (error: PosternError) => void
 }
 
+/** A body is refused if keeping its fragments costs more than this many times `maxBodyBytes`. */
+const MAX_OVERHEAD = 4
+/** A body that costs less than this many bytes may come in any number of fragments, however small `maxBodyBytes` is. */
+const LEAST_BODY_COST = 1_048_576
+
 /** The options, checked and with every default filled in. */
 export interface Settings {
   readonly secret: Secrets | SecretsFunction | undefined
@@ -71,6 +76,8 @@ export interface Settings {
   readonly store: Store
   readonly name: string
   readonly maxBodyBytes: number
+  /** The most that one body may cost with what keeping its fragments takes, in bytes. */
+  readonly maxBodyCost: number
   readonly maxBufferedBytes: number
   readonly deadlineMs: number
   readonly handlerTimeoutMs: number
@@ -112,13 +119,14 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
   if (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name))
     throw invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
   checkNumber('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824)
+  const maxBodyCost = Math.max(maxBodyBytes * MAX_OVERHEAD, LEAST_BODY_COST)
   if (maxBufferedBytes !== undefined)
     checkNumber(
       'maxBufferedBytes',
       maxBufferedBytes,
-      maxBodyBytes,
+      maxBodyCost,
       Number.MAX_SAFE_INTEGER,
-      'a body may have maxBodyBytes',
+      'one body in small fragments may cost that',
     )
   checkNumber('deadlineMs', deadlineMs, 100, MAX_DEADLINE_MS)
   checkNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
@@ -144,6 +152,7 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
     store: checkStore(store === undefined ? memoryStore({ clock }) : store),
     name,
     maxBodyBytes,
+    maxBodyCost,
     maxBufferedBytes: maxBufferedBytes ?? Math.max(67_108_864, 8 * maxBodyBytes),
     deadlineMs,
     handlerTimeoutMs,

@@ -17,6 +17,11 @@ export interface BodyFailure {
 export interface BodyIntake {
   /** Counts a fragment that is being kept. Returns false if nothing more of the body is wanted. */
   take(bytes: number): boolean
+  /**
+   * Counts, once and beforehand, what a body may come to cost: for hosts that keep the fragments themselves. Returns false, and counts
+   * nothing, if that would take more than half of `maxBufferedBytes`, others included.
+   */
+  reserve(bytes: number): boolean
   /** Set by the adapter: lets go of what it has kept, since the receiver answers without the rest. */
   onCut?: (() => void) | undefined
 }

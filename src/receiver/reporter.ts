@@ -35,7 +35,11 @@ export class Reporter {
 
   outcome(outcome: Outcome, source: string | undefined, startedAt: number): void {
     if (this.#onOutcome !== undefined)
-      this.callHook('onOutcome', this.#onOutcome, outcome, { source, durationMs: this.#clock.monotonic() - startedAt })
+      // A copy: what a hook does to it does not change the answer. Spreading loses which fields belong together.
+      this.callHook('onOutcome', this.#onOutcome, { ...outcome } as Outcome, {
+        source,
+        durationMs: this.#clock.monotonic() - startedAt,
+      })
     switch (outcome.outcome) {
       case 'rejected':
         return this.#sparingly('warn', outcome.code, `delivery refused: ${outcome.reason}`, () =>

@@ -54,6 +54,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
     const settling = settle(shared, run, run.lease, verdict) // 10
     return run.end(isThenable(settling) ? await settling : settling)
   } catch (cause) {
+    if (attempt !== undefined) void run.lease?.release(attempt.marks)
     return run.end(toUnexpected(shared, run, cause))
   } finally {
     attempt?.end()
@@ -65,7 +66,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
 function askStore(shared: Shared, run: Run): Claim | StoreFailure | Promise<Claim | StoreFailure> {
   const { store, leaseMs, clock } = shared.settings
   const askedAt = clock.monotonic()
-  const limitMs = Math.min(STORE_LIMIT_MS, Math.max(run.latestDeadline - askedAt, 0))
+  const limitMs = Math.min(STORE_LIMIT_MS, Math.max(run.claimBy - askedAt, 0))
   run.askedAt = askedAt
   const giveBack = (answer: unknown) => {
     const late = toClaim(answer)
@@ -98,11 +99,17 @@ function settle(
   lease: Lease,
   { outcome, settleBy, marks }: Verdict,
 ): Outcome | Promise<Outcome> {
-  if (settleBy === 'release') return lease.release(marks).then(() => outcome)
+  if (settleBy === 'release') return settleRelease(run, lease, outcome, marks)
   if (settleBy === 'abandon') void lease.abandon(marks)
   if (settleBy !== 'complete') return outcome
   const isDone = lease.complete()
   return isDone === true ? outcome : settleCompletion(shared, run, lease, isDone, marks)
+}
+
+async function settleRelease(run: Run, lease: Lease, outcome: Outcome, marks: readonly string[]): Promise<Outcome> {
+  const released = await lease.release(marks)
+  if (released !== undefined) run.handOverAll(released.goesOn)
+  return outcome
 }
 
 /** The store's answer is to come, or was not what is wanted. */

@@ -11,7 +11,11 @@ import { StoreFailure } from './store-call.ts'
 export interface Delivery {
   readonly startedAt: number
   readonly deadline: number
+  /** The latest time at which a claim is of use: later than the deadline if the app itself sent the event. */
+  readonly claimBy: number
   readonly source: string | undefined
+  /** Whether its event was parsed here, and so is plain JSON. */
+  readonly isParsed: boolean
   readonly waitUntil: ((work: Promise<unknown>) => unknown) | undefined
 }
 
@@ -50,6 +54,8 @@ export class Run {
   /** The final result, once there is one. */
   outcome: Outcome | undefined
   lease: Lease | undefined
+  /** Whether it is counted among the events under way. */
+  hasPlace = false
   /** When the store was last asked for the claim. */
   askedAt = 0
   /** The event as each handler was given it. */
@@ -59,6 +65,7 @@ export class Run {
   /** Whether a delivery was told `late`, so that the owner is told of the end. */
   wasLate = false
   latestDeadline: number
+  claimBy: number
 
   readonly #shared: Shared
   readonly #waiters = new Set<Waiter>()
@@ -74,6 +81,7 @@ export class Run {
     this.route = route
     this.first = first
     this.latestDeadline = first.deadline
+    this.claimBy = first.claimBy
   }
 
   /** Milliseconds until the last delivery that waits has to be answered. Less than one counts as none: timers may go off early. */
@@ -104,6 +112,7 @@ export class Run {
     }
     if (this.#waiters.size > MAX_DUPLICATES) return toOutcome('busy', this)
     this.latestDeadline = Math.max(this.latestDeadline, delivery.deadline)
+    this.claimBy = Math.max(this.claimBy, delivery.claimBy)
     return new Promise((resolve) => {
       const waiter: Waiter = { delivery, resolve, timer: undefined }
       this.#waiters.add(waiter)
@@ -118,9 +127,9 @@ export class Run {
     for (const waiter of this.#waiters) this.#answer(waiter, outcome)
   }
 
-  /** Hands work that goes on after the answers to the hosts of everybody who waits. */
-  handOverAll(): void {
-    for (const { delivery } of this.#waiters) this.#handOver(delivery)
+  /** Hands work that goes on after the answers to the hosts of everybody who waits. Default: the run itself. */
+  handOverAll(work = this.ended): void {
+    for (const { delivery } of this.#waiters) this.#handOver(delivery, work)
   }
 
   /** Returns the outcome of an event whose claim failed or came too late, and tells the owner once. */
@@ -147,7 +156,8 @@ export class Run {
 
   #atDeadline(delivery: Delivery): Outcome {
     if (this.phase === 'busy') return toOutcome('busy', this)
-    if (this.phase === 'claiming') return this.failClaim(new StoreFailure(undefined))
+    if (this.phase === 'claiming' && delivery.claimBy <= delivery.deadline)
+      return this.failClaim(new StoreFailure(undefined))
     this.#handOver(delivery)
     if (this.verdict !== undefined) return this.verdict
     this.wasLate = true
@@ -162,7 +172,7 @@ export class Run {
   }
 
   /** A serverless host may freeze the process once the answer is out, unless it is told what still goes on. */
-  #handOver({ waitUntil }: Delivery): void {
-    if (waitUntil !== undefined) this.#shared.reporter.callHook('waitUntil', waitUntil, this.ended ?? Promise.resolve())
+  #handOver({ waitUntil }: Delivery, work = this.ended): void {
+    if (waitUntil !== undefined && work !== undefined) this.#shared.reporter.callHook('waitUntil', waitUntil, work)
   }
 }

@@ -34,6 +34,7 @@ export class Runs {
   answer(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Outcome | Promise<Outcome> {
     const underWay = this.#find(key)
     if (underWay !== undefined) return underWay.wait(delivery)
+    if (this.#isBeginning(key)) return toOutcome('busy', event) // sent by its own handler
     if (this.#shared.isClosing) return toOutcome('closing', event)
     if (this.#isFull(event.accountKey)) return toOutcome('overloaded', event)
 
@@ -48,14 +49,17 @@ export class Runs {
 
   /** Returns whether a handler of this event is being begun, or one that runs passed on the event that it was given. */
   isWithin(key: string, event: object): boolean {
-    if (this.#shared.beginning.some((run) => run.key === key)) return true
+    if (this.#isBeginning(key)) return true
     return this.#byKey.get(key)?.hasGiven(event) === true
+  }
+
+  #isBeginning(key: string): boolean {
+    return this.#shared.beginning.some((run) => run.key === key)
   }
 
   async #finish(run: Run, running: Promise<Outcome>): Promise<void> {
     const outcome = await running
-    // A run that counted as cut off has lost its place, perhaps to another one of its key.
-    if (this.#byKey.get(run.key) === run) this.#remove(run)
+    this.#remove(run)
     run.answerAll(outcome)
     const { source, startedAt } = run.first
     // Spreading loses which fields belong together.
@@ -64,12 +68,16 @@ export class Runs {
 
   #add(run: Run): void {
     this.#shared.activity.begin()
+    run.hasPlace = true
     this.#byKey.set(run.key, run)
     this.#sizeByAccount.set(run.accountKey, this.#sizeOf(run.accountKey) + 1)
   }
 
+  /** A run that counted as cut off has lost its place before it ends, perhaps to another one of its key. */
   #remove(run: Run): void {
-    this.#byKey.delete(run.key)
+    if (!run.hasPlace) return
+    run.hasPlace = false
+    if (this.#byKey.get(run.key) === run) this.#byKey.delete(run.key)
     const size = this.#sizeOf(run.accountKey) - 1
     if (size > 0) this.#sizeByAccount.set(run.accountKey, size)
     else this.#sizeByAccount.delete(run.accountKey)
@@ -97,8 +105,11 @@ export class Runs {
   }
 
   #hasPlaceFor(accountKey: string): boolean {
-    const free = this.#shared.settings.maxInFlight - this.#byKey.size
-    return free > 0 && this.#sizeOf(accountKey) < SHARE_OF_FREE * free
+    const { maxInFlight } = this.#shared.settings
+    const free = maxInFlight - this.#byKey.size
+    // However few places there are, one is left to others.
+    const most = Math.min(SHARE_OF_FREE * free, Math.max(maxInFlight - 1, 1))
+    return free > 0 && this.#sizeOf(accountKey) < most
   }
 
   /** Forgets a run whose claim has ended as well. If it ever goes on, the token of the claim fences it off. */

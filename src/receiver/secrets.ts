@@ -48,7 +48,11 @@ export class SecretSource {
       const { settings, storeTimers } = this.#shared
       const limitMs = Math.min(SECRETS_LIMIT_MS, Math.max(delivery.deadline - settings.clock.monotonic(), 0))
       const toKeys = (secrets: Secrets | null | undefined) => this.#toKeys(request, secrets)
-      return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, unavailable)
+      const fail = (cause: unknown) => {
+        request.forget()
+        return unavailable(cause)
+      }
+      return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail)
     } catch (error) {
       return unavailable(error)
     }
@@ -97,8 +101,13 @@ class LazySecretRequest implements SecretRequest {
   get claimedAccountKey(): string | undefined {
     this.wasRead = true
     if (this.#body !== undefined) this.#claimed = claimedAccountOf(parseJson(this.#body))
-    this.#body = undefined
+    this.forget()
     return this.#claimed
+  }
+
+  /** Lets go of the body, also if the function goes on after it was given up. */
+  forget(): void {
+    this.#body = undefined
   }
 }
 

@@ -1,39 +1,46 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { copyPlain } from '../../src/protocol/copy-plain.ts'
+import { copyJson, copyPlain } from '../../src/protocol/copy-plain.ts'
 
-describe('copyPlain', () => {
+describe.each([
+  ['copyPlain', copyPlain],
+  ['copyJson', copyJson],
+])('%s', (_name, copyIt) => {
   it('copies whatever JSON can say, and shares nothing with it', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        const copy = copyPlain(value)
-        expect(copy).toStrictEqual(value)
-        if (typeof value === 'object' && value !== null) expect(copy).not.toBe(value)
+        const original = { value }
+        const copy = copyIt(original)
+        expect(copy).toStrictEqual(original)
+        expect(copy).not.toBe(original)
+        if (typeof value === 'object' && value !== null) expect(copy.value).not.toBe(value)
       }),
     )
   })
 
   it('copies at every depth', () => {
     const original = { list: [{ name: 'Zoë' }], nested: { deep: { deeper: [1] } } }
-    const copy = copyPlain(original)
+    const copy = copyIt(original)
     expect(copy.list[0]).not.toBe(original.list[0])
     expect(copy.nested.deep.deeper).not.toBe(original.nested.deep.deeper)
   })
 
   it('takes a list that is nested 200,000 deep', () => {
     const deep = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000))
-    let [copy, depth] = [copyPlain(deep), 0]
+    let [copy, depth] = [copyIt(deep), 0]
     for (; Array.isArray(copy); copy = copy[0]) depth++
     expect(depth).toBe(200_000)
   })
 
   it('keeps an own field of the name __proto__ a field', () => {
-    const copy = copyPlain(JSON.parse('{"__proto__":{"isAdmin":true},"constructor":{"a":[1]}}'))
+    const copy = copyIt(JSON.parse('{"__proto__":{"isAdmin":true},"constructor":{"a":[1]}}'))
     expect(Object.keys(copy)).toEqual(['__proto__', 'constructor'])
     expect(Object.getPrototypeOf(copy)).toBe(Object.prototype)
     expect(JSON.stringify(copy)).toBe('{"__proto__":{"isAdmin":true},"constructor":{"a":[1]}}')
   })
+})
 
+describe('copyPlain', () => {
   it('shares what is neither a plain object nor a list', () => {
     const made = { when: new Date(0), amounts: new Map(), money: new (class Money {})() }
     const copy = copyPlain(made)

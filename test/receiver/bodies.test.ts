@@ -6,6 +6,8 @@ import { Bench, Gate, request, SECRET, settle, watchRejections } from './support
 watchRejections()
 
 const KIB = 1_024
+/** The least that `maxBufferedBytes` may be with a `maxBodyBytes` of up to 256 KiB. */
+const LEAST = 1_024 * KIB
 /** What a fragment costs beside its bytes. */
 const FRAGMENT = 512
 
@@ -13,7 +15,7 @@ const FRAGMENT = 512
 class SlowRequest {
   readonly gate = new Gate<Uint8Array | BodyFailure>()
   cuts = 0
-  intake: BodyIntake = { take: () => expect.unreachable('nothing was read yet') }
+  intake: BodyIntake = { take: () => expect.unreachable('nothing was read yet'), reserve: () => false }
   readonly reply
 
   constructor(bench: Bench, options: Parameters<typeof request>[1] = {}) {
@@ -26,7 +28,8 @@ class SlowRequest {
   }
 }
 
-const bytesOf = (event = events.contact.created()) => request(event).read(1_048_576, { take: () => true }) as Uint8Array // request() gives them at once
+const bytesOf = (event = events.contact.created()) =>
+  request(event).read(1_048_576, { take: () => true, reserve: () => true }) as Uint8Array // request() gives them at once
 
 function open(options: Record<string, unknown>) {
   const bench = new Bench(options)
@@ -66,8 +69,8 @@ describe('the fragments of a body', () => {
   })
 
   it('are counted while they are kept, and not afterwards', async () => {
-    const { bench, runs } = open({ maxBodyBytes: 64 * KIB, maxBufferedBytes: 64 * KIB })
-    for (let round = 0; round < 100; round++) {
+    const { bench, runs } = open({ maxBodyBytes: 64 * KIB, maxBufferedBytes: LEAST })
+    for (let round = 0; round < 2_000; round++) {
       const event = events.contact.created()
       const bytes = bytesOf(event)
       const read = async (_limit: number, intake: BodyIntake) => {
@@ -76,20 +79,20 @@ describe('the fragments of a body', () => {
       }
       expect((await bench.receiver.handle(request(event, { read }))).status).toBe(round % 3 === 0 ? 400 : 200)
     }
-    expect(runs()).toBe(66)
+    expect(runs()).toBe(1_333)
     await bench.expectAtRest()
   })
 })
 
 describe('maxBufferedBytes', () => {
   it('cuts the oldest incomplete body: a sender in good faith is done in milliseconds', async () => {
-    const { bench, runs } = open({ maxBodyBytes: 64 * KIB, maxBufferedBytes: 100 * KIB })
+    const { bench, runs } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [oldest, second] = [new SlowRequest(bench), new SlowRequest(bench)]
-    expect(oldest.intake.take(40 * KIB)).toBe(true)
-    expect(second.intake.take(40 * KIB)).toBe(true)
+    expect(oldest.intake.take(400 * KIB)).toBe(true)
+    expect(second.intake.take(400 * KIB)).toBe(true)
     const event = events.contact.created()
     const honest = new SlowRequest(bench)
-    expect(honest.intake.take(30 * KIB)).toBe(true)
+    expect(honest.intake.take(300 * KIB)).toBe(true)
     expect(await oldest.reply).toMatchObject({ status: 408, body: '{"code":"overloaded"}', close: true })
     expect([oldest.cuts, second.cuts, honest.cuts]).toEqual([1, 0, 0])
     expect(oldest.intake.take(1)).toBe(false)
@@ -102,65 +105,94 @@ describe('maxBufferedBytes', () => {
   })
 
   it('cuts the body that takes it, if there is no older one', async () => {
-    const { bench } = open({ maxBodyBytes: 64 * KIB, maxBufferedBytes: 64 * KIB })
-    const slow = new SlowRequest(bench)
-    expect(slow.intake.take(60 * KIB)).toBe(true)
-    expect(slow.intake.take(10 * KIB)).toBe(false)
+    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const [slow, whole] = [new SlowRequest(bench), new SlowRequest(bench)]
+    expect(slow.intake.take(900 * KIB)).toBe(true)
+    expect(whole.intake.take(100 * KIB)).toBe(true)
+    expect(slow.intake.take(100 * KIB)).toBe(false)
     expect(await slow.reply).toMatchObject({ status: 408, body: '{"code":"overloaded"}' })
-    slow.gate.open({ failure: 'body_incomplete' })
+    for (const { gate } of [slow, whole]) gate.open({ failure: 'body_incomplete' })
+    await whole.reply
     await bench.expectAtRest()
   })
 
   it('counts whole bodies while their secrets are looked up, and refuses what has no room beside them', async () => {
-    const gate = new Gate()
-    const secret = async () => {
-      await gate.promise
-      return SECRET
-    }
-    const [first, second] = [events.contact.created(), events.contact.created()]
-    const { length } = bytesOf(first)
-    const { bench, runs } = open({ secret, maxBodyBytes: length, maxBufferedBytes: length + 100 })
-    const sent = [bench.send(first), bench.send(second)]
-    expect(await sent[1]).toMatchObject({ outcome: 'overloaded', status: 503 })
+    const gate = new Gate<string>()
+    const { bench, runs } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const large = () => bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))
+    const sent = Array.from({ length: 4 }, () => bench.send(large()))
+    expect(await bench.send(large())).toMatchObject({ outcome: 'overloaded', status: 503 })
     const slow = new SlowRequest(bench)
-    expect(slow.intake.take(1)).toBe(false)
+    expect(slow.intake.take(40 * KIB)).toBe(false)
     expect((await slow.reply).status).toBe(408)
-    gate.open()
-    expect(await sent[0]).toMatchObject({ outcome: 'handled' })
-    expect(await bench.send(second)).toMatchObject({ outcome: 'handled' })
-    expect(runs()).toBe(2)
+    gate.open(SECRET)
+    for (const each of sent) expect(await each).toMatchObject({ outcome: 'handled' })
+    expect(await bench.send(large())).toMatchObject({ outcome: 'handled' })
+    expect(runs()).toBe(5)
     slow.gate.open({ failure: 'body_incomplete' })
     await bench.expectAtRest()
   })
 
+  it('counts what a look-up of secrets costs beside its body, however small that is', async () => {
+    const gate = new Gate<string>()
+    const { bench, runs } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const sent = Array.from({ length: 130 }, () => bench.send(events.contact.created()))
+    await settle()
+    const refused = bench.outcomes.filter(({ outcome }) => outcome === 'overloaded').length
+    expect(refused).toBeGreaterThan(0)
+    expect(refused).toBeLessThan(30)
+    gate.open(SECRET)
+    await Promise.all(sent)
+    expect(runs()).toBe(130 - refused)
+    await bench.expectAtRest()
+  })
+
   it('cuts no body if that would not make room: whole bodies that wait for their secrets take it all', async () => {
-    const gate = new Gate()
-    const secret = async () => {
-      await gate.promise
-      return SECRET
-    }
-    const event = events.contact.created()
-    const { length } = bytesOf(event)
-    const { bench } = open({ secret, maxBodyBytes: 64 * KIB, maxBufferedBytes: 2 * length + FRAGMENT + 100 + 64 * KIB })
+    const gate = new Gate<string>()
+    const { bench } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const slow = new SlowRequest(bench)
     expect(slow.intake.take(100)).toBe(true)
-    const large = bytesOf(events.contact.created({ firstName: 'x'.repeat(60 * KIB) }))
-    const sent = [bench.send(event), bench.send(large)]
+    const large = () => bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))
+    const sent = Array.from({ length: 4 }, () => bench.send(large()))
     await settle()
-    expect(await bench.send(bytesOf(events.contact.created({ firstName: 'x'.repeat(20 * KIB) })))).toMatchObject({
-      outcome: 'overloaded',
-      status: 503,
-    })
+    expect(await bench.send(large())).toMatchObject({ outcome: 'overloaded', status: 503 })
     expect(slow.cuts).toBe(0)
-    gate.open()
-    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(['handled', 'handled'])
+    gate.open(SECRET)
+    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(Array(4).fill('handled'))
     slow.gate.open({ failure: 'body_incomplete' })
     expect((await slow.reply).status).toBe(400)
     await bench.expectAtRest()
   })
 
+  it('lets a host that keeps fragments itself reserve what they may cost, up to half of it', async () => {
+    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const [first, second] = [new SlowRequest(bench), new SlowRequest(bench)]
+    expect(first.intake.reserve(400 * KIB)).toBe(true)
+    expect(second.intake.reserve(200 * KIB)).toBe(false)
+    expect(second.intake.reserve(100 * KIB)).toBe(true)
+    first.gate.open({ failure: 'body_incomplete' })
+    await first.reply
+    const third = new SlowRequest(bench)
+    expect(third.intake.reserve(412 * KIB)).toBe(true)
+    for (const { gate } of [second, third]) gate.open({ failure: 'body_incomplete' })
+    expect([(await second.reply).status, (await third.reply).status]).toEqual([400, 400])
+    await bench.expectAtRest()
+  })
+
+  it('is not spoilt by an adapter that counts what is no number', async () => {
+    const { bench, runs } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const slow = new SlowRequest(bench)
+    expect(() => slow.intake.take(Number.NaN)).toThrow('take() was given NaN')
+    slow.gate.open({ failure: 'body_incomplete' })
+    expect((await slow.reply).status).toBe(400)
+    expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
+    expect(runs()).toBe(1)
+    await bench.expectAtRest()
+  })
+
   it.each([
-    ['less than maxBodyBytes', { maxBodyBytes: 2_000, maxBufferedBytes: 1_999 }],
+    ['less than one body may cost', { maxBodyBytes: 2_000_000, maxBufferedBytes: 7_999_999 }],
+    ['less than a mebibyte', { maxBodyBytes: 2_000, maxBufferedBytes: LEAST - 1 }],
     ['no number', { maxBufferedBytes: '64 MiB' }],
     ['NaN', { maxBufferedBytes: Number.NaN }],
   ])('is refused if it is %s', (_what, options) => {

@@ -262,12 +262,20 @@ describe('receive', () => {
   })
 })
 
+it('receive() answers whatever plain JavaScript gives it', async () => {
+  const { receiver } = new Bench()
+  for (const nothing of [undefined, null, 5, {}])
+    expect(await receiver.receive(nothing as never)).toMatchObject({ outcome: 'error', code: 'body_consumed' })
+})
+
 describe('receivedAt', () => {
   it.each<[string, unknown]>([
     ['seconds', 1_735_689_600],
     ['a day and more ago', Date.UTC(2024, 11, 30)],
     ['NaN', Number.NaN],
     ['text', 'yesterday'],
+    ['a bigint', 5n],
+    ['a symbol', Symbol('now')],
   ])('of %s counts as now, and the owner is told once what it takes', async (_what, receivedAt) => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
@@ -352,6 +360,22 @@ describe('dispatch', () => {
     expect(bench.outcomes).toEqual([])
     await bench.clock.advance(2_000)
     expect(await dispatched).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it.each([0, 1])('with waitMs %i does not wait, and the work is done all the same', async (waitMs) => {
+    const bench = new Bench({ usual: delayedBy(100) })
+    let runs = 0
+    bench.receiver.on('*', () => void runs++)
+    const dispatched = bench.receiver.dispatch(events.contact.created(), { waitMs })
+    await bench.clock.advance(waitMs)
+    expect(await dispatched).toMatchObject({ outcome: 'late' })
+    await bench.clock.advance(1_000)
+    expect([runs, bench.codes]).toEqual([1, []])
+    expect(bench.outcomes.map(({ outcome, late }) => [outcome, late])).toEqual([
+      ['late', undefined],
+      ['handled', true],
+    ])
     await bench.expectAtRest()
   })
 

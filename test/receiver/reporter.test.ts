@@ -263,6 +263,15 @@ describe('lines', () => {
 })
 
 describe('onOutcome', () => {
+  it('cannot change the answer', async () => {
+    const bench = new Bench({ onOutcome: (outcome: object) => Object.assign(outcome, { status: 200, code: 'fine' }) })
+    bench.receiver.on('*', () => {
+      throw new Error('no')
+    })
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(await bench.send(events.contact.created(), { tamper: 'flip-bit' })).toMatchObject({ status: 401 })
+  })
+
   it('is told of each delivery once, with source and duration, and of a late end once more', async () => {
     const bench = new Bench()
     const gate = new Gate()

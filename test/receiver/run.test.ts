@@ -709,6 +709,20 @@ describe('waitUntil', () => {
     expect(state.ended).toBe(2)
   })
 
+  it('gets the release of a failure that the store did not take yet', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {
+      throw new Error('no')
+    })
+    bench.store.plan('release', rejecting, rejecting)
+    const { handed, state, waitUntil } = handing()
+    await bench.send(events.contact.created(), { waitUntil })
+    expect([handed.length, state.ended]).toEqual([1, 0])
+    await bench.clock.advance(1_000)
+    expect(state.ended).toBe(1)
+    await bench.expectAtRest()
+  })
+
   it('gets the storing of a success that the store did not take yet', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})

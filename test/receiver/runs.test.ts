@@ -3,6 +3,8 @@ import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import {
   answeringAfter,
+  atOnce,
+  type Behaviour,
   Bench,
   delayedBy,
   Gate,
@@ -223,7 +225,7 @@ describe('maxInFlight', () => {
 
   it('is the number of events under way: more are overloaded, and duplicates do not count', async () => {
     const { bench, gate, runs } = gated({ maxInFlight: 2 })
-    const [a, b] = [events.contact.created(), events.contact.created()]
+    const [a, b] = [of('acme'), of('globex')]
     const sent = [bench.send(a), bench.send(a), bench.send(b)]
     await bench.clock.advance(10)
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'overloaded', status: 503 })
@@ -269,6 +271,45 @@ describe('maxInFlight', () => {
     await bench.clock.advance(0)
     expect(await Promise.all(sent)).toHaveLength(100)
     expect(await bench.send(of('acme'))).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it.each([2, 3, 4, 5])('of %i leaves a place to other accounts', async (maxInFlight) => {
+    const { bench, gate } = gated({ maxInFlight })
+    const sent = Array.from({ length: maxInFlight - 1 }, () => bench.send(of('acme')))
+    expect(await bench.send(of('acme'))).toMatchObject({ outcome: 'overloaded' })
+    sent.push(bench.send(of('globex')))
+    gate.open(undefined)
+    for (const each of sent) expect(await each).toMatchObject({ outcome: 'handled' })
+    await bench.expectAtRest()
+  })
+
+  it.each<[string, Behaviour, boolean]>([
+    ['by its own handler, before that has waited for anything', atOnce, false],
+    ['by onError', atOnce, true],
+  ])('counts an event once that is sent again %s', async (_who, usual, isFailing) => {
+    let resend: (() => void) | undefined
+    const again = () => {
+      resend?.()
+      resend = undefined
+    }
+    const bench: Bench = new Bench({ usual, maxInFlight: 2, onError: again })
+    const answers: unknown[] = []
+    bench.receiver.on('*', () => {
+      if (isFailing) throw new Error('no')
+      again()
+    })
+    for (let round = 0; round < 10; round++) {
+      const event = events.contact.created()
+      resend = () => void bench.send(event).then(({ outcome }) => answers.push(outcome))
+      await bench.send(event)
+      await bench.clock.advance(10_000)
+    }
+    expect(bench.outcomes.filter(({ outcome }) => outcome === 'overloaded')).toEqual([])
+    expect(answers).toEqual(Array(10).fill(isFailing ? 'failed' : 'busy'))
+    const closing = bench.receiver.close({ timeoutMs: 5_000 })
+    await bench.clock.advance(0)
+    expect(await Promise.race([closing, settle()])).toEqual({ unfinished: 0 })
     await bench.expectAtRest()
   })
 

@@ -91,6 +91,20 @@ describe.each<[string, Behaviour]>([
     await bench.expectAtRest()
   })
 
+  it('that throws an error of another receiver does not lose the lease of this one', async () => {
+    const { bench, store, event } = scene(
+      ({ transaction }) =>
+        transaction(() => {
+          throw new PosternError('lease_lost', 'of another receiver')
+        }),
+      { usual },
+    )
+    expect(await bench.send(event)).toMatchObject({ outcome: 'failed', status: 500, code: 'handler_failed' })
+    expect(bench.codes).toEqual(['handler_failed'])
+    expect(store.calls.map(({ method }) => method)).toEqual(['claim', 'release'])
+    await bench.expectAtRest()
+  })
+
   it('is refused within another one', async () => {
     const { bench, store, event } = scene(
       ({ transaction }) => transaction(() => transaction((tx) => tx.write('zoe'))),

@@ -100,7 +100,7 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}lease.ts`,
-        find: '      void this.#keepReleasing(release)\n',
+        find: '      goesOn = this.#keepReleasing(release)\n',
         replace: '',
       },
     ],
@@ -153,8 +153,8 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
       },
       {
         file: `${RECEIVER}lease.ts`,
-        find: '      void this.#keepReleasing(release)\n    }\n    activity.end()\n',
-        replace: '      void this.#keepReleasing(release)\n    }\n',
+        find: '      goesOn = this.#keepReleasing(release)\n    }\n    activity.end()\n',
+        replace: '      goesOn = this.#keepReleasing(release)\n    }\n',
       },
     ],
   },

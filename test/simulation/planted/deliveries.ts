@@ -35,8 +35,9 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}runs.ts`,
-        find: 'if (this.#byKey.get(run.key) === run) this.#remove(run)',
-        replace: "if (!('code' in outcome) || outcome.code !== 'handler_abandoned') this.#remove(run)",
+        find: '    this.#remove(run)\n    run.answerAll(outcome)',
+        replace:
+          "    if (!('code' in outcome) || outcome.code !== 'handler_abandoned') this.#remove(run)\n    run.answerAll(outcome)",
       },
     ],
   },

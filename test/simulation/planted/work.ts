@@ -128,8 +128,8 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}attempt.ts`,
-        find: '(index === 0 ? event : copyPlain(event))',
-        replace: '(index < 0 ? copyPlain(event) : event)',
+        find: '(index === 0 ? event : copy(event))',
+        replace: '(index < 0 ? copy(event) : event)',
       },
     ],
   },
@@ -152,8 +152,8 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}intercept.ts`,
-        find: 'if (ran === undefined) {',
-        replace: 'if (true) {',
+        find: 'ran ??= runOnce(',
+        replace: 'ran = runOnce(',
       },
     ],
   },
