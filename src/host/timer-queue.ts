@@ -7,7 +7,7 @@ export interface QueuedTimer {
   isSet: boolean
   earlier: QueuedTimer | undefined
   later: QueuedTimer | undefined
-  /** The timer of the host, if the queue has none that it could share. */
+  /** Its own timer of the host, if it shares none. */
   own: unknown
 }
 
@@ -16,6 +16,9 @@ interface SharableTimer {
   ref(): void
   unref(): void
 }
+
+/** A timer that this many others are later than gets one of the host by itself: finding its place would cost more. */
+const MOST_STEPS = 64
 
 /**
  * Timers of about the same length, which share one timer of the host. Most timers of a delivery are cleared before they go off:
@@ -38,10 +41,9 @@ export class TimerQueue {
   /** Calls back once when `at` has come on the monotonic clock. Cheapest if no timer of this queue is set for a later time. */
   set(at: number, callback: () => void): QueuedTimer {
     const timer: QueuedTimer = { at, callback, isSet: true, earlier: undefined, later: undefined, own: undefined }
-    if (this.#canShare === false) this.#startOwn(timer)
+    const wasEmpty = this.#first === undefined
+    if (this.#canShare === false || !this.#insert(timer)) this.#startOwn(timer)
     else {
-      const wasEmpty = this.#first === undefined
-      this.#insert(timer)
       if (this.#shared === undefined || at < this.#sharedAt) this.#startShared(timer)
       else if (wasEmpty) this.#shared.ref()
     }
@@ -52,7 +54,7 @@ export class TimerQueue {
   clear(timer: QueuedTimer): void {
     if (!timer.isSet) return
     timer.isSet = false
-    if (this.#canShare === false) return this.#clock.clearTimeout(timer.own)
+    if (timer.own !== undefined) return this.#clock.clearTimeout(timer.own)
     this.#remove(timer)
     if (this.#first === undefined) this.#shared?.unref()
   }
@@ -90,9 +92,13 @@ export class TimerQueue {
     })
   }
 
-  #insert(timer: QueuedTimer): void {
+  /** Returns false if its place is too far from the end. */
+  #insert(timer: QueuedTimer): boolean {
     let before = this.#last
-    while (before !== undefined && before.at > timer.at) before = before.earlier
+    for (let steps = 0; before !== undefined && before.at > timer.at; steps++) {
+      if (steps === MOST_STEPS) return false
+      before = before.earlier
+    }
     const after = before === undefined ? this.#first : before.later
     timer.earlier = before
     timer.later = after
@@ -100,6 +106,7 @@ export class TimerQueue {
     else before.later = timer
     if (after === undefined) this.#last = timer
     else after.earlier = timer
+    return true
   }
 
   #remove({ earlier, later }: QueuedTimer): void {

@@ -50,6 +50,21 @@ describe.each([
     return { clock, queue, calls, set }
   }
 
+  it('calls back at the right time if hundreds are set for later, and clears such timers', async () => {
+    const { clock, queue, calls, set } = scene()
+    for (let ms = 10_000; ms < 10_300; ms++) set(`late ${ms}`, ms)
+    set('early', 5)
+    const cleared = set('cleared', 6)
+    set('amid', 10_100.5)
+    queue.clear(cleared)
+    await clock.advance(5)
+    expect(calls).toEqual([['early', 5]])
+    await clock.advance(20_000)
+    expect(calls).toHaveLength(302)
+    expect(calls.find(([name]) => name === 'amid')).toEqual(['amid', 10_100.5])
+    expect(clock.pending).toBe(0)
+  })
+
   it('calls back once each, in the order of their times', async () => {
     const { clock, calls, set } = scene()
     set('c', 30)
