@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import getRawBody from 'raw-body'
 import type { BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../src/index.ts'
 
@@ -38,13 +39,15 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
   }
 
   onAnswered(callback: () => void): void {
+    const { stream } = this.#response as { readonly stream?: { readonly destroyed: boolean } } // of HTTP/2
+    if (this.#response.destroyed || this.#response.closed || stream?.destroyed) return callback()
     // Comes after the last byte of the answer, and also if the sender has gone away.
-    if (this.#response.destroyed || this.#response.closed) callback()
-    else this.#response.on('close', callback)
+    this.#response.on('close', this.#response.socket === null ? onceWith(this.#request.socket, callback) : callback)
   }
 
   read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
     const request: IncomingMessage & { readonly rawBody?: unknown; readonly body?: unknown } = this.#request
+    if (request.aborted) return { failure: 'body_incomplete' }
     if (request.readableDidRead || request.readableEncoding !== null) {
       if (request.rawBody instanceof Uint8Array) return request.rawBody
       // Parsers of bytes, such as express.raw(), leave them here.
@@ -66,7 +69,30 @@ function readBody(request: IncomingMessage, limit: number, intake: BodyIntake): 
       else if (request.httpVersionMajor === 1) resolve(body)
       else afterTurns(3, () => resolve(request.aborted ? { failure: 'body_incomplete' } : body))
     })
+    request.resume() // something before may have paused it
   })
+}
+
+/** What is to be called when a socket closes: one listener for all, since hundreds of requests may wait on a socket for their turn. */
+const waitingOn = new WeakMap<Socket, Set<() => void>>()
+
+/**
+ * Returns a function that calls back once, and calls it when the socket closes: an answer that waits for its turn on a connection hears
+ * nothing of its end.
+ */
+function onceWith(socket: Socket, callback: () => void): () => void {
+  const waiting = waitingOn.get(socket) ?? new Set()
+  if (!waitingOn.has(socket)) {
+    waitingOn.set(socket, waiting)
+    socket.on('close', () => {
+      for (const call of waiting) call()
+    })
+  }
+  const call = () => {
+    if (waiting.delete(call)) callback()
+  }
+  waiting.add(call)
+  return call
 }
 
 /** HTTP/2 clients end a stream before they reset it, and the server hears of the reset two turns of the event loop later. */
@@ -75,6 +101,9 @@ function afterTurns(turns: number, callback: () => void): void {
 }
 
 type Listener = (...args: readonly unknown[]) => void
+
+/** The memory that a chunk may hold on to beside its own and as much again, in bytes. */
+const MOST_HELD = 512
 
 /** A request as raw-body sees it: each chunk is counted before it is kept. */
 class CountedStream {
@@ -112,7 +141,9 @@ class CountedStream {
   readonly forget = (): void => this.#cleanUp()
 
   readonly #onData = (chunk: Uint8Array): void => {
-    if (this.#intake.take(chunk.length)) this.#keep(chunk)
+    if (!this.#intake.take(chunk.length)) return
+    // Over HTTP/2 a chunk of one byte may hold on to all that was read from the socket with it.
+    this.#keep(chunk.buffer.byteLength > 2 * chunk.length + MOST_HELD ? new Uint8Array(chunk) : chunk)
   }
 }
 

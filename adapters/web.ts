@@ -9,6 +9,10 @@ export interface FetchHandlerOptions {
   readonly waitUntil?: (work: Promise<unknown>) => void
 }
 
+const NOT_BYTES: BodyFailure = {
+  failure: 'body_consumed',
+  fix: 'The stream of the request returned something other than bytes: text that was decoded before, most of the time. Give fetchHandler the untouched Request.',
+}
 const CONSUMED: BodyFailure = {
   failure: 'body_consumed',
   fix: 'Something read the request before fetchHandler did. Give it the untouched Request, or read a clone: await request.clone().json().',
@@ -35,7 +39,9 @@ export function fetchHandler(
 }
 
 /** Bodies up to this declared length are read by `arrayBuffer()` if the host has its own. */
-const SMALL_BODY_BYTES = 65_536
+const SMALL_BODY_BYTES = 16_384
+/** What a byte of such a body may cost, since the host keeps each fragment of it. */
+const FRAGMENT_BYTES = 513
 
 /** A Fetch request as the receiver takes it. */
 class FetchDelivery implements DeliveryRequest {
@@ -64,8 +70,12 @@ class FetchDelivery implements DeliveryRequest {
     return this.#options.source?.(this.#request)
   }
 
-  read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
-    return this.#isLight() ? this.#readWhole(intake) : this.#readParts(limit, intake)
+  async read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
+    const length = this.#lightLength()
+    const isLight = length !== undefined && intake.reserve(length * FRAGMENT_BYTES)
+    const body = await (isLight ? this.#readWhole() : this.#readParts(limit, intake))
+    // Some hosts end the body of a sender who has gone away as if it were whole.
+    return this.#request.signal.aborted && body instanceof Uint8Array ? { failure: 'body_incomplete' } : body
   }
 
   /**
@@ -90,26 +100,34 @@ class FetchDelivery implements DeliveryRequest {
 
   #openRest(): ReadableStreamDefaultReader<Uint8Array> | undefined {
     if (this.#request.bodyUsed) return undefined
-    if (!this.#isLight()) return this.#request.body?.locked ? undefined : this.#request.body?.getReader()
+    if (this.#lightLength() === undefined)
+      return this.#request.body?.locked ? undefined : this.#request.body?.getReader()
     this.#request.arrayBuffer().catch(ignore) // as long as is declared, which is not long
     return undefined
   }
 
   /**
-   * Whether the host made a light request, as Hono's Node server does: reading its `body` makes a real one of it, which costs more than
-   * the delivery (3.8 times a receiver by hand; its own `arrayBuffer` costs 1.2 times). HTTP holds it to its declared length.
+   * Returns the length of a small body if the host made a light request, as Hono's Node server does: reading the `body` of that makes a
+   * real one of it, which costs more than the delivery (3.8 times a receiver by hand; its own `arrayBuffer` costs 1.2 times). HTTP holds
+   * it to its declared length.
    */
-  #isLight(): boolean {
-    if (this.#request.arrayBuffer === Request.prototype.arrayBuffer) return false
+  #lightLength(): number | undefined {
+    if (this.#request.arrayBuffer === Request.prototype.arrayBuffer) return undefined
     const declared = this.#request.headers.get('content-length')
-    return declared !== null && /^\d+$/.test(declared) && Number(declared) <= SMALL_BODY_BYTES
+    if (declared === null || !/^\d+$/.test(declared)) return undefined
+    return Number(declared) <= SMALL_BODY_BYTES ? Number(declared) : undefined
   }
 
-  async #readWhole(intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
+  async #readWhole(): Promise<Uint8Array | BodyFailure> {
     if (this.#request.bodyUsed) return CONSUMED
     this.#isAtEnd = true
-    intake.take(Number(this.#request.headers.get('content-length')))
-    return this.#checkLength(new Uint8Array(await this.#request.arrayBuffer()))
+    try {
+      return this.#checkLength(new Uint8Array(await this.#request.arrayBuffer()))
+    } catch (error) {
+      // A connection that ends is another error.
+      if (error instanceof TypeError) return CONSUMED
+      throw error
+    }
   }
 
   /** Counts what comes in: a declared length may understate it. */
@@ -122,6 +140,7 @@ class FetchDelivery implements DeliveryRequest {
     let length = 0
     intake.onCut = () => chunks.splice(0)
     for (let part = await this.#reader.read(); !part.done; part = await this.#reader.read()) {
+      if (!(part.value instanceof Uint8Array)) return NOT_BYTES // of a stream that the app made
       length += part.value.byteLength
       if (length > limit || !intake.take(part.value.byteLength)) return { failure: 'body_too_large' }
       chunks.push(part.value)

@@ -1,0 +1,159 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, createServer as createServer2 } from 'node:http2'
+import { PassThrough } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import express from 'express'
+import { expressHandler } from 'postern/express'
+import { nodeHandler } from 'postern/node'
+import { fetchHandler } from 'postern/web'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { NodeRequest } from '../../adapters/body.ts'
+import { listen, portOf } from './hosts.ts'
+import { createScene, expectAnswer, sample, toOutgoing } from './scene.ts'
+import { head, Wire } from './wire.ts'
+
+async function openNode(work?: () => unknown) {
+  const scene = createScene({}, work)
+  const { port, close } = await listen(createServer(nodeHandler(scene.receiver)))
+  onTestFinished(close)
+  return { ...scene, port, wire: await Wire.open(port) }
+}
+
+const whole = ({ headers, bytes }: ReturnType<typeof sample>) => Buffer.concat([Buffer.from(head(headers)), bytes])
+
+describe('close() of a receiver', () => {
+  it.each([
+    ['refused', sample({ tamper: 'no-header' })],
+    ['being handled', sample()],
+  ])(
+    'waits for no answer to a sender who left while it waited for its turn behind one that was %s',
+    async (_what, first) => {
+      const handlers: (() => void)[] = []
+      const { receiver, wire, outcomes } = await openNode(() => new Promise<void>((resolve) => handlers.push(resolve)))
+      await wire.send(Buffer.concat([whole(first), ...Array.from({ length: 30 }, () => whole(sample()))]))
+      await expect.poll(() => handlers.length).toBeGreaterThanOrEqual(30)
+      wire.abort()
+      await sleep(50)
+      for (const end of handlers) end()
+      await expect.poll(() => outcomes.length).toBe(31)
+      const startedAt = performance.now()
+      expect(await receiver.close()).toEqual({ unfinished: 0 })
+      expect(performance.now() - startedAt).toBeLessThan(5_000)
+    },
+  )
+
+  it('waits for no answer to a stream of HTTP/2 that was reset before the receiver was called', async () => {
+    const { receiver, outcomes } = createScene()
+    const handle = nodeHandler(receiver) as unknown as (request: unknown, response: unknown) => Promise<void> // of http2's layer
+    const server = createServer2(async (request, response) => {
+      await sleep(100)
+      await handle(request, response)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const session = connect(`http://127.0.0.1:${portOf(server)}`).on('error', () => {})
+    onTestFinished(() => {
+      session.destroy()
+      server.close()
+    })
+    const delivery = sample()
+    const stream = session.request({ ':method': 'POST', ':path': '/', ...toOutgoing(delivery.headers) })
+    stream.on('error', () => {}).write(delivery.bytes.subarray(0, 20))
+    await sleep(30)
+    stream.close(8)
+    await expect.poll(() => outcomes.length).toBe(1)
+    expect(outcomes[0]).toMatchObject({ code: 'body_incomplete' })
+    const startedAt = performance.now()
+    expect(await receiver.close()).toEqual({ unfinished: 0 })
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+  })
+})
+
+it('reads a request that something before had paused', async () => {
+  const { receiver } = createScene()
+  const app = express()
+  app.use((request, _response, next) => {
+    request.pause()
+    setTimeout(next, 20)
+  })
+  app.post('/webhooks', expressHandler(receiver))
+  const { port, close } = await listen(createServer(app))
+  onTestFinished(close)
+  const wire = await Wire.open(port)
+  const delivery = sample()
+  await wire.send(head(delivery.headers))
+  await wire.send(delivery.bytes)
+  expectAnswer(await wire.answer(), 200, 'handled', delivery.id)
+})
+
+it('keeps no more of what was read from a socket than the bytes of the body', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void // what the flag puts there
+  const stream = Object.assign(new PassThrough(), { method: 'POST', headers: {}, httpVersionMajor: 1, aborted: false })
+  const request = new NodeRequest(stream as never, {} as never, {}, '') // all of a request that is looked at
+  const before = process.memoryUsage().arrayBuffers
+  const reading = request.read(1_000, { take: () => true, reserve: () => true })
+  for (let count = 0; count < 500; count++) {
+    stream.write(Buffer.from(new ArrayBuffer(262_144), 0, 1).fill(0x20))
+    await sleep(0)
+  }
+  collect()
+  expect((process.memoryUsage().arrayBuffers - before) / 1_048_576).toBeLessThan(20)
+  stream.end()
+  expect(await reading).toEqual(Buffer.alloc(500, 0x20))
+})
+
+describe('a Fetch request', () => {
+  const request = (
+    body: Uint8Array | ReadableStream | null,
+    { headers }: ReturnType<typeof sample>,
+    more: object = {},
+  ) =>
+    new Request('http://localhost/webhooks', {
+      method: 'POST',
+      headers: Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]),
+      body,
+      duplex: 'half',
+      ...more,
+    } as RequestInit)
+
+  it('whose stream returns text says what is wrong, and spoils nothing for others', async () => {
+    const { receiver, errors } = createScene()
+    const handle = fetchHandler(receiver)
+    const delivery = sample()
+    const text = new Blob([new Uint8Array(delivery.bytes)]).stream().pipeThrough(new TextDecoderStream())
+    const undeclared = {
+      ...delivery,
+      headers: Object.fromEntries(Object.entries(delivery.headers).filter(([name]) => name !== 'content-length')),
+    }
+    // Node's own Request refuses such a stream; that of other hosts does not.
+    const odd = Object.create(request(null, undeclared), {
+      body: { value: text },
+      bodyUsed: { value: false },
+    }) as Request
+    for (const name of ['method', 'headers', 'signal'] as const)
+      Object.defineProperty(odd, name, { value: Reflect.get(request(null, undeclared), name) })
+    expect((await handle(odd)).status).toBe(500)
+    expect(errors[0]).toMatchObject({ code: 'body_consumed', message: expect.stringContaining('other than bytes') })
+    const good = sample()
+    expect((await handle(request(new Uint8Array(good.bytes), good))).status).toBe(200)
+  })
+
+  it('whose sender has gone away is an incomplete body, not a wrong signature', async () => {
+    const { receiver, outcomes } = createScene()
+    const delivery = sample()
+    const gone = new AbortController()
+    const body = new ReadableStream({
+      async pull(controller) {
+        controller.enqueue(delivery.bytes.subarray(0, 10))
+        gone.abort()
+        controller.close()
+      },
+    })
+    const { 'content-length': _, ...headers } = delivery.headers
+    await fetchHandler(receiver)(request(body, { ...delivery, headers }, { signal: gone.signal }))
+    expect(outcomes[0]).toMatchObject({ code: 'body_incomplete' })
+  })
+})
