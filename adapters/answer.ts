@@ -11,15 +11,17 @@ export function writeReply(
   { status, headers, body, close, drainMs }: Reply,
 ): void {
   if (response.headersSent || response.destroyed) return
-  const length = { 'content-length': Buffer.byteLength(body) }
+  // A flat list: node:http takes it as it is.
+  const list = ['content-length', String(Buffer.byteLength(body))]
+  for (const [name, value] of Object.entries(headers)) list.push(name, value)
   if (!close) {
     if (isUnread(request)) afterRest(request, drainMs, (isLate) => isLate && cut(request, response))
-    response.writeHead(status, { ...headers, ...length }).end(body)
+    response.writeHead(status, list).end(body)
     return
   }
+  if (!isHttp2(request)) list.push('connection', 'close') // HTTP/2 ends a stream without a header
   // Ending the response would close the socket under a sender that is still sending, and reset the answer away.
-  const connection = isHttp2(request) ? {} : { connection: 'close' } // HTTP/2 ends a stream without a header
-  response.writeHead(status, { ...headers, ...length, ...connection }).write(body)
+  response.writeHead(status, list).write(body)
   afterRest(request, drainMs, (isLate) => {
     response.end()
     if (isLate && isHttp2(request)) cut(request, response)

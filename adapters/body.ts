@@ -60,17 +60,23 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
 
 function readBody(request: IncomingMessage, limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
   const stream = new CountedStream(request, intake)
-  intake.onCut = stream.forget
-  return new Promise((resolve) => {
-    const options = { limit, length: request.headers['content-length'] ?? null }
-    // What raw-body calls of a stream is all there.
-    getRawBody(stream as unknown as NodeJS.ReadableStream, options, (error, body) => {
-      if (error) resolve({ failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' })
-      else if (request.httpVersionMajor === 1) resolve(body)
-      else afterTurns(3, () => resolve(request.aborted ? { failure: 'body_incomplete' } : body))
-    })
-    request.resume() // something before may have paused it
+  // What raw-body calls of a stream is all there. Without a callback it makes no AsyncResource.
+  const reading = getRawBody(stream as unknown as NodeJS.ReadableStream, {
+    limit,
+    length: request.headers['content-length'] ?? null,
   })
+  request.resume() // something before may have paused it
+  return request.httpVersionMajor === 1 ? reading.then(undefined, toFailure) : reading.then(afterResets, toFailure)
+
+  async function afterResets(body: Uint8Array): Promise<Uint8Array | BodyFailure> {
+    // HTTP/2 clients end a stream before they reset it, and the server hears of the reset two turns of the event loop later.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+    return request.aborted ? { failure: 'body_incomplete' } : body
+  }
+}
+
+function toFailure(error: { readonly type?: unknown }): BodyFailure {
+  return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
 }
 
 /** What is to be called when a socket closes: one listener for all, since hundreds of requests may wait on a socket for their turn. */
@@ -95,11 +101,6 @@ function onceWith(socket: Socket, callback: () => void): () => void {
   return call
 }
 
-/** HTTP/2 clients end a stream before they reset it, and the server hears of the reset two turns of the event loop later. */
-function afterTurns(turns: number, callback: () => void): void {
-  setImmediate(turns > 1 ? () => afterTurns(turns - 1, callback) : callback)
-}
-
 type Listener = (...args: readonly unknown[]) => void
 
 /** The memory that a chunk may hold on to beside its own and as much again, in bytes. */
@@ -110,7 +111,7 @@ class CountedStream {
   readonly #request: IncomingMessage
   readonly #intake: BodyIntake
   #keep: Listener = ignore
-  #cleanUp: Listener = ignore
+  #isCut = false
 
   constructor(request: IncomingMessage, intake: BodyIntake) {
     this.#request = request
@@ -122,13 +123,24 @@ class CountedStream {
   }
 
   on(event: string, listener: Listener): void {
-    if (event === 'close') this.#cleanUp = listener
-    if (event === 'data') this.#keep = listener
-    this.#request.on(event, event === 'data' ? this.#onData : listener)
+    if (event === 'data') {
+      this.#keep = listener
+      this.#request.on('data', this.#onData)
+      return
+    }
+    this.#request.on(event, listener)
+    if (event !== 'close') return
+    // What raw-body cleans up with makes it let go of all that it has kept, as at the end of a connection.
+    this.#intake.onCut = () => {
+      this.#isCut = true
+      listener()
+    }
   }
 
+  /** Leaves the listeners of a body that was read, since they do nothing any more and taking five away costs time. */
   removeListener(event: string, listener: Listener): void {
-    this.#request.removeListener(event, event === 'data' ? this.#onData : listener)
+    if (event === 'data') this.#keep = ignore
+    else if (this.#isCut) this.#request.removeListener(event, listener)
   }
 
   unpipe(): void {}
@@ -137,11 +149,8 @@ class CountedStream {
     this.#request.pause()
   }
 
-  /** Makes raw-body let go of all that it has kept, as at the end of a connection. */
-  readonly forget = (): void => this.#cleanUp()
-
   readonly #onData = (chunk: Uint8Array): void => {
-    if (!this.#intake.take(chunk.length)) return
+    if (this.#keep === ignore || !this.#intake.take(chunk.length)) return
     // Over HTTP/2 a chunk of one byte may hold on to all that was read from the socket with it.
     this.#keep(chunk.buffer.byteLength > 2 * chunk.length + MOST_HELD ? new Uint8Array(chunk) : chunk)
   }

@@ -70,12 +70,10 @@ class FetchDelivery implements DeliveryRequest {
     return this.#options.source?.(this.#request)
   }
 
-  async read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
+  read(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
     const length = this.#lightLength()
     const isLight = length !== undefined && intake.reserve(length * FRAGMENT_BYTES)
-    const body = await (isLight ? this.#readWhole() : this.#readParts(limit, intake))
-    // Some hosts end the body of a sender who has gone away as if it were whole.
-    return this.#request.signal.aborted && body instanceof Uint8Array ? { failure: 'body_incomplete' } : body
+    return isLight ? this.#readWhole() : this.#readParts(limit, intake)
   }
 
   /**
@@ -146,6 +144,8 @@ class FetchDelivery implements DeliveryRequest {
       chunks.push(part.value)
     }
     this.#isAtEnd = true
+    // Some hosts end the body of a sender who has gone away as if it were whole.
+    if (this.#request.signal.aborted) return { failure: 'body_incomplete' }
     return this.#checkLength(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length))
   }
 

@@ -1,11 +1,10 @@
+import { isUtf8 } from 'node:buffer'
 import type { Action, AnyEvent, OpenData } from './events.ts'
 import { Rejection } from './outcome.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
 
 /** An envelope fresh from its bytes, which nobody else holds yet. */
 export type ParsedEvent = { -readonly [K in keyof AnyEvent]: AnyEvent[K] }
-
-const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const NOT_UTF8 = new Rejection(
   'invalid_utf8',
@@ -67,12 +66,10 @@ export function claimedAccountOf(value: unknown): string | undefined {
 }
 
 function decode(body: Uint8Array): string | undefined {
-  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) return undefined
-  try {
-    return strictDecoder.decode(body)
-  } catch {
-    return undefined
-  }
+  const hasByteOrderMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf
+  // Together they take half the time of a strict TextDecoder.
+  if (hasByteOrderMark || !isUtf8(body)) return undefined
+  return (Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)).toString()
 }
 
 /** An object that is neither null nor an array. */

@@ -63,8 +63,9 @@ export class Attempt {
 
   /** Names of the handlers that have finished by now: whose transaction is committed has, whatever it still does. */
   get marks(): readonly string[] {
+    if (this.#transactions === undefined) return [...this.#finished]
     const marks = new Set(this.#finished)
-    for (const [name, { isCommitted }] of this.#transactions ?? []) if (isCommitted) marks.add(name)
+    for (const [name, { isCommitted }] of this.#transactions) if (isCommitted) marks.add(name)
     return [...marks]
   }
 

@@ -68,7 +68,7 @@ export class Run {
   claimBy: number
 
   readonly #shared: Shared
-  readonly #waiters = new Set<Waiter>()
+  #waiters: Set<Waiter> | undefined
   #claimFailure: Failed | undefined
 
   constructor(shared: Shared, key: string, event: ParsedEvent, route: Route, first: Delivery) {
@@ -110,12 +110,13 @@ export class Run {
       this.#handOver(delivery)
       return toOutcome('duplicate', this)
     }
-    if (this.#waiters.size > MAX_DUPLICATES) return toOutcome('busy', this)
+    const waiters = (this.#waiters ??= new Set())
+    if (waiters.size > MAX_DUPLICATES) return toOutcome('busy', this)
     this.latestDeadline = Math.max(this.latestDeadline, delivery.deadline)
     this.claimBy = Math.max(this.claimBy, delivery.claimBy)
     return new Promise((resolve) => {
       const waiter: Waiter = { delivery, resolve, timer: undefined }
-      this.#waiters.add(waiter)
+      waiters.add(waiter)
       if (delivery.deadline === Number.POSITIVE_INFINITY) return
       const answer = () => this.#answer(waiter, this.#atDeadline(delivery))
       waiter.timer = this.#shared.answerTimers.set(delivery.deadline, answer)
@@ -124,12 +125,12 @@ export class Run {
 
   /** Answers everybody who waits. */
   answerAll(outcome: Outcome): void {
-    for (const waiter of this.#waiters) this.#answer(waiter, outcome)
+    for (const waiter of this.#waiters ?? []) this.#answer(waiter, outcome)
   }
 
   /** Hands work that goes on after the answers to the hosts of everybody who waits. Default: the run itself. */
   handOverAll(work = this.ended): void {
-    for (const { delivery } of this.#waiters) this.#handOver(delivery, work)
+    for (const { delivery } of this.#waiters ?? []) this.#handOver(delivery, work)
   }
 
   /** Returns the outcome of an event whose claim failed or came too late, and tells the owner once. */
@@ -165,7 +166,7 @@ export class Run {
   }
 
   #answer(waiter: Waiter, outcome: Outcome): void {
-    this.#waiters.delete(waiter)
+    this.#waiters?.delete(waiter)
     if (waiter.timer !== undefined) this.#shared.answerTimers.clear(waiter.timer)
     const isDuplicate = waiter.delivery !== this.first
     waiter.resolve(isDuplicate ? ({ ...outcome, joined: true } as Outcome) : outcome) // spreading loses which fields belong together
