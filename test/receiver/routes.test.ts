@@ -29,6 +29,12 @@ async function reached(patterns: readonly string[], type: string, options: Recor
 const ALL = ['contact.created', 'contact.*', '*.created', '*.deleted', '*', 'sync.completed', 'invoice.paid']
 
 describe('patterns', () => {
+  it('take a declared model that is named like the beginning of an event type of the service', async () => {
+    const options = { models: { export: record() } }
+    expect(await reached(['export.*'], 'export.created', options)).toMatchObject({ names: ['export.*'] })
+    expect(await reached(['export.created'], 'export.created')).toMatchObject({ names: ['export.created'] })
+  })
+
   it.each([
     ['contact.created', ['contact.created', 'contact.*', '*.created', '*']],
     ['contact.updated', ['contact.*', '*']],
@@ -114,6 +120,19 @@ describe('patterns', () => {
       { models },
       'names the model "toString", which is not declared',
     ],
+    [
+      'all of what begins an event type of the service, as if that were a model',
+      'finance.*',
+      {},
+      "the service's types that begin like this are 'finance.payment.completed', 'finance.payment.failed'",
+    ],
+    [
+      'the same with one type',
+      'import.*',
+      {},
+      "begin like this are 'import.completed'. Register each by its whole name",
+    ],
+    ['the same with models', 'sync.*', { models }, "begin like this are 'sync.completed', 'sync.failed'"],
     [
       'an event that is not declared',
       'invoice.paid',
