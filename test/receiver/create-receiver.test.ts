@@ -13,8 +13,8 @@ const logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 describe('options', () => {
   it.each<[string, unknown, string]>([
-    ['no options', undefined, 'createReceiver({ secret })'],
-    ['null', null, 'createReceiver({ secret })'],
+    ['no options', undefined, 'createReceiver: it takes one object of options: createReceiver({ secret }).'],
+    ['null', null, 'it takes one object of options: createReceiver({ secret })'],
     ['a name of blanks', { name: 'a b' }, 'give 1 to 64 printable characters'],
     ['an empty name', { name: '' }, 'name is ""'],
     ['a name of 65 characters', { name: 'x'.repeat(65) }, '1 to 64'],
