@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../src/index.ts'
 import { writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
-import { checkOptions } from './check-options.ts'
+import { checkOptions, wrongHost } from './check-options.ts'
 
 const FIX =
   "A body parser such as express.json() is mounted before the receiver, which reads by itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
@@ -22,7 +22,7 @@ type ExpressHandler<Request> = (
 /**
  * A handler for Express 4.18 and later, and 5. Under `app.use` it answers the mount path itself and leaves deeper ones to others.
  *
- * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
  * @example app.post('/webhooks', expressHandler(receiver))
  */
 export function expressHandler(receiver: Receives): ExpressHandler<IncomingMessage>
@@ -39,7 +39,11 @@ export function expressHandler<Request extends IncomingMessage>(
   options: AdapterOptions<Request> = {},
 ): ExpressHandler<Request> {
   checkOptions('expressHandler', receiver, options)
-  const handler: ExpressHandler<Request> = async (request, response, next) => {
+  const handler: ExpressHandler<Request> = (request, response, next) => {
+    if (typeof next !== 'function') throw wrongHost('expressHandler', 'the three arguments of Express', request)
+    return answer(request, response, next)
+  }
+  const answer: ExpressHandler<Request> = async (request, response, next) => {
     // Express strips the mount path from `url` for app.use.
     if (request.url?.split('?', 1)[0] !== '/' && !isRouted(request, handler)) return next()
     writeReply(request, response, await receiver.handle(new NodeRequest(request, response, options, FIX)))

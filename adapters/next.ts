@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../src/index.ts'
 import { writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
-import { checkOptions } from './check-options.ts'
+import { checkOptions, isRequest, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
 import { type FetchHandlerOptions, fetchHandler } from './web.ts'
 
 const FIX =
@@ -11,7 +11,7 @@ const FIX =
 /**
  * A route handler for the App Router.
  *
- * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
  * @example export const POST = nextHandler(receiver)
  */
 export function nextHandler(
@@ -20,6 +20,7 @@ export function nextHandler(
 ): (request: Request) => Promise<Response> {
   checkOptions('nextHandler', receiver, options)
   return (request) => {
+    if (!isRequest(request)) throw wrongHost('nextHandler', 'a Request', request)
     const waitUntil = options.waitUntil ?? hostWaitUntil()
     return fetchHandler(receiver, { ...options, ...(waitUntil && { waitUntil }) })(request)
   }
@@ -28,7 +29,7 @@ export function nextHandler(
 /**
  * An API route for the Pages Router. It needs Next's own parser off: `export const config = { api: { bodyParser: false } }`.
  *
- * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
  * @example export default nextApiHandler(receiver)
  */
 export function nextApiHandler<Request extends IncomingMessage = IncomingMessage>(
@@ -36,10 +37,14 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
   options: AdapterOptions<Request> = {},
 ): (request: Request, response: ServerResponse) => Promise<void> {
   checkOptions('nextApiHandler', receiver, options)
-  return async (request, response) => {
+  const answer = async (request: Request, response: ServerResponse) => {
     const waitUntil = options.waitUntil ?? hostWaitUntil()
     const delivery = new NodeRequest(request, response, { ...options, ...(waitUntil && { waitUntil }) }, FIX)
     writeReply(request, response, await receiver.handle(delivery))
+  }
+  return (request, response) => {
+    if (typeof response?.writeHead !== 'function') throw wrongHost('nextApiHandler', NODE_ARGUMENTS, request)
+    return answer(request, response)
   }
 }
 

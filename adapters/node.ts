@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../src/index.ts'
 import { writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
-import { checkOptions, checkPath } from './check-options.ts'
+import { checkOptions, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
 
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
   /** The path to answer, without query; any other gets 404. Default: every path. */
@@ -22,7 +22,7 @@ const NOT_FOUND = {
 /**
  * A request listener for node:http, node:https and the compatibility layer of node:http2.
  *
- * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @throws ConfigurationError `option_invalid`, `option_unknown`; the listener throws `option_invalid` if another host calls it
  * @example createServer(nodeHandler(receiver, { path: '/webhooks' })).listen(3000)
  */
 export function nodeHandler(
@@ -31,10 +31,14 @@ export function nodeHandler(
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   checkOptions('nodeHandler', receiver, options, ['path'])
   checkPath('nodeHandler', 'path', options.path)
-  return async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const isOurs = options.path === undefined || pathOf(request.url) === options.path
     const reply = isOurs ? await receiver.handle(new NodeRequest(request, response, options, FIX)) : NOT_FOUND
     writeReply(request, response, reply)
+  }
+  return (request, response) => {
+    if (typeof response?.writeHead !== 'function') throw wrongHost('nodeHandler', NODE_ARGUMENTS, request)
+    return answer(request, response)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { BodyFailure, BodyIntake, DeliveryRequest, Receives } from '../src/index.ts'
-import { checkOptions } from './check-options.ts'
+import { checkOptions, isRequest, wrongHost } from './check-options.ts'
 
 /** Options of the Fetch adapter. */
 export interface FetchHandlerOptions {
@@ -21,7 +21,7 @@ const CONSUMED: BodyFailure = {
 /**
  * A handler from Request to Response, for Hono, Bun, Deno, Workers and every other host that speaks Fetch.
  *
- * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
  * @returns a function of the request and whatever the host passes along: a context with `waitUntil` among it is used
  * @example export default { fetch: fetchHandler(receiver) }
  */
@@ -30,11 +30,15 @@ export function fetchHandler(
   options: FetchHandlerOptions = {},
 ): (request: Request, ...host: unknown[]) => Promise<Response> {
   checkOptions('fetchHandler', receiver, options)
-  return async (request, ...host) => {
+  const answer = async (request: Request, host: readonly unknown[]) => {
     const delivery = new FetchDelivery(request, options, options.waitUntil ?? waitUntilOf(host))
     const reply = await receiver.handle(delivery)
     delivery.discardRest(reply.drainMs)
     return new Response(reply.body, { status: reply.status, headers: reply.headers })
+  }
+  return (request, ...host) => {
+    if (!isRequest(request)) throw wrongHost('fetchHandler', 'a Request', request)
+    return answer(request, host)
   }
 }
 

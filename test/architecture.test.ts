@@ -9,6 +9,7 @@ const NODE_ADAPTER = ['src/index.ts', 'adapters/answer.ts', 'adapters/body.ts', 
 /** Who may import what. A new part or adapter needs a row here, and so a decision. */
 const FLOORS: Floors = {
   'src/host/': { files: ['src/host/'] },
+  'src/host/logger.ts': { packages: ['node:util'] },
   'src/protocol/': { files: ['src/protocol/'], packages: ['node:crypto'] },
   'src/store/store.ts': { types: ['src/host/', 'src/protocol/'] },
   'src/store/transactional-store.ts': { files: ['src/protocol/'], types: ['src/store/store.ts'] },

@@ -75,17 +75,20 @@ describe('the tarball', () => {
     for (const absent of ['express', 'fastify', 'next', 'typescript']) expect(installed).not.toContain(absent)
   })
 
+  /** What every adapter loads with the errors of the core. */
+  const CORE = ['lru-cache', 'node:crypto', 'node:util']
+
   it.each([
-    ['index', ['lru-cache', 'node:crypto']],
-    ['express', ['raw-body']],
-    ['fastify', ['raw-body']],
-    ['next', ['raw-body']],
-    ['node', ['raw-body']],
-    ['web', []],
-    ['redis', ['lru-cache', 'node:crypto']],
-    ['sqlite', ['lru-cache', 'node:crypto', 'node:fs', 'node:module', 'node:path']], // its drivers when a file is opened
+    ['index', CORE],
+    ['express', [...CORE, 'raw-body']],
+    ['fastify', [...CORE, 'raw-body']],
+    ['next', [...CORE, 'raw-body']],
+    ['node', [...CORE, 'raw-body']],
+    ['web', CORE],
+    ['redis', CORE],
+    ['sqlite', ['lru-cache', 'node:crypto', 'node:fs', 'node:module', 'node:path', 'node:util']], // its drivers when a file is opened
     ['models', ['zod']],
-    ['client', ['ky', 'zod']],
+    ['client', ['ky', 'node:util', 'zod']],
     [
       'testing',
       ['node:assert/strict', 'node:crypto', 'node:http', 'node:https', 'node:stream', 'node:timers/promises'],
@@ -112,6 +115,7 @@ describe('the tarball', () => {
         'node:http',
         'node:https',
         'node:net',
+        'node:util',
         'zod',
       ],
     ],

@@ -1,5 +1,5 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { build } from 'tsup'
 import packageJson from '../../package.json' with { type: 'json' }
 import { COMPATIBILITY_DATES } from './runtimes.ts'
@@ -12,8 +12,10 @@ export async function prepare(root: string, folder: string): Promise<void> {
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, 'postern'), { recursive: true })
   await cp(join(root, 'package.json'), join(modules, 'postern/package.json'))
-  for (const name of Object.keys(packageJson.dependencies))
+  for (const name of Object.keys(packageJson.dependencies)) {
+    await mkdir(dirname(join(modules, name)), { recursive: true }) // of a name with a scope
     await symlink(join(root, 'node_modules', name), join(modules, name))
+  }
   await build({ config: join(root, 'tsup.config.ts'), outDir: join(modules, 'postern/dist'), dts: false, silent: true })
 
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }\n')

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util'
+
 /** A logger in the shape of pino's: fields first, then the message. */
 export interface Logger {
   debug(fields: LogFields, message: string): void
@@ -10,21 +12,32 @@ export type LogFields = Readonly<Record<string, unknown>>
 
 const ignore = () => {}
 
-/** The default logger writes warnings and errors to the console, one line each, with the stack of an error and its cause below. */
+/**
+ * The default logger writes warnings and errors to the console, one line each, with the stack of an error and its cause below. Control
+ * characters are escaped and the lines below are indented, so that no text of a stranger poses as a line or acts on a terminal.
+ */
 export const consoleLogger: Logger = {
   debug: ignore,
   info: ignore,
   warn: (fields, message) => console.warn(toLine(fields, message)),
-  error: ({ err, ...fields }, message) => console.error(toLine(fields, message), ...describe(err, message)),
+  error: ({ err, ...fields }, message) => console.error(toLine(fields, message) + describe(err, message)),
 }
 
-/** Returns the parts of an error that the line does not hold. The message is in the line already. */
-function describe(error: unknown, message: string): readonly unknown[] {
-  if (error === undefined) return []
-  if (!(error instanceof Error && error.stack?.includes(message))) return [error]
+/** Returns the parts of an error that the line does not hold, on lines of their own. */
+function describe(error: unknown, message: string): string {
+  if (error === undefined) return ''
+  try {
+    return partsOf(error, message).split('\n').map(escapeControls).join('\n  ')
+  } catch {
+    return '' // a getter, a proxy or a custom inspection of the app's error threw
+  }
+}
+
+function partsOf(error: unknown, message: string): string {
+  if (!(error instanceof Error && error.stack?.includes(message))) return `\n${inspect(error)}`
   const { stack, cause } = error
-  const frames = stack.slice(stack.indexOf(message) + message.length)
-  return cause === undefined ? [frames] : [frames, '\n  caused by:', cause]
+  const frames = stack.slice(stack.indexOf(message) + message.length).replace(/^(?!\n)/, '\n')
+  return cause === undefined ? frames : `${frames}\ncaused by: ${inspect(cause)}`
 }
 
 function toLine(fields: LogFields, message: string): string {

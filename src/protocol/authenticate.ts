@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { type ParsedEvent, parseEnvelope } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
+import { isThenable } from './is-thenable.ts'
 import { Rejection } from './outcome.ts'
 import { importSecret, matchesKey, type Secret } from './signature.ts'
 
@@ -87,7 +88,7 @@ export function importSecrets(
       'The list of secrets is empty: no signature could hold. Give the secret that the service showed when the webhook was registered.',
     )
   return entries.map((entry) => {
-    if (typeof entry !== 'object' || entry === null || entry instanceof Uint8Array)
+    if (typeof entry !== 'object' || entry === null || entry instanceof Uint8Array || isThenable(entry))
       return { key: toKey(entry), accountKey: undefined }
     // Plain JavaScript can leave any of the two out, or misspell it.
     const { secret, accountKey, ...unknown } = entry as Partial<BoundSecret>

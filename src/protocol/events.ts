@@ -135,25 +135,46 @@ interface NoSuchPattern<Legal extends string> {
 }
 
 /** P itself for a legal pattern, so that `P & Check<P>` is P as well; else an error that names what was probably meant. */
-export type Check<P extends string, M, E> = P extends `${infer Model}.${infer A extends Action | '*'}`
+export type Check<P extends string, M, E> = P extends `${infer Model}.${infer A extends Action}`
   ? Model extends NoModel
     ? P extends `*.${Action}`
       ? P
-      : NoSuchPattern<Model extends '*' ? '*' : SameAction<A, M>>
+      : NoSuchPattern<SameAction<A, M>>
     : Model extends keyof M
       ? P
       : NoSuchPattern<SameAction<A, M>>
   : P extends '*' | ServiceEventType | keyof E
     ? P
-    : P extends `${infer Word}.${string}`
-      ? NoSuchPattern<OrElse<SameStart<Word, M, E>, ServiceEventType | (keyof E & string)>>
-      : P extends Action
-        ? NoSuchPattern<SameAction<P, M>>
-        : NoSuchPattern<
-            OrElse<SameModel<P, M>, '*' | ServiceEventType | (keyof E & string) | `${keyof M & string}.${Action | '*'}`>
-          >
+    : P extends `${infer Model}.*`
+      ? CheckAll<P, Model, M>
+      : P extends `${infer Word}.${string}`
+        ? NoSuchPattern<OrElse<SameStart<Word, M, E>, ServiceEventType | (keyof E & string)>>
+        : P extends Action
+          ? NoSuchPattern<SameAction<P, M>>
+          : NoSuchPattern<
+              OrElse<
+                SameModel<P, M>,
+                '*' | ServiceEventType | (keyof E & string) | `${keyof M & string}.${Action | '*'}`
+              >
+            >
+
+/** The check of all actions of a model. `finance.*` reads as a wildcard over event types of the service, and is none. */
+type CheckAll<P, Model, M> = Model extends NoModel
+  ? NoSuchPattern<Model extends '*' ? '*' : SameAction<'*', M>>
+  : string extends keyof M
+    ? Model extends ServiceWord
+      ? NoSuchPattern<Extract<ServiceEventType, `${Model}.${string}`>>
+      : P
+    : Model extends keyof M
+      ? P
+      : NoSuchPattern<Model extends ServiceWord ? Extract<ServiceEventType, `${Model}.${string}`> : SameAction<'*', M>>
 
 // The following are conditional for a second reason: the compiler shows those resolved, and other aliases by name.
+
+/** The first words of the event types of the service. */
+type ServiceWord = FirstWord<ServiceEventType>
+
+type FirstWord<Type> = Type extends `${infer Word}.${string}` ? Word : never
 
 /** What no model can be named. */
 type NoModel = '' | `${string}*${string}`

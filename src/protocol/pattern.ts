@@ -36,6 +36,7 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
   const action = ACTIONS.find((candidate) => candidate === rest)
   if (dot > 0 && model === '*' && action !== undefined) return { kind: 'action', text, action }
   if (dot > 0 && !model.includes('*') && (action !== undefined || rest === '*')) {
+    if (action === undefined && !models?.has(model)) refuseServiceWildcard(text, model)
     if (models !== undefined && !models.has(model))
       throw invalid(
         `"${text}" names the model "${model}", which is not declared. If it is misspelt: declared are ${list(models.keys())}. If it is not: add it, models: { ${model}: … }.`,
@@ -46,6 +47,15 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
     return { kind: 'type', text, model: undefined, action: undefined }
   throw invalid(
     `No event can match "${text}". Patterns are a model and an action ('contact.created', 'contact.*', '*.deleted'; actions are ${list(ACTIONS)}), '*', one of ${list(SERVICE_EVENT_TYPES)}, or a type declared in the events option (${list(events.keys())}; to declare this one: events: { '${text}': … }).`,
+  )
+}
+
+/** Refuses `finance.*` and the like: without such a model it could only be meant for event types that it does not match. */
+function refuseServiceWildcard(text: string, model: string): void {
+  const types = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(`${model}.`))
+  if (types.length === 0) return
+  throw invalid(
+    `"${text}" would match only events of a model "${model}", which is not declared; the service's types that begin like this are ${list(types)}. Register each by its whole name.`,
   )
 }
 

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { ConfigurationError, PosternError } from './errors.ts'
+import { isThenable } from './is-thenable.ts'
 
 /** A signing secret as the service gave it: text, or the exact bytes. */
 export type Secret = string | Uint8Array
@@ -98,6 +99,7 @@ export function importSecret(secret: unknown): KeyObject {
       throw unusable('has a blank or a line break at an edge, as a file often ends with one; trim it')
     return createSecretKey(secret)
   }
+  if (isThenable(secret)) throw unusable('is a promise: await it, or give createReceiver the function itself')
   throw unusable(
     secret === undefined
       ? 'is undefined: set the environment variable that it is read from, or load the env file that sets it'

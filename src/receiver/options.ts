@@ -93,7 +93,7 @@ export interface Settings {
 /** Checks all options together, and refuses what cannot work with a message that says the fix. */
 export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): Settings {
   if (typeof options !== 'object' || options === null)
-    throw invalid('createReceiver takes one object of options: createReceiver({ secret }).')
+    throw invalid('it takes one object of options: createReceiver({ secret }).')
   const {
     secret,
     models,

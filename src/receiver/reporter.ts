@@ -3,10 +3,14 @@ import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { isThenable } from '../protocol/is-thenable.ts'
 import type { Outcome, Rejected } from '../protocol/outcome.ts'
+import type { Issue } from '../protocol/schema.ts'
 import type { OutcomeInfo, Settings } from './options.ts'
 
 /** Between two lines about refusals of one kind: strangers can send as many as they like. */
 const QUIET_MS = 1_000
+
+const MAX_LOGGED_ISSUES = 10
+const MAX_NAME_LENGTH = 64
 
 /** Reports to the owner, through hooks and logger. Whatever those do changes nothing for the deliveries. */
 export class Reporter {
@@ -156,7 +160,23 @@ function fieldsOf(outcome: Outcome, source: string | undefined): LogFields {
 }
 
 function rejectionFields(outcome: Rejected, source: string | undefined): LogFields {
-  // The messages of issues may quote the record; where they are is enough for a log.
   const fields = { code: outcome.code, ...fieldsOf(outcome, source) }
-  return outcome.issues.length === 0 ? fields : { ...fields, issues: outcome.issues.map((issue) => issue.path) }
+  if (outcome.issues.length === 0) return fields
+  const names = namesOf(outcome.issues)
+  const more = outcome.issues.length - names.length
+  return { ...fields, issues: names, ...(more > 0 && { moreIssues: more }) }
+}
+
+/**
+ * Returns the declared fields that issues are about, ten at most. Messages may quote the record, and the keys below a declared field may
+ * be the sender's text.
+ */
+function namesOf(issues: readonly Issue[]): readonly string[] {
+  const names = new Set<string>()
+  for (const { path } of issues) {
+    if (names.size === MAX_LOGGED_ISSUES) break
+    const [first = ''] = path === 'data.record' ? [path] : path.split('.', 1)
+    names.add(first.slice(0, MAX_NAME_LENGTH))
+  }
+  return [...names]
 }

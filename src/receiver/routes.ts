@@ -69,6 +69,11 @@ export class Routes {
         'handler_invalid',
         `The handler for "${pattern.text}" is ${show(handler)}; give a function: .on('${pattern.text}', async (event) => { … }).`,
       )
+    if (isGenerator(handler))
+      throw new ConfigurationError(
+        'handler_invalid',
+        `The handler for "${pattern.text}" is a generator function, which does not run until something iterates it; give .on('${pattern.text}', async (event) => { … }) without the star, and await instead of yield.`,
+      )
     const givenName = checkName(options, pattern.text)
     // The event's type follows from the pattern; the types of .on() hold the two together.
     const registration: Registration = {
@@ -181,6 +186,11 @@ export class Routes {
   #wrap(name: string, handler: Handler<AnyEvent>): Handler<AnyEvent> {
     return this.#interceptors.reduceRight((inner, interceptor) => intercept(inner, interceptor, name), handler)
   }
+}
+
+/** Returns whether a call would only make a generator. Its tag is inherited, so that bound functions have it too. */
+function isGenerator(handler: unknown): boolean {
+  return /^\[object (Async)?GeneratorFunction\]$/.test(Object.prototype.toString.call(handler))
 }
 
 const NOT_A_MODEL = { model: undefined, action: undefined }

@@ -211,6 +211,7 @@ function union(known: readonly string[], more: readonly string[]): readonly stri
 }
 
 function checkOptions(options: MemoryStoreOptions): Required<MemoryStoreOptions> {
+  if (typeof options !== 'object' || options === null) throw invalid('it takes one object of options: { max: 1000 }.')
   const { max = 100_000, retentionMs = DEFAULT_RETENTION_MS, clock = systemClock, ...unknown } = options
   const [stray] = Object.keys(unknown)
   if (stray !== undefined)

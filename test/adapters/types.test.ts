@@ -77,6 +77,6 @@ it('fits the types of Express, with and without a type for the request', () => {
   // @ts-expect-error: a source is a text
   expressHandler(receiver, { source: (request: IncomingMessage) => request.httpVersionMajor })
   // @ts-expect-error: there is no such option
-  expressHandler(receiver, { sorce: () => 'acme' })
+  expect(() => expressHandler(receiver, { sorce: () => 'acme' })).toThrow('no option "sorce"')
   expect(handler).toBeTypeOf('function')
 })

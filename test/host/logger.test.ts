@@ -28,20 +28,84 @@ describe('consoleLogger', () => {
     expect(printed.error.mock.calls).toEqual([['postern: the store is gone {"code":"store_unavailable"}']])
   })
 
-  it('prints the message of an error once, then where it came from, then its cause', () => {
-    const cause = new Error('disk full')
+  /** All that one call printed, as one text. */
+  function printedText(): string {
+    expect(printed.error).toHaveBeenCalledTimes(1)
+    const parts: unknown[] = printed.error.mock.calls[0] ?? []
+    expect(parts).toHaveLength(1)
+    return String(parts[0])
+  }
+
+  it('prints the message of an error once, then its stack, then its cause with its own fields', () => {
+    const cause = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
     const err = new PosternError('store_unavailable', 'the store\nis (gone)', { cause })
     consoleLogger.error({ code: err.code, err }, err.message)
-    const [line, frames, ...rest] = printed.error.mock.calls[0] ?? []
+    const [line, ...rest] = printedText().split('\n')
     expect(line).toBe('postern: the store\\u000ais (gone) {"code":"store_unavailable"}')
-    expect(frames).toMatch(/^\n\s+at .*logger\.test\.ts/)
-    expect(frames).not.toContain('gone')
-    expect(rest).toEqual(['\n  caused by:', cause])
+    expect(rest[0]).toMatch(/^\s+at .*logger\.test\.ts/)
+    expect(rest.join('\n')).not.toContain('gone')
+    const at = rest.indexOf('  caused by: Error: disk full')
+    expect(rest[at + 1]).toMatch(/^\s+at .*logger\.test\.ts/)
+    expect(rest.at(-2)).toBe("    code: 'ENOSPC'")
   })
 
-  it.each([new Error('another'), 'a string', null, 0, { code: 'E' }])('prints %j as it is beside the line', (err) => {
+  it.each([
+    ['an error of another message', new Error('another'), '\n  Error: another\n'],
+    ['text', 'a %s string', "\n  'a %s string'"],
+    ['null', null, '\n  null'],
+    ['zero', 0, '\n  0'],
+    ['an object', { code: 'E' }, "\n  { code: 'E' }"],
+  ])('prints %s below the line', (_what, err, text) => {
     consoleLogger.error({ err }, 'failed')
-    expect(printed.error.mock.calls).toEqual([['postern: failed {}', err]])
+    expect(printedText().startsWith(`postern: failed {}${text}`)).toBe(true)
+  })
+
+  const HOSTILE = 'x\u001b[2J\r\npostern: delivery handled {"status":200}\u0007\u009b31m\u2028y\u0085z'
+
+  it.each<[string, () => unknown]>([
+    ['its own message', () => new PosternError('store_unavailable', HOSTILE)],
+    ['the message of another error', () => new Error(HOSTILE)],
+    ['its cause', () => new PosternError('unexpected', 'no', { cause: new Error(HOSTILE) })],
+    ['the cause of its cause', () => new Error('no', { cause: new Error('neither', { cause: new Error(HOSTILE) }) })],
+    ['one of several errors', () => new AggregateError([new Error('one'), new Error(HOSTILE)])],
+    ['a field', () => Object.assign(new Error('no'), { detail: HOSTILE, [HOSTILE]: 1 })],
+    ['a name', () => Object.assign(new Error('no'), { name: HOSTILE })],
+    ['a stack', () => Object.assign(new Error('no'), { stack: HOSTILE })],
+    ['text', () => HOSTILE],
+    ['a custom inspection', () => ({ [Symbol.for('nodejs.util.inspect.custom')]: () => HOSTILE })],
+  ])('lets no text of a stranger act on a terminal or pose as a line, in %s', (_where, make) => {
+    const err = make()
+    consoleLogger.error({ err }, err instanceof PosternError ? err.message : 'failed')
+    const [first, ...rest] = printedText().split('\n')
+    expect(first).toMatch(/^postern: /)
+    expect(rest.filter((line) => line !== '' && !line.startsWith('  '))).toEqual([])
+    expect(printedText()).not.toMatch(/[^\P{Cc}\n]|[\u2028\u2029]/u)
+  })
+
+  const throwing = () => {
+    throw new Error('looked at')
+  }
+  it.each<[string, unknown]>([
+    ['whose stack is a getter that throws', Object.defineProperty(new Error('x'), 'stack', { get: throwing })],
+    ['that throws when it is inspected', { [Symbol.for('nodejs.util.inspect.custom')]: throwing }],
+    [
+      'whose cause throws',
+      new PosternError('unexpected', 'failed', {
+        cause: Object.defineProperty(new Error(), 'stack', { get: throwing }),
+      }),
+    ],
+    ['that is a proxy', new Proxy({}, { get: throwing, getPrototypeOf: throwing, has: throwing, ownKeys: throwing })],
+    [
+      'that was revoked',
+      (() => {
+        const { proxy, revoke } = Proxy.revocable({}, {})
+        revoke()
+        return proxy
+      })(),
+    ],
+  ])('prints the line also of an error %s', (_what, err) => {
+    expect(() => consoleLogger.error({ code: 'handler_failed', err }, 'failed')).not.toThrow()
+    expect(printedText()).toMatch(/^postern: failed \{"code":"handler_failed"\}(\n|$)/)
   })
 
   it('takes an error without a stack', () => {

@@ -333,6 +333,7 @@ describe('a secret', () => {
     [undefined, / is undefined: set the environment variable/],
     [null, / is null; give text or bytes/],
     [7, / is of type number; give text or bytes/],
+    [Promise.resolve('abc'), / is a promise: await it/],
   ])('%j is refused by its own name', (secret, message) => {
     // The types refuse most of these.
     expect(() => sign(BODY, secret as string)).toThrow(message)

@@ -13,8 +13,8 @@ const logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 describe('options', () => {
   it.each<[string, unknown, string]>([
-    ['no options', undefined, 'createReceiver({ secret })'],
-    ['null', null, 'createReceiver({ secret })'],
+    ['no options', undefined, 'createReceiver: it takes one object of options: createReceiver({ secret }).'],
+    ['null', null, 'it takes one object of options: createReceiver({ secret })'],
     ['a name of blanks', { name: 'a b' }, 'give 1 to 64 printable characters'],
     ['an empty name', { name: '' }, 'name is ""'],
     ['a name of 65 characters', { name: 'x'.repeat(65) }, '1 to 64'],
@@ -145,6 +145,9 @@ describe('secrets that cannot be used', () => {
     ['a bound secret of an empty account', { secret: SECRET, accountKey: '' }, 'needs its accountKey'],
     ['a bound secret without the secret', { accountKey: 'acme' }, 'is undefined'],
     ['a bound secret with a misspelt field', { secret: SECRET, acountKey: 'acme' }, 'it has no field "acountKey"'],
+    ['a promise', Promise.resolve(SECRET), 'is a promise: await it, or give createReceiver the function itself'],
+    ['a promise in a list', [SECRET, Promise.resolve(SECRET)], 'is a promise: await it'],
+    ['a promise in a bound secret', { secret: Promise.resolve(SECRET), accountKey: 'acme' }, 'is a promise: await it'],
     ['a bound secret in a list, empty', [{ secret: '', accountKey: 'acme' }], 'is an empty string'],
   ])('refuses %s', (_what, secret, fix) => {
     const error = failure(() => make({ secret }))

@@ -1,4 +1,4 @@
-import { consoleLogger, createReceiver, type Logger, memoryStore, type Outcome } from 'postern'
+import { consoleLogger, createReceiver, type Logger, memoryStore, type Outcome, type StandardSchema } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -376,6 +376,27 @@ describe('the lines of the log', () => {
         expect.stringContaining('delivery refused: '),
       ],
     ])
+  })
+
+  it('name ten fields of a refused record at most, and no key that its sender chose below them', async () => {
+    const paths = [
+      ['scores', 'zoe@example.test'],
+      ['scores', 'alice@example.test'],
+      ['tags', 0],
+      [],
+      ...Array.from({ length: 20 }, (_, index) => [`field${index}`, 'x']),
+    ]
+    const issues = paths.map((path) => ({ message: 'no', path }))
+    const contact: StandardSchema = { '~standard': { version: 1, vendor: 'x', validate: () => ({ issues }) } }
+    const bench = new Bench({ models: { contact } })
+    bench.receiver.on('contact.created', () => {})
+    await bench.send(events.contact.created())
+    const [line] = told(bench)
+    expect(line?.[1]).toMatchObject({
+      issues: ['scores', 'tags', '', ...Array.from({ length: 7 }, (_, index) => `field${index}`)],
+      moreIssues: 14,
+    })
+    expect(bench.outcomes[0]).toMatchObject({ issues: expect.objectContaining({ length: 24 }) })
   })
 
   it('tell of a late event at the deadline and at its end, and of a copy that it joined', async () => {

@@ -29,6 +29,12 @@ async function reached(patterns: readonly string[], type: string, options: Recor
 const ALL = ['contact.created', 'contact.*', '*.created', '*.deleted', '*', 'sync.completed', 'invoice.paid']
 
 describe('patterns', () => {
+  it('take a declared model that is named like the beginning of an event type of the service', async () => {
+    const options = { models: { export: record() } }
+    expect(await reached(['export.*'], 'export.created', options)).toMatchObject({ names: ['export.*'] })
+    expect(await reached(['export.created'], 'export.created')).toMatchObject({ names: ['export.created'] })
+  })
+
   it.each([
     ['contact.created', ['contact.created', 'contact.*', '*.created', '*']],
     ['contact.updated', ['contact.*', '*']],
@@ -115,6 +121,19 @@ describe('patterns', () => {
       'names the model "toString", which is not declared',
     ],
     [
+      'all of what begins an event type of the service, as if that were a model',
+      'finance.*',
+      {},
+      "the service's types that begin like this are 'finance.payment.completed', 'finance.payment.failed'",
+    ],
+    [
+      'the same with one type',
+      'import.*',
+      {},
+      "begin like this are 'import.completed'. Register each by its whole name",
+    ],
+    ['the same with models', 'sync.*', { models }, "begin like this are 'sync.completed', 'sync.failed'"],
+    [
       'an event that is not declared',
       'invoice.paid',
       { events: { 'invoice.sent': record() } },
@@ -130,6 +149,14 @@ describe('patterns', () => {
     ['no handler', [undefined], 'handler_invalid', "give a function: .on('contact.created', async (event) => { … })"],
     ['a handler that is text', ['run'], 'handler_invalid', 'is "run"'],
     ['a handler that is not there', [{ name: 'a' }, undefined], 'handler_invalid', 'is undefined; give a function'],
+    ['a generator function', [function* () {}], 'handler_invalid', 'is a generator function, which does not run until'],
+    [
+      'an async generator function',
+      [async function* () {}],
+      'handler_invalid',
+      'async (event) => { … }) without the star',
+    ],
+    ['a bound generator function', [function* () {}.bind(null)], 'handler_invalid', 'is a generator function'],
     ['options without a handler', [{ name: 'a' }], 'handler_invalid', 'is an object'],
     ['null for options', [null, ignore], 'handler_invalid', "{ name: '…' }, handler"],
     ['an unknown option', [{ title: 'a' }, ignore], 'option_unknown', 'has no option "title". It takes name.'],

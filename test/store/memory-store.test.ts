@@ -328,6 +328,11 @@ describe('the options', () => {
   it.each<[string, string, unknown]>([
     ['option_unknown', 'maxSize', { maxSize: 10 }],
     ['option_unknown', 'ttl', { max: 10, ttl: 10 }],
+    ...[1_000, '1000', null, () => {}].map((options): [string, string, unknown] => [
+      'option_invalid',
+      'it takes one object of options: { max: 1000 }',
+      options,
+    ]),
     ...[0, -1, 1.5, Number.NaN, Infinity, 10_000_001, 2 ** 53, '10', null, 10n].map(
       (max): [string, string, unknown] => ['option_invalid', 'max', { max }],
     ),

@@ -236,12 +236,22 @@ open.on('*.*', () => {})
 open.on('con*.created', () => {})
 // @ts-expect-error no model
 open.on('.created', () => {})
+// @ts-expect-error no model either: it begins event types of the service
+open.on('finance.*', () => {})
+// @ts-expect-error the same
+open.on('export.*', () => {})
+open.on('export.created', (event) => expectType<Equal<typeof event.model, 'export'>>())
 
 // ── With further events only, and with no models at all ────────────────────────────────────────────────────────────────
 
 const withEvents = createReceiver({ secret: 'secret', events })
 withEvents.on('anything.created', (event) => expectType<Equal<typeof event.data.record, OpenRecord>>())
 withEvents.on('invoice.paid', (event) => expectType<Equal<typeof event.data, { amount: number }>>())
+
+const withExport = createReceiver({ secret: 'secret', models: { export: record<Invoice>() } })
+withExport.on('export.*', (event) => expectType<Equal<typeof event.model, 'export'>>())
+// @ts-expect-error a model that was not declared
+withExport.on('import.*', () => {})
 
 const closed = createReceiver({ secret: 'secret', models: {} })
 closed.on('*.deleted', drop).on('sync.failed', count)
