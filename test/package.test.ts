@@ -259,7 +259,8 @@ describe('every subpath but the one for Vitest', () => {
       const logger = { debug() {}, info() {}, warn() {}, error() {} }
       const receiver = createReceiver({ secret, logger, models: { contact } }).on('contact.*', () => {})
       const statuses = []
-      for (const listener of [nodeHandler(receiver), expressHandler(receiver)]) {
+      const express = expressHandler(receiver)
+      for (const listener of [nodeHandler(receiver), (request, response) => express(request, response, () => {})]) {
         const server = createServer(listener).listen(0, '127.0.0.1')
         await once(server, 'listening')
         const url = 'http://127.0.0.1:' + server.address().port
