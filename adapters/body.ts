@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import getRawBody from 'raw-body'
 import type { BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../src/index.ts'
 
@@ -79,14 +78,14 @@ function toFailure(error: { readonly type?: unknown }): BodyFailure {
   return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
 }
 
-/** What is to be called when a socket closes: one listener for all, since hundreds of requests may wait on a socket for their turn. */
-const waitingOn = new WeakMap<Socket, Set<() => void>>()
+/** Callbacks for the end of a socket. They share one listener, since hundreds of requests may wait on a socket for their turn. */
+const waitingOn = new WeakMap<IncomingMessage['socket'], Set<() => void>>()
 
 /**
  * Returns a function that calls back once, and calls it when the socket closes: an answer that waits for its turn on a connection hears
  * nothing of its end.
  */
-function onceWith(socket: Socket, callback: () => void): () => void {
+function onceWith(socket: IncomingMessage['socket'], callback: () => void): () => void {
   const waiting = waitingOn.get(socket) ?? new Set()
   if (!waitingOn.has(socket)) {
     waitingOn.set(socket, waiting)

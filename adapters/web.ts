@@ -44,7 +44,7 @@ export function fetchHandler(
 
 /** Bodies up to this declared length are read by `arrayBuffer()` if the host has its own. */
 const SMALL_BODY_BYTES = 16_384
-/** What a byte of such a body may cost, since the host keeps each fragment of it. */
+/** The most that a byte of such a body may cost, since the host keeps each fragment of it. */
 const FRAGMENT_BYTES = 513
 
 /** A Fetch request as the receiver takes it. */

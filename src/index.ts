@@ -32,6 +32,7 @@ export {
   type RejectionCode,
   type Unavailable,
 } from './protocol/outcome.ts'
+export type { Reply } from './protocol/reply.ts'
 export { DEFAULT_RETENTION_MS } from './protocol/schedule.ts'
 export { type Issue, record, type StandardSchema } from './protocol/schema.ts'
 export { type HeaderValue, type Secret, sign, verify } from './protocol/signature.ts'
@@ -56,7 +57,6 @@ export type {
   Receiver,
   Receives,
 } from './receiver/receiver.ts'
-export type { Reply } from './receiver/reply.ts'
 export type { EventTypes } from './receiver/routes.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
 export type { Claim, Store } from './store/store.ts'

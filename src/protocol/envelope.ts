@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer'
+import { copyPlain } from './copy-plain.ts'
 import type { Action, AnyEvent, OpenData } from './events.ts'
 import { Rejection } from './outcome.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
+import { reasonOf } from './show.ts'
 
 /** An envelope fresh from its bytes, which nobody else holds yet. */
 export type ParsedEvent = { -readonly [K in keyof AnyEvent]: AnyEvent[K] }
@@ -58,6 +60,15 @@ export function checkEnvelope(value: unknown): ParsedEvent | Rejection {
   else if (!isObject(value.data)) return NO_DATA
   // Every field has just been checked.
   return value as unknown as ParsedEvent
+}
+
+/** Returns a copy of an event that the app passes, so that handlers cannot change its own. */
+export function toOwnEvent(event: unknown): ParsedEvent | Rejection {
+  try {
+    return checkEnvelope(copyPlain(event))
+  } catch (cause) {
+    return new Rejection('invalid_envelope', reasonOf(cause))
+  }
 }
 
 /** The `accountKey` that unverified JSON claims, by the same rule as the verified one, whatever else is wrong with the envelope. */

@@ -33,7 +33,7 @@ export class Attempt {
   readonly #lease: Lease
   /** Names of handlers that have ended well, in this attempt or earlier ones. */
   readonly #finished: string[]
-  #failures: { readonly name: string; readonly error: unknown }[] | undefined
+  readonly #failures: { readonly name: string; readonly error: unknown }[] = []
   #transactions: Map<string, HandlerTransaction> | undefined
   #todo: readonly NamedHandler[] = []
   #pending = 0
@@ -118,7 +118,7 @@ export class Attempt {
 
   /** Returns what the handlers came to, once all have ended or were given up. */
   judge(): Verdict {
-    const error = this.#failures && this.#toFailure(this.#failures)
+    const error = this.#failures.length === 0 ? undefined : this.#toFailure()
     if (error !== undefined) this.#shared.reporter.error(error)
     const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
     if (abandoned !== undefined) return abandoned
@@ -160,7 +160,7 @@ export class Attempt {
     }
     transaction?.close()
     if (failure === undefined) this.#finished.push(name)
-    else this.#onFailure(name, failure.error)
+    else this.#failures.push({ name, ...failure })
     this.#pending--
   }
 
@@ -181,13 +181,8 @@ export class Attempt {
     if (this.#isOver) return // given up, and judged without it
     if (failure === undefined) this.#finished.push(name)
     else if (transaction?.isCommitted) this.#onThrownAfterCommit(name, failure.error)
-    else this.#onFailure(name, failure.error)
+    else this.#failures.push({ name, ...failure })
     if (--this.#pending === 0) this.#stopWaiting?.()
-  }
-
-  #onFailure(name: string, error: unknown): void {
-    this.#failures ??= []
-    this.#failures.push({ name, error })
   }
 
   #onThrownAfterCommit(name: string, thrown: unknown): void {
@@ -198,9 +193,8 @@ export class Attempt {
 
   #openTransaction(name: string, transact: Transact): HandlerTransaction {
     const refuse = (why: string) => {
-      const error = this.#run.toError('transaction_misused', `context.transaction() of the handler ${name} ${why}`, [
-        name,
-      ])
+      const message = `context.transaction() of the handler ${name} ${why}`
+      const error = this.#run.toError('transaction_misused', message, [name])
       this.#shared.reporter.error(error)
       return error
     }
@@ -283,20 +277,16 @@ export class Attempt {
   }
 
   #running(): readonly string[] {
-    const ended = new Set([...this.#finished, ...(this.#failures ?? []).map(({ name }) => name)])
+    const ended = new Set([...this.#finished, ...this.#failures.map(({ name }) => name)])
     return this.#todo.map(({ name }) => name).filter((name) => !ended.has(name))
   }
 
-  #toFailure(failures: readonly { readonly name: string; readonly error: unknown }[]): HandlerError {
-    const names = failures.map(({ name }) => name)
-    const errors = failures.map(({ error }) => error)
+  #toFailure(): HandlerError {
+    const names = this.#failures.map(({ name }) => name)
+    const errors = this.#failures.map(({ error }) => error)
     const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, `${errors.length} handlers failed`)
-    return this.#run.toError(
-      'handler_failed',
-      `Handlers of ${quote(this.#run.type)} failed: ${names.join(', ')}.`,
-      names,
-      cause,
-    )
+    const message = `Handlers of ${quote(this.#run.type)} failed: ${names.join(', ')}.`
+    return this.#run.toError('handler_failed', message, names, cause)
   }
 
   #toVerdict(outcome: Outcome, settleBy: Verdict['settleBy']): Verdict {

@@ -2,7 +2,7 @@ import type { PosternError } from '../protocol/errors.ts'
 import { isThenable } from '../protocol/is-thenable.ts'
 import type { HandlerContext, TransactionContext } from './handler.ts'
 
-/** What a handler is given beside its event. Each has one of its own, with its name. */
+/** The second argument of a handler. Each has one of its own, with its name. */
 export class Context implements HandlerContext {
   readonly handlerName: string
   readonly source: string | undefined

@@ -1,13 +1,13 @@
-import { ConfigurationError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
+import type { Reply } from '../protocol/reply.ts'
+import { releaseName, takeName } from '../store/names.ts'
 import type { Store } from '../store/store.ts'
 import { Deliveries } from './deliver.ts'
 import type { ContextOf } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
 import { checkOptions, type ReceiverOptions, type Settings } from './options.ts'
 import type { CloseResult, DeliveryRequest, DispatchOptions, ReceivedDelivery, Receiver } from './receiver.ts'
-import type { Reply } from './reply.ts'
 import { Reporter } from './reporter.ts'
 import { type EventTypes, Routes } from './routes.ts'
 import { Runs } from './runs.ts'
@@ -79,23 +79,4 @@ class WebhookReceiver {
     releaseName(settings.store, settings.name, this)
     return { unfinished: this.#runs.size + activity.untaken }
   }
-}
-
-/** Two receivers of one name would take each other's events for duplicates. */
-const namesByStore = new WeakMap<Store, Map<string, object>>()
-
-function takeName(store: Store, name: string, receiver: object): void {
-  const names = namesByStore.get(store) ?? new Map<string, object>()
-  if (names.has(name))
-    throw new ConfigurationError(
-      'store_shared',
-      `A receiver named "${name}" stands on this store already, and each would take the other's events for duplicates. Give one of them another name: createReceiver({ name: '…' }). A receiver that is closed gives its name back.`,
-    )
-  namesByStore.set(store, names.set(name, receiver))
-}
-
-/** Only what it holds itself: a receiver that is closed twice must not free the name of its successor. */
-function releaseName(store: Store, name: string, receiver: object): void {
-  const names = namesByStore.get(store)
-  if (names?.get(name) === receiver) names.delete(name)
 }

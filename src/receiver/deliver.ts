@@ -1,17 +1,16 @@
 import { authenticate } from '../protocol/authenticate.ts'
-import { copyPlain } from '../protocol/copy-plain.ts'
 import { makeDedupKeys } from '../protocol/dedup-key.ts'
-import { checkEnvelope, type ParsedEvent, withModel } from '../protocol/envelope.ts'
+import { type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { ConfigurationError, PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
 import { isThenable } from '../protocol/is-thenable.ts'
 import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { type Reply, toReply } from '../protocol/reply.ts'
 import { quote, reasonOf, show } from '../protocol/show.ts'
 import { onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { Bodies } from './bodies.ts'
 import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
-import { type Reply, toReply } from './reply.ts'
 import type { Routes } from './routes.ts'
 import type { Delivery } from './run.ts'
 import type { Runs } from './runs.ts'
@@ -132,12 +131,10 @@ export class Deliveries {
     const deadline = startedAt + waitMs
     const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)
     const delivery: Delivery = {
-      startedAt,
+      ...this.#toDelivery(startedAt, undefined, undefined),
       deadline,
       claimBy,
-      source: undefined,
       isParsed: false,
-      waitUntil: undefined,
     }
     try {
       return this.#report(await this.#route(event, delivery), delivery) // 6 to 10
@@ -253,15 +250,6 @@ function readSource(request: DeliveryRequest): string | undefined | PosternError
     throw new TypeError(`it returned ${isThenable(source) ? 'a promise' : show(source)}, not text`)
   } catch (cause) {
     return new PosternError('secrets_unavailable', `The adapter's source option failed: ${reasonOf(cause)}.`, { cause })
-  }
-}
-
-/** Returns a copy of an event that the app passes, so that handlers cannot change its own. */
-function toOwnEvent(event: unknown): ParsedEvent | Rejection {
-  try {
-    return checkEnvelope(copyPlain(event))
-  } catch (cause) {
-    return new Rejection('invalid_envelope', reasonOf(cause))
   }
 }
 

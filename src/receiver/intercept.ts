@@ -51,7 +51,7 @@ function runOnce(handler: Handler<AnyEvent>, event: AnyEvent, context: HandlerCo
   }
 }
 
-/** Whoever asks for it too late, or never, leaves no unhandled rejection behind. */
+/** Leaves no unhandled rejection behind if an interceptor asks for it too late, or never. */
 function watched<T>(work: Promise<T>): Promise<T> {
   work.catch(ignore)
   return work

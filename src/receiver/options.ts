@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../host/clock.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import type { Secrets, SecretsFunction } from '../protocol/authenticate.ts'
+import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
 import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas } from '../protocol/events.ts'
-import { splitType } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS, MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { StandardSchema } from '../protocol/schema.ts'
@@ -68,26 +68,26 @@ const MAX_OVERHEAD = 4
 /** A body that costs less than this many bytes may come in any number of fragments, however small `maxBodyBytes` is. */
 const LEAST_BODY_COST = 1_048_576
 
+type WithDefaults =
+  | 'store'
+  | 'name'
+  | 'maxBodyBytes'
+  | 'maxBufferedBytes'
+  | 'deadlineMs'
+  | 'handlerTimeoutMs'
+  | 'leaseMs'
+type Given = Required<ReceiverOptions<ModelSchemas, EventSchemas>>
+
 /** The options, checked and with every default filled in. */
-export interface Settings {
+export interface Settings extends Pick<Given, WithDefaults | 'maxInFlight' | 'clock' | 'logger'> {
   readonly secret: Secrets | SecretsFunction | undefined
   readonly models: ReadonlyMap<string, StandardSchema> | undefined
   readonly events: ReadonlyMap<string, StandardSchema>
-  readonly store: Store
-  readonly name: string
-  readonly maxBodyBytes: number
   /** The most that one body may cost with what keeping its fragments takes, in bytes. */
   readonly maxBodyCost: number
-  readonly maxBufferedBytes: number
-  readonly deadlineMs: number
-  readonly handlerTimeoutMs: number
-  readonly leaseMs: number
-  readonly maxInFlight: number
   readonly maxAge: number | undefined
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly onOutcome: ((outcome: Outcome, info: OutcomeInfo) => void) | undefined
-  readonly onError: ((error: PosternError) => void) | undefined
+  readonly onOutcome: Given['onOutcome'] | undefined
+  readonly onError: Given['onError'] | undefined
 }
 
 /** Checks all options together, and refuses what cannot work with a message that says the fix. */
@@ -206,40 +206,6 @@ function checkStore(store: Store): Store {
   throw invalid(
     `the store keeps done events for ${show(store.retentionMs)} ms, and the service's own retries come up to 2 h 36 min after the event: they would run again. Give it a retentionMs of at least ${MIN_MEMORY_MS} (3 h); 7 days is the default.`,
   )
-}
-
-function checkSchemas(
-  option: string,
-  schemas: ModelSchemas | EventSchemas,
-  checkKey: (key: string) => void,
-): ReadonlyMap<string, StandardSchema> {
-  if (typeof schemas !== 'object' || schemas === null || Array.isArray(schemas))
-    throw invalid(`${option} is ${show(schemas)}; give an object of schemas by key.`)
-  const checked = new Map<string, StandardSchema>()
-  for (const [key, schema] of Object.entries(schemas)) {
-    checkKey(key)
-    if (typeof schema?.['~standard']?.validate !== 'function')
-      throw invalid(
-        `${option}.${key} is not a schema. Give one of zod, valibot, arktype or any other that follows Standard Schema, or record<YourType>() for types without checks.`,
-      )
-    checked.set(key, schema)
-  }
-  return checked
-}
-
-function checkModelKey(key: string): void {
-  if (key === '' || key.includes('.') || key.includes('*'))
-    throw invalid(
-      `"${key}" cannot be a model key: it is the part before the dot in "contact.created", without dot or star.`,
-    )
-}
-
-function checkEventType(type: string): void {
-  const model = splitType(type)?.model
-  if (model !== undefined)
-    throw invalid(`events.${type} is an event about a record: declare its model instead, models: { ${model}: … }.`)
-  if (type === '' || type.split('.')[0] === '*' || type.endsWith('.*'))
-    throw invalid(`"${type}" cannot be an event type: it reads as a pattern.`)
 }
 
 function invalid(message: string): ConfigurationError {

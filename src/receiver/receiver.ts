@@ -1,10 +1,10 @@
 import type { Check, EventOf, NoEvents, OpenModels, Pattern, WebhookEvent } from '../protocol/events.ts'
 import type { RequestHead } from '../protocol/head.ts'
 import type { Outcome } from '../protocol/outcome.ts'
+import type { Reply } from '../protocol/reply.ts'
 import type { HeaderValue } from '../protocol/signature.ts'
 import type { Handler, HandlerContext, HandlerOptions } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
-import type { Reply } from './reply.ts'
 import type { EventTypes } from './routes.ts'
 
 /** A body that could not be read. `fix` tells the owner of the app what to change, for `body_consumed`. */

@@ -1,16 +1,13 @@
 import type { Clock } from '../host/clock.ts'
 import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
+import { describe, fieldsOf } from '../protocol/describe-outcome.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { isThenable } from '../protocol/is-thenable.ts'
-import type { Outcome, Rejected } from '../protocol/outcome.ts'
-import type { Issue } from '../protocol/schema.ts'
+import type { Outcome } from '../protocol/outcome.ts'
 import type { OutcomeInfo, Settings } from './options.ts'
 
 /** Between two lines about refusals of one kind: strangers can send as many as they like. */
 const QUIET_MS = 1_000
-
-const MAX_LOGGED_ISSUES = 10
-const MAX_NAME_LENGTH = 64
 
 /** Reports to the owner, through hooks and logger. Whatever those do changes nothing for the deliveries. */
 export class Reporter {
@@ -44,33 +41,19 @@ export class Reporter {
         source,
         durationMs: this.#clock.monotonic() - startedAt,
       })
-    switch (outcome.outcome) {
-      case 'rejected':
-        return this.#sparingly('warn', outcome.code, `delivery refused: ${outcome.reason}`, () =>
-          rejectionFields(outcome, source),
-        )
-      case 'late':
-        return this.#log(
-          'warn',
-          fieldsOf(outcome, source),
-          'handlers still run at the deadline; the sender was told to come again',
-        )
-      case 'overloaded':
-        return this.#sparingly('warn', 'overloaded', `delivery put off: ${whyOverloaded(outcome)}`, () =>
-          fieldsOf(outcome, source),
-        )
-      case 'failed':
-      case 'error':
-        return // told as an error, where it happened
-      default:
-        // The default logger drops these lines, and most deliveries end here.
-        if (this.#logger !== consoleLogger) this.#log('debug', fieldsOf(outcome, source), outcome.outcome)
-    }
+    const kind = outcome.outcome
+    if (kind === 'failed' || kind === 'error') return // told as an error, by the code that failed
+    const toFields = () => fieldsOf(outcome, source)
+    if (kind === 'rejected') this.#sparingly('warn', outcome.code, describe(outcome), toFields)
+    else if (kind === 'overloaded') this.#sparingly('warn', kind, describe(outcome), toFields)
+    else if (kind === 'late') this.#log('warn', toFields(), describe(outcome))
+    // The default logger drops these lines, and most deliveries end here.
+    else if (this.#logger !== consoleLogger) this.#log('debug', toFields(), kind)
   }
 
-  error(error: PosternError, fields: LogFields = {}): void {
+  error(error: PosternError): void {
     this.#tellOnError(error)
-    this.#log('error', { ...fields, code: error.code, err: error }, error.message)
+    this.#log('error', { code: error.code, err: error }, error.message)
   }
 
   /** For what a stranger can bring about as often as he likes: every time to `onError`, now and then to the log. */
@@ -88,7 +71,7 @@ export class Reporter {
     this.#log('debug', { code: error.code, count }, 'said before, and still so')
   }
 
-  /** Calls a function of the owner's, which may throw, or reject where it is asynchronous. */
+  /** Calls a function of the owner's, which may throw, or reject if it is asynchronous. */
   callHook<Args extends readonly unknown[]>(name: string, hook: (...args: Args) => unknown, ...args: Args): void {
     try {
       this.#follow(name, hook(...args))
@@ -136,47 +119,4 @@ export class Reporter {
     if (hook !== 'onError') this.#tellOnError(error)
     if (hook !== 'logger') this.#log('error', { code: error.code, err: error }, error.message)
   }
-}
-
-/** Bodies are put off before anybody knows whose event they hold. */
-function whyOverloaded({ id }: Outcome): string {
-  return id === undefined
-    ? 'unchecked bodies take maxBufferedBytes'
-    : 'maxInFlight events are under way, or as many of its account as it may have'
-}
-
-/** Who an outcome is about, for a log line: never a record, a secret or a signature. */
-function fieldsOf(outcome: Outcome, source: string | undefined): LogFields {
-  const { status, id, type, accountKey } = outcome
-  return {
-    status,
-    id,
-    type,
-    accountKey,
-    source,
-    ...(outcome.joined && { joined: true }),
-    ...(outcome.late && { late: true }),
-  }
-}
-
-function rejectionFields(outcome: Rejected, source: string | undefined): LogFields {
-  const fields = { code: outcome.code, ...fieldsOf(outcome, source) }
-  if (outcome.issues.length === 0) return fields
-  const names = namesOf(outcome.issues)
-  const more = outcome.issues.length - names.length
-  return { ...fields, issues: names, ...(more > 0 && { moreIssues: more }) }
-}
-
-/**
- * Returns the declared fields that issues are about, ten at most. Messages may quote the record, and the keys below a declared field may
- * be the sender's text.
- */
-function namesOf(issues: readonly Issue[]): readonly string[] {
-  const names = new Set<string>()
-  for (const { path } of issues) {
-    if (names.size === MAX_LOGGED_ISSUES) break
-    const [first = ''] = path === 'data.record' ? [path] : path.split('.', 1)
-    names.add(first.slice(0, MAX_NAME_LENGTH))
-  }
-  return [...names]
 }

@@ -110,7 +110,8 @@ export class Run {
       this.#handOver(delivery)
       return toOutcome('duplicate', this)
     }
-    const waiters = (this.#waiters ??= new Set())
+    this.#waiters ??= new Set()
+    const waiters = this.#waiters
     if (waiters.size > MAX_DUPLICATES) return toOutcome('busy', this)
     this.latestDeadline = Math.max(this.latestDeadline, delivery.deadline)
     this.claimBy = Math.max(this.claimBy, delivery.claimBy)

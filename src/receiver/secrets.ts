@@ -1,15 +1,9 @@
 import type { KeyObject } from 'node:crypto'
-import {
-  importSecrets,
-  type SecretRequest,
-  type Secrets,
-  type SecretsFunction,
-  type VerificationKey,
-} from '../protocol/authenticate.ts'
-import { claimedAccountOf, parseJson } from '../protocol/envelope.ts'
+import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey } from '../protocol/authenticate.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { isThenable } from '../protocol/is-thenable.ts'
 import { Rejection } from '../protocol/outcome.ts'
+import { LazySecretRequest } from '../protocol/secret-request.ts'
 import { reasonOf } from '../protocol/show.ts'
 import { importSecret } from '../protocol/signature.ts'
 import type { Delivery } from './run.ts'
@@ -77,37 +71,6 @@ export class SecretSource {
       this.#cached.set(secret, key)
     }
     return key
-  }
-}
-
-/** Parses the body if the function asks for the account, and keeps nothing else of it. */
-class LazySecretRequest implements SecretRequest {
-  /** Whether the function looked at what tells tenants apart. */
-  wasRead = false
-  #body: Uint8Array | undefined
-  #claimed: string | undefined
-  readonly #source: string | undefined
-
-  constructor(body: Uint8Array, source: string | undefined) {
-    this.#body = body
-    this.#source = source
-  }
-
-  get source(): string | undefined {
-    this.wasRead = true
-    return this.#source
-  }
-
-  get claimedAccountKey(): string | undefined {
-    this.wasRead = true
-    if (this.#body !== undefined) this.#claimed = claimedAccountOf(parseJson(this.#body))
-    this.forget()
-    return this.#claimed
-  }
-
-  /** Lets go of the body, also if the function goes on after it was given up. */
-  forget(): void {
-    this.#body = undefined
   }
 }
 

@@ -3,7 +3,6 @@ import { TimerQueue } from '../host/timer-queue.ts'
 import { type Transact, toTransact } from '../store/transactional-store.ts'
 import type { Settings } from './options.ts'
 import type { Reporter } from './reporter.ts'
-import type { Run } from './run.ts'
 
 /** The parts that all deliveries and runs of one receiver share. */
 export class Shared {
@@ -19,7 +18,7 @@ export class Shared {
   readonly renewalTimers: TimerQueue
   readonly handlerTimers: TimerQueue
   /** The runs whose handlers are being begun, the innermost last: what is called meanwhile is called by them. */
-  readonly beginning: Run[] = []
+  readonly beginning: { readonly key: string }[] = []
   isClosing = false
 
   constructor(settings: Settings, reporter: Reporter) {

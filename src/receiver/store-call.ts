@@ -13,7 +13,7 @@ const LONGEST_DELAY_MS = 1_000
 
 /** The result of a call that the store did not answer, or answered by a throw or by something else than it is to return. */
 export class StoreFailure {
-  /** Tells it from a claim. */
+  /** Beside `state` of a claim. */
   readonly state = 'failed'
   readonly cause: unknown
 

@@ -1,5 +1,5 @@
-import type { Outcome } from '../protocol/outcome.ts'
-import { RETRY_AFTER_SECONDS } from '../protocol/schedule.ts'
+import type { Outcome } from './outcome.ts'
+import { RETRY_AFTER_SECONDS } from './schedule.ts'
 
 /** The HTTP answer of a delivery. Adapters write it as it is. */
 export interface Reply {

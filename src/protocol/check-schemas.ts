@@ -1,0 +1,47 @@
+import { ConfigurationError } from './errors.ts'
+import { type EventSchemas, type ModelSchemas, splitType } from './events.ts'
+import type { StandardSchema } from './schema.ts'
+import { show } from './show.ts'
+
+/**
+ * Returns the schemas of an option by key.
+ *
+ * @throws ConfigurationError `option_invalid`
+ */
+export function checkSchemas(
+  option: string,
+  schemas: ModelSchemas | EventSchemas,
+  checkKey: (key: string) => void,
+): ReadonlyMap<string, StandardSchema> {
+  if (typeof schemas !== 'object' || schemas === null || Array.isArray(schemas))
+    throw invalid(`${option} is ${show(schemas)}; give an object of schemas by key.`)
+  const checked = new Map<string, StandardSchema>()
+  for (const [key, schema] of Object.entries(schemas)) {
+    checkKey(key)
+    if (typeof schema?.['~standard']?.validate !== 'function')
+      throw invalid(
+        `${option}.${key} is not a schema. Give one of zod, valibot, arktype or any other that follows Standard Schema, or record<YourType>() for types without checks.`,
+      )
+    checked.set(key, schema)
+  }
+  return checked
+}
+
+export function checkModelKey(key: string): void {
+  if (key === '' || key.includes('.') || key.includes('*'))
+    throw invalid(
+      `"${key}" cannot be a model key: it is the part before the dot in "contact.created", without dot or star.`,
+    )
+}
+
+export function checkEventType(type: string): void {
+  const model = splitType(type)?.model
+  if (model !== undefined)
+    throw invalid(`events.${type} is an event about a record: declare its model instead, models: { ${model}: … }.`)
+  if (type === '' || type.split('.')[0] === '*' || type.endsWith('.*'))
+    throw invalid(`"${type}" cannot be an event type: it reads as a pattern.`)
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('option_invalid', `createReceiver: ${message}`)
+}
