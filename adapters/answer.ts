@@ -11,20 +11,23 @@ export function writeReply(
   { status, headers, body, close, drainMs }: Reply,
 ): void {
   if (response.headersSent || response.destroyed) return
-  // A flat list: node:http takes it as it is.
-  const list = ['content-length', String(Buffer.byteLength(body))]
-  for (const [name, value] of Object.entries(headers)) list.push(name, value)
+  // An object: middleware that wraps writeHead may read a flat list wrongly, and hosts other than Node return nothing from it.
+  const all: Record<string, string | number> = { 'content-length': Buffer.byteLength(body) }
+  for (const name in headers) all[name] = headers[name] ?? ''
+  if (close && !isHttp2(request)) all.connection = 'close' // HTTP/2 ends a stream without a header
+  response.writeHead(status, all)
   if (!close) {
     if (isUnread(request)) afterRest(request, drainMs, (isLate) => isLate && cut(request, response))
-    response.writeHead(status, list).end(body)
+    response.end(body)
     return
   }
-  if (!isHttp2(request)) list.push('connection', 'close') // HTTP/2 ends a stream without a header
   // Ending the response would close the socket under a sender that is still sending, and reset the answer away.
-  response.writeHead(status, list).write(body)
+  response.write(body)
   afterRest(request, drainMs, (isLate) => {
-    response.end()
-    if (isLate && isHttp2(request)) cut(request, response)
+    const isStream = isHttp2(request)
+    // Over HTTP/1 as well: middleware may have kept the connection open.
+    response.end(() => isLate && !isStream && cut(request, response))
+    if (isLate && isStream) cut(request, response)
   })
 }
 

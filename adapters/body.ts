@@ -39,9 +39,11 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
 
   onAnswered(callback: () => void): void {
     const { stream } = this.#response as { readonly stream?: { readonly destroyed: boolean } } // of HTTP/2
-    if (this.#response.destroyed || this.#response.closed || stream?.destroyed) return callback()
+    const { destroyed, closed, socket } = this.#response
+    if (destroyed || closed || stream?.destroyed || (socket === null && this.#request.socket.destroyed))
+      return callback()
     // Comes after the last byte of the answer, and also if the sender has gone away.
-    this.#response.on('close', this.#response.socket === null ? onceWith(this.#request.socket, callback) : callback)
+    this.#response.on('close', socket === null ? onceWith(this.#request.socket, callback) : callback)
   }
 
   read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {

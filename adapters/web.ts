@@ -114,7 +114,7 @@ class FetchDelivery implements DeliveryRequest {
    * it to its declared length.
    */
   #lightLength(): number | undefined {
-    if (this.#request.arrayBuffer === Request.prototype.arrayBuffer) return undefined
+    if (this.#request.arrayBuffer === Request.prototype.arrayBuffer || !isHttp1(this.#request)) return undefined
     const declared = this.#request.headers.get('content-length')
     if (declared === null || !/^\d+$/.test(declared)) return undefined
     return Number(declared) <= SMALL_BODY_BYTES ? Number(declared) : undefined
@@ -158,6 +158,17 @@ class FetchDelivery implements DeliveryRequest {
     const declared = this.#request.headers.get('content-length')
     return declared === null || Number(declared) === body.length ? body : { failure: 'body_incomplete' }
   }
+}
+
+/**
+ * Whether a light request is of HTTP/1, by the request of Node that it keeps: over HTTP/2 a fragment of one byte may hold on to the 64 KiB
+ * that were read from the socket with it.
+ */
+function isHttp1(request: Request): boolean {
+  const values = Object.getOwnPropertySymbols(request).map((symbol): unknown => Reflect.get(request, symbol))
+  return values.some(
+    (value) => typeof value === 'object' && value !== null && Reflect.get(value, 'httpVersionMajor') === 1,
+  )
 }
 
 function waitUntilOf(host: readonly unknown[]): ((work: Promise<unknown>) => void) | undefined {

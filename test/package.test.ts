@@ -76,7 +76,7 @@ describe('the tarball', () => {
   })
 
   /** What every adapter loads with the errors of the core. */
-  const CORE = ['lru-cache', 'node:crypto', 'node:util']
+  const CORE = ['lru-cache', 'node:buffer', 'node:crypto', 'node:util']
 
   it.each([
     ['index', CORE],
@@ -86,7 +86,7 @@ describe('the tarball', () => {
     ['node', [...CORE, 'raw-body']],
     ['web', CORE],
     ['redis', CORE],
-    ['sqlite', ['lru-cache', 'node:crypto', 'node:fs', 'node:module', 'node:path', 'node:util']], // its drivers when a file is opened
+    ['sqlite', ['lru-cache', 'node:buffer', 'node:crypto', 'node:fs', 'node:module', 'node:path', 'node:util']], // its drivers when a file is opened
     ['models', ['zod']],
     ['client', ['ky', 'node:util', 'zod']],
     [

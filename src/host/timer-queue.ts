@@ -78,17 +78,16 @@ export class TimerQueue {
         const why = limitMs > 0 ? `no answer within ${Math.round(limitMs)} ms` : 'no time was left when it was asked'
         resolve(toFailure(new Error(why)))
       })
-      settled.then(
-        (value) => {
+      settled
+        .then((value) => {
           if (!timer.isSet) return onLate?.(value)
           this.clear(timer)
           resolve(toResult(value))
-        },
-        (cause: unknown) => {
+        })
+        .catch((cause: unknown) => {
           this.clear(timer)
           resolve(toFailure(cause))
-        },
-      )
+        })
     })
   }
 

@@ -59,5 +59,6 @@ function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value)) return true
   const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
+  // Of another realm as well, such as that of a test runner.
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

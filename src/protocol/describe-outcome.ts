@@ -1,14 +1,10 @@
-import type { Outcome, Rejected } from './outcome.ts'
-import type { Issue } from './schema.ts'
-
-const MAX_LOGGED_ISSUES = 10
-const MAX_NAME_LENGTH = 64
+import type { Outcome } from './outcome.ts'
 
 /** Returns the message of a log line about an outcome that the owner should know of. */
 export function describe(outcome: Outcome): string {
   switch (outcome.outcome) {
     case 'rejected':
-      return `delivery refused: ${outcome.reason}`
+      return `delivery refused: ${outcome.reason}${outcome.issues.length > 0 ? ' onOutcome gets the issues.' : ''}`
     case 'late':
       return 'handlers still run at the deadline; the sender was told to come again'
     case 'overloaded':
@@ -33,26 +29,7 @@ export function fieldsOf(outcome: Outcome, source: string | undefined): Readonly
     source,
     ...(outcome.joined && { joined: true }),
     ...(outcome.late && { late: true }),
-    ...(outcome.outcome === 'rejected' && issueFields(outcome)),
+    // Only how many: their messages quote the record, and their paths may be keys that the sender chose.
+    ...(outcome.outcome === 'rejected' && outcome.issues.length > 0 && { issues: outcome.issues.length }),
   }
-}
-
-function issueFields({ issues }: Rejected): object | undefined {
-  if (issues.length === 0) return undefined
-  const names = namesOf(issues)
-  return { issues: names, ...(issues.length > names.length && { moreIssues: issues.length - names.length }) }
-}
-
-/**
- * Returns the declared fields that issues are about, ten at most. Messages may quote the record, and the keys below a declared field may
- * be the sender's text.
- */
-function namesOf(issues: readonly Issue[]): readonly string[] {
-  const names = new Set<string>()
-  for (const { path } of issues) {
-    if (names.size === MAX_LOGGED_ISSUES) break
-    const [first = ''] = path === 'data.record' ? [path] : path.split('.', 1)
-    names.add(first.slice(0, MAX_NAME_LENGTH))
-  }
-  return [...names]
 }

@@ -40,10 +40,9 @@ export function parseEnvelope(body: Uint8Array): ParsedEvent | Rejection {
 
 /** Strict UTF-8 to what its JSON says, or a rejection, which no JSON can be. */
 export function parseJson(body: Uint8Array): unknown {
-  const text = decode(body)
-  if (text === undefined) return NOT_UTF8
   try {
-    return JSON.parse(text)
+    const text = decode(body)
+    return text === undefined ? NOT_UTF8 : JSON.parse(text)
   } catch {
     return NOT_JSON
   }

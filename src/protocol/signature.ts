@@ -99,7 +99,10 @@ export function importSecret(secret: unknown): KeyObject {
       throw unusable('has a blank or a line break at an edge, as a file often ends with one; trim it')
     return createSecretKey(secret)
   }
-  if (isThenable(secret)) throw unusable('is a promise: await it, or give createReceiver the function itself')
+  if (isThenable(secret)) {
+    Promise.resolve(secret).then(undefined, ignore) // it may reject, which nobody else would hear
+    throw unusable('is a promise: await it, or give createReceiver the function itself')
+  }
   throw unusable(
     secret === undefined
       ? 'is undefined: set the environment variable that it is read from, or load the env file that sets it'
@@ -141,3 +144,5 @@ function mustBeRaw(body: unknown): void {
 function isList(secrets: Secret | readonly Secret[]): secrets is readonly Secret[] {
   return Array.isArray(secrets)
 }
+
+const ignore = () => {}

@@ -9,6 +9,7 @@ import type { Checked } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
 import { Context, HandlerTransaction, TransactingContext } from './context.ts'
+import { refusePromises } from './handler.ts'
 import type { Lease } from './lease.ts'
 import type { NamedHandler } from './routes.ts'
 import type { Run } from './run.ts'
@@ -16,6 +17,7 @@ import type { Shared } from './shared.ts'
 
 /** The time that a handler has to end after its abort, in milliseconds. */
 const GIVE_UP_AFTER_MS = 5_000
+const NOT_AS_ASKED = 'The record, or data, is not what the schema asks for.'
 
 /** The result of an event's handlers, and how its claim is to be settled. */
 export interface Verdict {
@@ -84,8 +86,7 @@ export class Attempt {
     if (checked !== undefined) {
       if ('thrown' in checked) return this.#refuseSchema(checked.thrown)
       if ('issues' in checked) {
-        const reason = 'The record, or data, is not what the schema asks for.'
-        const rejection = new Rejection('invalid_record', reason, checked.issues)
+        const rejection = new Rejection('invalid_record', NOT_AS_ASKED, checked.issues)
         return this.#toVerdict(toRejected(rejection, this.#run), 'release')
       }
       if (route.model !== undefined) event.data = { ...event.data, record: checked.value }
@@ -98,17 +99,17 @@ export class Attempt {
   /** Begins the handlers that have no mark yet. Returns a promise for their end, or for giving them up, unless all have ended. */
   beginHandlers(): Promise<void> | undefined {
     const { route, event, first } = this.#run
-    const todo =
-      this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
+    const hasMarks = this.#finished.length > 0
+    const todo = hasMarks ? route.handlers.filter(({ name }) => !this.#hasMark(name)) : route.handlers
     this.#todo = todo
     this.#pending = todo.length
     // Made before any handler runs: no handler sees what another changed.
     const copy = first.isParsed && route.schema === undefined ? copyJson : copyPlain
     const given = todo.map((_, index) => (index === 0 ? event : copy(event)))
     this.#run.given = given
-    this.#shared.beginning.push(this.#run)
+    const depth = this.#shared.beginning.push(this.#run) - 1
     for (const [index, handler] of todo.entries()) this.#begin(handler, given[index] ?? event)
-    this.#shared.beginning.pop()
+    this.#shared.beginning.length = depth
     if (this.#pending === 0) return undefined
     this.#watch()
     return new Promise((resolve) => {
@@ -150,6 +151,7 @@ export class Attempt {
     let isWaiting = false
     try {
       result = run(event as AnyEvent, context) // model and action were set with the route
+      refusePromises(result)
       isWaiting = isThenable(result)
     } catch (error) {
       failure = { error }
@@ -159,16 +161,16 @@ export class Attempt {
       return
     }
     transaction?.close()
+    this.#pending--
     if (failure === undefined) this.#finished.push(name)
     else this.#failures.push({ name, ...failure })
-    this.#pending--
   }
 
   /** Waits by `await`, which hears a promise once only, even if its `then` calls back twice. */
   async #awaitHandler(name: string, result: unknown, transaction: HandlerTransaction | undefined): Promise<void> {
     let failure: { readonly error: unknown } | undefined
     try {
-      await result
+      refusePromises(await result)
       if (transaction !== undefined) {
         transaction.close()
         await transaction.ended

@@ -77,7 +77,7 @@ export class Bodies {
 
   /** Counts what a body may come to cost, if that leaves half of the room to others. */
   reserve(intake: Intake, bytes: number): boolean {
-    if (this.#heldBytes + bytes > this.#shared.settings.maxBufferedBytes / 2) return false
+    if (!(bytes >= 0) || this.#heldBytes + bytes > this.#shared.settings.maxBufferedBytes / 2) return false
     intake.cost += bytes
     this.#incompleteBytes += bytes
     this.#heldBytes += bytes
@@ -128,6 +128,7 @@ export class Bodies {
     this.#incompleteBytes -= intake.cost
     this.letGo(intake.cost)
     intake.cost = 0
+    intake.isOver = true
   }
 }
 
@@ -136,6 +137,8 @@ class Intake implements BodyIntake {
   cost = 0
   /** The answer, if the receiver does not wait for the rest. */
   cutWith: Outcome | undefined
+  /** True once the body is in hand, or failed: an adapter may go on to count. */
+  isOver = false
   onCut: (() => void) | undefined
   onEnd: ((outcome: Outcome) => void) | undefined
   readonly #bodies: Bodies
@@ -145,12 +148,12 @@ class Intake implements BodyIntake {
   }
 
   take(bytes: number): boolean {
-    if (this.cutWith === undefined) this.#bodies.take(this, bytes)
-    return this.cutWith === undefined
+    if (this.cutWith === undefined && !this.isOver) this.#bodies.take(this, bytes)
+    return this.cutWith === undefined && !this.isOver
   }
 
   reserve(bytes: number): boolean {
-    return this.#bodies.reserve(this, bytes)
+    return !this.isOver && this.#bodies.reserve(this, bytes)
   }
 
   cut(outcome: Outcome): void {

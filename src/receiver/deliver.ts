@@ -27,6 +27,8 @@ const LONGEST_TIMER_MS = 2_147_483_647
 const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
 /** The cost of a look-up of secrets beside its body: the request, and what the app has to keep for it, in bytes. */
 const LOOK_UP_BYTES = 8_192
+/** Handlers that begin events within each other on one stack, which takes some 500 of them. */
+const MOST_NESTED = 32
 const READ = new Uint8Array()
 const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
@@ -91,6 +93,7 @@ export class Deliveries {
     const closed = this.#refuseClosed()
     if (closed !== undefined) return this.#report(closed, delivery)
     activity.begin()
+    if (this.#shared.beginning.length > MOST_NESTED) await undefined
     try {
       let bytes = this.#bodies.toBytes(body instanceof Uint8Array ? body : NOT_BYTES)
       if (!(bytes instanceof Uint8Array)) return this.#report(bytes, delivery)
@@ -127,6 +130,7 @@ export class Deliveries {
     if (event instanceof Rejection)
       throw new PosternError('event_invalid', `dispatch() was given something that is not an event: ${event.reason}`)
     activity.begin()
+    if (this.#shared.beginning.length > MOST_NESTED) await undefined
     const startedAt = settings.clock.monotonic()
     const deadline = startedAt + waitMs
     const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)

@@ -1,3 +1,4 @@
+import { isThenable } from '../protocol/is-thenable.ts'
 import type { SyncTransactionalStore, TransactionalStore } from '../store/transactional-store.ts'
 
 /** The second argument of a handler. */
@@ -63,3 +64,12 @@ export interface HandlerOptions {
    */
   readonly name?: string
 }
+
+/** Fails a handler that returned a list of promises: nobody would wait for them. */
+export function refusePromises(result: unknown): void {
+  if (!Array.isArray(result) || !result.some(isThenable)) return
+  for (const promise of result.filter(isThenable)) Promise.resolve(promise).then(undefined, ignore)
+  throw new TypeError('The handler returned a list of promises, which nobody waits for: return Promise.all(list).')
+}
+
+const ignore = () => {}

@@ -19,9 +19,11 @@ export type Interceptor = (
 export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, name: string): Handler<AnyEvent> {
   return (event, context) => {
     let ran: { readonly result: unknown } | { readonly error: unknown } | undefined
-    let isOver = false
+    let [isLater, isOver] = [false, false]
     const run = (): unknown => {
       if (ran === undefined && isOver) return watched(Promise.reject(skipped(name)))
+      // An interceptor that waits may find that the event is another attempt's by then.
+      if (ran === undefined && isLater && context.signal.aborted) return watched(Promise.reject(context.signal.reason))
       ran ??= runOnce(handler, event, context)
       if ('error' in ran) throw ran.error
       return ran.result
@@ -33,6 +35,7 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
     }
     try {
       const returned = interceptor(run, event, context, name)
+      isLater = true
       if (isThenable(returned)) return endAfter(returned, end)
     } catch (error) {
       return endAfter(Promise.reject(error), end)

@@ -54,7 +54,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
     const settling = settle(shared, run, run.lease, verdict) // 10
     return run.end(isThenable(settling) ? await settling : settling)
   } catch (cause) {
-    if (attempt !== undefined) void run.lease?.release(attempt.marks)
+    if (attempt !== undefined) run.goesOn = run.lease?.release(attempt.marks)
     return run.end(toUnexpected(shared, run, cause))
   } finally {
     attempt?.end()
@@ -66,7 +66,8 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
 function askStore(shared: Shared, run: Run): Claim | StoreFailure | Promise<Claim | StoreFailure> {
   const { store, leaseMs, clock } = shared.settings
   const askedAt = clock.monotonic()
-  const limitMs = Math.min(STORE_LIMIT_MS, Math.max(run.claimBy - askedAt, 0))
+  // A claim that comes later than half its lease is of no use: its handlers would begin on borrowed time.
+  const limitMs = Math.min(STORE_LIMIT_MS, leaseMs / 2, Math.max(run.claimBy - askedAt, 0))
   run.askedAt = askedAt
   const giveBack = (answer: unknown) => {
     const late = toClaim(answer)
@@ -100,15 +101,14 @@ function settle(
   { outcome, settleBy, marks }: Verdict,
 ): Outcome | Promise<Outcome> {
   if (settleBy === 'release') return settleRelease(run, lease, outcome, marks)
-  if (settleBy === 'abandon') void lease.abandon(marks)
+  if (settleBy === 'abandon') run.goesOn = lease.abandon(marks)
   if (settleBy !== 'complete') return outcome
   const isDone = lease.complete()
   return isDone === true ? outcome : settleCompletion(shared, run, lease, isDone, marks)
 }
 
 async function settleRelease(run: Run, lease: Lease, outcome: Outcome, marks: readonly string[]): Promise<Outcome> {
-  const released = await lease.release(marks)
-  if (released !== undefined) run.handOverAll(released.goesOn)
+  run.goesOn = (await lease.release(marks))?.goesOn
   return outcome
 }
 
@@ -121,12 +121,12 @@ async function settleCompletion(
   marks: readonly string[],
 ): Promise<Outcome> {
   const handled = toOutcome('handled', run)
+  lease.keep(() => marks, ignore)
   let isDone = await answer
   if (isDone instanceof StoreFailure) {
     // The answer is 200, since the work is done; until the store agrees this process remembers.
     shared.reporter.error(isDone.toError('complete', 'the handlers succeeded, so it is tried again for 60 s'))
     run.phase = 'storing'
-    lease.keep(() => marks, ignore)
     run.handOverAll()
     run.answerAll(handled)
     isDone = await lease.keepCompleting()

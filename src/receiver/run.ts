@@ -62,6 +62,8 @@ export class Run {
   given: readonly ParsedEvent[] = []
   /** Settles when the run has ended. */
   ended: Promise<void> | undefined
+  /** Settles once the store has been told what it did not take before the run ended. Never rejects. */
+  goesOn: Promise<unknown> | undefined
   /** Whether a delivery was told `late`, so that the owner is told of the end. */
   wasLate = false
   latestDeadline: number
@@ -129,9 +131,9 @@ export class Run {
     for (const waiter of this.#waiters ?? []) this.#answer(waiter, outcome)
   }
 
-  /** Hands work that goes on after the answers to the hosts of everybody who waits. Default: the run itself. */
-  handOverAll(work = this.ended): void {
-    for (const { delivery } of this.#waiters ?? []) this.#handOver(delivery, work)
+  /** Hands what goes on after the answers to the hosts of everybody who waits. */
+  handOverAll(): void {
+    for (const { delivery } of this.#waiters ?? []) this.#handOver(delivery)
   }
 
   /** Returns the outcome of an event whose claim failed or came too late, and tells the owner once. */
@@ -174,7 +176,12 @@ export class Run {
   }
 
   /** A serverless host may freeze the process once the answer is out, unless it is told what still goes on. */
-  #handOver({ waitUntil }: Delivery, work = this.ended): void {
-    if (waitUntil !== undefined && work !== undefined) this.#shared.reporter.callHook('waitUntil', waitUntil, work)
+  #handOver({ waitUntil }: Delivery): void {
+    if (waitUntil === undefined) return
+    const work = (async () => {
+      await this.ended
+      await this.goesOn
+    })()
+    this.#shared.reporter.callHook('waitUntil', waitUntil, work)
   }
 }

@@ -60,6 +60,7 @@ export class Runs {
   async #finish(run: Run, running: Promise<Outcome>): Promise<void> {
     const outcome = await running
     this.#remove(run)
+    if (run.goesOn !== undefined) run.handOverAll()
     run.answerAll(outcome)
     const { source, startedAt } = run.first
     // Spreading loses which fields belong together.

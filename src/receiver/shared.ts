@@ -1,4 +1,4 @@
-import type { Clock } from '../host/clock.ts'
+import { Activity } from '../host/activity.ts'
 import { TimerQueue } from '../host/timer-queue.ts'
 import { type Transact, toTransact } from '../store/transactional-store.ts'
 import type { Settings } from './options.ts'
@@ -30,49 +30,5 @@ export class Shared {
     this.storeTimers = new TimerQueue(settings.clock)
     this.renewalTimers = new TimerQueue(settings.clock)
     this.handlerTimers = new TimerQueue(settings.clock)
-  }
-}
-
-/** Timers that are set for longer go off immediately. */
-const LONGEST_TIMER_MS = 2_147_483_647
-/** The time that a host has to write an answer, if its adapter cannot tell when it has. */
-const UNSEEN_ANSWER_MS = 50
-
-/** Counts what `close` waits for: requests without an answer, running events, calls of the store that nobody else waits for. */
-class Activity {
-  /** Releases that the store has not taken yet. */
-  untaken = 0
-  #count = 0
-  #hasUnseen = false
-  #onIdle: (() => void)[] = []
-
-  begin(): void {
-    this.#count++
-  }
-
-  /** A property, so that it can be passed as a callback. */
-  readonly end = (): void => {
-    if (--this.#count > 0) return
-    for (const resolve of this.#onIdle.splice(0)) resolve()
-  }
-
-  /** Ends a request whose answer the host writes unseen. */
-  endUnseen(): void {
-    this.#hasUnseen = true
-    this.end()
-  }
-
-  /** Waits until all has ended and every answer is written, `timeoutMs` at most. */
-  async drain(clock: Clock, timeoutMs: number): Promise<void> {
-    if (this.#count > 0)
-      await new Promise<void>((resolve) => {
-        const timer = clock.setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER_MS))
-        this.#onIdle.push(() => {
-          clock.clearTimeout(timer)
-          resolve()
-        })
-      })
-    // What the host still has to do takes real time, whatever the clock of the receiver says.
-    if (this.#hasUnseen) await new Promise((resolve) => setTimeout(resolve, UNSEEN_ANSWER_MS))
   }
 }

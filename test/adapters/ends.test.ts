@@ -71,6 +71,46 @@ describe('close() of a receiver', () => {
   })
 })
 
+it('waits for no answer to senders who were gone before the receiver was called, one behind the other', async () => {
+  const { receiver, outcomes } = createScene()
+  const handle = nodeHandler(receiver)
+  const server = createServer(async (request, response) => {
+    await sleep(100)
+    await handle(request, response)
+  })
+  const { port, close } = await listen(server)
+  onTestFinished(close)
+  const wire = await Wire.open(port)
+  await wire.send(Buffer.concat([whole(sample({ tamper: 'no-header' })), whole(sample({ tamper: 'no-header' }))]))
+  await sleep(20)
+  wire.abort()
+  await expect.poll(() => outcomes.length).toBe(2)
+  const startedAt = performance.now()
+  expect(await receiver.close()).toEqual({ unfinished: 0 })
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
+})
+
+it('writes its headers also through middleware that reads lists as pairs, and returns nothing', async () => {
+  const { receiver } = createScene({ maxInFlight: 1 })
+  const handle = nodeHandler(receiver)
+  const server = createServer((request, response) => {
+    const { writeHead } = response
+    // As on-headers did before 1.1, which compression and express-session stand on.
+    response.writeHead = ((status: number, headers: Record<string, string> | readonly string[]) => {
+      if (Array.isArray(headers)) for (const [name, value] of headers) response.setHeader(name ?? '', value ?? '')
+      else for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+      writeHead.call(response, status)
+    }) as never // returns nothing
+    void handle(request, response)
+  })
+  const { port, close } = await listen(server)
+  onTestFinished(close)
+  const wire = await Wire.open(port)
+  await wire.send(head({ 'content-length': 0 }, { method: 'GET' }))
+  const { status, headers, body } = await wire.answer()
+  expect([status, headers.allow, headers['content-length']]).toEqual([405, 'POST', String(body.length)])
+})
+
 it('reads a request that something before had paused', async () => {
   const { receiver } = createScene()
   const app = express()
@@ -156,4 +196,30 @@ describe('a Fetch request', () => {
     await fetchHandler(receiver)(request(body, { ...delivery, headers }, { signal: gone.signal }))
     expect(outcomes[0]).toMatchObject({ code: 'body_incomplete' })
   })
+
+  it.each([
+    [1, 1],
+    [2, 0],
+  ])(
+    'that its host made light of one of HTTP/%i is read whole %i times: its fragments are the host’s',
+    async (version, times) => {
+      const { receiver } = createScene()
+      const delivery = sample()
+      const real = request(new Uint8Array(delivery.bytes), delivery)
+      let reads = 0
+      const light = Object.create(real, {
+        [Symbol('incoming')]: { value: { httpVersionMajor: version } },
+        arrayBuffer: {
+          value: () => {
+            reads++
+            return real.arrayBuffer()
+          },
+        },
+      }) as Request
+      for (const name of ['method', 'headers', 'signal', 'body', 'bodyUsed'] as const)
+        Object.defineProperty(light, name, { get: () => Reflect.get(real, name) })
+      expect((await fetchHandler(receiver)(light)).status).toBe(200)
+      expect(reads).toBe(times)
+    },
+  )
 })

@@ -674,3 +674,25 @@ describe('what ends at once', () => {
     expect(timers).toBe(0)
   })
 })
+
+it.each<[string, () => unknown]>([
+  ['at once', () => [Promise.reject(new Error('no')), Promise.resolve()]],
+  ['later', async () => [Promise.reject(new Error('no'))]],
+])('a handler that returns a list of promises %s fails, since nobody would wait for them', async (_when, handle) => {
+  const bench = new Bench()
+  bench.receiver.on('*', handle)
+  expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+  expect(bench.errors).toMatchObject([{ cause: { message: expect.stringContaining('return Promise.all(list)') } }])
+  await bench.expectAtRest()
+})
+
+it('a chain of events that each handler dispatches before it waits may be of any length', async () => {
+  const bench = new Bench({ usual: atOnce, maxInFlight: 10_000 })
+  let runs = 0
+  bench.receiver.on('*', async () => {
+    if (++runs < 2_000) await bench.receiver.dispatch(events.contact.created())
+  })
+  expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+  expect([runs, bench.codes]).toEqual([2_000, []])
+  await bench.expectAtRest()
+})

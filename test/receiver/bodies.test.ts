@@ -179,6 +179,23 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
+  it('is not spoilt by an adapter that goes on to count when its body has failed', async () => {
+    const { bench, runs } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    for (let count = 0; count < 5; count++) {
+      const slow = new SlowRequest(bench)
+      slow.gate.open({ failure: 'body_too_large' })
+      expect((await slow.reply).status).toBe(413)
+      expect([slow.intake.take(400 * KIB), slow.intake.reserve(400 * KIB)]).toEqual([false, false])
+    }
+    const good = new SlowRequest(bench)
+    expect(good.intake.take(900 * KIB)).toBe(true)
+    good.gate.open({ failure: 'body_incomplete' })
+    await good.reply
+    expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
+    expect(runs()).toBe(1)
+    await bench.expectAtRest()
+  })
+
   it('is not spoilt by an adapter that counts what is no number', async () => {
     const { bench, runs } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const slow = new SlowRequest(bench)

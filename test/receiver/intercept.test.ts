@@ -1,7 +1,7 @@
-import type { Interceptor } from 'postern'
+import type { Interceptor, PosternError } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, Gate, settle, watchRejections } from './support.ts'
+import { Bench, Gate, saying, settle, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -147,6 +147,33 @@ describe('an interceptor', () => {
     expect(queries).toBe(1)
     await bench.expectAtRest()
   })
+
+  it.each<[string, string, (bench: Bench) => unknown]>([
+    ['the handler was given up', 'handler_timeout', () => {}],
+    ['another process took the event', 'lease_lost', ({ store }) => store.plan('renew', saying(false))],
+  ])(
+    'that calls run() after %s begins nothing: the event is another attempt’s by then',
+    async (_what, why, prepare) => {
+      const gate = new Gate()
+      let [runs, reason]: [number, unknown] = [0, undefined]
+      const bench = new Bench({ handlerTimeoutMs: 1_000 })
+      prepare(bench)
+      bench.receiver.intercept(async (run) => {
+        await gate.promise
+        await Promise.resolve(run()).catch((error: PosternError) => {
+          reason = error.code
+        })
+      })
+      bench.receiver.on('*', () => void runs++)
+      const sent = bench.send(events.contact.created())
+      await bench.clock.advance(12_000)
+      expect(await sent).toMatchObject({ status: expect.not.stringMatching('200') })
+      gate.open()
+      await settle()
+      expect([runs, reason]).toEqual([0, why])
+      await bench.expectAtRest()
+    },
+  )
 
   it('that was registered first is the outermost', async () => {
     const bench = new Bench()

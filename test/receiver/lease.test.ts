@@ -126,6 +126,31 @@ it('reports a renewal that the store answers by something else than true or fals
   await bench.expectAtRest()
 })
 
+describe('a lease of 2 s, on a store that answers within its 3 s', () => {
+  it('is not begun on if it has half run out when the claim comes', async () => {
+    const bench = new Bench({ leaseMs: 2_000 })
+    let runs = 0
+    bench.receiver.on('*', () => void runs++)
+    bench.store.plan('claim', answeringAfter(1_500))
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(2_000)
+    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect([runs, bench.store.count('release')]).toEqual([0, 1])
+    await bench.expectAtRest()
+  })
+
+  it('is renewed while the store takes its time to complete it', async () => {
+    const bench = new Bench({ leaseMs: 2_000 })
+    bench.receiver.on('*', () => {})
+    bench.store.plan('complete', delayedBy(2_500))
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(2_500)
+    expect(await sent).toMatchObject({ outcome: 'handled' })
+    expect(bench.store.count('renew')).toBeGreaterThanOrEqual(3)
+    await bench.expectAtRest()
+  })
+})
+
 it('reports a handler that failed while another one was given up', async () => {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
   bench.receiver.on('*', { name: 'hangs' }, () => new Promise(() => {}))

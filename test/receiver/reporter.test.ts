@@ -364,7 +364,7 @@ describe('the lines of the log', () => {
     ])
   })
 
-  it('tell of a refused record where its mistakes are, and not what it holds', async () => {
+  it('tell of a refused record how many mistakes it has, and not what it holds', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     const event = { ...events.raw('contact.created'), data: { record: { email: 'zoe@example.test' } } }
@@ -372,30 +372,20 @@ describe('the lines of the log', () => {
     expect(told(bench)).toEqual([
       [
         'warn',
-        { code: 'invalid_record', status: 422, ...about(event), issues: ['data.record'] },
-        expect.stringContaining('delivery refused: '),
+        { code: 'invalid_record', status: 422, ...about(event), issues: 1 },
+        expect.stringMatching(/^delivery refused: .* onOutcome gets the issues\.$/),
       ],
     ])
   })
 
-  it('name ten fields of a refused record at most, and no key that its sender chose below them', async () => {
-    const paths = [
-      ['scores', 'zoe@example.test'],
-      ['scores', 'alice@example.test'],
-      ['tags', 0],
-      [],
-      ...Array.from({ length: 20 }, (_, index) => [`field${index}`, 'x']),
-    ]
-    const issues = paths.map((path) => ({ message: 'no', path }))
+  it('count the issues of a refused record: their paths may be keys that its sender chose', async () => {
+    const issues = Array.from({ length: 24 }, () => ({ message: 'no', path: ['zoe@example.test', 'score'] }))
     const contact: StandardSchema = { '~standard': { version: 1, vendor: 'x', validate: () => ({ issues }) } }
     const bench = new Bench({ models: { contact } })
     bench.receiver.on('contact.created', () => {})
     await bench.send(events.contact.created())
-    const [line] = told(bench)
-    expect(line?.[1]).toMatchObject({
-      issues: ['scores', 'tags', '', ...Array.from({ length: 7 }, (_, index) => `field${index}`)],
-      moreIssues: 14,
-    })
+    expect(told(bench)[0]?.[1]).toMatchObject({ issues: 24 })
+    expect(JSON.stringify(told(bench))).not.toContain('zoe')
     expect(bench.outcomes[0]).toMatchObject({ issues: expect.objectContaining({ length: 24 }) })
   })
 

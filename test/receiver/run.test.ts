@@ -723,6 +723,23 @@ describe('waitUntil', () => {
     await bench.expectAtRest()
   })
 
+  it('gets the marks that are stored after a late answer', async () => {
+    const bench = new Bench()
+    const gate = new Gate<unknown>()
+    bench.receiver.on('*', () => gate.promise)
+    bench.store.plan('release', rejecting, rejecting)
+    const { handed, state, waitUntil } = handing()
+    bench.send(events.contact.created(), { waitUntil })
+    await bench.clock.advance(8_000)
+    expect(handed).toHaveLength(1)
+    gate.fail(new Error('no'))
+    await bench.clock.advance(299)
+    expect(state.ended).toBe(0)
+    await bench.clock.advance(1)
+    expect(state.ended).toBe(1)
+    await bench.expectAtRest()
+  })
+
   it('gets the storing of a success that the store did not take yet', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})

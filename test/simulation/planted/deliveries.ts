@@ -35,9 +35,9 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}runs.ts`,
-        find: '    this.#remove(run)\n    run.answerAll(outcome)',
+        find: '    this.#remove(run)\n    if (run.goesOn',
         replace:
-          "    if (!('code' in outcome) || outcome.code !== 'handler_abandoned') this.#remove(run)\n    run.answerAll(outcome)",
+          "    if (!('code' in outcome) || outcome.code !== 'handler_abandoned') this.#remove(run)\n    if (run.goesOn",
       },
     ],
   },

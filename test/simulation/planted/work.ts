@@ -35,8 +35,8 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}attempt.ts`,
-        find: 'this.#finished.length === 0 ? route.handlers',
-        replace: 'true ? route.handlers',
+        find: 'hasMarks ? route.handlers.filter(',
+        replace: 'false ? route.handlers.filter(',
       },
     ],
   },
