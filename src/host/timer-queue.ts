@@ -157,6 +157,12 @@ export class TimerQueue {
   }
 }
 
+/** The timers of workerd may look like Node's, but end with the request that set them. */
 function isSharable(timer: unknown): timer is SharableTimer {
-  return typeof timer === 'object' && timer !== null && 'unref' in timer && 'ref' in timer
+  return typeof timer === 'object' && timer !== null && 'unref' in timer && 'ref' in timer && !isWorkerd()
+}
+
+function isWorkerd(): boolean {
+  const { navigator } = globalThis as { readonly navigator?: { readonly userAgent?: unknown } } // some hosts have none
+  return navigator?.userAgent === 'Cloudflare-Workers'
 }

@@ -1,5 +1,5 @@
 import { systemClock } from 'postern'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { TimerQueue } from '../../src/host/timer-queue.ts'
 import { ManualClock } from '../receiver/support.ts'
 
@@ -206,4 +206,16 @@ describe('waitFor', () => {
     await clock.advance(0)
     expect(await waited).toBe('no time was left when it was asked')
   })
+})
+
+it('shares no timer on workerd, whose timers look like Node’s and end with the request that set them', async () => {
+  vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+  const clock = new SharingClock()
+  const queue = new TimerQueue(clock)
+  const calls: number[] = []
+  for (const ms of [10, 20, 30]) queue.set(clock.monotonic() + ms, () => calls.push(ms))
+  vi.unstubAllGlobals()
+  expect(clock.pending).toBe(3)
+  await clock.advance(30)
+  expect(calls).toEqual([10, 20, 30])
 })
