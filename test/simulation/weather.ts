@@ -52,7 +52,10 @@ export class Weather {
   /** Returns what happens to the next call of a process; undefined for nothing unusual. `luck` names the call. */
   fateOf(process: number, method: Method, luck: string): Fate | undefined {
     const fate = this.#singleFate(process, method) ?? this.#stormFate(process, method, luck)
-    if (fate !== undefined) this.#history.disturb(process, 'ms' in fate ? Math.min(fate.ms, CALL_LIMIT_MS) : 0)
+    if (fate === undefined) return undefined
+    // A process learns of a lost call only when its time is over.
+    const ms = 'ms' in fate ? fate.ms : fate.kind.endsWith('lost') ? CALL_LIMIT_MS : 0
+    this.#history.disturb(process, Math.min(ms, CALL_LIMIT_MS))
     return fate
   }
 
