@@ -1,14 +1,10 @@
-import type { Clock } from './clock.ts'
+import { type Clock, LONGEST_TIMER_MS } from './clock.ts'
 
-/** Timers that are set for longer go off immediately. */
-const LONGEST_TIMER_MS = 2_147_483_647
 /** The time that a host has to write an answer, if its adapter cannot tell when it has. */
 const UNSEEN_ANSWER_MS = 50
 
 /** Counts what `close` waits for: requests without an answer, running events, calls of the store that nobody else waits for. */
 export class Activity {
-  /** Releases that the store has not taken yet. */
-  untaken = 0
   #count = 0
   #hasUnseen = false
   #onIdle: (() => void)[] = []

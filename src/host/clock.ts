@@ -11,6 +11,9 @@ export interface Clock {
   clearTimeout(timer: unknown): void
 }
 
+/** The longest time that hosts take for a timer, in milliseconds. What is set for longer goes off immediately. */
+export const LONGEST_TIMER_MS = 2_147_483_647
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),

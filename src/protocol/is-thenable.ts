@@ -6,3 +6,8 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
     typeof value.then === 'function'
   )
 }
+
+/** Keeps a promise that nobody waits for from ending the process if it rejects. Does nothing with other values. */
+export function ignoreRejection(value: unknown): void {
+  if (isThenable(value)) Promise.resolve(value).then(undefined, () => {})
+}

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { ConfigurationError, PosternError } from './errors.ts'
-import { isThenable } from './is-thenable.ts'
+import { ignoreRejection, isThenable } from './is-thenable.ts'
 
 /** A signing secret as the service gave it: text, or the exact bytes. */
 export type Secret = string | Uint8Array
@@ -100,7 +100,7 @@ export function importSecret(secret: unknown): KeyObject {
     return createSecretKey(secret)
   }
   if (isThenable(secret)) {
-    Promise.resolve(secret).then(undefined, ignore) // it may reject, which nobody else would hear
+    ignoreRejection(secret)
     throw unusable('is a promise: await it, or give createReceiver the function itself')
   }
   throw unusable(
@@ -144,5 +144,3 @@ function mustBeRaw(body: unknown): void {
 function isList(secrets: Secret | readonly Secret[]): secrets is readonly Secret[] {
   return Array.isArray(secrets)
 }
-
-const ignore = () => {}

@@ -1,5 +1,5 @@
 import type { PosternError } from '../protocol/errors.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
 import type { HandlerContext, TransactionContext } from './handler.ts'
 
 /** The second argument of a handler. Each has one of its own, with its name. */
@@ -68,7 +68,7 @@ export class HandlerTransaction {
     const ended = why === undefined ? this.#begin(work) : Promise.reject<T>(this.#refuse(why))
     if (why === undefined) this.ended = ended
     // A handler need not wait for it: it fails with it all the same, and a misuse is told to the owner.
-    ended.catch(ignore)
+    ignoreRejection(ended)
     return ended
   }
 
@@ -126,5 +126,3 @@ function isLeaseLost(error: unknown): boolean {
     return false
   }
 }
-
-const ignore = () => {}

@@ -77,6 +77,6 @@ class WebhookReceiver {
     this.#shared.isClosing = true
     await activity.drain(settings.clock, timeoutMs)
     releaseName(settings.store, settings.name, this)
-    return { unfinished: this.#runs.size + activity.untaken }
+    return { unfinished: this.#runs.size + this.#shared.untakenReleases }
   }
 }

@@ -1,10 +1,11 @@
+import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { authenticate } from '../protocol/authenticate.ts'
 import { makeDedupKeys } from '../protocol/dedup-key.ts'
 import { type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { ConfigurationError, PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
 import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outcome.ts'
 import { type Reply, toReply } from '../protocol/reply.ts'
 import { quote, reasonOf, show } from '../protocol/show.ts'
@@ -22,8 +23,6 @@ import { STORE_LIMIT_MS } from './store-call.ts'
 const DRAIN_MS = 2_000
 /** A `receivedAt` that is more than a day ago is a mistake: seconds, most of the time. */
 const LONGEST_AGO_MS = 86_400_000
-/** The longest time that hosts take for a timer. */
-const LONGEST_TIMER_MS = 2_147_483_647
 const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
 /** The cost of a look-up of secrets beside its body: the request, and what the app has to keep for it, in bytes. */
 const LOOK_UP_BYTES = 8_192
@@ -120,7 +119,7 @@ export class Deliveries {
     )
     this.#shared.reporter.errorOnce(error)
     const refused = Promise.reject<Outcome>(error)
-    refused.catch(ignore) // a handler that does not wait for it is told by the line above
+    ignoreRejection(refused) // a handler that does not wait for it is told by the line above
     return refused
   }
 
@@ -250,7 +249,7 @@ function readSource(request: DeliveryRequest): string | undefined | PosternError
   try {
     const source: unknown = request.source?.()
     if (source === undefined || typeof source === 'string') return source
-    if (isThenable(source)) Promise.resolve(source).then(undefined, ignore)
+    ignoreRejection(source)
     throw new TypeError(`it returned ${isThenable(source) ? 'a promise' : show(source)}, not text`)
   } catch (cause) {
     return new PosternError('secrets_unavailable', `The adapter's source option failed: ${reasonOf(cause)}.`, { cause })
@@ -269,5 +268,3 @@ function checkWait(options: DispatchOptions, deadlineMs: number): number {
     `dispatch(): waitMs is ${show(waitMs)}; give milliseconds from 0 to ${LONGEST_TIMER_MS}, or Infinity.`,
   )
 }
-
-const ignore = () => {}

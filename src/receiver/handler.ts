@@ -1,4 +1,4 @@
-import { isThenable } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
 import type { SyncTransactionalStore, TransactionalStore } from '../store/transactional-store.ts'
 
 /** The second argument of a handler. */
@@ -68,8 +68,6 @@ export interface HandlerOptions {
 /** Fails a handler that returned a list of promises: nobody would wait for them. */
 export function refusePromises(result: unknown): void {
   if (!Array.isArray(result) || !result.some(isThenable)) return
-  for (const promise of result.filter(isThenable)) Promise.resolve(promise).then(undefined, ignore)
+  for (const promise of result) ignoreRejection(promise)
   throw new TypeError('The handler returned a list of promises, which nobody waits for: return Promise.all(list).')
 }
-
-const ignore = () => {}

@@ -1,6 +1,6 @@
 import { PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
 import type { Handler, HandlerContext } from './handler.ts'
 
 /**
@@ -56,7 +56,7 @@ function runOnce(handler: Handler<AnyEvent>, event: AnyEvent, context: HandlerCo
 
 /** Leaves no unhandled rejection behind if an interceptor asks for it too late, or never. */
 function watched<T>(work: Promise<T>): Promise<T> {
-  work.catch(ignore)
+  ignoreRejection(work)
   return work
 }
 

@@ -142,9 +142,9 @@ export class Lease {
   async #keepReleasing(release: () => boolean | Promise<boolean>): Promise<void> {
     const { activity, reporter } = this.#shared
     activity.begin()
-    activity.untaken++
+    this.#shared.untakenReleases++
     const answer = await keepCallingStore(this.#shared, release)
-    activity.untaken--
+    this.#shared.untakenReleases--
     if (answer instanceof StoreFailure)
       reporter.error(answer.toError('release', 'that was the last try, and handlers that had finished may run again'))
     activity.end()

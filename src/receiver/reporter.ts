@@ -43,12 +43,13 @@ export class Reporter {
       })
     const kind = outcome.outcome
     if (kind === 'failed' || kind === 'error') return // told as an error, by the code that failed
-    const toFields = () => fieldsOf(outcome, source)
-    if (kind === 'rejected') this.#sparingly('warn', outcome.code, describe(outcome), toFields)
-    else if (kind === 'overloaded') this.#sparingly('warn', kind, describe(outcome), toFields)
-    else if (kind === 'late') this.#log('warn', toFields(), describe(outcome))
-    // The default logger drops these lines, and most deliveries end here.
-    else if (this.#logger !== consoleLogger) this.#log('debug', toFields(), kind)
+    if (kind === 'rejected' || kind === 'overloaded') {
+      const toFields = () => fieldsOf(outcome, source)
+      return this.#sparingly('warn', kind === 'rejected' ? outcome.code : kind, describe(outcome), toFields)
+    }
+    // The default logger drops lines for debugging, and most deliveries end here.
+    if (kind !== 'late' && this.#logger === consoleLogger) return
+    this.#log(kind === 'late' ? 'warn' : 'debug', fieldsOf(outcome, source), describe(outcome))
   }
 
   error(error: PosternError): void {

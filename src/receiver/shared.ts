@@ -19,6 +19,8 @@ export class Shared {
   readonly handlerTimers: TimerQueue
   /** The runs whose handlers are being begun, the innermost last: what is called meanwhile is called by them. */
   readonly beginning: { readonly key: string }[] = []
+  /** Releases that the store has not taken yet. */
+  untakenReleases = 0
   isClosing = false
 
   constructor(settings: Settings, reporter: Reporter) {

@@ -1,5 +1,5 @@
 import { PosternError } from '../protocol/errors.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
 import type { Store } from './store.ts'
 
 /** Which handler's transaction it is, and what fences it. */
@@ -51,7 +51,7 @@ export function toTransact(store: Store): Transact | undefined {
 function refusePromise(result: unknown): unknown {
   if (!isThenable(result)) return result
   // It goes on outside the transaction, and may fail there.
-  Promise.resolve(result).then(undefined, () => {})
+  ignoreRejection(result)
   throw new PosternError(
     'transaction_misused',
     'The work of context.transaction() returned a promise. On this store it must not wait for anything: await first, and write then.',

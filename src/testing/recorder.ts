@@ -1,4 +1,5 @@
 import type { AnyEvent } from '../protocol/events.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
 import type { Interceptor } from '../receiver/intercept.ts'
 
 /** One run of one handler. */
@@ -101,8 +102,4 @@ class Recorder implements HandlerRecorder {
     }
     return undefined
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

@@ -199,8 +199,8 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}lease.ts`,
-        find: '    activity.begin()\n    activity.untaken++\n',
-        replace: '    activity.untaken++\n',
+        find: '    activity.begin()\n    this.#shared.untakenReleases++\n',
+        replace: '    this.#shared.untakenReleases++\n',
       },
       {
         file: `${RECEIVER}lease.ts`,

@@ -103,7 +103,7 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}context.ts`,
-        find: 'ended.catch(ignore)\n',
+        find: 'ignoreRejection(ended)\n',
         replace: '\n',
       },
     ],
