@@ -75,11 +75,14 @@ export const claimCases: readonly CaseDefinition[] = [
     name: 'takes the names of what every object has for keys like any other',
     async run(trial) {
       for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'then', '0', '-1', 'null']) {
-        const { token, marks } = await trial.take(key)
-        deepStrictEqual(marks, [], key)
-        deepStrictEqual(await trial.claim(key), BUSY, key)
-        // Given back, not completed: a suite that is run again on the same engine finds them free.
-        ok(await trial.store.release(key, token, []))
+        const first = await trial.claim(key)
+        const second = await trial.claim(key)
+        // Given back before they are looked at: another go, and a suite that is run again on the same engine, find them free.
+        const wasReleased = first.state === 'claimed' && (await trial.store.release(key, first.token, []))
+        if (second.state === 'claimed') await trial.store.release(key, second.token, [])
+        deepStrictEqual({ ...first, token: '' }, { state: 'claimed', token: '', marks: [] }, key)
+        deepStrictEqual(second, BUSY, key)
+        ok(wasReleased, key)
       }
     },
   },
