@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { type ParsedEvent, parseEnvelope } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
-import { isThenable } from './is-thenable.ts'
+import { ignoreRejection, isThenable } from './is-thenable.ts'
 import { Rejection } from './outcome.ts'
 import { importSecret, matchesKey, type Secret } from './signature.ts'
 
@@ -87,22 +87,33 @@ export function importSecrets(
       'secret_unusable',
       'The list of secrets is empty: no signature could hold. Give the secret that the service showed when the webhook was registered.',
     )
-  return entries.map((entry) => {
-    if (typeof entry !== 'object' || entry === null || entry instanceof Uint8Array || isThenable(entry))
-      return { key: toKey(entry), accountKey: undefined }
-    // Plain JavaScript can leave any of the two out, or misspell it.
-    const { secret, accountKey, ...unknown } = entry as Partial<BoundSecret>
-    const [stray] = Object.keys(unknown)
-    if (stray !== undefined)
-      throw new ConfigurationError(
-        'secret_unusable',
-        `A bound secret is { secret, accountKey }; it has no field "${stray}".`,
-      )
-    if (typeof accountKey !== 'string' || accountKey === '')
-      throw new ConfigurationError(
-        'secret_unusable',
-        'A bound secret needs its accountKey: { secret, accountKey }. For a secret of any account give the secret itself.',
-      )
-    return { key: toKey(secret), accountKey }
-  })
+  try {
+    return entries.map((entry) => importEntry(entry, toKey))
+  } catch (error) {
+    // One that was not awaited is refused. None may end the process as an unhandled rejection: anybody's request brings them about.
+    for (const entry of entries) {
+      ignoreRejection(entry)
+      ignoreRejection((entry as Partial<BoundSecret> | null | undefined)?.secret)
+    }
+    throw error
+  }
+}
+
+function importEntry(entry: unknown, toKey: (secret: unknown) => KeyObject): VerificationKey {
+  if (typeof entry !== 'object' || entry === null || entry instanceof Uint8Array || isThenable(entry))
+    return { key: toKey(entry), accountKey: undefined }
+  // Plain JavaScript can leave any of the two out, or misspell it.
+  const { secret, accountKey, ...unknown } = entry as Partial<BoundSecret>
+  const [stray] = Object.keys(unknown)
+  if (stray !== undefined)
+    throw new ConfigurationError(
+      'secret_unusable',
+      `A bound secret is { secret, accountKey }; it has no field "${stray}".`,
+    )
+  if (typeof accountKey !== 'string' || accountKey === '')
+    throw new ConfigurationError(
+      'secret_unusable',
+      'A bound secret needs its accountKey: { secret, accountKey }. For a secret of any account give the secret itself.',
+    )
+  return { key: toKey(secret), accountKey }
 }

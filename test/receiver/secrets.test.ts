@@ -1,7 +1,18 @@
 import type { SecretRequest, Secrets, SecretsFunction } from 'postern'
 import { events, type SignedOptions } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { atOnce, Bench, evilError, evilProxy, Gate, hanging, SECRET, thenable, watchRejections } from './support.ts'
+import {
+  atOnce,
+  Bench,
+  evilError,
+  evilProxy,
+  Gate,
+  hanging,
+  SECRET,
+  settle,
+  thenable,
+  watchRejections,
+} from './support.ts'
 
 watchRejections()
 
@@ -388,4 +399,20 @@ it.each<[string, Partial<SignedOptions>]>([
   const { bench, ran } = receiving(SECRET)
   expect(await bench.send(contact(), options)).toMatchObject({ status: 200 })
   expect(ran).toHaveLength(1)
+})
+
+it.each<[string, () => unknown]>([
+  ['a list', () => [Promise.reject(new Error('db down')), Promise.reject(new Error('db down'))]],
+  ['a bound one', () => ({ secret: Promise.reject(new Error('db down')), accountKey: 'acme' })],
+  [
+    'a list of bound ones',
+    () => ['acme', 'globex'].map((accountKey) => ({ secret: Promise.reject(new Error('db down')), accountKey })),
+  ],
+])('secrets that were not awaited, %s, are refused and leave no unhandled rejection behind', async (_what, secret) => {
+  const bench = new Bench({ secret })
+  bench.receiver.on('*', () => {})
+  expect(await bench.send(events.contact.created())).toMatchObject({ status: 503, code: 'secrets_unavailable' })
+  expect(bench.errors[0]?.message).toContain('is a promise: await it')
+  await settle()
+  await bench.expectAtRest()
 })
