@@ -61,10 +61,13 @@ export function checkEnvelope(value: unknown): ParsedEvent | Rejection {
   return value as unknown as ParsedEvent
 }
 
-/** Returns a copy of an event that the app passes, so that handlers cannot change its own. */
+/** Returns a copy of an event that the app passes, be it or its data of a class, so that handlers cannot change its own. */
 export function toOwnEvent(event: unknown): ParsedEvent | Rejection {
   try {
-    return checkEnvelope(copyPlain(event))
+    if (!isObject(event)) return NOT_AN_OBJECT
+    const { id, type, timestamp, accountKey, data } = event // some may be getters of its class
+    const plain = { ...event, id, type, timestamp, accountKey, data: isObject(data) ? { ...data } : data }
+    return checkEnvelope(copyPlain(plain))
   } catch (cause) {
     return new Rejection('invalid_envelope', reasonOf(cause))
   }

@@ -1,7 +1,15 @@
-import { ConfigurationError, createReceiver, memoryStore, type ReceiverOptions, record } from 'postern'
+import { runInNewContext } from 'node:vm'
+import {
+  ConfigurationError,
+  createReceiver,
+  memoryStore,
+  type ReceiverOptions,
+  record,
+  type WebhookEvent,
+} from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, delayedBy, evilProxy, failure, Gate, ManualClock, SECRET, watchRejections } from './support.ts'
+import { Bench, delayedBy, evilProxy, failure, Gate, ManualClock, SECRET, settle, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -338,6 +346,29 @@ describe('dispatch', () => {
     gate.open()
     expect(await dispatched).toMatchObject({ outcome: 'handled' })
     await bench.expectAtRest()
+  })
+
+  it.each<[string, (event: object) => unknown]>([
+    ['of another realm', (event) => runInNewContext(`(${JSON.stringify(event)})`)],
+    ['of a class', (event) => Object.assign(new (class Message {})(), event)],
+    [
+      'with data of a class',
+      (event) => ({ ...event, data: Object.assign(new (class Data {})(), Reflect.get(event, 'data')) }),
+    ],
+  ])('gives each handler a copy of an event %s, and leaves the app its own', async (_what, toEvent) => {
+    const bench = new Bench()
+    const seen: unknown[] = []
+    for (const name of ['a', 'b'])
+      bench.receiver.on('contact.*', { name }, async (event) => {
+        Object.assign(event.data, { note: `of ${name}` })
+        await settle()
+        seen.push(Reflect.get(event.data, 'note'))
+      })
+    const event = toEvent(events.contact.created()) as WebhookEvent // as an app may have it
+    expect(await bench.receiver.dispatch(event)).toMatchObject({ outcome: 'handled' })
+    expect(seen).toEqual(['of a', 'of b'])
+    expect(event.data).not.toHaveProperty('note')
+    expect(await bench.receiver.dispatch(event)).toMatchObject({ outcome: 'duplicate' })
   })
 
   it('waits no longer than it is told to', async () => {
