@@ -131,6 +131,7 @@ export class TimerQueue {
     this.#shared = undefined
     // The timer of the host may be a moment early by our clock; what it was set for is due.
     const now = Math.max(this.#sharedAt, this.#clock.monotonic())
+    this.#sharedAt = Number.POSITIVE_INFINITY
     try {
       for (let first = this.#first; first !== undefined && first.at <= now; first = this.#first) {
         this.#remove(first)
@@ -138,8 +139,8 @@ export class TimerQueue {
         first.callback()
       }
     } finally {
-      // A callback may have set a timer, and so have started the shared one already.
-      if (this.#first !== undefined && this.#shared === undefined) this.#startShared(this.#first)
+      // A callback may have set a timer, and so have started the shared one already, for a later time than that of the first.
+      if (this.#first !== undefined && this.#first.at < this.#sharedAt) this.#startShared(this.#first)
     }
   }
 

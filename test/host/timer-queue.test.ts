@@ -115,6 +115,19 @@ describe.each([
     ])
   })
 
+  it('keeps the times of others if one that goes off sets a later one', async () => {
+    const { clock, queue, calls, set } = scene()
+    queue.set(clock.monotonic() + 10, () => set('set meanwhile', 60))
+    set('second', 12)
+    set('third', 20)
+    await clock.advance(100)
+    expect(calls).toEqual([
+      ['second', 12],
+      ['third', 20],
+      ['set meanwhile', 70],
+    ])
+  })
+
   it('goes on if a callback throws', async () => {
     const { clock, queue, calls, set } = scene()
     queue.set(clock.monotonic() + 10, () => {
