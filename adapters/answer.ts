@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import type { Reply } from '../src/index.ts'
 
 /** The time for which a refused stream of HTTP/2 may go on, in milliseconds: it is no connection that could be used again. */
@@ -14,7 +15,8 @@ export function writeReply(
   // An object: middleware that wraps writeHead may read a flat list wrongly, and hosts other than Node return nothing from it.
   const all: Record<string, string | number> = { 'content-length': Buffer.byteLength(body) }
   for (const name in headers) all[name] = headers[name] ?? ''
-  if (close && !isHttp2(request)) all.connection = 'close' // HTTP/2 ends a stream without a header
+  if (isHttp2(request)) limitStream(response)
+  else if (close) all.connection = 'close' // HTTP/2 ends a stream without a header
   response.writeHead(status, all)
   if (!close) {
     if (isUnread(request)) afterRest(request, drainMs, (isLate) => isLate && cut(request, response))
@@ -29,6 +31,15 @@ export function writeReply(
     response.end(() => isLate && !isStream && cut(request, response))
     if (isLate && isStream) cut(request, response)
   })
+}
+
+/** Ends a stream of HTTP/2 whose sender takes no answer: one that keeps its window at 0 would keep it as long as the session. */
+export function limitStream(response: ServerResponse): void {
+  const { stream } = response as { readonly stream?: ServerHttp2Stream } // of Node's compatibility layer
+  if (stream === undefined || stream.destroyed) return
+  const timer = setTimeout(() => stream.destroy(), 2 * HTTP2_DRAIN_MS)
+  timer.unref()
+  stream.once('close', () => clearTimeout(timer))
 }
 
 /** Whether an answer needs `writeReply`: a framework's own way to answer does not know what to do with the rest of the request. */

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import getRawBody from 'raw-body'
 import type { BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../src/index.ts'
+import { toKept } from './chunk.ts'
 
 /** Options that every adapter takes. */
 export interface AdapterOptions<Request> {
@@ -43,7 +45,9 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
     if (destroyed || closed || stream?.destroyed || (socket === null && this.#request.socket.destroyed))
       return callback()
     // Comes after the last byte of the answer, and also if the sender has gone away.
-    this.#response.on('close', socket === null ? onceWith(this.#request.socket, callback) : callback)
+    if (socket === null) this.#response.on('close', onceWith(this.#request.socket, callback))
+    else if (stream !== undefined || socket instanceof Socket) this.#response.on('close', callback)
+    else onFirst(this.#response, callback)
   }
 
   read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
@@ -80,6 +84,16 @@ function toFailure(error: { readonly type?: unknown }): BodyFailure {
   return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
 }
 
+/** For responses that a serverless host has made, which may only finish. */
+function onFirst(response: ServerResponse, callback: () => void): void {
+  let isOver = false
+  const end = () => {
+    if (!isOver) callback()
+    isOver = true
+  }
+  response.on('finish', end).on('close', end)
+}
+
 /** Callbacks for the end of a socket. They share one listener, since hundreds of requests may wait on a socket for their turn. */
 const waitingOn = new WeakMap<IncomingMessage['socket'], Set<() => void>>()
 
@@ -103,9 +117,6 @@ function onceWith(socket: IncomingMessage['socket'], callback: () => void): () =
 }
 
 type Listener = (...args: readonly unknown[]) => void
-
-/** The memory that a chunk may hold on to beside its own and as much again, in bytes. */
-const MOST_HELD = 512
 
 /** A request as raw-body sees it: each chunk is counted before it is kept. */
 class CountedStream {
@@ -152,8 +163,7 @@ class CountedStream {
 
   readonly #onData = (chunk: Uint8Array): void => {
     if (this.#keep === ignore || !this.#intake.take(chunk.length)) return
-    // Over HTTP/2 a chunk of one byte may hold on to all that was read from the socket with it.
-    this.#keep(chunk.buffer.byteLength > 2 * chunk.length + MOST_HELD ? new Uint8Array(chunk) : chunk)
+    this.#keep(toKept(chunk))
   }
 }
 

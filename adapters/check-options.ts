@@ -15,7 +15,9 @@ const FUNCTIONS = ['source', 'waitUntil']
 export function checkOptions(name: string, receiver: unknown, options: object, known: readonly string[] = []): void {
   if (typeof Reflect.get(Object(receiver), 'handle') !== 'function')
     throw invalid(
-      `${name} was given ${receiver === undefined ? 'undefined' : 'something else'} for a receiver. If it is imported from a module that imports this one, it does not exist yet: make the receiver in a module of its own.`,
+      receiver === undefined
+        ? `${name} was given undefined for a receiver. If it is imported from a module that imports this one, it does not exist yet: make the receiver in a module of its own.`
+        : `${name} was given something else for a receiver. Give it what createReceiver() returned.`,
     )
   if (typeof options !== 'object' || options === null) throw invalid(`${name} takes one object of options.`)
   const all = [...FUNCTIONS, ...known]

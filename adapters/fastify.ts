@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Receives } from '../src/index.ts'
-import { isUnread, writeReply } from './answer.ts'
+import { isUnread, limitStream, writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
 import { checkOptions, checkPath } from './check-options.ts'
 
@@ -30,13 +30,15 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (
   checkPath('fastifyPlugin', 'url', url)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  const common = waitUntil === undefined ? {} : { waitUntil }
   app.all(url, async (request, reply) => {
-    const options = { ...(source && { source: () => source(request) }), ...(waitUntil && { waitUntil }) }
+    const options = source === undefined ? common : { ...common, source: () => source(request) }
     const answer = await receiver.handle(new NodeRequest(request.raw, reply.raw, options, FIX))
     if (isUnread(request.raw)) {
       reply.hijack()
       return writeReply(request.raw, reply.raw, answer)
     }
+    limitStream(reply.raw)
     return reply.code(answer.status).headers(answer.headers).send(answer.body)
   })
 }

@@ -1,5 +1,6 @@
 import type { BodyFailure, BodyIntake, DeliveryRequest, Receives } from '../src/index.ts'
 import { checkOptions, isRequest, wrongHost } from './check-options.ts'
+import { toKept } from './chunk.ts'
 
 /** Options of the Fetch adapter. */
 export interface FetchHandlerOptions {
@@ -102,8 +103,12 @@ class FetchDelivery implements DeliveryRequest {
 
   #openRest(): ReadableStreamDefaultReader<Uint8Array> | undefined {
     if (this.#request.bodyUsed) return undefined
-    if (this.#lightLength() === undefined)
-      return this.#request.body?.locked ? undefined : this.#request.body?.getReader()
+    try {
+      if (this.#lightLength() === undefined)
+        return this.#request.body?.locked ? undefined : this.#request.body?.getReader()
+    } catch {
+      return undefined // a light request of a method that Fetch refuses cannot become a real one
+    }
     this.#request.arrayBuffer().catch(ignore) // as long as is declared, which is not long
     return undefined
   }
@@ -114,9 +119,12 @@ class FetchDelivery implements DeliveryRequest {
    * it to its declared length.
    */
   #lightLength(): number | undefined {
-    if (this.#request.arrayBuffer === Request.prototype.arrayBuffer || !isHttp1(this.#request)) return undefined
-    const declared = this.#request.headers.get('content-length')
-    if (declared === null || !/^\d+$/.test(declared)) return undefined
+    if (this.#request.arrayBuffer === Request.prototype.arrayBuffer || !isUntouchedHttp1(this.#request))
+      return undefined
+    const { headers } = this.#request
+    const declared = headers.get('content-length')
+    // A lenient parser takes both headers, and holds the body to neither.
+    if (declared === null || !/^\d+$/.test(declared) || headers.has('transfer-encoding')) return undefined
     return Number(declared) <= SMALL_BODY_BYTES ? Number(declared) : undefined
   }
 
@@ -145,7 +153,7 @@ class FetchDelivery implements DeliveryRequest {
       if (!(part.value instanceof Uint8Array)) return NOT_BYTES // of a stream that the app made
       length += part.value.byteLength
       if (length > limit || !intake.take(part.value.byteLength)) return { failure: 'body_too_large' }
-      chunks.push(part.value)
+      chunks.push(toKept(part.value))
     }
     this.#isAtEnd = true
     // Some hosts end the body of a sender who has gone away as if it were whole.
@@ -161,13 +169,17 @@ class FetchDelivery implements DeliveryRequest {
 }
 
 /**
- * Whether a light request is of HTTP/1, by the request of Node that it keeps: over HTTP/2 a fragment of one byte may hold on to the 64 KiB
- * that were read from the socket with it.
+ * Whether a light request is of HTTP/1, by the request of Node that it keeps, and is read as bytes: over HTTP/2 a fragment of one byte may hold
+ * on to the 64 KiB that were read from the socket with it, and middleware may have set an encoding.
  */
-function isHttp1(request: Request): boolean {
+function isUntouchedHttp1(request: Request): boolean {
   const values = Object.getOwnPropertySymbols(request).map((symbol): unknown => Reflect.get(request, symbol))
   return values.some(
-    (value) => typeof value === 'object' && value !== null && Reflect.get(value, 'httpVersionMajor') === 1,
+    (value) =>
+      typeof value === 'object' &&
+      value !== null &&
+      Reflect.get(value, 'httpVersionMajor') === 1 &&
+      Reflect.get(value, 'readableEncoding') === null,
   )
 }
 

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, createServer as createServer2 } from 'node:http2'
 import { PassThrough } from 'node:stream'
@@ -197,29 +197,77 @@ describe('a Fetch request', () => {
     expect(outcomes[0]).toMatchObject({ code: 'body_incomplete' })
   })
 
-  it.each([
-    [1, 1],
-    [2, 0],
-  ])(
-    'that its host made light of one of HTTP/%i is read whole %i times: its fragments are the host’s',
-    async (version, times) => {
-      const { receiver } = createScene()
-      const delivery = sample()
-      const real = request(new Uint8Array(delivery.bytes), delivery)
-      let reads = 0
-      const light = Object.create(real, {
-        [Symbol('incoming')]: { value: { httpVersionMajor: version } },
-        arrayBuffer: {
-          value: () => {
-            reads++
-            return real.arrayBuffer()
-          },
+  it.each<[string, object, object, number]>([
+    ['of HTTP/1', {}, {}, 1],
+    ['of HTTP/2, whose fragments are the host’s,', { httpVersionMajor: 2 }, {}, 0],
+    ['on which middleware has set an encoding', { readableEncoding: 'utf8' }, {}, 0],
+    ['that a lenient parser let through with two lengths', {}, { 'transfer-encoding': 'chunked' }, 0],
+  ])('that its host made light of one %s is read by its own arrayBuffer if that keeps the bytes', async (...row) => {
+    const [, incoming, more, times] = row
+    const { receiver } = createScene()
+    const delivery = sample()
+    const real = request(new Uint8Array(delivery.bytes), { ...delivery, headers: { ...delivery.headers, ...more } })
+    let reads = 0
+    const light = Object.create(real, {
+      [Symbol('incoming')]: { value: { httpVersionMajor: 1, readableEncoding: null, ...incoming } },
+      arrayBuffer: {
+        value: () => {
+          reads++
+          return real.arrayBuffer()
         },
-      }) as Request
-      for (const name of ['method', 'headers', 'signal', 'body', 'bodyUsed'] as const)
-        Object.defineProperty(light, name, { get: () => Reflect.get(real, name) })
-      expect((await fetchHandler(receiver)(light)).status).toBe(200)
-      expect(reads).toBe(times)
-    },
-  )
+      },
+    }) as Request
+    for (const name of ['method', 'headers', 'signal', 'body', 'bodyUsed'] as const)
+      Object.defineProperty(light, name, { get: () => Reflect.get(real, name) })
+    expect((await fetchHandler(receiver)(light)).status).toBe(200)
+    expect(reads).toBe(times)
+  })
+
+  it('keeps no more of what its host read from a socket than the bytes of the body', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void // what the flag puts there
+    const { receiver } = createScene()
+    const delivery = sample()
+    const before = process.memoryUsage().arrayBuffers
+    let grown = 0
+    const parts = [...delivery.bytes].map((byte) => new Uint8Array(new ArrayBuffer(262_144), 0, 1).fill(byte))
+    const body = new ReadableStream({
+      pull(controller) {
+        const part = parts.shift()
+        if (part !== undefined) return controller.enqueue(part)
+        collect()
+        grown = process.memoryUsage().arrayBuffers - before
+        controller.close()
+      },
+    })
+    expect((await fetchHandler(receiver)(request(body, delivery))).status).toBe(200)
+    expect(delivery.bytes.length).toBeGreaterThan(100)
+    expect(grown / 1_048_576).toBeLessThan(10)
+  })
+
+  it('of a method that Fetch cannot open is answered 405', async () => {
+    const { receiver } = createScene()
+    const light = Object.create(request(null, sample()), {
+      method: { value: 'TRACK' },
+      headers: { value: new Headers() },
+      bodyUsed: { value: false },
+      body: {
+        get: () => {
+          throw new TypeError("'TRACK' HTTP method is unsupported.")
+        },
+      },
+    }) as Request
+    expect((await fetchHandler(receiver)(light)).status).toBe(405)
+  })
+})
+
+describe('a response that is none of node:http', () => {
+  it.each([['finish'], ['close'], ['finish', 'close']])('counts as written at its first %s', (...endings) => {
+    const response = Object.assign(new EventEmitter(), { socket: { writable: true } })
+    const request = new NodeRequest({ socket: {} } as never, response as never, {}, '') // all of them that is looked at
+    let calls = 0
+    request.onAnswered(() => calls++)
+    for (const ending of endings) response.emit(ending)
+    expect(calls).toBe(1)
+  })
 })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, createServer } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, createServer, type Settings } from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -7,7 +7,7 @@ import { portOf } from './hosts.ts'
 import { createScene, type Sample, sample, toOutgoing } from './scene.ts'
 
 /** A receiver behind HTTP/2, a session with it, and the streams that the server has open. */
-async function open(options: Parameters<typeof createScene>[0] = {}) {
+async function open(options: Parameters<typeof createScene>[0] = {}, settings: Settings = {}) {
   const scene = createScene(options)
   let openStreams = 0
   // A request of http2's compatibility layer has all that a handler uses of node:http's; the types do not know each other.
@@ -18,7 +18,7 @@ async function open(options: Parameters<typeof createScene>[0] = {}) {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const session = connect(`http://127.0.0.1:${portOf(server)}`)
+  const session = connect(`http://127.0.0.1:${portOf(server)}`, { settings })
   session.on('error', () => {})
   onTestFinished(() => {
     session.destroy()
@@ -66,6 +66,22 @@ describe('a stream of HTTP/2', () => {
     await expect.poll(() => outcomes.length).toBe(1)
     expect(outcomes).toMatchObject([{ outcome: 'rejected', code: 'body_incomplete' }])
     await expect.poll(openStreams).toBe(0)
+  })
+
+  it.each<[string, Sample, boolean]>([
+    ['handled', sample(), true],
+    ['refused', sample({ tamper: 'no-header' }), true],
+    ['refused while it is being sent', sample({ tamper: 'no-header' }), false],
+  ])('that is %s is closed though its sender takes no answer', async (_what, delivery, isWhole) => {
+    const { session, receiver, openStreams } = await open({}, { initialWindowSize: 0 })
+    await once(session, 'localSettings')
+    const streams = Array.from({ length: 5 }, () => begin(session, delivery))
+    for (const stream of streams) isWhole ? stream.end(delivery.bytes) : stream.write('more')
+    await Promise.all(streams.map(statusOf))
+    await expect.poll(openStreams, { timeout: 8_000 }).toBe(0)
+    const startedAt = performance.now()
+    await receiver.close()
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
   })
 
   it('does not keep close() waiting once it is answered', async () => {

@@ -119,7 +119,7 @@ it.each<[string, (request: IncomingMessage) => unknown]>([
   const scene = await start({ source: source as NodeHandlerOptions['source'] & object }) // as plain JavaScript may
   expectAnswer(await deliver(scene, sample()), 503, 'secrets_unavailable')
   expect(scene.errors).toMatchObject([{ code: 'secrets_unavailable' }])
-  expect(scene.errors[0]?.message).toContain("The adapter's source option failed: it returned")
+  expect(scene.errors[0]?.message).toContain("The adapter's source option failed: it is")
   expect(rejections).toEqual([])
   expectUntouched(scene)
 })
