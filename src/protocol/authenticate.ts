@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { type ParsedEvent, parseEnvelope } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
-import { ignoreRejection, isThenable } from './is-thenable.ts'
+import { ignoreRejections, isThenable } from './is-thenable.ts'
 import { Rejection } from './outcome.ts'
 import { importSecret, matchesKey, type Secret } from './signature.ts'
 
@@ -88,13 +88,10 @@ export function importSecrets(
       'The list of secrets is empty: no signature could hold. Give the secret that the service showed when the webhook was registered.',
     )
   try {
-    return entries.map((entry) => importEntry(entry, toKey))
+    return Array.from(entries, (entry) => importEntry(entry, toKey)) // holes as well
   } catch (error) {
     // One that was not awaited is refused. None may end the process as an unhandled rejection: anybody's request brings them about.
-    for (const entry of entries) {
-      ignoreRejection(entry)
-      ignoreRejection((entry as Partial<BoundSecret> | null | undefined)?.secret)
-    }
+    ignoreRejections(entries)
     throw error
   }
 }
@@ -113,7 +110,9 @@ function importEntry(entry: unknown, toKey: (secret: unknown) => KeyObject): Ver
   if (typeof accountKey !== 'string' || accountKey === '')
     throw new ConfigurationError(
       'secret_unusable',
-      'A bound secret needs its accountKey: { secret, accountKey }. For a secret of any account give the secret itself.',
+      isThenable(accountKey)
+        ? 'The accountKey of a bound secret is a promise: await it.'
+        : 'A bound secret needs its accountKey: { secret, accountKey }. For a secret of any account give the secret itself.',
     )
   return { key: toKey(secret), accountKey }
 }

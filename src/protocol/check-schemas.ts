@@ -20,7 +20,9 @@ export function checkSchemas(
     checkKey(key)
     if (typeof schema?.['~standard']?.validate !== 'function')
       throw invalid(
-        `${option}.${key} is not a schema. Give one of zod, valibot, arktype or any other that follows Standard Schema, or record<YourType>() for types without checks.`,
+        schema === undefined
+          ? `${option}.${key} is undefined. If it is imported from a module that imports this one, it does not exist yet.`
+          : `${option}.${key} is not a schema. Give one of zod, valibot, arktype or any other that follows Standard Schema, or record<YourType>() for types without checks.`,
       )
     checked.set(key, schema)
   }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { copyPlain } from './copy-plain.ts'
 import type { Action, AnyEvent, OpenData } from './events.ts'
+import { ignoreRejection, isThenable } from './is-thenable.ts'
 import { Rejection } from './outcome.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
 import { reasonOf } from './show.ts'
@@ -61,16 +62,24 @@ export function checkEnvelope(value: unknown): ParsedEvent | Rejection {
   return value as unknown as ParsedEvent
 }
 
-/** Returns a copy of an event that the app passes, be it or its data of a class, so that handlers cannot change its own. */
+/**
+ * Returns a copy of an event that the app passes, be it of a class, so that handlers cannot change its own. Data that is not plain is
+ * shared: a copy of it would lack its getters and methods.
+ */
 export function toOwnEvent(event: unknown): ParsedEvent | Rejection {
   try {
+    if (isThenable(event)) return notAwaited(event)
     if (!isObject(event)) return NOT_AN_OBJECT
     const { id, type, timestamp, accountKey, data } = event // some may be getters of its class
-    const plain = { ...event, id, type, timestamp, accountKey, data: isObject(data) ? { ...data } : data }
-    return checkEnvelope(copyPlain(plain))
+    return checkEnvelope(copyPlain({ ...event, id, type, timestamp, accountKey, data }))
   } catch (cause) {
     return new Rejection('invalid_envelope', reasonOf(cause))
   }
+}
+
+function notAwaited(event: PromiseLike<unknown>): Rejection {
+  ignoreRejection(event)
+  return new Rejection('invalid_envelope', 'The event is a promise: await it.')
 }
 
 /** The `accountKey` that unverified JSON claims, by the same rule as the verified one, whatever else is wrong with the envelope. */

@@ -34,7 +34,7 @@ export class Rejection {
   constructor(code: RejectionCode, reason: string, issues: readonly Issue[] = []) {
     this.code = code
     this.reason = reason
-    this.issues = issues
+    this.issues = Object.freeze(issues) // shared by all deliveries that are refused for this reason
   }
 }
 

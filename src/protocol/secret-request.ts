@@ -1,5 +1,8 @@
 import type { SecretRequest } from './authenticate.ts'
 import { claimedAccountOf, parseJson } from './envelope.ts'
+import { PosternError } from './errors.ts'
+import { ignoreRejection, isThenable } from './is-thenable.ts'
+import { reasonOf, show } from './show.ts'
 
 /** Parses the body if the function asks for the account, and keeps nothing else of it. */
 export class LazySecretRequest implements SecretRequest {
@@ -29,5 +32,17 @@ export class LazySecretRequest implements SecretRequest {
   /** Lets go of the body, also if the function goes on after it was given up. */
   forget(): void {
     this.#body = undefined
+  }
+}
+
+/** Returns the source of a delivery, or the owner's mistake in it. */
+export function toSource(what: string, read: () => unknown): string | undefined | PosternError {
+  try {
+    const source = read()
+    if (source === undefined || typeof source === 'string') return source
+    ignoreRejection(source)
+    throw new TypeError(`it is ${isThenable(source) ? 'a promise' : show(source)}, not text`)
+  } catch (cause) {
+    return new PosternError('secrets_unavailable', `${what} failed: ${reasonOf(cause)}.`, { cause })
   }
 }

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { ConfigurationError, PosternError } from './errors.ts'
-import { ignoreRejection, isThenable } from './is-thenable.ts'
+import { ignoreRejection, ignoreRejections, isThenable } from './is-thenable.ts'
 
 /** A signing secret as the service gave it: text, or the exact bytes. */
 export type Secret = string | Uint8Array
@@ -40,7 +40,7 @@ export function sign(body: Uint8Array | string, secret: Secret): string {
  */
 export function verify(body: Uint8Array | string, header: HeaderValue, secrets: Secret | readonly Secret[]): boolean {
   mustBeRaw(body)
-  const keys = isList(secrets) ? secrets.map(importSecret) : [importSecret(secrets)]
+  const keys = importAll(isList(secrets) ? secrets : [secrets])
   if (keys.length === 0)
     throw new ConfigurationError('secret_unusable', 'The list of secrets is empty: no signature can be checked.')
   const signature = onlyValue(header)
@@ -108,6 +108,15 @@ export function importSecret(secret: unknown): KeyObject {
       ? 'is undefined: set the environment variable that it is read from, or load the env file that sets it'
       : `is ${secret === null ? 'null' : `of type ${typeof secret}`}; give text or bytes`,
   )
+}
+
+function importAll(secrets: readonly Secret[]): readonly KeyObject[] {
+  try {
+    return Array.from(secrets, importSecret) // holes as well
+  } catch (error) {
+    ignoreRejections(secrets)
+    throw error
+  }
 }
 
 function unusable(what: string): ConfigurationError {

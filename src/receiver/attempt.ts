@@ -3,13 +3,12 @@ import { copyJson, copyPlain } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { type HandlerError, PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
+import { isThenable, refusePromises } from '../protocol/is-thenable.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
 import type { Checked } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
 import { Context, HandlerTransaction, TransactingContext } from './context.ts'
-import { refusePromises } from './handler.ts'
 import type { Lease } from './lease.ts'
 import type { NamedHandler } from './routes.ts'
 import type { Run } from './run.ts'
@@ -99,13 +98,13 @@ export class Attempt {
   /** Begins the handlers that have no mark yet. Returns a promise for their end, or for giving them up, unless all have ended. */
   beginHandlers(): Promise<void> | undefined {
     const { route, event, first } = this.#run
-    const hasMarks = this.#finished.length > 0
-    const todo = hasMarks ? route.handlers.filter(({ name }) => !this.#hasMark(name)) : route.handlers
+    const todo =
+      this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
     this.#todo = todo
     this.#pending = todo.length
-    // Made before any handler runs: no handler sees what another changed.
+    // Made before any handler runs: no handler sees what another changed. A schema may hand out one default to many events.
     const copy = first.isParsed && route.schema === undefined ? copyJson : copyPlain
-    const given = todo.map((_, index) => (index === 0 ? event : copy(event)))
+    const given = todo.map((_, index) => (index === 0 && route.schema === undefined ? event : copy(event)))
     this.#run.given = given
     const depth = this.#shared.beginning.push(this.#run) - 1
     for (const [index, handler] of todo.entries()) this.#begin(handler, given[index] ?? event)

@@ -1,5 +1,5 @@
 import type { PosternError } from '../protocol/errors.ts'
-import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable, refusePromises } from '../protocol/is-thenable.ts'
 import type { HandlerContext, TransactionContext } from './handler.ts'
 
 /** The second argument of a handler. Each has one of its own, with its name. */
@@ -93,7 +93,8 @@ export class HandlerTransaction {
     const watched = (tx: never) => {
       try {
         const value = work(tx)
-        return isThenable(value) ? Promise.resolve(value).catch(fail) : value
+        // Refused while the transaction is open, so that it is rolled back.
+        return isThenable(value) ? Promise.resolve(value).then(refuseList).catch(fail) : refuseList(value)
       } catch (error) {
         return fail(error)
       }
@@ -116,6 +117,10 @@ export class HandlerTransaction {
       return 'was called a second time. Do everything in one transaction, or register a handler for the rest.'
     return typeof work === 'function' ? undefined : 'takes a function: context.transaction((tx) => …).'
   }
+}
+
+function refuseList<T>(value: T): T {
+  return refusePromises(value, 'The work of context.transaction()')
 }
 
 /** Handlers may throw anything, also something that cannot be looked at. */

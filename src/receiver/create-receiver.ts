@@ -1,3 +1,5 @@
+import { checkMs } from '../protocol/check-ms.ts'
+import type { ConfigurationError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Reply } from '../protocol/reply.ts'
@@ -12,6 +14,9 @@ import { Reporter } from './reporter.ts'
 import { type EventTypes, Routes } from './routes.ts'
 import { Runs } from './runs.ts'
 import { Shared } from './shared.ts'
+
+/** The time that `close` waits if it is told nothing, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 10_000
 
 /**
  * Makes a receiver. All options are checked here.
@@ -72,11 +77,21 @@ class WebhookReceiver {
     return this.#deliveries.dispatch(event, options)
   }
 
-  async close({ timeoutMs = 10_000 }: { readonly timeoutMs?: number } = {}): Promise<CloseResult> {
+  async close(options: { readonly timeoutMs?: number } = {}): Promise<CloseResult> {
     const { activity, settings } = this.#shared
     this.#shared.isClosing = true
-    await activity.drain(settings.clock, timeoutMs)
+    await activity.drain(settings.clock, this.#toTimeout(options))
     releaseName(settings.store, settings.name, this)
-    return { unfinished: this.#runs.size + this.#shared.untakenReleases }
+    return { unfinished: this.#runs.size + this.#shared.untakenMarks }
+  }
+
+  /** A mistake is told, and is no reason not to wait: a process that ends has no second chance. */
+  #toTimeout(options: unknown): number {
+    try {
+      return checkMs('close', 'timeoutMs', options, CLOSE_TIMEOUT_MS)
+    } catch (error) {
+      this.#shared.reporter.error(error as ConfigurationError) // nothing else is thrown
+      return CLOSE_TIMEOUT_MS
+    }
   }
 }

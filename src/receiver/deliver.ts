@@ -1,14 +1,15 @@
-import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { authenticate } from '../protocol/authenticate.ts'
+import { checkMs } from '../protocol/check-ms.ts'
 import { makeDedupKeys } from '../protocol/dedup-key.ts'
 import { type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
-import { ConfigurationError, PosternError } from '../protocol/errors.ts'
+import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
 import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
 import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outcome.ts'
 import { type Reply, toReply } from '../protocol/reply.ts'
-import { quote, reasonOf, show } from '../protocol/show.ts'
+import { toSource } from '../protocol/secret-request.ts'
+import { quote, show } from '../protocol/show.ts'
 import { onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { Bodies } from './bodies.ts'
 import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
@@ -26,8 +27,6 @@ const LONGEST_AGO_MS = 86_400_000
 const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
 /** The cost of a look-up of secrets beside its body: the request, and what the app has to keep for it, in bytes. */
 const LOOK_UP_BYTES = 8_192
-/** Handlers that begin events within each other on one stack, which takes some 500 of them. */
-const MOST_NESTED = 32
 const READ = new Uint8Array()
 const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
@@ -61,13 +60,15 @@ export class Deliveries {
   /** From the head of a request to its answer. Never rejects. */
   async handle(request: DeliveryRequest): Promise<Reply> {
     const { activity, settings } = this.#shared
-    const source = readSource(request)
+    const source = toSource("The adapter's source option", () => request.source?.())
     const delivery = this.#toDelivery(settings.clock.monotonic(), source, request.waitUntil)
     const closed = this.#refuseClosed()
     if (closed === undefined) activity.begin()
+    let isWatched = closed !== undefined
     try {
       if (closed !== undefined) return this.#reply(closed, delivery, request)
       request.onAnswered?.(activity.end)
+      isWatched = request.onAnswered !== undefined
       const refusal = checkHead(request, settings.maxBodyBytes) // 1
       if (refusal !== undefined) return this.#reply(toRejected(refusal), delivery, request)
       if (source instanceof PosternError) return this.#reply(this.#failSecrets(source), delivery, request)
@@ -80,22 +81,27 @@ export class Deliveries {
     } catch (cause) {
       return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
     } finally {
-      if (closed === undefined && request.onAnswered === undefined) activity.endUnseen()
+      if (!isWatched) activity.endUnseen()
     }
   }
 
   /** From bytes in hand to their outcome. Never rejects. */
   async receive(received: ReceivedDelivery): Promise<Outcome> {
     const { activity } = this.#shared
-    const { body, signature, source, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
+    const { body, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
+    const source = toSource('The source given to receive()', () => given)
     const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil)
     const closed = this.#refuseClosed()
     if (closed !== undefined) return this.#report(closed, delivery)
     activity.begin()
-    if (this.#shared.beginning.length > MOST_NESTED) await undefined
+    if (this.#shared.isNestedDeep) await undefined
     try {
       let bytes = this.#bodies.toBytes(body instanceof Uint8Array ? body : NOT_BYTES)
-      if (!(bytes instanceof Uint8Array)) return this.#report(bytes, delivery)
+      if (!(bytes instanceof Uint8Array)) {
+        ignoreRejection(body)
+        return this.#report(bytes, delivery)
+      }
+      if (source instanceof PosternError) return this.#report(this.#failSecrets(source), delivery)
       const refusal = checkSignatureForm(signature) // 1
       if (refusal !== undefined) return this.#report(toRejected(refusal), delivery)
       const answering = this.#answer(bytes, onlyValue(signature) ?? '', delivery) // 3 to 10
@@ -125,11 +131,11 @@ export class Deliveries {
 
   async #dispatch(event: ParsedEvent | Rejection, options: DispatchOptions): Promise<Outcome> {
     const { activity, settings } = this.#shared
-    const waitMs = checkWait(options, settings.deadlineMs)
+    const waitMs = checkMs('dispatch', 'waitMs', options, settings.deadlineMs)
     if (event instanceof Rejection)
       throw new PosternError('event_invalid', `dispatch() was given something that is not an event: ${event.reason}`)
     activity.begin()
-    if (this.#shared.beginning.length > MOST_NESTED) await undefined
+    if (this.#shared.isNestedDeep) await undefined
     const startedAt = settings.clock.monotonic()
     const deadline = startedAt + waitMs
     const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)
@@ -242,29 +248,4 @@ export class Deliveries {
     const leftMs = Math.max(delivery.deadline - settings.clock.monotonic(), 0)
     return toReply(outcome, close, close ? DRAIN_MS : leftMs)
   }
-}
-
-/** Returns what the adapter's `source` option says, or the owner's mistake in it. */
-function readSource(request: DeliveryRequest): string | undefined | PosternError {
-  try {
-    const source: unknown = request.source?.()
-    if (source === undefined || typeof source === 'string') return source
-    ignoreRejection(source)
-    throw new TypeError(`it returned ${isThenable(source) ? 'a promise' : show(source)}, not text`)
-  } catch (cause) {
-    return new PosternError('secrets_unavailable', `The adapter's source option failed: ${reasonOf(cause)}.`, { cause })
-  }
-}
-
-function checkWait(options: DispatchOptions, deadlineMs: number): number {
-  const { waitMs, ...unknown } = Object(options) as DispatchOptions // may be plain JavaScript
-  const [stray] = Object.keys(unknown)
-  if (stray !== undefined)
-    throw new ConfigurationError('option_unknown', `dispatch() has no option "${stray}". It takes waitMs.`)
-  if (waitMs === undefined || waitMs === Number.POSITIVE_INFINITY) return waitMs ?? deadlineMs
-  if (typeof waitMs === 'number' && waitMs >= 0 && waitMs <= LONGEST_TIMER_MS) return waitMs
-  throw new ConfigurationError(
-    'option_invalid',
-    `dispatch(): waitMs is ${show(waitMs)}; give milliseconds from 0 to ${LONGEST_TIMER_MS}, or Infinity.`,
-  )
 }

@@ -1,4 +1,3 @@
-import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
 import type { SyncTransactionalStore, TransactionalStore } from '../store/transactional-store.ts'
 
 /** The second argument of a handler. */
@@ -32,8 +31,10 @@ export interface TransactionContext<Tx> extends HandlerContext {
 /** The context of a handler on a database whose driver blocks: `work` must not wait for anything. */
 export interface SyncTransactionContext<Tx> extends HandlerContext {
   /** As in {@link TransactionContext}, but `work` must not be asynchronous: that is a compile error, and `transaction_misused`. */
-  readonly transaction: <T>(work: (tx: Tx) => T extends PromiseLike<unknown> ? NeverAsync : T) => Promise<T>
+  readonly transaction: <T>(work: (tx: Tx) => T extends Asynchronous ? NeverAsync : T) => Promise<T>
 }
+
+type Asynchronous = PromiseLike<unknown> | readonly PromiseLike<unknown>[]
 
 /** The compile error for `work` that returns a promise. */
 interface NeverAsync {
@@ -63,11 +64,4 @@ export interface HandlerOptions {
    * company: the finish mark of an event that is half done stands under it, across deployments.
    */
   readonly name?: string
-}
-
-/** Fails a handler that returned a list of promises: nobody would wait for them. */
-export function refusePromises(result: unknown): void {
-  if (!Array.isArray(result) || !result.some(isThenable)) return
-  for (const promise of result) ignoreRejection(promise)
-  throw new TypeError('The handler returned a list of promises, which nobody waits for: return Promise.all(list).')
 }

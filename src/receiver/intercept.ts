@@ -1,6 +1,6 @@
 import { PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
-import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable, refusePromises } from '../protocol/is-thenable.ts'
 import type { Handler, HandlerContext } from './handler.ts'
 
 /**
@@ -46,9 +46,11 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
 
 function runOnce(handler: Handler<AnyEvent>, event: AnyEvent, context: HandlerContext) {
   try {
-    const result = handler(event, context)
+    const result = refusePromises(handler(event, context))
     // Query builders begin anew with each call of their `then`: all who wait get one promise.
-    return { result: isThenable(result) ? watched(Promise.resolve(result)) : result }
+    return {
+      result: isThenable(result) ? watched(Promise.resolve(result).then((value) => refusePromises(value))) : result,
+    }
   } catch (error) {
     return { error }
   }

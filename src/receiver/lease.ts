@@ -71,7 +71,7 @@ export class Lease {
     let goesOn: Promise<void> | undefined
     if (answer instanceof StoreFailure) {
       reporter.error(answer.toError('release', 'it is tried again for 60 s, and the lease ends by itself'))
-      goesOn = this.#keepReleasing(release)
+      goesOn = this.#keepTelling('release', release)
     }
     activity.end()
     return goesOn && { goesOn } // a promise by itself would be waited for
@@ -82,7 +82,11 @@ export class Lease {
     this.stop()
     if (marks.length === 0) return
     await this.#renewal
-    await this.#renew(marks)
+    const { store, clock } = this.#shared.settings
+    // The claim is to end when it would have ended.
+    const renew = () =>
+      store.renew(this.#key, this.#token, Math.max(Math.ceil(this.endsAt - clock.monotonic()), 1), marks)
+    if ((await this.#renew(marks)) === undefined) await this.#keepTelling('renew', renew)
   }
 
   /** Commits what `work` writes together with the finish mark of its handler, fenced by this claim. */
@@ -139,14 +143,15 @@ export class Lease {
     return undefined
   }
 
-  async #keepReleasing(release: () => boolean | Promise<boolean>): Promise<void> {
+  /** Offers marks to a store that did not take them, for 60 s. */
+  async #keepTelling(method: 'renew' | 'release', call: () => boolean | Promise<boolean>): Promise<void> {
     const { activity, reporter } = this.#shared
     activity.begin()
-    this.#shared.untakenReleases++
-    const answer = await keepCallingStore(this.#shared, release)
-    this.#shared.untakenReleases--
+    this.#shared.untakenMarks++
+    const answer = await keepCallingStore(this.#shared, call)
+    this.#shared.untakenMarks--
     if (answer instanceof StoreFailure)
-      reporter.error(answer.toError('release', 'that was the last try, and handlers that had finished may run again'))
+      reporter.error(answer.toError(method, 'that was the last try, and handlers that had finished may run again'))
     activity.end()
   }
 }

@@ -29,7 +29,7 @@ export interface ReceiverOptions<M, E, S extends Store = Store> {
   /** The models whose records handlers get, with their schemas. Once given, any other model name is a compile error. */
   readonly models?: M
   /** Further event types, which are not about records, with the schema of their `data`. */
-  readonly events?: E
+  readonly events?: E & ([keyof E] extends [never] ? Readonly<Record<string, never>> : unknown)
   /** Remembers handled events. Default: `memoryStore()`, for one process. */
   readonly store?: S
   /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */

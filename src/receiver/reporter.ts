@@ -13,6 +13,8 @@ const QUIET_MS = 1_000
 export class Reporter {
   /** The owner's logger, whose throws end here: for whoever writes lines of its own. */
   readonly logger: Logger
+  /** The number of hooks that are running, each within another: what is called meanwhile is called by them. */
+  hooksRunning = 0
   readonly #logger: Logger
   readonly #clock: Clock
   readonly #onOutcome: ((outcome: Outcome, info: OutcomeInfo) => unknown) | undefined
@@ -74,10 +76,14 @@ export class Reporter {
 
   /** Calls a function of the owner's, which may throw, or reject if it is asynchronous. */
   callHook<Args extends readonly unknown[]>(name: string, hook: (...args: Args) => unknown, ...args: Args): void {
+    this.hooksRunning++
     try {
-      this.#follow(name, hook(...args))
+      const result = hook(...args)
+      if (isThenable(result)) Promise.resolve(result).then(undefined, (error: unknown) => this.#hookFailed(name, error))
     } catch (error) {
       this.#hookFailed(name, error)
+    } finally {
+      this.hooksRunning--
     }
   }
 
@@ -98,15 +104,7 @@ export class Reporter {
   }
 
   #log(level: keyof Logger, fields: LogFields, message: string): void {
-    try {
-      this.#follow('logger', this.#logger[level](fields, message))
-    } catch (error) {
-      this.#hookFailed('logger', error)
-    }
-  }
-
-  #follow(hook: string, result: unknown): void {
-    if (isThenable(result)) Promise.resolve(result).then(undefined, (error: unknown) => this.#hookFailed(hook, error))
+    this.callHook('logger', () => this.#logger[level](fields, message))
   }
 
   #hookFailed(hook: string, cause: unknown): void {

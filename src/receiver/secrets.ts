@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey } from '../protocol/authenticate.ts'
 import { PosternError } from '../protocol/errors.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
+import { ignoreRejections, isThenable } from '../protocol/is-thenable.ts'
 import { Rejection } from '../protocol/outcome.ts'
 import { LazySecretRequest } from '../protocol/secret-request.ts'
 import { reasonOf } from '../protocol/show.ts'
@@ -46,7 +46,7 @@ export class SecretSource {
         request.forget()
         return unavailable(cause)
       }
-      return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail)
+      return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail, ignoreRejections)
     } catch (error) {
       return unavailable(error)
     }

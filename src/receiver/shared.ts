@@ -4,6 +4,9 @@ import { type Transact, toTransact } from '../store/transactional-store.ts'
 import type { Settings } from './options.ts'
 import type { Reporter } from './reporter.ts'
 
+/** Handlers and hooks that begin events within each other on one stack, which takes some 500 of them. */
+const MOST_NESTED = 32
+
 /** The parts that all deliveries and runs of one receiver share. */
 export class Shared {
   readonly settings: Settings
@@ -19,9 +22,14 @@ export class Shared {
   readonly handlerTimers: TimerQueue
   /** The runs whose handlers are being begun, the innermost last: what is called meanwhile is called by them. */
   readonly beginning: { readonly key: string }[] = []
-  /** Releases that the store has not taken yet. */
-  untakenReleases = 0
+  /** Events whose marks the store has not taken yet, at the end of an attempt. */
+  untakenMarks = 0
   isClosing = false
+
+  /** Whether what is being begun has to wait until the stack is empty. */
+  get isNestedDeep(): boolean {
+    return this.beginning.length + this.reporter.hooksRunning > MOST_NESTED
+  }
 
   constructor(settings: Settings, reporter: Reporter) {
     this.settings = settings

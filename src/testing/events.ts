@@ -21,7 +21,7 @@ export interface EnvelopeOptions {
 
 /** Builders of the three events about records of one model. */
 export interface ModelBuilders<Model extends string, R> {
-  /** A record was created; fields that are not given have plausible values. */
+  /** A record was created; fields of a contact that are not given have plausible values. */
   created(record?: Partial<R>, envelope?: EnvelopeOptions): ModelEvent<Model, 'created', R>
   updated(record?: Partial<R>, envelope?: EnvelopeOptions): ModelEvent<Model, 'updated', R>
   /** A record was deleted: the event carries its `_id` and nothing else. */
@@ -33,7 +33,10 @@ type DataBuilder<Type extends string> = (data?: OpenData, envelope?: EnvelopeOpt
 /** A builder for each event type of the service. */
 export interface EventBuilders {
   readonly contact: ModelBuilders<'contact', Contact>
-  /** Builders for any other model: `events.model<Opportunity>('opportunity').created({ … })`. */
+  /**
+   * Builders for any other model: `events.model<Opportunity>('opportunity').created({ … })`. A record has an `_id` and what is given: give
+   * all that `Opportunity` requires and the handlers read.
+   */
   model<R = OpenRecord, const Model extends string = string>(model: Model): ModelBuilders<Model, R>
   readonly paymentCompleted: DataBuilder<'finance.payment.completed'>
   readonly paymentFailed: DataBuilder<'finance.payment.failed'>

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { isThenable } from '../../src/protocol/is-thenable.ts'
+import { describe, expect, it } from 'vitest'
+import { ignoreRejections, isThenable, refusePromises } from '../../src/protocol/is-thenable.ts'
 
 it.each([
   [undefined, false],
@@ -13,4 +13,64 @@ it.each([
   [Object.assign(() => {}, { other: 1 }), false],
 ])('isThenable %#', (value, is) => {
   expect(isThenable(value)).toBe(is)
+})
+
+describe('ignoreRejections', () => {
+  const no = () => Promise.reject(new Error('no'))
+  const evil = () => {
+    throw new Error('evil')
+  }
+  const throwing = () => ({
+    get field() {
+      throw new Error('evil')
+    },
+    after: no(),
+  })
+
+  it.each<[string, () => unknown, number]>([
+    ['a promise', no, 0],
+    ['a list', () => [no(), 1, null, undefined, 'text', no()], 0],
+    ['fields of objects in a list in an object', () => ({ a: [{ b: no() }, { b: 1 }] }), 0],
+    ['what stands deeper', () => ({ a: [{ b: [no()] }] }), 1],
+    ['what stands behind a getter that throws', throwing, 0],
+    ['a thenable, and what it holds', () => Object.assign(no(), { other: no() }), 0],
+    [
+      'one whose then cannot be read, and what it holds',
+      () => Object.defineProperty({ other: no() }, 'then', { get: evil }),
+      0,
+    ],
+    [
+      'what stands beside a thing that cannot be looked at',
+      () => [new Proxy({}, { ownKeys: evil, has: evil }), no()],
+      0,
+    ],
+    ['no promise at all', () => new Uint8Array(8), 0],
+  ])('silences %s', async (_what, toValue, unhandled) => {
+    const rejections: unknown[] = []
+    const keep = (reason: unknown) => rejections.push(reason)
+    process.on('unhandledRejection', keep)
+    ignoreRejections(toValue())
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', keep)
+    expect(rejections).toHaveLength(unhandled)
+  })
+
+  it('does not walk through bytes', () => {
+    let reads = 0
+    const bytes = Object.defineProperty(new Uint8Array(8), 'field', { enumerable: true, get: () => reads++ })
+    ignoreRejections([bytes])
+    expect(reads).toBe(0)
+  })
+})
+
+it.each<[unknown]>([[undefined], [[]], [[1, 'text']], ['text'], [{ 0: Promise.resolve() }]])(
+  'refusePromises returns %j',
+  (result) => expect(refusePromises(result)).toBe(result),
+)
+
+it('refusePromises says who returned a list of promises, and what to return', () => {
+  expect(() => refusePromises([1, Promise.resolve()])).toThrow('The handler returned a list of promises')
+  expect(() => refusePromises([Promise.resolve()], 'The work')).toThrow(
+    'The work returned a list of promises, which nobody waits for: return Promise.all(list).',
+  )
 })

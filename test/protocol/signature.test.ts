@@ -383,3 +383,25 @@ describe('onlyValue', () => {
     expect(onlyValue([GOOD, GOOD])).toBe('')
   })
 })
+
+describe('secrets that are none', () => {
+  it('are refused in a list as well, holes included', () => {
+    const list = [SECRET, SECRET]
+    delete list[1]
+    expect(() => verify(BODY, GOOD, list)).toThrow('The signing secret is undefined')
+    expect(() => verify(BODY, GOOD, new Array(1))).toThrow('The signing secret is undefined')
+  })
+
+  it('leave no unhandled rejection behind if they were not awaited', async () => {
+    const rejections: unknown[] = []
+    const keep = (reason: unknown) => rejections.push(reason)
+    process.on('unhandledRejection', keep)
+    const lookUp = () => Promise.reject(new Error('db down')) as never // plain JavaScript forgets to await
+    expect(() => verify(BODY, GOOD, [lookUp(), lookUp()])).toThrow('is a promise: await it')
+    expect(() => verify(BODY, GOOD, lookUp())).toThrow('is a promise: await it')
+    expect(() => sign(BODY, lookUp())).toThrow('is a promise: await it')
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', keep)
+    expect(rejections).toEqual([])
+  })
+})

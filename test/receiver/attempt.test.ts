@@ -696,3 +696,20 @@ it('a chain of events that each handler dispatches before it waits may be of any
   expect([runs, bench.codes]).toEqual([2_000, []])
   await bench.expectAtRest()
 })
+
+it('what a handler does to the output of a schema, its defaults included, is seen by no other event', async () => {
+  const tags: string[] = []
+  const withTags = schema((record) => ({ value: Object.freeze({ ...(record as object), tags }) }))
+  const bench = new Bench({ models: { contact: withTags } })
+  const seen: unknown[] = []
+  for (const name of ['a', 'b'])
+    bench.receiver.on('contact.created', { name }, ({ data }) => {
+      const record = data.record as { tags?: string[]; isSeen?: boolean }
+      record.isSeen = true // the schema's own object is frozen
+      record.tags?.push(name)
+      seen.push(record.tags)
+    })
+  for (let turn = 0; turn < 2; turn++)
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+  expect([seen, tags]).toEqual([[['a'], ['b'], ['a'], ['b']], []])
+})

@@ -189,3 +189,19 @@ describe('an interceptor', () => {
     expect(steps).toEqual(['begin outer', 'begin inner', 'handler', 'end inner', 'end outer'])
   })
 })
+
+it.each<[string, Interceptor]>([
+  ['', (run) => run()],
+  [' that waits', async (run) => await run()],
+  [' that waits and returns nothing', async (run) => void (await run())],
+  [' that ends later', async (run) => Promise.resolve(run()).finally(settle)],
+])('a list of promises fails its handler also behind an interceptor%s', async (_what, interceptor) => {
+  const makeList = () => [Promise.reject(new Error('no')), settle()]
+  for (const handler of [makeList, async () => makeList()]) {
+    const { bench } = intercepted(interceptor, handler)
+    bench.receiver.intercept((run) => run())
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.errors).toMatchObject([{ cause: { message: expect.stringContaining('return Promise.all(list)') } }])
+    await bench.expectAtRest()
+  }
+})

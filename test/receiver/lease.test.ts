@@ -9,6 +9,7 @@ import {
   hanging,
   rejecting,
   saying,
+  soon,
   throwing,
   watchRejections,
 } from './support.ts'
@@ -355,5 +356,47 @@ it('an abandoned handler does not cost the marks of those that ended since the l
   await bench.clock.advance(30_000)
   expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
   expect(runs).toEqual(['quick', 'stuck', 'stuck'])
+  await bench.expectAtRest()
+})
+
+it('offers the marks of an abandoned attempt again to a store that is away, and its claim ends no later for that', async () => {
+  const bench = new Bench({ handlerTimeoutMs: 1_000 })
+  const runs: string[] = []
+  bench.receiver
+    .on('*', { name: 'quick' }, async () => {
+      runs.push('quick')
+      await new Promise<void>((resolve) => bench.clock.setTimeout(resolve, 3_000))
+    })
+    .on('*', { name: 'stuck' }, () => {
+      runs.push('stuck')
+      return runs.length < 3 ? new Promise(() => {}) : undefined
+    })
+  const event = events.contact.created()
+  const sent = bench.send(event)
+  await bench.clock.advance(4_900)
+  bench.store.usual = rejecting
+  await bench.clock.advance(2_000)
+  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+  bench.store.usual = soon
+  await bench.clock.advance(1_000)
+  expect(bench.store.marksOf('renew').at(-1)).toEqual(['quick'])
+  // The last renewal was tried at 6 s, for 15 s.
+  await bench.clock.advance(13_000)
+  expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
+  expect([runs, bench.clock.monotonic()]).toEqual([['quick', 'stuck', 'stuck'], 1_000 + 20_900])
+  await bench.expectAtRest()
+})
+
+it('counts the marks of an abandoned attempt as unfinished until the store has taken them', async () => {
+  const bench = new Bench({ handlerTimeoutMs: 1_000 })
+  bench.receiver.on('*', { name: 'quick' }, () => {}).on('*', { name: 'stuck' }, () => new Promise(() => {}))
+  const sent = bench.send(events.contact.created())
+  bench.store.plan('renew', rejecting, rejecting, rejecting, rejecting)
+  await bench.clock.advance(6_000)
+  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+  const closing = bench.receiver.close({ timeoutMs: 50 })
+  await bench.clock.advance(50)
+  expect(await closing).toEqual({ unfinished: 1 })
+  await bench.clock.advance(5_000)
   await bench.expectAtRest()
 })

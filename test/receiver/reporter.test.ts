@@ -10,6 +10,7 @@ import {
   linesInto,
   rejecting,
   SECRET,
+  settle,
   thenable,
   watchRejections,
 } from './support.ts'
@@ -514,4 +515,61 @@ describe('a hook that fails', () => {
     await bench.send(events.contact.created())
     expect(bench.lines.map(({ fields }) => fields.code)).toEqual(['handler_failed'])
   })
+})
+
+describe('a chain of any length that a hook makes', () => {
+  const LENGTH = 2_000
+
+  it('with onError, of alerts that fail as well', async () => {
+    let alerts = 0
+    const bench: Bench = new Bench({
+      store: memoryStore(),
+      maxInFlight: 10_000,
+      onError: () => {
+        if (++alerts < LENGTH) void bench.receiver.dispatch(events.raw('alert.raised'))
+      },
+    })
+    bench.receiver.on('*', () => {
+      throw new Error('the app is down')
+    })
+    expect(await bench.send(events.contact.created())).toMatchObject({ code: 'handler_failed' })
+    for (let turn = 0; alerts < LENGTH && turn < LENGTH; turn++) await settle()
+    expect(alerts).toBe(LENGTH)
+    await bench.expectAtRest()
+  })
+
+  it.each<[string, (bench: Bench) => Promise<unknown>]>([
+    ['receives', (bench) => bench.send(events.contact.created())],
+    ['receives what is refused', (bench) => bench.send(events.contact.created(), { secret: 'another' })],
+    ['dispatches', (bench) => bench.receiver.dispatch(events.contact.created())],
+  ])('with onOutcome, which %s the next event', async (_what, next) => {
+    let outcomes = 0
+    let last: unknown
+    const bench: Bench = new Bench({
+      store: memoryStore(),
+      onOutcome: () => {
+        if (++outcomes < LENGTH) last = next(bench)
+      },
+    })
+    bench.receiver.on('*', () => {})
+    await bench.send(events.contact.created())
+    for (let turn = 0; outcomes < LENGTH && turn < LENGTH; turn++) await settle()
+    await last
+    expect([outcomes, bench.codes]).toEqual([LENGTH, []])
+    await bench.expectAtRest()
+  })
+})
+
+it('keeps what a hook does to the issues of a refusal from all other deliveries', async () => {
+  const refused = new Set<unknown>()
+  const bench = new Bench({
+    onOutcome: (outcome: Outcome) => {
+      if (outcome.outcome !== 'rejected') return
+      refused.add(outcome.issues.length)
+      ;(outcome.issues as unknown[]).push('leak') // plain JavaScript can
+    },
+  })
+  bench.receiver.on('*', () => {})
+  for (let turn = 0; turn < 3; turn++) await bench.send(events.contact.created(), { secret: 'another' })
+  expect([[...refused], bench.codes]).toEqual([[0], ['hook_failed']])
 })

@@ -847,3 +847,19 @@ it('tells errors of the store with what was thrown as their cause', async () => 
     'store.claim() failed or did not answer in time; no handler ran, and the sender will come again.',
   )
 })
+
+it('asks for the claim again if the delivery that asked had no time left, and one that joined it has', async () => {
+  const bench = new Bench()
+  const ran: unknown[] = []
+  bench.receiver.on('*', ({ id }) => ran.push(id))
+  bench.store.plan('claim', answeringAfter(500), answeringAfter(500))
+  const event = events.contact.created()
+  const hurried = bench.send(event, { receivedAt: bench.clock.now() - 7_900 })
+  const joined = bench.send(event)
+  await bench.clock.advance(100)
+  expect(await hurried).toMatchObject({ outcome: 'failed', code: 'store_unavailable' })
+  await bench.clock.advance(5_000)
+  expect(await joined).toMatchObject({ outcome: 'handled', joined: true })
+  expect([ran, bench.codes]).toEqual([[event.id], ['store_unavailable']])
+  await bench.expectAtRest()
+})

@@ -1,4 +1,4 @@
-import type { SecretRequest, Secrets, SecretsFunction } from 'postern'
+import { createReceiver, type SecretRequest, type Secrets, type SecretsFunction } from 'postern'
 import { events, type SignedOptions } from 'postern/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
@@ -6,6 +6,7 @@ import {
   Bench,
   evilError,
   evilProxy,
+  failure,
   Gate,
   hanging,
   SECRET,
@@ -401,18 +402,80 @@ it.each<[string, Partial<SignedOptions>]>([
   expect(ran).toHaveLength(1)
 })
 
-it.each<[string, () => unknown]>([
-  ['a list', () => [Promise.reject(new Error('db down')), Promise.reject(new Error('db down'))]],
-  ['a bound one', () => ({ secret: Promise.reject(new Error('db down')), accountKey: 'acme' })],
+const lookUp = () => Promise.reject(new Error('db down'))
+const withEvilThen = () =>
+  Object.defineProperty({}, 'then', {
+    get() {
+      throw new Error('evil')
+    },
+  })
+
+it.each<[string, () => unknown, string]>([
+  ['a list', () => [lookUp(), lookUp()], 'is a promise: await it'],
+  ['a bound one', () => ({ secret: lookUp(), accountKey: 'acme' }), 'is a promise: await it'],
   [
     'a list of bound ones',
-    () => ['acme', 'globex'].map((accountKey) => ({ secret: Promise.reject(new Error('db down')), accountKey })),
+    () => ['acme', 'globex'].map((accountKey) => ({ secret: lookUp(), accountKey })),
+    'is a promise: await it',
   ],
-])('secrets that were not awaited, %s, are refused and leave no unhandled rejection behind', async (_what, secret) => {
-  const bench = new Bench({ secret })
+  ['an account', () => ({ secret: SECRET, accountKey: lookUp() }), 'The accountKey of a bound secret is a promise'],
+  [
+    'accounts in a list',
+    () => [
+      { secret: SECRET, accountKey: lookUp() },
+      { secret: lookUp(), accountKey: 'a' },
+    ],
+    'is a promise',
+  ],
+  ['a rotation of a bound one', () => ({ secret: [lookUp(), lookUp()], accountKey: 'acme' }), 'of type object'],
+  ['a list within a list', () => [[lookUp()]], 'it has no field "0"'],
+  ['fields of another name', () => ({ old: lookUp(), new: lookUp() }), 'it has no field "old"'],
+  ['one behind a getter that throws', () => [withEvilThen(), lookUp()], 'evil'],
+  ['one behind what cannot be looked at', () => [{ secret: evilProxy() }, lookUp()], 'needs its accountKey'],
+])(
+  'secrets that were not awaited, %s, are refused and leave no unhandled rejection behind',
+  async (_what, secret, why) => {
+    const bench = new Bench({ secret })
+    bench.receiver.on('*', () => {})
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 503, code: 'secrets_unavailable' })
+    expect(bench.errors[0]?.message).toContain(why)
+    await settle()
+    await bench.expectAtRest()
+  },
+)
+
+it('secrets that were not awaited, and come too late, leave no unhandled rejection behind', async () => {
+  const gate = new Gate<unknown>()
+  const bench = new Bench({ secret: () => gate.promise })
+  bench.receiver.on('*', () => {})
+  const sent = bench.send(events.contact.created())
+  await bench.clock.advance(3_000)
+  expect(await sent).toMatchObject({ code: 'secrets_unavailable' })
+  gate.open([{ secret: lookUp(), accountKey: 'acme' }])
+  await settle()
+})
+
+it('a list of secrets with a hole is refused where it is given', async () => {
+  const list = [SECRET, SECRET]
+  delete list[0]
+  expect(failure(() => createReceiver({ secret: list })).code).toBe('secret_unusable')
+  const bench = new Bench({ secret: () => list })
   bench.receiver.on('*', () => {})
   expect(await bench.send(events.contact.created())).toMatchObject({ status: 503, code: 'secrets_unavailable' })
-  expect(bench.errors[0]?.message).toContain('is a promise: await it')
+})
+
+it.each<[string, unknown]>([
+  ['a promise', lookUp],
+  ['a number', () => 5],
+  ['null', () => null],
+])('a source that is %s is the fault of the app, as with an adapter', async (_what, toSource) => {
+  const bench = new Bench({ secret: ({ source }: SecretRequest) => (source === 'acme' ? SECRET : undefined) })
+  bench.receiver.on('*', () => {})
+  const source = (toSource as () => string)() // plain JavaScript may give anything
+  expect(await bench.send(events.contact.created(), { source })).toMatchObject({
+    status: 503,
+    code: 'secrets_unavailable',
+  })
+  expect(bench.errors[0]?.message).toMatch(/^The source given to receive\(\) failed: it is .*, not text\.$/)
   await settle()
-  await bench.expectAtRest()
 })

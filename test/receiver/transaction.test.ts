@@ -505,3 +505,25 @@ describe('beside it', () => {
 function keyOf(store: TransactionalStore): string {
   return store.keys.at(-1) ?? ''
 }
+
+describe('work that returns a list of promises', () => {
+  const writeAll = (tx: Tx) =>
+    ['zoe', 'ada'].map(async (row) => {
+      tx.write(row)
+      await settle()
+      throw new Error('outside the transaction')
+    })
+
+  it.each<[string, (tx: Tx) => unknown]>([
+    ['at once', writeAll],
+    ['later', async (tx) => writeAll(tx)],
+  ])('%s is rolled back, though its handler does not look at it', async (_when, work) => {
+    const { bench, store } = scene(async (context) => void (await context.transaction(work)))
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(bench.errors).toMatchObject([
+      { cause: { message: expect.stringContaining('context.transaction() returned a list of promises') } },
+    ])
+    expect(store.rows).toEqual([])
+    await bench.expectAtRest()
+  })
+})

@@ -199,8 +199,8 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}lease.ts`,
-        find: '    activity.begin()\n    this.#shared.untakenReleases++\n',
-        replace: '    this.#shared.untakenReleases++\n',
+        find: '    activity.begin()\n    this.#shared.untakenMarks++\n',
+        replace: '    this.#shared.untakenMarks++\n',
       },
       {
         file: `${RECEIVER}lease.ts`,

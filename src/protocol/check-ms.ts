@@ -1,0 +1,27 @@
+import { LONGEST_TIMER_MS } from '../host/clock.ts'
+import { ConfigurationError } from './errors.ts'
+import { show } from './show.ts'
+
+/**
+ * Returns the one option of a call, a time in milliseconds.
+ *
+ * @param call the name of the method, for the message
+ * @param fallback the time if none is given
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
+ */
+export function checkMs(call: string, name: string, options: unknown, fallback: number): number {
+  if (typeof options !== 'object' || options === null)
+    throw new ConfigurationError(
+      'option_invalid',
+      `${call}() takes an object of options, { ${name} }, not ${show(options)}.`,
+    )
+  const { [name]: ms = fallback, ...unknown } = options as Readonly<Record<string, unknown>> // checked here
+  const [stray] = Object.keys(unknown)
+  if (stray !== undefined)
+    throw new ConfigurationError('option_unknown', `${call}() has no option "${stray}". It takes ${name}.`)
+  if (typeof ms === 'number' && ms >= 0 && (ms <= LONGEST_TIMER_MS || ms === Number.POSITIVE_INFINITY)) return ms
+  throw new ConfigurationError(
+    'option_invalid',
+    `${call}(): ${name} is ${show(ms)}; give milliseconds from 0 to ${LONGEST_TIMER_MS}, or Infinity.`,
+  )
+}
