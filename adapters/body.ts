@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
 import getRawBody from 'raw-body'
 import type { BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../src/index.ts'
 import { toKept } from './chunk.ts'
@@ -46,7 +45,7 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
       return callback()
     // Comes after the last byte of the answer, and also if the sender has gone away.
     if (socket === null) this.#response.on('close', onceWith(this.#request.socket, callback))
-    else if (stream !== undefined || socket instanceof Socket) this.#response.on('close', callback)
+    else if (stream !== undefined || 'ref' in socket) this.#response.on('close', callback)
     else onFirst(this.#response, callback)
   }
 
@@ -84,7 +83,7 @@ function toFailure(error: { readonly type?: unknown }): BodyFailure {
   return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
 }
 
-/** For responses that a serverless host has made, which may only finish. */
+/** For responses that a serverless host has made, on a socket that is none: they may only finish. */
 function onFirst(response: ServerResponse, callback: () => void): void {
   let isOver = false
   const end = () => {
