@@ -42,17 +42,11 @@ function toShallow(original: object): Fields {
 }
 
 function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): void {
-  if (Array.isArray(fields)) {
-    for (let index = 0; index < fields.length; index++) {
-      const field = fields[index]
-      if (typeof field === 'object') fields[index] = copyOne(field)
-    }
-    return
-  }
-  for (const key of Object.keys(fields)) {
-    const field = fields[key]
+  const copyField = (field: unknown, key: string | number) => {
     if (typeof field === 'object') fields[key] = copyOne(field)
   }
+  if (Array.isArray(fields)) fields.forEach(copyField)
+  else for (const key of Object.keys(fields)) copyField(fields[key], key)
 }
 
 function isPlain(value: unknown): value is object {

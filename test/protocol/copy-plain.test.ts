@@ -48,6 +48,14 @@ describe('copyPlain', () => {
     expect(copy.money).toBe(made.money)
   })
 
+  it('copies objects without a prototype, as parsers of queries make them', () => {
+    const bare = Object.assign(Object.create(null), { a: [1] }) as { a: number[] }
+    const copy = copyPlain({ bare })
+    expect(copy.bare).toEqual({ a: [1] })
+    expect(copy.bare).not.toBe(bare)
+    expect(copy.bare.a).not.toBe(bare.a)
+  })
+
   it('copies an object once that stands in several places, or within itself', () => {
     const shared = { a: 1 }
     const original: Record<string, unknown> = { first: shared, second: shared }
