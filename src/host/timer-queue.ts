@@ -43,8 +43,8 @@ export class TimerQueue {
     const timer: QueuedTimer = { at, callback, isSet: true, earlier: undefined, later: undefined, own: undefined }
     const wasEmpty = this.#first === undefined
     if (this.#canShare === false || !this.#insert(timer)) this.#startOwn(timer)
-    else if (this.#shared === undefined || at < this.#sharedAt) this.#startShared(timer)
-    else if (wasEmpty) this.#shared.ref()
+    else if (at < this.#sharedAt) this.#startShared(timer)
+    else if (wasEmpty) this.#shared?.ref()
     return timer
   }
 

@@ -57,6 +57,7 @@ describe.each([
     const cleared = set('cleared', 6)
     set('amid', 10_100.5)
     queue.clear(cleared)
+    expect(clock.pending).toBe(clock instanceof SharingClock ? 3 : 302)
     await clock.advance(5)
     expect(calls).toEqual([['early', 5]])
     await clock.advance(20_000)
@@ -128,6 +129,26 @@ describe.each([
     ])
   })
 
+  it('goes on if a callback clears the last of the others', async () => {
+    const { clock, queue, calls, set } = scene()
+    const last = queue.set(clock.monotonic() + 20, () => expect.unreachable())
+    queue.set(clock.monotonic() + 10, () => queue.clear(last))
+    await clock.advance(10)
+    set('next', 5)
+    await clock.advance(100)
+    expect([calls, clock.pending]).toEqual([[['next', 15]], 0])
+  })
+
+  it('asks its host for one timer a call at most', async () => {
+    const { clock, set } = scene()
+    const setTimeout = vi.spyOn(clock, 'setTimeout')
+    set('first', 10)
+    const before = setTimeout.mock.calls.length
+    for (let count = 0; count < 10; count++) set('same time', 10)
+    expect(setTimeout.mock.calls.length - before).toBe(clock instanceof SharingClock ? 0 : 10)
+    await clock.advance(10)
+  })
+
   it('goes on if a callback throws', async () => {
     const { clock, queue, calls, set } = scene()
     queue.set(clock.monotonic() + 10, () => {
@@ -155,6 +176,16 @@ describe('a shared timer', () => {
     expect(clock.sets).toBe(1)
     await clock.advance(8_000)
     expect([clock.pending, clock.refs]).toEqual([0, 0])
+  })
+
+  it('keeps the process alive while one of several is needed', () => {
+    const clock = new SharingClock()
+    const queue = new TimerQueue(clock)
+    const timers = [1, 2, 3].map(() => queue.set(clock.monotonic() + 8_000, () => expect.unreachable()))
+    for (const [index, timer] of timers.entries()) {
+      queue.clear(timer)
+      expect(clock.refs).toBe(index < 2 ? 1 : 0)
+    }
   })
 
   it('is set anew for a timer that is due earlier', async () => {
