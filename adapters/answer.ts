@@ -5,13 +5,16 @@ import type { Reply } from '../src/index.ts'
 /** The time for which a refused stream of HTTP/2 may go on, in milliseconds: it is no connection that could be used again. */
 const HTTP2_DRAIN_MS = 2_000
 
-/** Writes an answer whole, also while the sender is still sending, and throws away what is still to come. */
+/**
+ * Writes an answer whole, also while the sender is still sending, and throws away what is still to come. Returns a promise if
+ * it ends the response later: frameworks such as Koa end one that is still open when its handler is done.
+ */
 export function writeReply(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body, close, drainMs }: Reply,
-): void {
-  if (response.headersSent || response.destroyed) return
+): Promise<void> | undefined {
+  if (response.headersSent || response.destroyed) return undefined
   // An object: middleware that wraps writeHead may read a flat list wrongly, and hosts other than Node return nothing from it.
   const all: Record<string, string | number> = { 'content-length': Buffer.byteLength(body) }
   for (const name in headers) all[name] = headers[name] ?? ''
@@ -21,15 +24,18 @@ export function writeReply(
   if (!close) {
     if (isUnread(request)) afterRest(request, drainMs, (isLate) => isLate && cut(request, response))
     response.end(body)
-    return
+    return undefined
   }
   // Ending the response would close the socket under a sender that is still sending, and reset the answer away.
   response.write(body)
-  afterRest(request, drainMs, (isLate) => {
-    const isStream = isHttp2(request)
-    // Over HTTP/1 as well: middleware may have kept the connection open.
-    response.end(() => isLate && !isStream && cut(request, response))
-    if (isLate && isStream) cut(request, response)
+  return new Promise((resolve) => {
+    afterRest(request, drainMs, (isLate) => {
+      const isStream = isHttp2(request)
+      // Over HTTP/1 as well: middleware may have kept the connection open.
+      response.end(() => isLate && !isStream && cut(request, response))
+      if (isLate && isStream) cut(request, response)
+      resolve()
+    })
   })
 }
 
@@ -57,8 +63,9 @@ function cut(request: IncomingMessage, response: ServerResponse): void {
 /** Reads and throws away what is still to come, and calls back at its end, or when `drainMs` are over. */
 function afterRest(request: IncomingMessage, drainMs: number, callback: (isLate: boolean) => unknown): void {
   if (request.readableEnded) return void callback(false)
+  const { socket }: { readonly socket: IncomingMessage['socket'] | null } = request // some stand-ins of hosts have none
   // A request that was answered does not hear that its connection has ended. The one of HTTP/2 does.
-  const connection = isHttp2(request) ? request : request.socket
+  const connection = isHttp2(request) || socket === null ? request : socket
   const end = (isLate: boolean) => {
     clearTimeout(timer)
     request.off('end', stop).off('error', stop)

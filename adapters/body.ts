@@ -41,11 +41,11 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
   onAnswered(callback: () => void): void {
     const { stream } = this.#response as { readonly stream?: { readonly destroyed: boolean } } // of HTTP/2
     const { destroyed, closed, socket } = this.#response
-    if (destroyed || closed || stream?.destroyed || (socket === null && this.#request.socket.destroyed))
+    if (destroyed || closed || stream?.destroyed || (socket === null && this.#request.socket?.destroyed))
       return callback()
     // Comes after the last byte of the answer, and also if the sender has gone away.
     if (socket === null) this.#response.on('close', onceWith(this.#request.socket, callback))
-    else if (stream !== undefined || 'ref' in socket) this.#response.on('close', callback)
+    else if (stream !== undefined || 'ref' in Object(socket)) this.#response.on('close', callback)
     else onFirst(this.#response, callback)
   }
 
@@ -80,6 +80,11 @@ function readBody(request: IncomingMessage, limit: number, intake: BodyIntake): 
 }
 
 function toFailure(error: { readonly type?: unknown }): BodyFailure {
+  if (error === NOT_BYTES)
+    return {
+      failure: 'body_consumed',
+      fix: 'Something called setEncoding() on the request while the receiver read it. Leave the request alone, and log request.rawBody or the event instead.',
+    }
   return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
 }
 
@@ -115,6 +120,9 @@ function onceWith(socket: IncomingMessage['socket'], callback: () => void): () =
   return call
 }
 
+/** Ends a body whose chunks have become text: its bytes are lost. */
+const NOT_BYTES = new TypeError('a chunk of the body is text')
+
 type Listener = (...args: readonly unknown[]) => void
 
 /** A request as raw-body sees it: each chunk is counted before it is kept. */
@@ -122,6 +130,7 @@ class CountedStream {
   readonly #request: IncomingMessage
   readonly #intake: BodyIntake
   #keep: Listener = ignore
+  #fail: Listener = ignore
   #isCut = false
 
   constructor(request: IncomingMessage, intake: BodyIntake) {
@@ -140,6 +149,7 @@ class CountedStream {
       return
     }
     this.#request.on(event, listener)
+    if (event === 'error') this.#fail = listener
     if (event !== 'close') return
     // What raw-body cleans up with makes it let go of all that it has kept, as at the end of a connection.
     this.#intake.onCut = () => {
@@ -160,7 +170,8 @@ class CountedStream {
     this.#request.pause()
   }
 
-  readonly #onData = (chunk: Uint8Array): void => {
+  readonly #onData = (chunk: unknown): void => {
+    if (!(chunk instanceof Uint8Array)) return this.#fail(NOT_BYTES)
     if (this.#keep === ignore || !this.#intake.take(chunk.length)) return
     this.#keep(toKept(chunk))
   }

@@ -46,7 +46,7 @@ export function expressHandler<Request extends IncomingMessage>(
   const answer: ExpressHandler<Request> = async (request, response, next) => {
     // Express strips the mount path from `url` for app.use.
     if (request.url?.split('?', 1)[0] !== '/' && !isRouted(request, handler)) return next()
-    writeReply(request, response, await receiver.handle(new NodeRequest(request, response, options, FIX)))
+    return writeReply(request, response, await receiver.handle(new NodeRequest(request, response, options, FIX)))
   }
   return handler
 }

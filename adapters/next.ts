@@ -40,7 +40,7 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
   const answer = async (request: Request, response: ServerResponse) => {
     const waitUntil = options.waitUntil ?? hostWaitUntil()
     const delivery = new NodeRequest(request, response, { ...options, ...(waitUntil && { waitUntil }) }, FIX)
-    writeReply(request, response, await receiver.handle(delivery))
+    return writeReply(request, response, await receiver.handle(delivery))
   }
   return (request, response) => {
     if (typeof response?.writeHead !== 'function') throw wrongHost('nextApiHandler', NODE_ARGUMENTS, request)

@@ -34,7 +34,7 @@ export function nodeHandler(
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const isOurs = options.path === undefined || pathOf(request.url) === options.path
     const reply = isOurs ? await receiver.handle(new NodeRequest(request, response, options, FIX)) : NOT_FOUND
-    writeReply(request, response, reply)
+    return writeReply(request, response, reply)
   }
   return (request, response) => {
     if (typeof response?.writeHead !== 'function') throw wrongHost('nodeHandler', NODE_ARGUMENTS, request)

@@ -144,7 +144,7 @@ class FetchDelivery implements DeliveryRequest {
   async #readParts(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
     const { body, bodyUsed } = this.#request
     if (bodyUsed || body?.locked) return CONSUMED
-    if (body === null) return new Uint8Array()
+    if (body === null) return this.#checkLength(new Uint8Array())
     this.#reader = body.getReader()
     const chunks: Uint8Array[] = []
     let length = 0

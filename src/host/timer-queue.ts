@@ -54,7 +54,7 @@ export class TimerQueue {
     timer.isSet = false
     if (timer.own !== undefined) return this.#clock.clearTimeout(timer.own)
     this.#remove(timer)
-    if (this.#first === undefined) this.#shared?.unref()
+    if (this.#first === undefined) this.#restShared()
   }
 
   /**
@@ -141,7 +141,12 @@ export class TimerQueue {
     } finally {
       // A callback may have set a timer, and so have started the shared one already, for a later time than that of the first.
       if (this.#first !== undefined && this.#first.at < this.#sharedAt) this.#startShared(this.#first)
+      else if (this.#first === undefined) this.#restShared()
     }
+  }
+
+  #restShared(): void {
+    this.#shared?.unref()
   }
 
   #startOwn(timer: QueuedTimer): void {

@@ -5,13 +5,14 @@
 export function copyPlain<T>(value: T): T {
   const copies = new Map<object, Fields>()
   const copyOne = (original: unknown): unknown => {
-    if (!isPlain(original)) return original
-    let copy = copies.get(original)
-    if (copy === undefined) {
-      copy = toShallow(original)
+    try {
+      if (!isPlain(original)) return original
+      const copy = copies.get(original) ?? toShallow(original)
       copies.set(original, copy)
+      return copy
+    } catch {
+      return original // a getter or a proxy
     }
-    return copy
   }
   const copied = copyOne(value)
   // A Map is walked in the order of insertion, what is added on the way included.
@@ -49,10 +50,11 @@ function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): vo
   else for (const key of Object.keys(fields)) copyField(fields[key], key)
 }
 
-function isPlain(value: unknown): value is object {
+/** Whether a copy of the fields is all that there is to an object or a list, be it of another realm, such as that of a test runner. */
+export function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return true
   const prototype: unknown = Object.getPrototypeOf(value)
-  // Of another realm as well, such as that of a test runner.
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+  if (prototype === null) return true
+  const base: unknown = Object.getPrototypeOf(prototype)
+  return Array.isArray(value) ? base !== null && Object.getPrototypeOf(base) === null : base === null
 }

@@ -7,23 +7,36 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
   )
 }
 
-/** Keeps a promise that nobody waits for from ending the process if it rejects. Does nothing with other values. */
+/**
+ * Keeps a promise that nobody waits for from ending the process if it rejects. Does nothing with other values: query builders begin
+ * their query when `then` is called.
+ */
 export function ignoreRejection(value: unknown): void {
-  if (isThenable(value)) Promise.resolve(value).then(undefined, () => {})
+  try {
+    Promise.prototype.then.call(value as Promise<unknown>, undefined, () => {})
+  } catch {
+    // no promise of the language
+  }
 }
 
-/** The depth of promises in what an app returned: a list of bound secrets, each with a list for a rotation. */
-const DEPTH = 3
+/** The most objects that are looked at within a value that was refused. */
+const MOST_PARTS = 1_000
 
 /** Keeps promises that stand in a value that was refused from ending the process. Never throws, whatever the value is. */
-export function ignoreRejections(value: unknown, depth = DEPTH): void {
-  read(() => ignoreRejection(value))
-  if (depth === 0 || typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
-  for (const key of read(() => Object.keys(value)) ?? [])
-    ignoreRejections(
-      read((): unknown => Reflect.get(value, key)),
-      depth - 1,
-    )
+export function ignoreRejections(value: unknown): void {
+  const parts = new Set([value])
+  // A Set is walked in the order of insertion, what is added on the way included.
+  for (const part of parts) {
+    ignoreRejection(part)
+    for (const inner of read(() => partsOf(part)) ?? [])
+      if (typeof inner === 'object' && parts.size < MOST_PARTS) parts.add(inner)
+  }
+}
+
+function partsOf(value: unknown): readonly unknown[] {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return []
+  if (value instanceof Map || value instanceof Set) return [...value.values()]
+  return Object.keys(value).map((key) => read((): unknown => Reflect.get(value, key)))
 }
 
 /** Getters and proxies of an app may throw. */

@@ -34,7 +34,7 @@ export class Rejection {
   constructor(code: RejectionCode, reason: string, issues: readonly Issue[] = []) {
     this.code = code
     this.reason = reason
-    this.issues = Object.freeze(issues) // shared by all deliveries that are refused for this reason
+    this.issues = Object.freeze(issues.map((issue) => Object.freeze(issue))) // shared by all deliveries that are refused for this reason
   }
 }
 

@@ -200,7 +200,7 @@ export class Attempt {
       return error
     }
     const transaction = new HandlerTransaction(
-      (signal, work) => this.#lease.transact(transact, name, signal, work),
+      (signal, work, onThrown) => transact(this.#lease.toClaim(name, signal), work, onThrown),
       refuse,
       () => this.#abort('lease_lost'),
     )

@@ -1,5 +1,5 @@
 import type { PosternError } from '../protocol/errors.ts'
-import { ignoreRejection, isThenable, refusePromises } from '../protocol/is-thenable.ts'
+import { ignoreRejection } from '../protocol/is-thenable.ts'
 import type { HandlerContext, TransactionContext } from './handler.ts'
 
 /** The second argument of a handler. Each has one of its own, with its name. */
@@ -33,6 +33,12 @@ export class TransactingContext extends Context implements TransactionContext<ne
   }
 }
 
+type Commit = (
+  signal: AbortSignal,
+  work: (tx: never) => unknown,
+  onThrown: (error: unknown) => void,
+) => Promise<unknown>
+
 /** The one transaction that a handler may run, as its last step. */
 export class HandlerTransaction {
   /** Whatever the handler still does, it has finished. */
@@ -41,7 +47,7 @@ export class HandlerTransaction {
   ended: Promise<unknown> | undefined
   /** A handler that ends without waiting for it has not finished. */
   isBegun = false
-  readonly #commit: (signal: AbortSignal, work: (tx: never) => unknown) => Promise<unknown>
+  readonly #commit: Commit
   readonly #refuse: (why: string) => PosternError
   readonly #onLeaseLost: () => void
   readonly #rollBack = new AbortController()
@@ -52,11 +58,7 @@ export class HandlerTransaction {
    * @param refuse reports a misuse, and returns the error for the handler
    * @param onLeaseLost is called if the store said that another process has the event
    */
-  constructor(
-    commit: (signal: AbortSignal, work: (tx: never) => unknown) => Promise<unknown>,
-    refuse: (why: string) => PosternError,
-    onLeaseLost: () => void,
-  ) {
+  constructor(commit: Commit, refuse: (why: string) => PosternError, onLeaseLost: () => void) {
     this.#commit = commit
     this.#refuse = refuse
     this.#onLeaseLost = onLeaseLost
@@ -86,21 +88,10 @@ export class HandlerTransaction {
   async #begin<T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> {
     this.isBegun = true // a store may call `work` immediately, which may ask for another one
     let thrown: { readonly error: unknown } | undefined
-    const fail = (error: unknown): never => {
-      thrown = { error }
-      throw error
-    }
-    const watched = (tx: never) => {
-      try {
-        const value = work(tx)
-        // Refused while the transaction is open, so that it is rolled back.
-        return isThenable(value) ? Promise.resolve(value).then(refuseList).catch(fail) : refuseList(value)
-      } catch (error) {
-        return fail(error)
-      }
-    }
     try {
-      const value = await this.#commit(this.#rollBack.signal, watched)
+      const value = await this.#commit(this.#rollBack.signal, work, (error) => {
+        thrown = { error }
+      })
       this.isCommitted = true
       return value as T // a store returns what `work` returned
     } catch (error) {
@@ -117,10 +108,6 @@ export class HandlerTransaction {
       return 'was called a second time. Do everything in one transaction, or register a handler for the rest.'
     return typeof work === 'function' ? undefined : 'takes a function: context.transaction((tx) => …).'
   }
-}
-
-function refuseList<T>(value: T): T {
-  return refusePromises(value, 'The work of context.transaction()')
 }
 
 /** Handlers may throw anything, also something that cannot be looked at. */

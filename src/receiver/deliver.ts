@@ -85,32 +85,47 @@ export class Deliveries {
     }
   }
 
-  /** From bytes in hand to their outcome. Never rejects. */
-  async receive(received: ReceivedDelivery): Promise<Outcome> {
-    const { activity } = this.#shared
-    const { body, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
+  /** From bytes in hand to their outcome. Never rejects. Not asynchronous itself: its frame would keep the bytes of whoever waits. */
+  receive(received: ReceivedDelivery): Promise<Outcome> {
+    const { activity, isNestedDeep } = this.#shared
+    const { source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // as below
     const source = toSource('The source given to receive()', () => given)
     const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil)
     const closed = this.#refuseClosed()
-    if (closed !== undefined) return this.#report(closed, delivery)
+    if (closed !== undefined) return Promise.resolve(this.#report(closed, delivery))
     activity.begin()
-    if (this.#shared.isNestedDeep) await undefined
+    if (source instanceof PosternError) return this.#end(this.#failSecrets(source), delivery)
+    const answering = isNestedDeep ? this.#answerLater(received, delivery) : this.#answerBytes(received, delivery)
+    return this.#end(answering, delivery)
+  }
+
+  async #end(answering: Outcome | Promise<Outcome>, delivery: Delivery): Promise<Outcome> {
     try {
-      let bytes = this.#bodies.toBytes(body instanceof Uint8Array ? body : NOT_BYTES)
-      if (!(bytes instanceof Uint8Array)) {
-        ignoreRejection(body)
-        return this.#report(bytes, delivery)
-      }
-      if (source instanceof PosternError) return this.#report(this.#failSecrets(source), delivery)
-      const refusal = checkSignatureForm(signature) // 1
-      if (refusal !== undefined) return this.#report(toRejected(refusal), delivery)
-      const answering = this.#answer(bytes, onlyValue(signature) ?? '', delivery) // 3 to 10
-      bytes = READ
       return this.#report(isThenable(answering) ? await answering : answering, delivery)
     } catch (cause) {
       return this.#report(this.#toUnexpected(cause), delivery)
     } finally {
-      activity.end()
+      this.#shared.activity.end()
+    }
+  }
+
+  async #answerLater(received: ReceivedDelivery, delivery: Delivery): Promise<Outcome> {
+    await undefined
+    return this.#answerBytes(received, delivery)
+  }
+
+  #answerBytes(received: ReceivedDelivery, delivery: Delivery): Outcome | Promise<Outcome> {
+    try {
+      const { body, signature } = Object(received) as ReceivedDelivery // may be plain JavaScript
+      const bytes = this.#bodies.toBytes(body instanceof Uint8Array ? body : NOT_BYTES)
+      if (!(bytes instanceof Uint8Array)) {
+        ignoreRejection(body)
+        return bytes
+      }
+      const refusal = checkSignatureForm(signature) // 1
+      return refusal === undefined ? this.#answer(bytes, onlyValue(signature) ?? '', delivery) : toRejected(refusal) // 3 to 10
+    } catch (cause) {
+      return this.#toUnexpected(cause)
     }
   }
 

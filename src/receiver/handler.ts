@@ -31,10 +31,8 @@ export interface TransactionContext<Tx> extends HandlerContext {
 /** The context of a handler on a database whose driver blocks: `work` must not wait for anything. */
 export interface SyncTransactionContext<Tx> extends HandlerContext {
   /** As in {@link TransactionContext}, but `work` must not be asynchronous: that is a compile error, and `transaction_misused`. */
-  readonly transaction: <T>(work: (tx: Tx) => T extends Asynchronous ? NeverAsync : T) => Promise<T>
+  readonly transaction: <T>(work: (tx: Tx) => T extends PromiseLike<unknown> ? NeverAsync : T) => Promise<T>
 }
-
-type Asynchronous = PromiseLike<unknown> | readonly PromiseLike<unknown>[]
 
 /** The compile error for `work` that returns a promise. */
 interface NeverAsync {

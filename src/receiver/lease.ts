@@ -1,5 +1,5 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
-import type { Transact } from '../store/transactional-store.ts'
+import type { TransactionClaim } from '../store/transactional-store.ts'
 import type { Shared } from './shared.ts'
 import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure, toBoolean } from './store-call.ts'
 
@@ -77,26 +77,23 @@ export class Lease {
     return goesOn && { goesOn } // a promise by itself would be waited for
   }
 
-  /** Leaves the claim to run out, and the marks made so far with it. */
+  /** Leaves the claim to run out, and the marks made so far with it, which are offered again as those of a release. */
   async abandon(marks: readonly string[]): Promise<void> {
     this.stop()
     if (marks.length === 0) return
+    const { activity, settings } = this.#shared
+    activity.begin()
     await this.#renewal
-    const { store, clock } = this.#shared.settings
     // The claim is to end when it would have ended.
-    const renew = () =>
-      store.renew(this.#key, this.#token, Math.max(Math.ceil(this.endsAt - clock.monotonic()), 1), marks)
+    const leftMs = () => Math.max(Math.ceil(this.endsAt - settings.clock.monotonic()), 1)
+    const renew = () => settings.store.renew(this.#key, this.#token, leftMs(), marks)
     if ((await this.#renew(marks)) === undefined) await this.#keepTelling('renew', renew)
+    activity.end()
   }
 
-  /** Commits what `work` writes together with the finish mark of its handler, fenced by this claim. */
-  async transact(
-    transact: Transact,
-    mark: string,
-    signal: AbortSignal,
-    work: (tx: never) => unknown,
-  ): Promise<unknown> {
-    return transact({ key: this.#key, token: this.#token, mark, signal }, work)
+  /** Returns what fences the transaction of a handler. */
+  toClaim(mark: string, signal: AbortSignal): TransactionClaim {
+    return { key: this.#key, token: this.#token, mark, signal }
   }
 
   #tellDone(): boolean | Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
+import { isPlain } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { HandlerError } from '../protocol/errors.ts'
 import { type Failed, type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
@@ -104,7 +105,8 @@ export class Run {
   /** Whether a handler was given this event, or one with the same data. */
   hasGiven(event: object): boolean {
     const data: unknown = Object.getOwnPropertyDescriptor(event, 'data')?.value // a getter of the app's might throw
-    return this.given.some((given) => given === event || given.data === data)
+    // Data that is not plain is the app's own.
+    return this.given.some((given) => given === event || (given.data === data && isPlain(data)))
   }
 
   /** Returns the result of the run, or what is known at the deadline of the delivery. */

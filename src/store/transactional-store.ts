@@ -1,5 +1,5 @@
 import { PosternError } from '../protocol/errors.ts'
-import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable, refusePromises } from '../protocol/is-thenable.ts'
 import type { Store } from './store.ts'
 
 /** Which handler's transaction it is, and what fences it. */
@@ -34,22 +34,49 @@ export interface SyncTransactionalStore<Tx> extends Store {
   transactionSync<T>(claim: TransactionClaim, work: (tx: Tx) => T): T | Promise<T>
 }
 
-/** Runs `work` in a transaction of the store. Never throws: it rejects. */
-export type Transact = (claim: TransactionClaim, work: (tx: never) => unknown) => Promise<unknown>
+/**
+ * Runs `work` in a transaction of the store. Never throws: it rejects.
+ *
+ * @param onThrown gets what `work` throws, or what it is refused with, before the store does
+ */
+export type Transact = (
+  claim: TransactionClaim,
+  work: (tx: never) => unknown,
+  onThrown: (error: unknown) => void,
+) => Promise<unknown>
 
 /** Returns the transactions of a store, whichever kind it has; undefined if it has none. */
 export function toTransact(store: Store): Transact | undefined {
   const { transaction, transactionSync } = store as Partial<
     TransactionalStore<never> & SyncTransactionalStore<never> // that they are functions was checked with the options
   >
-  if (transaction !== undefined) return async (claim, work) => transaction.call(store, claim, work)
+  const watched = (work: (tx: never) => unknown, onThrown: (error: unknown) => void) => {
+    const fail = (error: unknown): never => {
+      onThrown(error)
+      throw error
+    }
+    return (tx: never) => {
+      try {
+        // Refused while the transaction is open, so that it is rolled back.
+        const result = refuseList(work(tx))
+        if (!isThenable(result)) return result
+        return transaction === undefined ? refusePromise(result) : Promise.resolve(result).then(refuseList).catch(fail)
+      } catch (error) {
+        return fail(error)
+      }
+    }
+  }
+  if (transaction !== undefined)
+    return async (claim, work, onThrown) => transaction.call(store, claim, watched(work, onThrown))
   if (transactionSync === undefined) return undefined
-  return async (claim, work) => transactionSync.call(store, claim, (tx) => refusePromise(work(tx)))
+  return async (claim, work, onThrown) => transactionSync.call(store, claim, watched(work, onThrown))
 }
 
-/** Throws while the store's transaction is still open, so that it is rolled back. */
-function refusePromise(result: unknown): unknown {
-  if (!isThenable(result)) return result
+function refuseList<T>(value: T): T {
+  return refusePromises(value, 'The work of context.transaction()')
+}
+
+function refusePromise(result: PromiseLike<unknown>): never {
   // It goes on outside the transaction, and may fail there.
   ignoreRejection(result)
   throw new PosternError(

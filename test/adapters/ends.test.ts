@@ -12,7 +12,7 @@ import { fetchHandler } from 'postern/web'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { NodeRequest } from '../../adapters/body.ts'
 import { listen, portOf } from './hosts.ts'
-import { createScene, expectAnswer, sample, toOutgoing } from './scene.ts'
+import { createScene, expectAnswer, SECRET, sample, toOutgoing } from './scene.ts'
 import { head, Wire } from './wire.ts'
 
 async function openNode(work?: () => unknown) {
@@ -140,6 +140,7 @@ it('keeps no more of what was read from a socket than the bytes of the body', as
     await sleep(0)
   }
   collect()
+  await sleep(100) // buffers are let go of beside the program
   expect((process.memoryUsage().arrayBuffers - before) / 1_048_576).toBeLessThan(20)
   stream.end()
   expect(await reading).toEqual(Buffer.alloc(500, 0x20))
@@ -232,10 +233,11 @@ describe('a Fetch request', () => {
     let grown = 0
     const parts = [...delivery.bytes].map((byte) => new Uint8Array(new ArrayBuffer(262_144), 0, 1).fill(byte))
     const body = new ReadableStream({
-      pull(controller) {
+      async pull(controller) {
         const part = parts.shift()
         if (part !== undefined) return controller.enqueue(part)
         collect()
+        await sleep(100)
         grown = process.memoryUsage().arrayBuffers - before
         controller.close()
       },
@@ -261,7 +263,73 @@ describe('a Fetch request', () => {
   })
 })
 
+it('says so if something sets an encoding on a request while its body is read, and nothing is thrown', async () => {
+  const { receiver, errors } = createScene()
+  const handle = nodeHandler(receiver)
+  const { port, close } = await listen(
+    createServer((request, response) => {
+      void handle(request, response)
+      request.setEncoding('utf8').on('data', () => {})
+    }),
+  )
+  onTestFinished(close)
+  for (const delivery of [sample(), sample({ tamper: 'flip-bit' })]) {
+    const wire = await Wire.open(port)
+    await wire.send(whole(delivery))
+    expectAnswer(await wire.answer(), 500, 'body_consumed')
+  }
+  expect(errors[0]?.message).toContain('Something called setEncoding() on the request')
+})
+
+it('is done with a refused request when its answer has ended, so that its framework does not end it', async () => {
+  const { receiver } = createScene()
+  const handle = nodeHandler(receiver)
+  const ended: boolean[] = []
+  const { port, close } = await listen(
+    createServer(async (request, response) => {
+      await handle(request, response)
+      ended.push(response.writableEnded)
+    }),
+  )
+  onTestFinished(close)
+  const wire = await Wire.open(port)
+  const { headers, bytes } = sample({ tamper: 'no-header' })
+  const { 'content-length': _, ...undeclared } = headers
+  await wire.send(head({ ...undeclared, 'transfer-encoding': 'chunked' }))
+  expectAnswer(await wire.answer(), 401, 'unauthorized')
+  expect(ended).toEqual([])
+  await wire.send(`${bytes.length.toString(16)}\r\n`)
+  await wire.send(bytes)
+  await wire.send('\r\n0\r\n\r\n')
+  await expect.poll(() => ended).toEqual([true])
+})
+
+it('keeps the bytes of no delivery that waits for its handlers', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void // what the flag puts there
+  for (const secret of [SECRET, async () => SECRET]) {
+    const { receiver } = createScene({ secret }, () => new Promise(() => {}))
+    const kept = Array.from({ length: 5 }, () => {
+      const { bytes, headers } = sample()
+      const body = new Uint8Array(bytes)
+      void receiver.receive({ body, signature: String(headers['x-service-signature']) })
+      return new WeakRef(body)
+    })
+    await sleep(50)
+    collect()
+    expect(kept.filter((body) => body.deref() !== undefined)).toHaveLength(0)
+  }
+})
+
 describe('a response that is none of node:http', () => {
+  it('may have no socket at all', () => {
+    const response = Object.assign(new EventEmitter(), { socket: undefined })
+    let calls = 0
+    new NodeRequest({} as never, response as never, {}, '').onAnswered(() => calls++)
+    response.emit('finish')
+    expect(calls).toBe(1)
+  })
+
   it.each([['finish'], ['close'], ['finish', 'close']])('counts as written at its first %s', (...endings) => {
     const response = Object.assign(new EventEmitter(), { socket: { writable: true } })
     const request = new NodeRequest({ socket: {} } as never, response as never, {}, '') // all of them that is looked at

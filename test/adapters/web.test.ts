@@ -58,6 +58,14 @@ it('takes a request without a body for an empty one', async () => {
   expect(await response.json()).toEqual({ code: 'invalid_json' })
 })
 
+it('says that a body was left out on the way, and not that its signature is wrong', async () => {
+  const { receiver, outcomes } = createScene()
+  const { headers } = sample()
+  const entries = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string])
+  const response = await fetchHandler(receiver)(new Request('http://localhost/', { method: 'POST', headers: entries }))
+  expect([response.status, outcomes]).toMatchObject([400, [{ code: 'body_incomplete' }]])
+})
+
 it('counts the bytes of a body whose length was understated', async () => {
   const { receiver, runs } = createScene({ maxBodyBytes: 1_000 })
   const { headers } = sample()

@@ -188,6 +188,17 @@ describe('a shared timer', () => {
     }
   })
 
+  it('keeps no process alive for what was set and cleared while others go off', async () => {
+    const clock = new SharingClock()
+    const queue = new TimerQueue(clock)
+    queue.set(clock.monotonic() + 10, () =>
+      queue.clear(queue.set(clock.monotonic() + 8_000, () => expect.unreachable())),
+    )
+    queue.set(clock.monotonic() + 10, () => {})
+    await clock.advance(10)
+    expect(clock.refs).toBe(0)
+  })
+
   it('is set anew for a timer that is due earlier', async () => {
     const clock = new SharingClock()
     const queue = new TimerQueue(clock)

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { copyJson, copyPlain } from '../../src/protocol/copy-plain.ts'
@@ -46,6 +47,31 @@ describe('copyPlain', () => {
     const copy = copyPlain(made)
     expect([copy.when, copy.amounts, copy.money]).toEqual([made.when, made.amounts, made.money])
     expect(copy.money).toBe(made.money)
+  })
+
+  it('shares lists of a class, and what cannot be read', () => {
+    class Lines extends Array<number> {
+      total = () => this.length
+    }
+    const evil = {
+      lines: new Lines(),
+      getter: Object.defineProperty({}, 'a', { enumerable: true, get: () => expect.fail() }),
+    }
+    const proxy = new Proxy({}, { getPrototypeOf: () => expect.fail() })
+    const copy = copyPlain({ evil, proxy })
+    expect(copy.evil).not.toBe(evil)
+    expect([copy.evil.lines === evil.lines, copy.evil.getter === evil.getter, copy.proxy === proxy]).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
+  it('copies lists and objects of another realm', () => {
+    const { list } = runInNewContext('({ list: [{ a: 1 }] })') as { list: { a: number }[] } // what the script says
+    const copy = copyPlain({ list })
+    expect(copy.list).not.toBe(list)
+    expect(copy.list[0]).not.toBe(list[0])
   })
 
   it('copies objects without a prototype, as parsers of queries make them', () => {

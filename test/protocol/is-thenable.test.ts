@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ignoreRejections, isThenable, refusePromises } from '../../src/protocol/is-thenable.ts'
+import { ignoreRejection, ignoreRejections, isThenable, refusePromises } from '../../src/protocol/is-thenable.ts'
 
 it.each([
   [undefined, false],
@@ -31,7 +31,9 @@ describe('ignoreRejections', () => {
     ['a promise', no, 0],
     ['a list', () => [no(), 1, null, undefined, 'text', no()], 0],
     ['fields of objects in a list in an object', () => ({ a: [{ b: no() }, { b: 1 }] }), 0],
-    ['what stands deeper', () => ({ a: [{ b: [no()] }] }), 1],
+    ['what stands deep', () => ({ a: [{ b: [{ c: { d: [no()] } }] }] }), 0],
+    ['what stands in sets and maps', () => [new Set([no()]), new Map([['a', { b: no() }]])], 0],
+    ['an object that stands within itself', () => ((circle) => Object.assign(circle, { circle }))({ a: no() }), 0],
     ['what stands behind a getter that throws', throwing, 0],
     ['a thenable, and what it holds', () => Object.assign(no(), { other: no() }), 0],
     [
@@ -73,4 +75,20 @@ it('refusePromises says who returned a list of promises, and what to return', ()
   expect(() => refusePromises([Promise.resolve()], 'The work')).toThrow(
     'The work returned a list of promises, which nobody waits for: return Promise.all(list).',
   )
+})
+
+it('leaves query builders alone, which begin their query when they are waited for', () => {
+  let runs = 0
+  const query = Object.defineProperty({}, 'then', { value: () => runs++ })
+  ignoreRejection(query)
+  ignoreRejections([query, { query }])
+  expect(() => refusePromises([query])).toThrow('a list of promises')
+  expect(runs).toBe(0)
+})
+
+it('looks at 1,000 parts of a value at most', () => {
+  let reads = 0
+  const part = () => Object.defineProperty({}, 'field', { enumerable: true, get: () => reads++ })
+  ignoreRejections(Array.from({ length: 5_000 }, part))
+  expect(reads).toBe(999) // the list is one of them
 })

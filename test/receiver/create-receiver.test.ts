@@ -383,6 +383,19 @@ describe('dispatch', () => {
     expect(seen.every((given) => given === data)).toBe(true)
   })
 
+  it('lets an event with data of a class join its earlier delivery: that is no dispatch by its own handler', async () => {
+    const bench = new Bench()
+    const gate = new Gate()
+    bench.receiver.on('*', () => gate.promise)
+    const event = { ...events.raw('sync.completed'), data: new (class Data {})() } as unknown as WebhookEvent // as above
+    const first = bench.receiver.dispatch(event)
+    await settle()
+    const second = bench.receiver.dispatch(event)
+    gate.open()
+    expect(await first).toMatchObject({ outcome: 'handled' })
+    expect(await second).toMatchObject({ outcome: 'handled', joined: true })
+  })
+
   it('rejects an event that was not awaited, and leaves no unhandled rejection behind', async () => {
     const bench = new Bench()
     const event = Promise.reject(new Error('no')) as never // plain JavaScript forgets to await

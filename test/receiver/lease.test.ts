@@ -387,6 +387,25 @@ it('offers the marks of an abandoned attempt again to a store that is away, and 
   await bench.expectAtRest()
 })
 
+it('waits at close() for the marks of an abandoned attempt', async () => {
+  const bench = new Bench({ handlerTimeoutMs: 1_000 })
+  bench.receiver.on('*', { name: 'quick' }, () => {}).on('*', { name: 'stuck' }, () => new Promise(() => {}))
+  const sent = bench.send(events.contact.created())
+  bench.store.plan('renew', saying(true), rejecting, rejecting)
+  await bench.clock.advance(0)
+  let isClosed = false
+  const closing = bench.receiver.close({ timeoutMs: 60_000 }).then((result) => {
+    isClosed = true
+    return result
+  })
+  await bench.clock.advance(6_000)
+  expect(await sent).toMatchObject({ code: 'handler_abandoned' })
+  expect([isClosed, bench.store.count('renew')]).toEqual([false, 2])
+  await bench.clock.advance(1_000)
+  expect(await closing).toEqual({ unfinished: 0 })
+  expect(bench.store.marksOf('renew').at(-1)).toEqual(['quick'])
+})
+
 it('counts the marks of an abandoned attempt as unfinished until the store has taken them', async () => {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
   bench.receiver.on('*', { name: 'quick' }, () => {}).on('*', { name: 'stuck' }, () => new Promise(() => {}))

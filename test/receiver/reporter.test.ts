@@ -573,3 +573,19 @@ it('keeps what a hook does to the issues of a refusal from all other deliveries'
   for (let turn = 0; turn < 3; turn++) await bench.send(events.contact.created(), { secret: 'another' })
   expect([[...refused], bench.codes]).toEqual([[0], ['hook_failed']])
 })
+
+it('keeps what a hook does to one issue from all other deliveries', async () => {
+  const messages = new Set<unknown>()
+  const bench = new Bench({
+    onOutcome: (outcome: Outcome) => {
+      if (outcome.outcome !== 'rejected') return
+      for (const issue of outcome.issues) {
+        messages.add(issue.message)
+        Object.assign(issue, { message: 'redacted' })
+      }
+    },
+  })
+  bench.receiver.on('*', () => {})
+  for (let turn = 0; turn < 2; turn++) await bench.send({ ...events.contact.created(), data: {} })
+  expect([[...messages], bench.codes]).toEqual([['Expected an object with a string "_id".'], ['hook_failed']])
+})

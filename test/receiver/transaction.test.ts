@@ -10,6 +10,7 @@ import {
   ScriptedStore,
   settle,
   soon,
+  thenable,
   watchRejections,
 } from './support.ts'
 
@@ -444,6 +445,25 @@ describe('a store whose driver blocks', () => {
     expect(store.rows).toEqual([])
     await bench.expectAtRest()
   })
+})
+
+it('never runs a query of work that a blocking store refuses', async () => {
+  let queries = 0
+  const query = () => thenable(() => queries++)
+  class SyncStore extends ScriptedStore {
+    transactionSync<T>(_claim: TransactionClaim, work: (tx: Tx) => T): T {
+      return work({ write: () => {} })
+    }
+  }
+  const { clock } = new Bench()
+  for (const work of [query, () => [query()]]) {
+    const bench = new Bench({ clock, store: new SyncStore(clock, atOnce) })
+    bench.receiver.on('*', (_event, context) => (context as unknown as Context).transaction(work)) // benches are untyped
+    expect(await bench.send(events.contact.created())).toMatchObject({ code: 'handler_failed' })
+    await bench.clock.advance(1_000)
+    await bench.expectAtRest()
+  }
+  expect(queries).toBe(0)
 })
 
 describe('beside it', () => {

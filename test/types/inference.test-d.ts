@@ -304,10 +304,6 @@ createReceiver({ secret: 'secret', store: blocking }).on('sync.failed', async (_
   await context.transaction((db) => void db.run('insert'))
   // @ts-expect-error work that waits
   await context.transaction(async (db) => db.run('insert'))
-  // @ts-expect-error a list of work that waits
-  await context.transaction((db) => ['zoe'].map(async (name) => db.run(name)))
-  const names = await context.transaction((db) => ['zoe'].filter((name) => db.run(name)))
-  expectType<Equal<typeof names, string[]>>()
 })
 
 // @ts-expect-error the type of `events` was left out, so that '*' handlers would be promised an object for data
