@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ServerHttp2Stream } from 'node:http2'
 import type { Reply } from '../src/index.ts'
 
 /** The time for which a refused stream of HTTP/2 may go on, in milliseconds: it is no connection that could be used again. */
@@ -41,7 +40,7 @@ export function writeReply(
 
 /** Ends a stream of HTTP/2 whose sender takes no answer: one that keeps its window at 0 would keep it as long as the session. */
 export function limitStream(response: ServerResponse): void {
-  const { stream } = response as { readonly stream?: ServerHttp2Stream } // of Node's compatibility layer
+  const { stream } = response as { readonly stream?: ServerResponse } // of Node's compatibility layer; a stream as any other here
   if (stream === undefined || stream.destroyed) return
   const timer = setTimeout(() => stream.destroy(), 2 * HTTP2_DRAIN_MS)
   timer.unref()

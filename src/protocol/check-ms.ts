@@ -1,4 +1,3 @@
-import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { ConfigurationError } from './errors.ts'
 import { show } from './show.ts'
 
@@ -7,9 +6,10 @@ import { show } from './show.ts'
  *
  * @param call the name of the method, for the message
  * @param fallback the time if none is given
+ * @param most the longest time; `Infinity` is taken as well
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  */
-export function checkMs(call: string, name: string, options: unknown, fallback: number): number {
+export function checkMs(call: string, name: string, options: unknown, fallback: number, most: number): number {
   if (typeof options !== 'object' || options === null)
     throw new ConfigurationError(
       'option_invalid',
@@ -19,9 +19,9 @@ export function checkMs(call: string, name: string, options: unknown, fallback: 
   const [stray] = Object.keys(unknown)
   if (stray !== undefined)
     throw new ConfigurationError('option_unknown', `${call}() has no option "${stray}". It takes ${name}.`)
-  if (typeof ms === 'number' && ms >= 0 && (ms <= LONGEST_TIMER_MS || ms === Number.POSITIVE_INFINITY)) return ms
+  if (typeof ms === 'number' && ms >= 0 && (ms <= most || ms === Number.POSITIVE_INFINITY)) return ms
   throw new ConfigurationError(
     'option_invalid',
-    `${call}(): ${name} is ${show(ms)}; give milliseconds from 0 to ${LONGEST_TIMER_MS}, or Infinity.`,
+    `${call}(): ${name} is ${show(ms)}; give milliseconds from 0 to ${most}, or Infinity.`,
   )
 }

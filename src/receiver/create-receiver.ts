@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { checkMs } from '../protocol/check-ms.ts'
 import type { ConfigurationError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
@@ -88,7 +89,7 @@ class WebhookReceiver {
   /** A mistake is told, and is no reason not to wait: a process that ends has no second chance. */
   #toTimeout(options: unknown): number {
     try {
-      return checkMs('close', 'timeoutMs', options, CLOSE_TIMEOUT_MS)
+      return checkMs('close', 'timeoutMs', options, CLOSE_TIMEOUT_MS, LONGEST_TIMER_MS)
     } catch (error) {
       this.#shared.reporter.error(error as ConfigurationError) // nothing else is thrown
       return CLOSE_TIMEOUT_MS

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { authenticate } from '../protocol/authenticate.ts'
 import { checkMs } from '../protocol/check-ms.ts'
 import { makeDedupKeys } from '../protocol/dedup-key.ts'
@@ -146,7 +147,7 @@ export class Deliveries {
 
   async #dispatch(event: ParsedEvent | Rejection, options: DispatchOptions): Promise<Outcome> {
     const { activity, settings } = this.#shared
-    const waitMs = checkMs('dispatch', 'waitMs', options, settings.deadlineMs)
+    const waitMs = checkMs('dispatch', 'waitMs', options, settings.deadlineMs, LONGEST_TIMER_MS)
     if (event instanceof Rejection)
       throw new PosternError('event_invalid', `dispatch() was given something that is not an event: ${event.reason}`)
     activity.begin()

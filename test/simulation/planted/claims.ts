@@ -100,7 +100,7 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}lease.ts`,
-        find: '      goesOn = this.#keepReleasing(release)\n',
+        find: "      goesOn = this.#keepTelling('release', release)\n",
         replace: '',
       },
     ],
@@ -153,8 +153,8 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
       },
       {
         file: `${RECEIVER}lease.ts`,
-        find: '      goesOn = this.#keepReleasing(release)\n    }\n    activity.end()\n',
-        replace: '      goesOn = this.#keepReleasing(release)\n    }\n',
+        find: "      goesOn = this.#keepTelling('release', release)\n    }\n    activity.end()\n",
+        replace: "      goesOn = this.#keepTelling('release', release)\n    }\n",
       },
     ],
   },

@@ -151,7 +151,7 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}create-receiver.ts`,
-        find: 'await activity.drain(settings.clock, timeoutMs)',
+        find: 'await activity.drain(settings.clock, this.#toTimeout(options))',
         replace: '',
       },
     ],
@@ -175,8 +175,8 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}reporter.ts`,
-        find: 'this.#follow(name, hook(...args))\n    } catch (error) {\n      this.#hookFailed(name, error)',
-        replace: 'this.#follow(name, hook(...args))\n    } catch (error) {\n      throw error',
+        find: '    } catch (error) {\n      this.#hookFailed(name, error)',
+        replace: '    } catch (error) {\n      throw error',
       },
     ],
   },

@@ -35,8 +35,8 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}attempt.ts`,
-        find: 'hasMarks ? route.handlers.filter(',
-        replace: 'false ? route.handlers.filter(',
+        find: 'this.#finished.length === 0 ? route.handlers : route.handlers.filter(',
+        replace: 'true ? route.handlers : route.handlers.filter(',
       },
     ],
   },
@@ -128,7 +128,7 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}attempt.ts`,
-        find: '(index === 0 ? event : copy(event))',
+        find: '(index === 0 && route.schema === undefined ? event : copy(event))',
         replace: '(index < 0 ? copy(event) : event)',
       },
     ],
