@@ -62,9 +62,9 @@ function cut(request: IncomingMessage, response: ServerResponse): void {
 /** Reads and throws away what is still to come, and calls back at its end, or when `drainMs` are over. */
 function afterRest(request: IncomingMessage, drainMs: number, callback: (isLate: boolean) => unknown): void {
   if (request.readableEnded) return void callback(false)
-  const { socket }: { readonly socket: IncomingMessage['socket'] | null } = request // some stand-ins of hosts have none
+  const { socket }: { readonly socket: IncomingMessage['socket'] | null } = request // stand-ins of hosts have none, or another object
   // A request that was answered does not hear that its connection has ended. The one of HTTP/2 does.
-  const connection = isHttp2(request) || socket === null ? request : socket
+  const connection = isHttp2(request) || typeof socket?.on !== 'function' ? request : socket
   const end = (isLate: boolean) => {
     clearTimeout(timer)
     request.off('end', stop).off('error', stop)

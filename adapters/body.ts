@@ -44,7 +44,8 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
     if (destroyed || closed || stream?.destroyed || (socket === null && this.#request.socket?.destroyed))
       return callback()
     // Comes after the last byte of the answer, and also if the sender has gone away.
-    if (socket === null) this.#response.on('close', onceWith(this.#request.socket, callback))
+    if (socket === null && typeof this.#request.socket?.on === 'function')
+      this.#response.on('close', onceWith(this.#request.socket, callback))
     else if (stream !== undefined || 'ref' in Object(socket)) this.#response.on('close', callback)
     else onFirst(this.#response, callback)
   }

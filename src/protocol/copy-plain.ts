@@ -5,19 +5,24 @@
 export function copyPlain<T>(value: T): T {
   const copies = new Map<object, Fields>()
   const copyOne = (original: unknown): unknown => {
-    try {
-      if (!isPlain(original)) return original
-      const copy = copies.get(original) ?? toShallow(original)
-      copies.set(original, copy)
-      return copy
-    } catch {
-      return original // a getter or a proxy
-    }
+    if (!isPlain(original)) return original
+    const copy = copies.get(original) ?? toShallow(original)
+    copies.set(original, copy)
+    return copy
   }
   const copied = copyOne(value)
   // A Map is walked in the order of insertion, what is added on the way included.
   for (const fields of copies.values()) copyFields(fields, copyOne)
   return copied as T // a copy has the shape of its original
+}
+
+/** As {@link copyPlain}, for what a schema made: it is shared if a part of it cannot be read. */
+export function copyOrShare<T>(value: T): T {
+  try {
+    return copyPlain(value)
+  } catch {
+    return value
+  }
 }
 
 /** Copies what `JSON.parse` returned: no object stands there twice, so that it takes a quarter of the time. */

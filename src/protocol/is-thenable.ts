@@ -19,18 +19,19 @@ export function ignoreRejection(value: unknown): void {
   }
 }
 
-/** The most objects that are looked at within a value that was refused. */
+/** The most objects whose fields are looked at within a value that was refused. */
 const MOST_PARTS = 1_000
 
 /** Keeps promises that stand in a value that was refused from ending the process. Never throws, whatever the value is. */
 export function ignoreRejections(value: unknown): void {
   const parts = new Set([value])
+  ignoreRejection(value)
   // A Set is walked in the order of insertion, what is added on the way included.
-  for (const part of parts) {
-    ignoreRejection(part)
-    for (const inner of read(() => partsOf(part)) ?? [])
+  for (const part of parts)
+    for (const inner of read(() => partsOf(part)) ?? []) {
+      ignoreRejection(inner)
       if (typeof inner === 'object' && parts.size < MOST_PARTS) parts.add(inner)
-  }
+    }
 }
 
 function partsOf(value: unknown): readonly unknown[] {

@@ -1,5 +1,5 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
-import { copyJson, copyPlain } from '../protocol/copy-plain.ts'
+import { copyJson, copyOrShare } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { type HandlerError, PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
@@ -103,7 +103,7 @@ export class Attempt {
     this.#todo = todo
     this.#pending = todo.length
     // Made before any handler runs: no handler sees what another changed. A schema may hand out one default to many events.
-    const copy = first.isParsed && route.schema === undefined ? copyJson : copyPlain
+    const copy = first.isParsed && route.schema === undefined ? copyJson : copyOrShare
     const given = todo.map((_, index) => (index === 0 && route.schema === undefined ? event : copy(event)))
     this.#run.given = given
     const depth = this.#shared.beginning.push(this.#run) - 1

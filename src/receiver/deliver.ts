@@ -11,7 +11,7 @@ import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outc
 import { type Reply, toReply } from '../protocol/reply.ts'
 import { toSource } from '../protocol/secret-request.ts'
 import { quote, show } from '../protocol/show.ts'
-import { onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
+import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { Bodies } from './bodies.ts'
 import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
 import type { Routes } from './routes.ts'
@@ -88,16 +88,21 @@ export class Deliveries {
 
   /** From bytes in hand to their outcome. Never rejects. Not asynchronous itself: its frame would keep the bytes of whoever waits. */
   receive(received: ReceivedDelivery): Promise<Outcome> {
-    const { activity, isNestedDeep } = this.#shared
-    const { source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // as below
-    const source = toSource('The source given to receive()', () => given)
-    const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil)
-    const closed = this.#refuseClosed()
-    if (closed !== undefined) return Promise.resolve(this.#report(closed, delivery))
-    activity.begin()
-    if (source instanceof PosternError) return this.#end(this.#failSecrets(source), delivery)
-    const answering = isNestedDeep ? this.#answerLater(received, delivery) : this.#answerBytes(received, delivery)
-    return this.#end(answering, delivery)
+    const { activity, isNestedDeep, settings } = this.#shared
+    try {
+      const { body, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
+      const source = toSource('The source given to receive()', () => given)
+      const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil)
+      const closed = this.#refuseClosed()
+      if (closed !== undefined) return Promise.resolve(this.#report(closed, delivery))
+      activity.begin()
+      if (source instanceof PosternError) return this.#end(this.#failSecrets(source), delivery)
+      const answer = isNestedDeep ? this.#answerLater : this.#answerBytes
+      return this.#end(answer.call(this, body, signature, delivery), delivery)
+    } catch (cause) {
+      const delivery = this.#toDelivery(settings.clock.monotonic(), undefined, undefined)
+      return Promise.resolve(this.#report(this.#toUnexpected(cause), delivery))
+    }
   }
 
   async #end(answering: Outcome | Promise<Outcome>, delivery: Delivery): Promise<Outcome> {
@@ -110,14 +115,13 @@ export class Deliveries {
     }
   }
 
-  async #answerLater(received: ReceivedDelivery, delivery: Delivery): Promise<Outcome> {
+  async #answerLater(body: unknown, signature: HeaderValue, delivery: Delivery): Promise<Outcome> {
     await undefined
-    return this.#answerBytes(received, delivery)
+    return this.#answerBytes(body, signature, delivery)
   }
 
-  #answerBytes(received: ReceivedDelivery, delivery: Delivery): Outcome | Promise<Outcome> {
+  #answerBytes(body: unknown, signature: HeaderValue, delivery: Delivery): Outcome | Promise<Outcome> {
     try {
-      const { body, signature } = Object(received) as ReceivedDelivery // may be plain JavaScript
       const bytes = this.#bodies.toBytes(body instanceof Uint8Array ? body : NOT_BYTES)
       if (!(bytes instanceof Uint8Array)) {
         ignoreRejection(body)

@@ -322,10 +322,14 @@ it('keeps the bytes of no delivery that waits for its handlers', async () => {
 })
 
 describe('a response that is none of node:http', () => {
-  it('may have no socket at all', () => {
-    const response = Object.assign(new EventEmitter(), { socket: undefined })
+  it.each([
+    [undefined, undefined],
+    [null, null],
+    [null, {}],
+  ])('may have %j for a socket, and its request %j', (socket, ofRequest) => {
+    const response = Object.assign(new EventEmitter(), { socket })
     let calls = 0
-    new NodeRequest({} as never, response as never, {}, '').onAnswered(() => calls++)
+    new NodeRequest({ socket: ofRequest } as never, response as never, {}, '').onAnswered(() => calls++)
     response.emit('finish')
     expect(calls).toBe(1)
   })

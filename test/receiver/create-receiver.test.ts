@@ -7,9 +7,20 @@ import {
   record,
   type WebhookEvent,
 } from 'postern'
-import { events } from 'postern/testing'
+import { events, signed } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { Bench, delayedBy, evilProxy, failure, Gate, ManualClock, SECRET, settle, watchRejections } from './support.ts'
+import {
+  atOnce,
+  Bench,
+  delayedBy,
+  evilProxy,
+  failure,
+  Gate,
+  ManualClock,
+  SECRET,
+  settle,
+  watchRejections,
+} from './support.ts'
 
 watchRejections()
 
@@ -277,7 +288,30 @@ it('receive() answers whatever plain JavaScript gives it', async () => {
   const { receiver } = new Bench()
   for (const nothing of [undefined, null, 5, {}])
     expect(await receiver.receive(nothing as never)).toMatchObject({ outcome: 'error', code: 'body_consumed' })
+  expect(await receiver.receive(evilProxy() as never)).toMatchObject({ outcome: 'failed', code: 'unexpected' })
+  expect(await receiver.close()).toEqual({ unfinished: 0 })
 })
+
+it.each([30, 31, 32, 33, 34])(
+  'receive() takes what it is given when it is called, also %i handlers deep',
+  async (depth) => {
+    const bench = new Bench({ usual: atOnce })
+    const deliveries = [1, 2].map(() => signed(events.raw('sync.completed'), { secret: SECRET }))
+    const outcomes: Promise<unknown>[] = []
+    let runs = 0
+    bench.receiver.on('contact.created', () => {
+      if (++runs < depth) return void bench.receiver.dispatch(events.contact.created())
+      const reused = { body: new Uint8Array(), signature: '' }
+      for (const { bytes, signature } of deliveries)
+        outcomes.push(bench.receiver.receive(Object.assign(reused, { body: bytes, signature })))
+    })
+    const handled: string[] = []
+    bench.receiver.on('sync.completed', ({ id }) => void handled.push(id))
+    await bench.send(events.contact.created())
+    expect(await Promise.all(outcomes)).toMatchObject([{ outcome: 'handled' }, { outcome: 'handled' }])
+    expect(new Set(handled).size).toBe(2)
+  },
+)
 
 describe('receivedAt', () => {
   it.each<[string, unknown]>([
