@@ -1,7 +1,10 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import base from './vitest.config.ts'
 
-/** The suite without what starts programs of its own, which would judge those; with INSIDE_STORAGE=1, each test in an AsyncLocalStorage. */
+/**
+ * The suite without what starts programs of its own, which would judge those, and without the simulation, some of whose planted faults leave
+ * rejections behind; with INSIDE_STORAGE=1, each test in an AsyncLocalStorage.
+ */
 export default defineConfig({
   ...base,
   test: {
@@ -10,6 +13,7 @@ export default defineConfig({
       ...configDefaults.exclude,
       'test/examples/**',
       'test/runtimes/**',
+      'test/simulation/simulation.test.ts',
       'test/docs.test.ts',
       'test/package.test.ts',
       'test/types/**',
