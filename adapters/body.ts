@@ -84,7 +84,7 @@ function toFailure(error: { readonly type?: unknown }): BodyFailure {
   if (error === NOT_BYTES)
     return {
       failure: 'body_consumed',
-      fix: 'Something called setEncoding() on the request while the receiver read it. Leave the request alone, and log request.rawBody or the event instead.',
+      fix: 'Something called setEncoding() on the request while the receiver read it. Leave the request alone, and look at the event in a handler instead.',
     }
   return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
 }
