@@ -35,9 +35,10 @@ export function ignoreRejections(value: unknown): void {
 }
 
 function partsOf(value: unknown): readonly unknown[] {
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return []
+  if (ArrayBuffer.isView(value)) return []
   if (value instanceof Map || value instanceof Set) return [...value.values()]
-  return Object.keys(value).map((key) => read((): unknown => Reflect.get(value, key)))
+  const fields = Object(value) as object
+  return Object.keys(fields).map((key) => read((): unknown => Reflect.get(fields, key)))
 }
 
 /** Getters and proxies of an app may throw. */

@@ -51,10 +51,11 @@ describe('copyPlain', () => {
 
   it('shares lists of a class', () => {
     class Lines extends Array<number> {}
-    const made = { lines: new Lines() }
+    const made = { lines: new Lines(), bare: Object.setPrototypeOf([1], Object.create(null)) as number[] }
     const copy = copyPlain(made)
     expect(copy).not.toBe(made)
     expect(copy.lines).toBe(made.lines)
+    expect(copy.bare).toBe(made.bare)
   })
 
   it.each<[string, () => object]>([
