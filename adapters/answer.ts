@@ -17,8 +17,8 @@ export function writeReply(
   // An object: middleware that wraps writeHead may read a flat list wrongly, and hosts other than Node return nothing from it.
   const all: Record<string, string | number> = { 'content-length': Buffer.byteLength(body) }
   for (const name in headers) all[name] = headers[name] ?? ''
-  if (isHttp2(request)) limitStream(response)
-  else if (close) all.connection = 'close' // HTTP/2 ends a stream without a header
+  if (close && !isHttp2(request)) all.connection = 'close' // HTTP/2 ends a stream without a header
+  limitStream(request, response)
   response.writeHead(status, all)
   if (!close) {
     if (isUnread(request)) afterRest(request, drainMs, (isLate) => isLate && cut(request, response))
@@ -39,9 +39,9 @@ export function writeReply(
 }
 
 /** Ends a stream of HTTP/2 whose sender takes no answer: one that keeps its window at 0 would keep it as long as the session. */
-export function limitStream(response: ServerResponse): void {
+export function limitStream(request: IncomingMessage, response: ServerResponse): void {
   const { stream } = response as { readonly stream?: ServerResponse } // of Node's compatibility layer; a stream as any other here
-  if (stream === undefined || stream.destroyed) return
+  if (!isHttp2(request) || stream === undefined || stream.destroyed) return
   const timer = setTimeout(() => stream.destroy(), 2 * HTTP2_DRAIN_MS)
   timer.unref()
   stream.once('close', () => clearTimeout(timer))

@@ -38,7 +38,7 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (
       reply.hijack()
       return writeReply(request.raw, reply.raw, answer)
     }
-    if (request.raw.httpVersionMajor > 1) limitStream(reply.raw)
+    limitStream(request.raw, reply.raw)
     return reply.code(answer.status).headers(answer.headers).send(answer.body)
   })
 }

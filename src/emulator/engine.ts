@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Clock } from '../host/clock.ts'
+import { type Clock, LONGEST_TIMER_MS } from '../host/clock.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../protocol/schedule.ts'
 import type { Assumed } from './assumptions.ts'
 import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
@@ -39,8 +39,6 @@ interface Lane {
 
 /** How many of those that are due are shuffled with each other. */
 const SHUFFLED = 16
-/** Timers of Node end at once beyond this. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** Makes the attempts when they are due. Service text, sections 3.2 and 8. */
 export class Engine {

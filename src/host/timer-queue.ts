@@ -140,11 +140,12 @@ export class TimerQueue {
       }
     } finally {
       // A callback may have set a timer, and so have started the shared one already, for a later time than that of the first.
-      if (this.#first !== undefined && this.#first.at < this.#sharedAt) this.#startShared(this.#first)
-      else if (this.#first === undefined) this.#restShared()
+      if (this.#first === undefined) this.#restShared()
+      else if (this.#first.at < this.#sharedAt) this.#startShared(this.#first)
     }
   }
 
+  /** Lets the process end although the shared timer is set. */
   #restShared(): void {
     this.#shared?.unref()
   }

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import { type ParsedEvent, parseEnvelope } from './envelope.ts'
 import { ConfigurationError } from './errors.ts'
-import { ignoreRejections, isThenable } from './is-thenable.ts'
 import { Rejection } from './outcome.ts'
-import { importSecret, matchesKey, type Secret } from './signature.ts'
+import { isThenable } from './promises.ts'
+import { importAll, importSecret, matchesKey, type Secret } from './signature.ts'
 
 /** A secret that speaks for one account only: an event of another account is refused, though its signature holds. */
 export interface BoundSecret {
@@ -87,13 +87,7 @@ export function importSecrets(
       'secret_unusable',
       'The list of secrets is empty: no signature could hold. Give the secret that the service showed when the webhook was registered.',
     )
-  try {
-    return Array.from(entries, (entry) => importEntry(entry, toKey)) // holes as well
-  } catch (error) {
-    // One that was not awaited is refused. None may end the process as an unhandled rejection: anybody's request brings them about.
-    ignoreRejections(entries)
-    throw error
-  }
+  return importAll(entries, (entry) => importEntry(entry, toKey))
 }
 
 function importEntry(entry: unknown, toKey: (secret: unknown) => KeyObject): VerificationKey {

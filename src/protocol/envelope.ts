@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { copyPlain } from './copy-plain.ts'
 import type { Action, AnyEvent, OpenData } from './events.ts'
-import { ignoreRejection, isThenable } from './is-thenable.ts'
 import { Rejection } from './outcome.ts'
+import { ignoreRejection, isThenable } from './promises.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
 import { reasonOf } from './show.ts'
 

@@ -1,4 +1,4 @@
-import { isThenable } from './is-thenable.ts'
+import { isThenable } from './promises.ts'
 
 /**
  * The part of the Standard Schema contract (standardschema.dev, version 1) that the receiver uses, so that zod, valibot, arktype

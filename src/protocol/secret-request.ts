@@ -1,7 +1,7 @@
 import type { SecretRequest } from './authenticate.ts'
 import { claimedAccountOf, parseJson } from './envelope.ts'
 import { PosternError } from './errors.ts'
-import { ignoreRejection, isThenable } from './is-thenable.ts'
+import { ignoreRejection, isThenable } from './promises.ts'
 import { reasonOf, show } from './show.ts'
 
 /** Parses the body if the function asks for the account, and keeps nothing else of it. */

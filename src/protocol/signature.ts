@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { ConfigurationError, PosternError } from './errors.ts'
-import { ignoreRejection, ignoreRejections, isThenable } from './is-thenable.ts'
+import { ignoreRejection, ignoreRejections, isThenable } from './promises.ts'
 
 /** A signing secret as the service gave it: text, or the exact bytes. */
 export type Secret = string | Uint8Array
@@ -40,7 +40,7 @@ export function sign(body: Uint8Array | string, secret: Secret): string {
  */
 export function verify(body: Uint8Array | string, header: HeaderValue, secrets: Secret | readonly Secret[]): boolean {
   mustBeRaw(body)
-  const keys = importAll(isList(secrets) ? secrets : [secrets])
+  const keys = importAll(isList(secrets) ? secrets : [secrets], importSecret)
   if (keys.length === 0)
     throw new ConfigurationError('secret_unusable', 'The list of secrets is empty: no signature can be checked.')
   const signature = onlyValue(header)
@@ -110,9 +110,13 @@ export function importSecret(secret: unknown): KeyObject {
   )
 }
 
-function importAll(secrets: readonly Secret[]): readonly KeyObject[] {
+/**
+ * Makes something of each secret of a list. If one was not awaited all are refused, and none may end the process as an unhandled
+ * rejection: anybody's request brings that about.
+ */
+export function importAll<S, T>(secrets: readonly S[], importOne: (secret: S) => T): readonly T[] {
   try {
-    return Array.from(secrets, importSecret) // holes as well
+    return Array.from(secrets, (secret) => importOne(secret)) // holes as well
   } catch (error) {
     ignoreRejections(secrets)
     throw error

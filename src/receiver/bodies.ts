@@ -1,6 +1,6 @@
 import { PosternError } from '../protocol/errors.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
 import { type Outcome, Rejection, toRejected } from '../protocol/outcome.ts'
+import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
 import type { BodyFailure, BodyIntake, DeliveryRequest } from './receiver.ts'
 import type { Delivery } from './run.ts'

@@ -1,5 +1,5 @@
 import type { PosternError } from '../protocol/errors.ts'
-import { ignoreRejection } from '../protocol/is-thenable.ts'
+import { ignoreRejection } from '../protocol/promises.ts'
 import type { HandlerContext, TransactionContext } from './handler.ts'
 
 /** The second argument of a handler. Each has one of its own, with its name. */

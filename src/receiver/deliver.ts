@@ -6,8 +6,8 @@ import { type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
-import { ignoreRejection, isThenable } from '../protocol/is-thenable.ts'
 import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { ignoreRejection, isThenable } from '../protocol/promises.ts'
 import { type Reply, toReply } from '../protocol/reply.ts'
 import { toSource } from '../protocol/secret-request.ts'
 import { quote, show } from '../protocol/show.ts'
@@ -65,11 +65,11 @@ export class Deliveries {
     const delivery = this.#toDelivery(settings.clock.monotonic(), source, request.waitUntil)
     const closed = this.#refuseClosed()
     if (closed === undefined) activity.begin()
-    let isWatched = closed !== undefined
+    let isUnseen = closed === undefined
     try {
       if (closed !== undefined) return this.#reply(closed, delivery, request)
       request.onAnswered?.(activity.end)
-      isWatched = request.onAnswered !== undefined
+      isUnseen = request.onAnswered === undefined
       const refusal = checkHead(request, settings.maxBodyBytes) // 1
       if (refusal !== undefined) return this.#reply(toRejected(refusal), delivery, request)
       if (source instanceof PosternError) return this.#reply(this.#failSecrets(source), delivery, request)
@@ -82,7 +82,7 @@ export class Deliveries {
     } catch (cause) {
       return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
     } finally {
-      if (!isWatched) activity.endUnseen()
+      if (isUnseen) activity.endUnseen()
     }
   }
 

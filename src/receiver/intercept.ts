@@ -1,6 +1,6 @@
 import { PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
-import { ignoreRejection, isThenable, refusePromises } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable, refusePromises } from '../protocol/promises.ts'
 import type { Handler, HandlerContext } from './handler.ts'
 
 /**

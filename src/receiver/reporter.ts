@@ -2,8 +2,8 @@ import type { Clock } from '../host/clock.ts'
 import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
 import { describe, fieldsOf } from '../protocol/describe-outcome.ts'
 import { PosternError } from '../protocol/errors.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
 import type { Outcome } from '../protocol/outcome.ts'
+import { isThenable } from '../protocol/promises.ts'
 import type { OutcomeInfo, Settings } from './options.ts'
 
 /** Between two lines about refusals of one kind: strangers can send as many as they like. */

@@ -1,6 +1,6 @@
 import { sleep } from '../host/clock.ts'
 import { PosternError } from '../protocol/errors.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
+import { isThenable } from '../protocol/promises.ts'
 import type { Shared } from './shared.ts'
 
 /** A call of the store is given up after this many milliseconds. */

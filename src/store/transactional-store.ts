@@ -1,5 +1,5 @@
 import { PosternError } from '../protocol/errors.ts'
-import { ignoreRejection, isThenable, refusePromises } from '../protocol/is-thenable.ts'
+import { ignoreRejection, isThenable, refusePromises } from '../protocol/promises.ts'
 import type { Store } from './store.ts'
 
 /** Which handler's transaction it is, and what fences it. */

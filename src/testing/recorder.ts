@@ -1,5 +1,5 @@
 import type { AnyEvent } from '../protocol/events.ts'
-import { isThenable } from '../protocol/is-thenable.ts'
+import { isThenable } from '../protocol/promises.ts'
 import type { Interceptor } from '../receiver/intercept.ts'
 
 /** One run of one handler. */

@@ -49,7 +49,7 @@ const PURE_TESTS: Readonly<Record<string, readonly string[]>> = {
   'copy-plain': ['create-receiver', 'attempt'],
   'describe-outcome': ['reporter'],
   envelope: ['create-receiver', 'routes'],
-  'is-thenable': ['attempt', 'intercept', 'secrets'],
+  promises: ['attempt', 'intercept', 'secrets'],
   outcome: ['outcomes'],
   pattern: ['routes'],
   reply: ['handle', 'outcomes'],

@@ -332,19 +332,25 @@ describe('a renewal that is under way', () => {
   })
 })
 
-it('an abandoned handler does not cost the marks of those that ended since the last renewal', async () => {
+/** A handler beside one that hangs in the first attempt and is abandoned 6 s after it began. */
+function besideStuck(quick: () => unknown) {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
-  const quick = new Gate<unknown>()
   const runs: string[] = []
   bench.receiver
     .on('*', { name: 'quick' }, () => {
       runs.push('quick')
-      return quick.promise
+      return quick()
     })
     .on('*', { name: 'stuck' }, () => {
       runs.push('stuck')
       return runs.length < 3 ? new Promise(() => {}) : undefined
     })
+  return { bench, runs }
+}
+
+it('an abandoned handler does not cost the marks of those that ended since the last renewal', async () => {
+  const quick = new Gate<unknown>()
+  const { bench, runs } = besideStuck(() => quick.promise)
   const event = events.contact.created()
   const sent = bench.send(event)
   await bench.clock.advance(5_500)
@@ -360,17 +366,9 @@ it('an abandoned handler does not cost the marks of those that ended since the l
 })
 
 it('offers the marks of an abandoned attempt again to a store that is away, and its claim ends no later for that', async () => {
-  const bench = new Bench({ handlerTimeoutMs: 1_000 })
-  const runs: string[] = []
-  bench.receiver
-    .on('*', { name: 'quick' }, async () => {
-      runs.push('quick')
-      await new Promise<void>((resolve) => bench.clock.setTimeout(resolve, 3_000))
-    })
-    .on('*', { name: 'stuck' }, () => {
-      runs.push('stuck')
-      return runs.length < 3 ? new Promise(() => {}) : undefined
-    })
+  const { bench, runs } = besideStuck(
+    () => new Promise((resolve) => bench.clock.setTimeout(() => resolve(undefined), 3_000)),
+  )
   const event = events.contact.created()
   const sent = bench.send(event)
   await bench.clock.advance(4_900)
@@ -388,8 +386,7 @@ it('offers the marks of an abandoned attempt again to a store that is away, and 
 })
 
 it('waits at close() for the marks of an abandoned attempt', async () => {
-  const bench = new Bench({ handlerTimeoutMs: 1_000 })
-  bench.receiver.on('*', { name: 'quick' }, () => {}).on('*', { name: 'stuck' }, () => new Promise(() => {}))
+  const { bench } = besideStuck(() => undefined)
   const sent = bench.send(events.contact.created())
   bench.store.plan('renew', saying(true), rejecting, rejecting)
   await bench.clock.advance(0)
@@ -407,8 +404,7 @@ it('waits at close() for the marks of an abandoned attempt', async () => {
 })
 
 it('counts the marks of an abandoned attempt as unfinished until the store has taken them', async () => {
-  const bench = new Bench({ handlerTimeoutMs: 1_000 })
-  bench.receiver.on('*', { name: 'quick' }, () => {}).on('*', { name: 'stuck' }, () => new Promise(() => {}))
+  const { bench } = besideStuck(() => undefined)
   const sent = bench.send(events.contact.created())
   bench.store.plan('renew', rejecting, rejecting, rejecting, rejecting)
   await bench.clock.advance(6_000)

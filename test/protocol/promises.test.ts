@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ignoreRejection, ignoreRejections, isThenable, refusePromises } from '../../src/protocol/is-thenable.ts'
+import { ignoreRejection, ignoreRejections, isThenable, refusePromises } from '../../src/protocol/promises.ts'
 
 it.each([
   [undefined, false],
