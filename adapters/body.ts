@@ -45,9 +45,10 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
       return callback()
     // Comes after the last byte of the answer, and also if the sender has gone away.
     if (socket === null && typeof this.#request.socket?.on === 'function')
-      this.#response.on('close', onceWith(this.#request.socket, callback))
+      this.#response.on('close', alsoWith(this.#request.socket, callback))
     else if (stream !== undefined || 'ref' in Object(socket)) this.#response.on('close', callback)
-    else onFirst(this.#response, callback)
+    // A serverless host has made the response, on a socket that is none: it may only finish.
+    else this.#response.on('finish', callback).on('close', callback)
   }
 
   read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
@@ -89,24 +90,14 @@ function toFailure(error: { readonly type?: unknown }): BodyFailure {
   return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
 }
 
-/** For responses that a serverless host has made, on a socket that is none: they may only finish. */
-function onFirst(response: ServerResponse, callback: () => void): void {
-  let isOver = false
-  const end = () => {
-    if (!isOver) callback()
-    isOver = true
-  }
-  response.on('finish', end).on('close', end)
-}
-
 /** Callbacks for the end of a socket. They share one listener, since hundreds of requests may wait on a socket for their turn. */
 const waitingOn = new WeakMap<IncomingMessage['socket'], Set<() => void>>()
 
 /**
- * Returns a function that calls back once, and calls it when the socket closes: an answer that waits for its turn on a connection hears
- * nothing of its end.
+ * Returns a callback that is also called when the socket closes: an answer that waits for its turn on a connection hears nothing of
+ * its end.
  */
-function onceWith(socket: IncomingMessage['socket'], callback: () => void): () => void {
+function alsoWith(socket: IncomingMessage['socket'], callback: () => void): () => void {
   const waiting = waitingOn.get(socket) ?? new Set()
   if (!waitingOn.has(socket)) {
     waitingOn.set(socket, waiting)
@@ -115,7 +106,8 @@ function onceWith(socket: IncomingMessage['socket'], callback: () => void): () =
     })
   }
   const call = () => {
-    if (waiting.delete(call)) callback()
+    waiting.delete(call)
+    callback()
   }
   waiting.add(call)
   return call

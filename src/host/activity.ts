@@ -13,10 +13,18 @@ export class Activity {
     this.#count++
   }
 
-  /** A property, so that it can be passed as a callback. */
-  readonly end = (): void => {
+  end(): void {
     if (--this.#count > 0) return
     for (const resolve of this.#onIdle.splice(0)) resolve()
+  }
+
+  /** Returns a callback that ends one request, however often a host calls it. */
+  endOnce(): () => void {
+    let isOver = false
+    return () => {
+      if (!isOver) this.end()
+      isOver = true
+    }
   }
 
   /** Ends a request whose answer the host writes unseen. */

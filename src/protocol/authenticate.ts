@@ -24,6 +24,7 @@ export interface SecretRequest {
   /**
    * The account that the body claims to be from, which is NOT verified yet: the signature by that account's own secret proves it.
    * Reading this makes the receiver parse a body that anybody may have sent; leave it alone if `source` is enough.
+   * Read it before the function answers: the body is let go of then, and this is undefined if it was not read before.
    */
   readonly claimedAccountKey: string | undefined
 }

@@ -1,3 +1,4 @@
+import { isPlain } from './copy-plain.ts'
 import { ConfigurationError } from './errors.ts'
 import { type EventSchemas, type ModelSchemas, splitType } from './events.ts'
 import type { StandardSchema } from './schema.ts'
@@ -13,8 +14,8 @@ export function checkSchemas(
   schemas: ModelSchemas | EventSchemas,
   checkKey: (key: string) => void,
 ): ReadonlyMap<string, StandardSchema> {
-  if (typeof schemas !== 'object' || schemas === null || Array.isArray(schemas))
-    throw invalid(`${option} is ${show(schemas)}; give an object of schemas by key.`)
+  if (!isPlain(schemas) || Array.isArray(schemas))
+    throw invalid(`${option} is ${show(schemas)}; give a plain object of schemas by key.`)
   const checked = new Map<string, StandardSchema>()
   for (const [key, schema] of Object.entries(schemas)) {
     checkKey(key)

@@ -3,10 +3,27 @@
  * else, such as dates or instances that a schema made, is shared. An object that stands in several places is copied once.
  */
 export function copyPlain<T>(value: T): T {
+  return copyDeep(value, (original) => (isPlain(original) ? toShallow(original) : undefined))
+}
+
+/** As {@link copyPlain}, for what a schema made: what cannot be read is shared as well. */
+export function copyReadable<T>(value: T): T {
+  return copyDeep(value, (original) => {
+    try {
+      return isPlain(original) ? toShallow(original) : undefined
+    } catch {
+      return undefined // a getter or a proxy
+    }
+  })
+}
+
+/** @param toCopy returns nothing for what is shared */
+function copyDeep<T>(value: T, toCopy: (original: object) => Fields | undefined): T {
   const copies = new Map<object, Fields>()
   const copyOne = (original: unknown): unknown => {
-    if (!isPlain(original)) return original
-    const copy = copies.get(original) ?? toShallow(original)
+    if (typeof original !== 'object' || original === null) return original
+    const copy = copies.get(original) ?? toCopy(original)
+    if (copy === undefined) return original
     copies.set(original, copy)
     return copy
   }
@@ -14,15 +31,6 @@ export function copyPlain<T>(value: T): T {
   // A Map is walked in the order of insertion, what is added on the way included.
   for (const fields of copies.values()) copyFields(fields, copyOne)
   return copied as T // a copy has the shape of its original
-}
-
-/** As {@link copyPlain}, for what a schema made: it is shared if a part of it cannot be read. */
-export function copyOrShare<T>(value: T): T {
-  try {
-    return copyPlain(value)
-  } catch {
-    return value
-  }
 }
 
 /** Copies what `JSON.parse` returned: no object stands there twice, so that it takes a quarter of the time. */
@@ -55,11 +63,15 @@ function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): vo
   else for (const key of Object.keys(fields)) copyField(fields[key], key)
 }
 
-/** Whether a copy of the fields is all that there is to an object or a list, be it of another realm, such as that of a test runner. */
+/**
+ * Whether a copy of the fields is all that there is to an object or a list, be it of another realm, such as that of a test runner. A list
+ * with further fields, such as a match of a regular expression, is none: neither is one with holes.
+ */
 export function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype === null) return true
   const base: unknown = Object.getPrototypeOf(prototype)
-  return Array.isArray(value) ? base !== null && Object.getPrototypeOf(base) === null : base === null
+  if (!Array.isArray(value)) return base === null
+  return base !== null && Object.getPrototypeOf(base) === null && Object.keys(value).length === value.length
 }

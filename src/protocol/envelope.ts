@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { copyPlain } from './copy-plain.ts'
 import type { Action, AnyEvent, OpenData } from './events.ts'
 import { Rejection } from './outcome.ts'
-import { ignoreRejection, isThenable } from './promises.ts'
+import { ignoreRejections, isThenable } from './promises.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
 import { reasonOf } from './show.ts'
 
@@ -67,19 +67,26 @@ export function checkEnvelope(value: unknown): ParsedEvent | Rejection {
  * shared: a copy of it would lack its getters and methods.
  */
 export function toOwnEvent(event: unknown): ParsedEvent | Rejection {
+  const own = copyEvent(event)
+  if (own instanceof Rejection) ignoreRejections(event)
+  return own
+}
+
+function copyEvent(event: unknown): ParsedEvent | Rejection {
   try {
-    if (isThenable(event)) return notAwaited(event)
+    if (isThenable(event)) return notAwaited('The event')
     if (!isObject(event)) return NOT_AN_OBJECT
     const { id, type, timestamp, accountKey, data } = event // some may be getters of its class
+    if (isThenable(data)) return notAwaited('Its data')
+    if (isObject(data) && isThenable(data.record)) return notAwaited('Its data.record')
     return checkEnvelope(copyPlain({ ...event, id, type, timestamp, accountKey, data }))
   } catch (cause) {
     return new Rejection('invalid_envelope', reasonOf(cause))
   }
 }
 
-function notAwaited(event: PromiseLike<unknown>): Rejection {
-  ignoreRejection(event)
-  return new Rejection('invalid_envelope', 'The event is a promise: await it.')
+function notAwaited(what: string): Rejection {
+  return new Rejection('invalid_envelope', `${what} is a promise: await it.`)
 }
 
 /** The `accountKey` that unverified JSON claims, by the same rule as the verified one, whatever else is wrong with the envelope. */

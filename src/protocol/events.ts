@@ -88,9 +88,6 @@ export type OpenModels = Readonly<Record<string, StandardSchema<unknown, OpenRec
 /** No further event types. */
 export type NoEvents = Readonly<Record<never, StandardSchema>>
 
-/** Events as they are given: none if their type says none, so that handlers of `*` are promised nothing about the data of others. */
-export type GivenEvents<E> = E & ([keyof E] extends [never] ? Readonly<Record<string, never>> : unknown)
-
 /** The patterns that can be registered: an editor completes these. */
 export type Pattern<M, E> =
   | '*'

@@ -50,9 +50,22 @@ function read<T>(get: () => T): T | undefined {
   }
 }
 
-/** Returns what a handler returned. Throws if that is a list of promises: nobody would wait for them. */
-export function refusePromises<T>(result: T, who = 'The handler'): T {
-  if (!Array.isArray(result) || !result.some(isThenable)) return result
-  ignoreRejections(result)
-  throw new TypeError(`${who} returned a list of promises, which nobody waits for: return Promise.all(list).`)
+/**
+ * Returns what a handler returned. Throws if that is work that nobody would do or wait for: a list of promises, or of such lists, a
+ * function, or what a generator function returned.
+ */
+export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
+  if ((typeof result !== 'object' || result === null) && typeof result !== 'function') return result
+  if (Array.isArray(result)) {
+    if (!result.some((part) => isThenable(part) || (Array.isArray(part) && part.some(isThenable)))) return result
+    ignoreRejections(result)
+    throw new TypeError(`${who} returned a list of promises, which nobody waits for: return Promise.all(list).`)
+  }
+  if (typeof result === 'function' && !isThenable(result))
+    throw new TypeError(`${who} returned a function, which nobody calls: call it, or return nothing.`)
+  if (GENERATOR.test(Object.prototype.toString.call(result)))
+    throw new TypeError(`${who} returned a generator, of which nothing has run: iterate over it, and return nothing.`)
+  return result
 }
+
+const GENERATOR = /Generator]$/ // "[object AsyncGenerator]" as well

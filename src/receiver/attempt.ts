@@ -1,10 +1,10 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
-import { copyJson, copyOrShare } from '../protocol/copy-plain.ts'
+import { copyJson, copyReadable } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { type HandlerError, PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
-import { isThenable, refusePromises } from '../protocol/promises.ts'
+import { isThenable, refuseUnfinished } from '../protocol/promises.ts'
 import type { Checked } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
@@ -103,7 +103,7 @@ export class Attempt {
     this.#todo = todo
     this.#pending = todo.length
     // Made before any handler runs: no handler sees what another changed. A schema may hand out one default to many events.
-    const copy = first.isParsed && route.schema === undefined ? copyJson : copyOrShare
+    const copy = first.isParsed && route.schema === undefined ? copyJson : copyReadable
     const given = todo.map((_, index) => (index === 0 && route.schema === undefined ? event : copy(event)))
     this.#run.given = given
     const depth = this.#shared.beginning.push(this.#run) - 1
@@ -150,7 +150,7 @@ export class Attempt {
     let isWaiting = false
     try {
       result = run(event as AnyEvent, context) // model and action were set with the route
-      refusePromises(result)
+      refuseUnfinished(result)
       isWaiting = isThenable(result)
     } catch (error) {
       failure = { error }
@@ -169,7 +169,7 @@ export class Attempt {
   async #awaitHandler(name: string, result: unknown, transaction: HandlerTransaction | undefined): Promise<void> {
     let failure: { readonly error: unknown } | undefined
     try {
-      refusePromises(await result)
+      refuseUnfinished(await result)
       if (transaction !== undefined) {
         transaction.close()
         await transaction.ended

@@ -19,6 +19,8 @@ const INCOMPLETE = new Rejection(
   'The connection ended before the body did, or the body was not of its declared length.',
 )
 const TIMED_OUT = new Rejection('body_timeout', 'The body was not complete by the deadline.')
+const NO_ADAPTER =
+  "The adapter's read() returned neither bytes nor a failure. If a host's own request was given to receiver.handle(), mount expressHandler(receiver), or the adapter of that host, instead."
 
 /** Stop 2. Anybody may send a body: until its signature has been checked, its time and its memory are limited. */
 export class Bodies {
@@ -54,7 +56,7 @@ export class Bodies {
     if (body?.failure === 'body_too_large') return toRejected(TOO_LARGE)
     if (body?.failure === 'body_incomplete') return toRejected(INCOMPLETE)
     // A custom adapter may be plain JavaScript, and return nothing.
-    const fix = body?.fix ?? "The adapter's read() returned neither bytes nor a failure."
+    const fix = body?.fix ?? NO_ADAPTER
     const message = `The body had been read before the receiver could, so its signature cannot be checked. ${fix}`
     const error = new PosternError('body_consumed', message)
     this.#shared.reporter.errorOnce(error)
@@ -63,9 +65,8 @@ export class Bodies {
 
   /** Counts bytes that are kept until their signature has been checked. Returns false, and counts nothing, if there is no room. */
   hold(bytes: number): boolean {
+    if (!this.hasRoom(bytes)) return false
     const most = this.#shared.settings.maxBufferedBytes - bytes
-    // Cutting would not help if whole bodies alone took too much.
-    if (this.#heldBytes - this.#incompleteBytes > most) return false
     for (const oldest of this.#incomplete) {
       if (this.#heldBytes <= most) break
       // Senders in good faith are done in milliseconds, an attacker is not.
@@ -73,6 +74,11 @@ export class Bodies {
     }
     this.#heldBytes += bytes
     return true
+  }
+
+  /** Cutting incomplete bodies does not help if whole ones alone take too much. */
+  hasRoom(bytes: number): boolean {
+    return this.#heldBytes - this.#incompleteBytes <= this.#shared.settings.maxBufferedBytes - bytes
   }
 
   /** Counts what a body may come to cost, if that leaves half of the room to others. */

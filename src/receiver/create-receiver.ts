@@ -66,19 +66,13 @@ class WebhookReceiver {
     return this.#routes.eventTypes()
   }
 
-  handle(request: DeliveryRequest): Promise<Reply> {
-    return this.#deliveries.handle(request)
-  }
+  // The following may be taken off: const { receive } = receiver
+  readonly handle = (request: DeliveryRequest): Promise<Reply> => this.#deliveries.handle(request)
+  readonly receive = (delivery: ReceivedDelivery): Promise<Outcome> => this.#deliveries.receive(delivery)
+  readonly dispatch = (event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome> =>
+    this.#deliveries.dispatch(event, options)
 
-  receive(delivery: ReceivedDelivery): Promise<Outcome> {
-    return this.#deliveries.receive(delivery)
-  }
-
-  dispatch(event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome> {
-    return this.#deliveries.dispatch(event, options)
-  }
-
-  async close(options: { readonly timeoutMs?: number } = {}): Promise<CloseResult> {
+  readonly close = async (options: { readonly timeoutMs?: number } = {}): Promise<CloseResult> => {
     const { activity, settings } = this.#shared
     this.#shared.isClosing = true
     await activity.drain(settings.clock, this.#toTimeout(options))

@@ -7,7 +7,7 @@ import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
 import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outcome.ts'
-import { ignoreRejection, isThenable } from '../protocol/promises.ts'
+import { ignoreRejection, ignoreRejections, isThenable } from '../protocol/promises.ts'
 import { type Reply, toReply } from '../protocol/reply.ts'
 import { toSource } from '../protocol/secret-request.ts'
 import { quote, show } from '../protocol/show.ts'
@@ -28,10 +28,11 @@ const LONGEST_AGO_MS = 86_400_000
 const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
 /** The cost of a look-up of secrets beside its body: the request, and what the app has to keep for it, in bytes. */
 const LOOK_UP_BYTES = 8_192
+const OVERLOADED: Outcome = { outcome: 'overloaded', status: 503 }
 const READ = new Uint8Array()
 const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
-  fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object.',
+  fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await both if they are promises.',
 }
 const NO_HANDLERS =
   'A signed event came in, but no handler is registered. Handlers are often registered in a module that nothing imports: import it before the receiver is mounted. Until then deliveries are answered 500, so that the service sends them again.'
@@ -68,7 +69,7 @@ export class Deliveries {
     let isUnseen = closed === undefined
     try {
       if (closed !== undefined) return this.#reply(closed, delivery, request)
-      request.onAnswered?.(activity.end)
+      request.onAnswered?.(activity.endOnce())
       isUnseen = request.onAnswered === undefined
       const refusal = checkHead(request, settings.maxBodyBytes) // 1
       if (refusal !== undefined) return this.#reply(toRejected(refusal), delivery, request)
@@ -90,7 +91,9 @@ export class Deliveries {
   receive(received: ReceivedDelivery): Promise<Outcome> {
     const { activity, isNestedDeep, settings } = this.#shared
     try {
-      const { body, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
+      const { body: read, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
+      const body = read instanceof Uint8Array && !isThenable(signature) ? read : NOT_BYTES
+      if (body === NOT_BYTES) ignoreRejections(received)
       const source = toSource('The source given to receive()', () => given)
       const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil)
       const closed = this.#refuseClosed()
@@ -115,18 +118,15 @@ export class Deliveries {
     }
   }
 
-  async #answerLater(body: unknown, signature: HeaderValue, delivery: Delivery): Promise<Outcome> {
+  async #answerLater(body: Uint8Array | BodyFailure, signature: HeaderValue, delivery: Delivery): Promise<Outcome> {
     await undefined
     return this.#answerBytes(body, signature, delivery)
   }
 
-  #answerBytes(body: unknown, signature: HeaderValue, delivery: Delivery): Outcome | Promise<Outcome> {
+  #answerBytes(body: Uint8Array | BodyFailure, signature: HeaderValue, delivery: Delivery): Outcome | Promise<Outcome> {
     try {
-      const bytes = this.#bodies.toBytes(body instanceof Uint8Array ? body : NOT_BYTES)
-      if (!(bytes instanceof Uint8Array)) {
-        ignoreRejection(body)
-        return bytes
-      }
+      const bytes = this.#bodies.toBytes(body)
+      if (!(bytes instanceof Uint8Array)) return bytes
       const refusal = checkSignatureForm(signature) // 1
       return refusal === undefined ? this.#answer(bytes, onlyValue(signature) ?? '', delivery) : toRejected(refusal) // 3 to 10
     } catch (cause) {
@@ -174,6 +174,8 @@ export class Deliveries {
 
   /** Stops 3 to 10. Returns a promise only if one of them makes the delivery wait. */
   #answer(body: Uint8Array, signature: string, delivery: Delivery): Outcome | Promise<Outcome> {
+    const { secret } = this.#shared.settings
+    if (typeof secret === 'function' && !this.#bodies.hasRoom(body.length + LOOK_UP_BYTES)) return OVERLOADED
     const keys = this.#secrets.keysFor(body, delivery) // 3
     return isThenable(keys)
       ? this.#awaitKeys(keys, body, signature, delivery)
@@ -182,7 +184,7 @@ export class Deliveries {
 
   async #awaitKeys(keys: Promise<Keys>, body: Uint8Array, signature: string, delivery: Delivery): Promise<Outcome> {
     const cost = body.length + LOOK_UP_BYTES
-    if (!this.#bodies.hold(cost)) return { outcome: 'overloaded', status: 503 }
+    if (!this.#bodies.hold(cost)) return OVERLOADED
     const found = await keys
     this.#bodies.letGo(cost)
     return this.#verify(found, body, signature, delivery)

@@ -1,6 +1,6 @@
 import { PosternError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
-import { ignoreRejection, isThenable, refusePromises } from '../protocol/promises.ts'
+import { ignoreRejection, isThenable, refuseUnfinished } from '../protocol/promises.ts'
 import type { Handler, HandlerContext } from './handler.ts'
 
 /**
@@ -34,7 +34,7 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
       return run()
     }
     try {
-      const returned = interceptor(run, event, context, name)
+      const returned = refuseUnfinished(interceptor(run, event, context, name), 'An interceptor')
       isLater = true
       if (isThenable(returned)) return endAfter(returned, end)
     } catch (error) {
@@ -46,10 +46,10 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
 
 function runOnce(handler: Handler<AnyEvent>, event: AnyEvent, context: HandlerContext) {
   try {
-    const result = refusePromises(handler(event, context))
+    const result = refuseUnfinished(handler(event, context))
     // Query builders begin anew with each call of their `then`: all who wait get one promise.
     return {
-      result: isThenable(result) ? watched(Promise.resolve(result).then((value) => refusePromises(value))) : result,
+      result: isThenable(result) ? watched(Promise.resolve(result).then((value) => refuseUnfinished(value))) : result,
     }
   } catch (error) {
     return { error }
@@ -64,7 +64,7 @@ function watched<T>(work: Promise<T>): Promise<T> {
 
 async function endAfter(intercepted: PromiseLike<unknown>, end: () => unknown): Promise<void> {
   try {
-    await intercepted
+    refuseUnfinished(await intercepted, 'An interceptor')
   } catch (error) {
     // The handler may still run: its claim is not released before it ends.
     await Promise.resolve().then(end).catch(ignore)

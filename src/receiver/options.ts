@@ -3,7 +3,7 @@ import { consoleLogger, type Logger } from '../host/logger.ts'
 import type { Secrets, SecretsFunction } from '../protocol/authenticate.ts'
 import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
 import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
-import type { EventSchemas, GivenEvents, ModelSchemas } from '../protocol/events.ts'
+import type { EventSchemas, ModelSchemas } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS, MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { StandardSchema } from '../protocol/schema.ts'
@@ -29,7 +29,7 @@ export interface ReceiverOptions<M, E, S extends Store = Store> {
   /** The models whose records handlers get, with their schemas. Once given, any other model name is a compile error. */
   readonly models?: M
   /** Further event types, which are not about records, with the schema of their `data`. */
-  readonly events?: GivenEvents<E>
+  readonly events?: E & ([keyof E] extends [never] ? Readonly<Record<string, never>> : unknown)
   /** Remembers handled events. Default: `memoryStore()`, for one process. */
   readonly store?: S
   /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */

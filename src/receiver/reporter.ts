@@ -79,7 +79,8 @@ export class Reporter {
     this.hooksRunning++
     try {
       const result = hook(...args)
-      if (isThenable(result)) Promise.resolve(result).then(undefined, (error: unknown) => this.#hookFailed(name, error))
+      const work = Array.isArray(result) ? Promise.all(result) : result
+      if (isThenable(work)) Promise.resolve(work).then(undefined, (error: unknown) => this.#hookFailed(name, error))
     } catch (error) {
       this.#hookFailed(name, error)
     } finally {

@@ -42,23 +42,21 @@ export class SecretSource {
       const { settings, storeTimers } = this.#shared
       const limitMs = Math.min(SECRETS_LIMIT_MS, Math.max(delivery.deadline - settings.clock.monotonic(), 0))
       const toKeys = (secrets: Secrets | null | undefined) => this.#toKeys(request, secrets)
-      const fail = (cause: unknown) => {
-        request.forget()
-        return unavailable(cause)
-      }
+      const fail = (cause: unknown) => unavailable(request, cause)
       return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail, ignoreRejections)
     } catch (error) {
-      return unavailable(error)
+      return unavailable(request, error)
     }
   }
 
   #toKeys(request: LazySecretRequest, secrets: Secrets | null | undefined): Keys {
-    if (secrets == null) return NO_SECRET
     try {
+      request.forget()
+      if (secrets == null) return NO_SECRET
       const keys = importSecrets(secrets, (secret) => this.#keyOf(secret))
       return request.wasRead && keys.some(({ accountKey }) => accountKey === undefined) ? unbound() : keys
     } catch (error) {
-      return unavailable(error)
+      return unavailable(request, error)
     }
   }
 
@@ -74,7 +72,8 @@ export class SecretSource {
   }
 }
 
-function unavailable(cause: unknown): PosternError {
+function unavailable(request: LazySecretRequest, cause: unknown): PosternError {
+  request.forget()
   return new PosternError('secrets_unavailable', `The secrets function failed: ${reasonOf(cause)}`, { cause })
 }
 

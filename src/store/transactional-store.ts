@@ -1,5 +1,5 @@
 import { PosternError } from '../protocol/errors.ts'
-import { ignoreRejection, isThenable, refusePromises } from '../protocol/promises.ts'
+import { ignoreRejection, isThenable, refuseUnfinished } from '../protocol/promises.ts'
 import type { Store } from './store.ts'
 
 /** Which handler's transaction it is, and what fences it. */
@@ -58,9 +58,9 @@ export function toTransact(store: Store): Transact | undefined {
     return (tx: never) => {
       try {
         // Refused while the transaction is open, so that it is rolled back.
-        const result = refuseList(work(tx))
+        const result = refuse(work(tx))
         if (!isThenable(result)) return result
-        return transaction === undefined ? refusePromise(result) : Promise.resolve(result).then(refuseList).catch(fail)
+        return transaction === undefined ? refusePromise(result) : Promise.resolve(result).then(refuse).catch(fail)
       } catch (error) {
         return fail(error)
       }
@@ -72,8 +72,8 @@ export function toTransact(store: Store): Transact | undefined {
   return async (claim, work, onThrown) => transactionSync.call(store, claim, watched(work, onThrown))
 }
 
-function refuseList<T>(value: T): T {
-  return refusePromises(value, 'The work of context.transaction()')
+function refuse<T>(value: T): T {
+  return refuseUnfinished(value, 'The work of context.transaction()')
 }
 
 function refusePromise(result: PromiseLike<unknown>): never {

@@ -113,12 +113,12 @@ describe('consoleLogger', () => {
     expect(() => consoleLogger.error({ err }, 'failed')).not.toThrow()
   })
 
-  it.each(['\n', '\r', '\u001b[2J', '\u0000', '\u007f', '\u009b31m', '\u2028', '\u2029'])(
+  it.each(['\n', '\r', '\u001b[2J', '\u0000', '\u007f', '\u009b31m', '\u2028', '\u2029', '\u202e', '\u200b'])(
     'escapes %j in fields and message, where a terminal would act on it',
     (text) => {
       consoleLogger.warn({ id: `a${text}b` }, `type "c${text}d"`)
       const [line] = printed.warn.mock.calls[0] ?? []
-      expect(line).not.toMatch(/[\p{Cc}\u2028\u2029]/u)
+      expect(line).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u)
       expect(line).toMatch(/^postern: type "c\\u.*d" \{"id":"a\\.*b"\}$/)
     },
   )

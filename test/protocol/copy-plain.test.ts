@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { copyJson, copyOrShare, copyPlain } from '../../src/protocol/copy-plain.ts'
+import { copyJson, copyPlain, copyReadable } from '../../src/protocol/copy-plain.ts'
 
 describe.each([
   ['copyPlain', copyPlain],
@@ -61,11 +61,20 @@ describe('copyPlain', () => {
   it.each<[string, () => object]>([
     ['a getter', () => Object.defineProperty({}, 'a', { enumerable: true, get: () => expect.fail('read') })],
     ['a proxy', () => new Proxy({}, { getPrototypeOf: () => expect.fail('read') })],
-  ])('throws what %s throws, and copyOrShare shares the whole then', (_what, toEvil) => {
-    const made = { evil: toEvil() }
+  ])('throws what %s throws, and copyReadable shares that part then', (_what, toEvil) => {
+    const made = { evil: toEvil(), list: [1] }
     expect(() => copyPlain(made)).toThrow('read')
-    expect(copyOrShare(made)).toBe(made)
-    expect(copyOrShare({ a: 1 })).toEqual({ a: 1 })
+    const copy = copyReadable(made)
+    expect([copy === made, copy.evil === made.evil, copy.list === made.list]).toEqual([false, true, false])
+    expect(copy.list).toEqual([1])
+  })
+
+  it('shares lists with fields of their own, such as a match', () => {
+    const made = { match: /(?<user>.+)@/.exec('zoe@example.test'), sum: Object.assign([1], { total: 1 }) }
+    const copy = copyPlain(made)
+    expect(copy.match?.groups?.user).toBe('zoe')
+    expect(copy.sum.total).toBe(1)
+    expect(copy.sum).toBe(made.sum)
   })
 
   it('copies lists and objects of another realm', () => {

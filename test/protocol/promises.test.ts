@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ignoreRejection, ignoreRejections, isThenable, refusePromises } from '../../src/protocol/promises.ts'
+import { ignoreRejection, ignoreRejections, isThenable, refuseUnfinished } from '../../src/protocol/promises.ts'
 
 it.each([
   [undefined, false],
@@ -67,13 +67,13 @@ describe('ignoreRejections', () => {
 })
 
 it.each<[unknown]>([[undefined], [[]], [[1, 'text']], ['text'], [{ 0: Promise.resolve() }]])(
-  'refusePromises returns %j',
-  (result) => expect(refusePromises(result)).toBe(result),
+  'refuseUnfinished returns %j',
+  (result) => expect(refuseUnfinished(result)).toBe(result),
 )
 
-it('refusePromises says who returned a list of promises, and what to return', () => {
-  expect(() => refusePromises([1, Promise.resolve()])).toThrow('The handler returned a list of promises')
-  expect(() => refusePromises([Promise.resolve()], 'The work')).toThrow(
+it('refuseUnfinished says who returned a list of promises, and what to return', () => {
+  expect(() => refuseUnfinished([1, Promise.resolve()])).toThrow('The handler returned a list of promises')
+  expect(() => refuseUnfinished([Promise.resolve()], 'The work')).toThrow(
     'The work returned a list of promises, which nobody waits for: return Promise.all(list).',
   )
 })
@@ -83,7 +83,7 @@ it('leaves query builders alone, which begin their query when they are waited fo
   const query = Object.defineProperty({}, 'then', { value: () => runs++ })
   ignoreRejection(query)
   ignoreRejections([query, { query }])
-  expect(() => refusePromises([query])).toThrow('a list of promises')
+  expect(() => refuseUnfinished([query])).toThrow('a list of promises')
   expect(runs).toBe(0)
 })
 

@@ -686,6 +686,30 @@ it.each<[string, () => unknown]>([
   await bench.expectAtRest()
 })
 
+it.each<[string, () => unknown, string]>([
+  ['the handler itself', () => async () => {}, 'returned a function, which nobody calls'],
+  ['what a generator function returns', () => (function* () {})(), 'returned a generator, of which nothing has run'],
+  ['that of an asynchronous one', () => (async function* () {})(), 'returned a generator, of which nothing has run'],
+  ['lists of promises in a list', () => [[1], [Promise.reject(new Error('no'))]], 'return Promise.all(list)'],
+])('a handler that returns %s fails: its work was not done', async (_what, handle, fix) => {
+  for (const handler of [handle, async () => handle()]) {
+    const bench = new Bench()
+    bench.receiver.on('*', handler)
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+    expect(bench.errors).toMatchObject([{ cause: { message: expect.stringContaining(fix) } }])
+    await bench.expectAtRest()
+  }
+})
+
+it('a handler may return whatever else there is', async () => {
+  const called = Object.defineProperty(() => {}, 'then', { value: (resolve: (value: number) => void) => resolve(1) })
+  for (const result of [null, 1, 'text', [1, [2]], { work: 1 }, new Map(), called]) {
+    const bench = new Bench()
+    bench.receiver.on('*', () => result)
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+  }
+})
+
 it('a chain of events that each handler dispatches before it waits may be of any length', async () => {
   const bench = new Bench({ usual: atOnce, maxInFlight: 10_000 })
   let runs = 0
@@ -712,4 +736,29 @@ it('what a handler does to the output of a schema, its defaults included, is see
   for (let turn = 0; turn < 2; turn++)
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
   expect([seen, tags]).toEqual([[['a'], ['b'], ['a'], ['b']], []])
+})
+
+it('a part of the output of a schema that cannot be read is shared, and nothing else', async () => {
+  const company = () => {
+    throw new Error('not loaded')
+  }
+  const tags: string[] = []
+  const made = schema((record) => ({
+    value: {
+      ...(record as object),
+      tags,
+      lazy: Object.defineProperty({}, 'company', { enumerable: true, get: company }),
+    },
+  }))
+  const bench = new Bench({ models: { contact: made } })
+  const seen: unknown[] = []
+  for (const name of ['a', 'b'])
+    bench.receiver.on('contact.created', { name }, (event) => {
+      seen.push(event.id)
+      ;(event as { id: string }).id = 'changed' // handlers may do what they like to their own
+      ;(event.data.record as unknown as { tags: string[] }).tags.push(name)
+    })
+  const sent = events.contact.created()
+  expect(await bench.send(sent)).toMatchObject({ outcome: 'handled' })
+  expect([seen, tags]).toEqual([[sent.id, sent.id], []])
 })

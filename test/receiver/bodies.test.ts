@@ -1,4 +1,4 @@
-import type { BodyFailure, BodyIntake } from 'postern'
+import type { BodyFailure, BodyIntake, SecretRequest } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { Bench, Gate, request, SECRET, settle, watchRejections } from './support.ts'
@@ -130,6 +130,38 @@ describe('maxBufferedBytes', () => {
     expect(await bench.send(large())).toMatchObject({ outcome: 'handled' })
     expect(runs()).toBe(5)
     slow.gate.open({ failure: 'body_incomplete' })
+    await bench.expectAtRest()
+  })
+
+  it('begins no look-up of secrets that it has no room for, and keeps no body of one', async () => {
+    const gate = new Gate<string>()
+    const [requests, seen]: [SecretRequest[], unknown[]] = [[], []]
+    const secret = (request: SecretRequest) => {
+      requests.push(request)
+      return gate.promise
+    }
+    const { bench } = open({ secret, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const sent = Array.from({ length: 300 }, () => bench.send(events.contact.created()))
+    await settle()
+    const refused = bench.outcomes.filter(({ outcome }) => outcome === 'overloaded').length
+    expect(refused).toBeGreaterThan(100)
+    expect(requests).toHaveLength(300 - refused)
+    gate.open(SECRET)
+    await Promise.all(sent)
+    for (const request of requests) seen.push(request.claimedAccountKey)
+    expect(new Set(seen)).toEqual(new Set([undefined])) // their bodies are gone
+    await bench.expectAtRest()
+  })
+
+  it('does not refuse what needs no look-up, whatever waits', async () => {
+    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const slow = new SlowRequest(bench)
+    expect(slow.intake.take(1_000 * KIB)).toBe(true)
+    const large = bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))
+    expect(await bench.send(large)).toMatchObject({ outcome: 'handled' })
+    expect(slow.cuts).toBe(0)
+    slow.gate.open({ failure: 'body_incomplete' })
+    await slow.reply
     await bench.expectAtRest()
   })
 

@@ -17,6 +17,7 @@ import {
   failure,
   Gate,
   ManualClock,
+  request,
   SECRET,
   settle,
   watchRejections,
@@ -83,10 +84,13 @@ describe('options', () => {
       'keeps done events for undefined ms',
     ],
     ['a store that keeps ids for NaN', { store: { ...methods, retentionMs: Number.NaN } }, 'for NaN ms'],
-    ['models that are a list', { models: [] }, 'models is a list; give an object of schemas by key'],
+    ['models that are a list', { models: [] }, 'models is a list; give a plain object of schemas by key'],
+    ['models that are a Map', { models: new Map([['contact', {}]]) }, 'models is an object; give a plain object'],
+    ['models that were not awaited', { models: Promise.resolve({}) }, 'models is a promise; give a plain object'],
+    ['events of a class', { events: new (class Events {})() }, 'events is an object; give a plain object'],
     ['models that are null', { models: null }, 'models is null'],
-    ['models that are text', { models: 'contact' }, 'models is "contact"; give an object'],
-    ['events that are a function', { events: () => {} }, 'events is a function; give an object'],
+    ['models that are text', { models: 'contact' }, 'models is "contact"; give a plain object'],
+    ['events that are a function', { events: () => {} }, 'events is a function; give a plain object'],
     ['events that are null', { events: null }, 'events is null'],
     ['a model that is no schema', { models: { contact: {} } }, 'models.contact is not a schema. Give one of zod'],
     ['a model that is undefined', { models: { contact: undefined } }, 'models.contact is undefined. If it is imported'],
@@ -284,6 +288,43 @@ describe('receive', () => {
   })
 })
 
+it.each<[string, (bytes: Uint8Array, no: () => Promise<never>) => unknown]>([
+  ['a body', (_bytes, no) => ({ body: no(), signature: 'text' })],
+  ['a signature', (body, no) => ({ body, signature: no() })],
+  ['everything', (_bytes, no) => no()],
+  ['a body beside a source that is none', (_bytes, no) => ({ body: no(), signature: 'text', source: 5 })],
+])(
+  'receive() refuses %s that was not awaited, also while it closes, and leaves no rejection behind',
+  async (_what, toDelivery) => {
+    const bench = new Bench()
+    const { bytes } = signed(events.contact.created(), { secret: SECRET })
+    const receive = () => bench.receiver.receive(toDelivery(bytes, () => Promise.reject(new Error('no'))) as never)
+    expect((await receive()).status).toBeGreaterThanOrEqual(500)
+    expect(bench.errors).toHaveLength(1)
+    await bench.receiver.close()
+    expect(await receive()).toMatchObject({ outcome: 'closing' })
+  },
+)
+
+it('a promise for a signature is told as the mistake of the app that it is', async () => {
+  const bench = new Bench()
+  const { bytes } = signed(events.contact.created(), { secret: SECRET })
+  const signature = Promise.resolve('sha256=') as never // plain JavaScript forgets to await
+  expect(await bench.receiver.receive({ body: bytes, signature })).toMatchObject({ status: 500, code: 'body_consumed' })
+  expect(bench.errors[0]?.message).toContain('await both if they are promises')
+})
+
+it('handle, receive, dispatch and close may be taken off the receiver', async () => {
+  const bench = new Bench()
+  bench.receiver.on('*', () => {})
+  const { handle, receive, dispatch, close } = bench.receiver
+  const { bytes, signature } = signed(events.contact.created(), { secret: SECRET })
+  expect(await receive({ body: bytes, signature })).toMatchObject({ outcome: 'handled' })
+  expect(await handle(request(events.contact.created()))).toMatchObject({ status: 200 })
+  expect(await dispatch(events.contact.created())).toMatchObject({ outcome: 'handled' })
+  expect(await close()).toEqual({ unfinished: 0 })
+})
+
 it('receive() answers whatever plain JavaScript gives it', async () => {
   const { receiver } = new Bench()
   for (const nothing of [undefined, null, 5, {}])
@@ -430,13 +471,21 @@ describe('dispatch', () => {
     expect(await second).toMatchObject({ outcome: 'handled', joined: true })
   })
 
-  it('rejects an event that was not awaited, and leaves no unhandled rejection behind', async () => {
+  const load = () => Promise.reject(new Error('no'))
+  const event = events.raw('sync.completed')
+
+  it.each<[string, () => unknown, string]>([
+    ['an event', load, 'The event is a promise: await it.'],
+    ['a list of events', () => [load(), load()], 'The event is not an object.'],
+    ['an id', () => ({ ...event, id: load() }), '"id" must be a non-empty string'],
+    ['data', () => ({ ...event, data: load() }), 'Its data is a promise: await it.'],
+    ['a record', () => ({ ...event, data: { record: load() } }), 'Its data.record is a promise: await it.'],
+  ])('rejects %s that was not awaited, and leaves no unhandled rejection behind', async (_what, toEvent, fix) => {
     const bench = new Bench()
-    const event = Promise.reject(new Error('no')) as never // plain JavaScript forgets to await
-    await expect(bench.receiver.dispatch(event)).rejects.toMatchObject({
-      code: 'event_invalid',
-      message: expect.stringContaining('The event is a promise: await it.'),
-    })
+    bench.receiver.on('*', () => {})
+    const given = toEvent() as WebhookEvent // plain JavaScript forgets to await
+    const message = expect.stringContaining(fix)
+    await expect(bench.receiver.dispatch(given)).rejects.toMatchObject({ code: 'event_invalid', message })
   })
 
   it('rejects, and never throws, where a field of the event can be read once only', async () => {
@@ -565,6 +614,27 @@ describe('close', () => {
     gate.open()
     expect(await closing).toEqual({ unfinished: 0 })
     expect(await sent).toMatchObject({ outcome: 'handled' })
+  })
+
+  it('counts each request once, however often its host says that it was answered', async () => {
+    const bench = new Bench()
+    const gate = new Gate()
+    bench.receiver.on('contact.created', () => gate.promise)
+    const answered: (() => void)[] = []
+    const onAnswered = (callback: () => void) => void answered.push(callback)
+    await bench.receiver.handle(request(events.contact.updated(), { onAnswered }))
+    const running = bench.receiver.handle(request(events.contact.created(), { onAnswered }))
+    for (let turn = 0; turn < 5; turn++) answered[0]?.()
+    let isClosed = false
+    const closing = bench.receiver.close().finally(() => {
+      isClosed = true
+    })
+    await settle()
+    expect(isClosed).toBe(false)
+    gate.open()
+    await running
+    answered[1]?.()
+    expect(await closing).toEqual({ unfinished: 0 })
   })
 
   it('takes Infinity', async () => {

@@ -205,3 +205,17 @@ it.each<[string, Interceptor]>([
     await bench.expectAtRest()
   }
 })
+
+it.each<[string, Interceptor]>([
+  ['at once', (run) => [run(), Promise.reject(new Error('no'))]],
+  ['later', async (run) => [await run(), Promise.reject(new Error('no'))]],
+])(
+  'an interceptor that returns a list of promises %s fails the handler, since nobody would wait for them',
+  async (_when, interceptor) => {
+    const { bench } = intercepted(interceptor, async () => {})
+    expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
+    const message = 'An interceptor returned a list of promises, which nobody waits for: return Promise.all(list).'
+    expect(bench.errors).toMatchObject([{ cause: { message } }])
+    await bench.expectAtRest()
+  },
+)
