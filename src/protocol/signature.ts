@@ -110,6 +110,28 @@ export function importSecret(secret: unknown): KeyObject {
   )
 }
 
+/** The keys of secrets in text: making one costs as much as using it, and functions return the same secrets again and again. */
+export class KeyCache {
+  readonly #keys = new Map<string, KeyObject>()
+  readonly #most: number
+
+  /** @param most the number of keys that are kept: one more, and all are let go of */
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** @throws ConfigurationError `secret_unusable` */
+  keyOf(secret: unknown): KeyObject {
+    if (typeof secret !== 'string') return importSecret(secret)
+    const known = this.#keys.get(secret)
+    if (known !== undefined) return known
+    const key = importSecret(secret)
+    if (this.#keys.size === this.#most) this.#keys.clear()
+    this.#keys.set(secret, key)
+    return key
+  }
+}
+
 /**
  * Makes something of each secret of a list. If one was not awaited all are refused, and none may end the process as an unhandled
  * rejection: anybody's request brings that about.

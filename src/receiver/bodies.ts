@@ -124,7 +124,7 @@ export class Bodies {
       else this.#incomplete.add(intake)
       reading.then(
         (body) => intake.cutWith === undefined && end(this.toBytes(body)),
-        () => intake.cutWith === undefined && end(toRejected(INCOMPLETE)),
+        () => end(toRejected(INCOMPLETE)),
       )
     })
   }

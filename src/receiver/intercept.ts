@@ -19,7 +19,8 @@ export type Interceptor = (
 export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, name: string): Handler<AnyEvent> {
   return (event, context) => {
     let ran: { readonly result: unknown } | { readonly error: unknown } | undefined
-    let [isLater, isOver] = [false, false]
+    let isLater = false
+    let isOver = false
     const run = (): unknown => {
       if (ran === undefined && isOver) return watched(Promise.reject(skipped(name)))
       // An interceptor that waits may find that the event is another attempt's by then.

@@ -1,11 +1,10 @@
-import type { KeyObject } from 'node:crypto'
 import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey } from '../protocol/authenticate.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { Rejection } from '../protocol/outcome.ts'
 import { ignoreRejections, isThenable } from '../protocol/promises.ts'
 import { LazySecretRequest } from '../protocol/secret-request.ts'
 import { reasonOf } from '../protocol/show.ts'
-import { importSecret } from '../protocol/signature.ts'
+import { KeyCache } from '../protocol/signature.ts'
 import type { Delivery } from './run.ts'
 import type { Shared } from './shared.ts'
 
@@ -21,8 +20,7 @@ export type Keys = readonly VerificationKey[] | Rejection | PosternError
 export class SecretSource {
   readonly #shared: Shared
   readonly #secrets: readonly VerificationKey[] | SecretsFunction
-  /** Making a key costs as much as using it; functions return the same secrets again and again. */
-  readonly #cached = new Map<string, KeyObject>()
+  readonly #keys = new KeyCache(MAX_CACHED_KEYS)
 
   /** @throws ConfigurationError `secret_unusable` */
   constructor(shared: Shared) {
@@ -53,22 +51,11 @@ export class SecretSource {
     try {
       request.forget()
       if (secrets == null) return NO_SECRET
-      const keys = importSecrets(secrets, (secret) => this.#keyOf(secret))
+      const keys = importSecrets(secrets, (secret) => this.#keys.keyOf(secret))
       return request.wasRead && keys.some(({ accountKey }) => accountKey === undefined) ? unbound() : keys
     } catch (error) {
       return unavailable(request, error)
     }
-  }
-
-  #keyOf(secret: unknown): KeyObject {
-    if (typeof secret !== 'string') return importSecret(secret)
-    let key = this.#cached.get(secret)
-    if (key === undefined) {
-      key = importSecret(secret)
-      if (this.#cached.size >= MAX_CACHED_KEYS) this.#cached.clear()
-      this.#cached.set(secret, key)
-    }
-    return key
   }
 }
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { sign, verify } from 'postern'
 import { describe, expect, it } from 'vitest'
-import { importSecret, isWellFormed, matchesKey, onlyValue } from '../../src/protocol/signature.ts'
+import { importSecret, isWellFormed, KeyCache, matchesKey, onlyValue } from '../../src/protocol/signature.ts'
 import { runs } from '../support/runs.ts'
 
 const SECRET = 'whsec_5f1d3a'
@@ -403,5 +403,25 @@ describe('secrets that are none', () => {
     await new Promise((resolve) => setImmediate(resolve))
     process.off('unhandledRejection', keep)
     expect(rejections).toEqual([])
+  })
+})
+
+describe('KeyCache', () => {
+  it('makes the key of a text once, while it has not more texts to keep', () => {
+    const cache = new KeyCache(2)
+    const [first, second] = [cache.keyOf('one'), cache.keyOf('two')]
+    expect(matchesKey('body', sign('body', 'one'), first)).toBe(true)
+    expect([cache.keyOf('one'), cache.keyOf('two')].map((key, at) => key === [first, second][at])).toEqual([true, true])
+    const third = cache.keyOf('three')
+    expect([cache.keyOf('one') === first, cache.keyOf('three') === third]).toEqual([false, true])
+  })
+
+  it('keeps no key of bytes, which may be written to later', () => {
+    const cache = new KeyCache(2)
+    const bytes = bytesOf(SECRET)
+    const before = cache.keyOf(bytes)
+    bytes.fill(1)
+    expect(cache.keyOf(bytes).equals(before)).toBe(false)
+    expect(() => cache.keyOf('')).toThrow('is an empty string')
   })
 })

@@ -10,6 +10,8 @@ const KIB = 1_024
 const LEAST = 1_024 * KIB
 /** What a fragment costs beside its bytes. */
 const FRAGMENT = 512
+/** What a look-up of secrets costs beside its body. */
+const LOOK_UP = 8_192
 
 /** A request whose body comes as the test says. */
 class SlowRequest {
@@ -36,6 +38,18 @@ function open(options: Record<string, unknown>) {
   let runs = 0
   bench.receiver.on('*', () => void runs++)
   return { bench, runs: () => runs }
+}
+
+/** Fills a receiver of {@link LEAST} to its last byte with two bodies, and goes one byte further. */
+async function expectAllRoom(bench: Bench): Promise<void> {
+  const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
+  expect(older.intake.take(LEAST / 2 - FRAGMENT)).toBe(true)
+  expect(newer.intake.take(LEAST / 2 - FRAGMENT)).toBe(true)
+  expect([older.cuts, newer.cuts]).toEqual([0, 0])
+  expect(newer.intake.take(1)).toBe(true)
+  expect([older.cuts, newer.cuts]).toEqual([1, 0])
+  for (const { gate } of [older, newer]) gate.open({ failure: 'body_incomplete' })
+  expect([(await older.reply).status, (await newer.reply).status]).toEqual([408, 400])
 }
 
 describe('the fragments of a body', () => {
@@ -66,6 +80,41 @@ describe('the fragments of a body', () => {
     gate.open({ failure: 'body_incomplete' })
     await reply
     await bench.expectAtRest()
+  })
+
+  it('may cost exactly four times maxBodyBytes, and be empty', async () => {
+    const { bench } = open({ maxBodyBytes: 1_024 * KIB })
+    const slow = new SlowRequest(bench)
+    expect(slow.intake.take(4_096 * KIB - 2 * FRAGMENT)).toBe(true)
+    expect(slow.intake.take(0)).toBe(true)
+    expect(slow.intake.take(0)).toBe(false)
+    expect((await slow.reply).status).toBe(413)
+    slow.gate.open(bytesOf())
+    await bench.expectAtRest()
+  })
+
+  it('may be too many before the adapter has returned', async () => {
+    const { bench } = open({ maxBodyBytes: 1 })
+    const read = (_limit: number, intake: BodyIntake) => {
+      expect(intake.take(1_024 * KIB)).toBe(false)
+      return new Promise<never>(() => {})
+    }
+    const reply = await bench.receiver.handle(request(events.contact.created(), { read }))
+    expect([reply.status, bench.clock.pending]).toEqual([413, 0])
+  })
+
+  it('that come too late count for nothing, and neither does what an adapter returns for a body that was cut', async () => {
+    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const [done, cut] = [new SlowRequest(bench), new SlowRequest(bench)]
+    done.gate.open(bytesOf())
+    expect((await done.reply).status).toBe(401) // the bytes of another event
+    expect(cut.intake.take(LEAST)).toBe(false)
+    expect((await cut.reply).status).toBe(413)
+    cut.gate.open(undefined as never) // an adapter in plain JavaScript
+    for (const { intake } of [done, cut])
+      expect([intake.take(500 * KIB), intake.reserve(500 * KIB)]).toEqual([false, false])
+    await expectAllRoom(bench)
+    expect(bench.codes).toEqual([])
   })
 
   it('are counted while they are kept, and not afterwards', async () => {
@@ -101,6 +150,67 @@ describe('maxBufferedBytes', () => {
     expect(runs()).toBe(1)
     for (const { gate } of [oldest, second, honest]) gate.open({ failure: 'body_incomplete' })
     expect([(await second.reply).status, (await honest.reply).status]).toEqual([400, 400])
+    await bench.expectAtRest()
+  })
+
+  it('is eight times maxBodyBytes by default, if that is more than 64 MiB', async () => {
+    for (const [maxBodyBytes, cuts] of [
+      [8_192 * KIB, 1],
+      [16_384 * KIB, 0],
+    ] as const) {
+      const { bench } = open({ maxBodyBytes })
+      const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
+      expect(older.intake.take(32_768 * KIB - FRAGMENT)).toBe(true)
+      expect(newer.intake.take(32_768 * KIB - FRAGMENT)).toBe(true)
+      const third = new SlowRequest(bench)
+      expect(third.intake.take(1)).toBe(true)
+      expect([older.cuts, newer.cuts]).toEqual([cuts, 0])
+      for (const { gate } of [older, newer, third]) gate.open({ failure: 'body_incomplete' })
+      await Promise.all([older.reply, newer.reply, third.reply])
+    }
+  })
+
+  it('is used up to its last byte', async () => {
+    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    await expectAllRoom(bench)
+  })
+
+  it('is whole again after whatever came of a body', async () => {
+    const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    for (let round = 0; round < 3; round++) {
+      const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
+      expect(older.intake.reserve(100 * KIB)).toBe(true)
+      expect(older.intake.take(800 * KIB)).toBe(true)
+      expect(older.intake.take(200 * KIB)).toBe(false) // the oldest is itself
+      expect(newer.intake.take(500 * KIB)).toBe(true)
+      newer.gate.open(round === 0 ? bytesOf() : { failure: 'body_incomplete' })
+      older.gate.open({ failure: 'body_incomplete' })
+      await Promise.all([older.reply, newer.reply])
+    }
+    await expectAllRoom(bench)
+    await bench.expectAtRest()
+  })
+
+  it('has exactly as much room for whole bodies that wait for their secrets', async () => {
+    const gate = new Gate<string>()
+    const { bench } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
+    const closed = new SlowRequest(bench)
+    expect(closed.intake.take(300 * KIB)).toBe(true)
+    closed.gate.open({ failure: 'body_incomplete' })
+    await closed.reply
+    const quarter = () => {
+      const body = JSON.stringify(events.raw('sync.completed', { fill: '' }))
+      const fill = 256 * KIB - LOOK_UP - body.length
+      return body.replace('"fill":""', `"fill":"${'x'.repeat(fill)}"`)
+    }
+    const slow = new SlowRequest(bench)
+    expect(slow.intake.reserve(500 * KIB)).toBe(true)
+    const sent = Array.from({ length: 4 }, () => bench.send(quarter()))
+    expect((await slow.reply).status).toBe(408) // which makes room
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'overloaded' })
+    gate.open(SECRET)
+    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(Array(4).fill('handled'))
+    slow.gate.open({ failure: 'body_incomplete' })
     await bench.expectAtRest()
   })
 
@@ -205,6 +315,8 @@ describe('maxBufferedBytes', () => {
     first.gate.open({ failure: 'body_incomplete' })
     await first.reply
     const third = new SlowRequest(bench)
+    for (const bytes of [-1, Number.NaN]) expect(third.intake.reserve(bytes)).toBe(false) // an adapter in plain JavaScript
+    expect(third.intake.reserve(0)).toBe(true)
     expect(third.intake.reserve(412 * KIB)).toBe(true)
     for (const { gate } of [second, third]) gate.open({ failure: 'body_incomplete' })
     expect([(await second.reply).status, (await third.reply).status]).toEqual([400, 400])

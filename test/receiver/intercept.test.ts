@@ -1,7 +1,7 @@
 import type { Interceptor, PosternError } from 'postern'
 import { events } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
-import { Bench, Gate, saying, settle, watchRejections } from './support.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { atOnce, Bench, Gate, saying, settle, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -219,3 +219,37 @@ it.each<[string, Interceptor]>([
     await bench.expectAtRest()
   },
 )
+
+it('run() returns what the handler came to, however late it is called again', async () => {
+  const gate = new Gate<string>()
+  const seen: unknown[] = []
+  const { bench } = intercepted(
+    async (run, _event, { signal }) => {
+      await run()
+      seen.push(signal.aborted, await run())
+      return run()
+    },
+    () => gate.promise,
+  )
+  const sent = bench.send(events.contact.created())
+  await bench.clock.advance(60_500)
+  gate.open('done')
+  expect(await sent).toMatchObject({ outcome: 'late' })
+  await bench.clock.advance(100)
+  expect(seen).toEqual([true, 'done'])
+  await bench.clock.advance(100_000)
+  await bench.expectAtRest()
+  expect(bench.outcomes).toMatchObject([{ outcome: 'late' }, { outcome: 'handled' }])
+})
+
+it('an interceptor that waits for nothing makes nobody wait, and no signal', async () => {
+  const made = vi.spyOn(globalThis, 'AbortController')
+  onTestFinished(() => made.mockRestore())
+  const bench = new Bench({ usual: atOnce })
+  bench.receiver.intercept((run) => run()).on('*', () => {})
+  bench.receiver.intercept((run) => run())
+  const sent = bench.send(events.contact.created())
+  expect(bench.outcomes).toMatchObject([{ outcome: 'handled' }])
+  await sent
+  expect(made).not.toHaveBeenCalled()
+})
