@@ -18,8 +18,9 @@ export class Activity {
     for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
-  /** Returns a callback that ends one request, however often a host calls it. */
-  endOnce(): () => void {
+  /** Begins a request, and returns what ends it, however often a host calls that. */
+  beginOnce(): () => void {
+    this.begin()
     let isOver = false
     return () => {
       if (!isOver) this.end()
@@ -28,9 +29,9 @@ export class Activity {
   }
 
   /** Ends a request whose answer the host writes unseen. */
-  endUnseen(): void {
+  endUnseen(end: () => void): void {
     this.#hasUnseen = true
-    this.end()
+    end()
   }
 
   /** Waits until all has ended and every answer is written, `timeoutMs` at most. */

@@ -46,8 +46,10 @@ function toLine(fields: LogFields, message: string): string {
 
 /** A terminal would act on control characters, formats such as those that turn text around, and line separators, and a sender can put them into ids and types. */
 function escapeControls(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
-    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
   )
 }

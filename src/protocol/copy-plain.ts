@@ -3,14 +3,14 @@
  * else, such as dates or instances that a schema made, is shared. An object that stands in several places is copied once.
  */
 export function copyPlain<T>(value: T): T {
-  return copyDeep(value, (original) => (isPlain(original) ? toShallow(original) : undefined))
+  return copyDeep(value, (original) => (isPlain(original) ? toWhole(original) : undefined))
 }
 
 /** As {@link copyPlain}, for what a schema made: what cannot be read is shared as well. */
 export function copyReadable<T>(value: T): T {
   return copyDeep(value, (original) => {
     try {
-      return isPlain(original) ? toShallow(original) : undefined
+      return isPlain(original) ? toWhole(original) : undefined
     } catch {
       return undefined // a getter or a proxy
     }
@@ -55,6 +55,17 @@ function toShallow(original: object): Fields {
   return (Array.isArray(original) ? [...original] : { ...original }) as Fields
 }
 
+/** The longest list whose holes and fields are looked for: that takes ten times as long as to copy it. */
+const LONGEST_ODD_LIST = 1_000
+
+/** Keeps what no JSON has: a list with holes or fields, such as a match of a regular expression, and an object without a prototype. */
+function toWhole(original: object): Fields {
+  if (Array.isArray(original) && original.length <= LONGEST_ODD_LIST)
+    return Object.assign(new Array(original.length), original) as unknown as Fields
+  const copy = toShallow(original)
+  return Object.getPrototypeOf(original) === null ? Object.setPrototypeOf(copy, null) : copy
+}
+
 function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): void {
   const copyField = (field: unknown, key: string | number) => {
     if (typeof field === 'object') fields[key] = copyOne(field)
@@ -63,15 +74,11 @@ function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): vo
   else for (const key of Object.keys(fields)) copyField(fields[key], key)
 }
 
-/**
- * Whether a copy of the fields is all that there is to an object or a list, be it of another realm, such as that of a test runner. A list
- * with further fields, such as a match of a regular expression, is none: neither is one with holes.
- */
+/** Whether a copy of the fields is all that there is to an object or a list, be it of another realm, such as that of a test runner. */
 export function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype === null) return true
   const base: unknown = Object.getPrototypeOf(prototype)
-  if (!Array.isArray(value)) return base === null
-  return base !== null && Object.getPrototypeOf(base) === null && Object.keys(value).length === value.length
+  return Array.isArray(value) ? base !== null && Object.getPrototypeOf(base) === null : base === null
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { copyPlain } from './copy-plain.ts'
-import type { Action, AnyEvent, OpenData } from './events.ts'
+import { type Action, type AnyEvent, type OpenData, splitType } from './events.ts'
 import { Rejection } from './outcome.ts'
 import { ignoreRejections, isThenable } from './promises.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
@@ -78,11 +78,15 @@ function copyEvent(event: unknown): ParsedEvent | Rejection {
     if (!isObject(event)) return NOT_AN_OBJECT
     const { id, type, timestamp, accountKey, data } = event // some may be getters of its class
     if (isThenable(data)) return notAwaited('Its data')
-    if (isObject(data) && isThenable(data.record)) return notAwaited('Its data.record')
+    if (isAboutRecord(type) && isObject(data) && isThenable(data.record)) return notAwaited('Its data.record')
     return checkEnvelope(copyPlain({ ...event, id, type, timestamp, accountKey, data }))
   } catch (cause) {
     return new Rejection('invalid_envelope', reasonOf(cause))
   }
+}
+
+function isAboutRecord(type: unknown): boolean {
+  return typeof type === 'string' && splitType(type) !== undefined
 }
 
 function notAwaited(what: string): Rejection {

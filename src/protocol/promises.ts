@@ -12,33 +12,43 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
  * their query when `then` is called.
  */
 export function ignoreRejection(value: unknown): void {
+  if (typeof value !== 'object' || tagOf(value) !== '[object Promise]') return
   try {
     Promise.prototype.then.call(value as Promise<unknown>, undefined, () => {})
   } catch {
-    // no promise of the language
+    // only called so
   }
+}
+
+/** What kind of object the language takes a value for, be it of another realm. */
+function tagOf(value: unknown): string | undefined {
+  return read(() => Object.prototype.toString.call(value))
 }
 
 /** The most objects whose fields are looked at within a value that was refused. */
 const MOST_PARTS = 1_000
 
-/** Keeps promises that stand in a value that was refused from ending the process. Never throws, whatever the value is. */
+/**
+ * Keeps promises that stand in a value that was refused from ending the process. Never throws, whatever the value is, and is quick with
+ * large ones: strangers may have sent what an app passes on by mistake.
+ */
 export function ignoreRejections(value: unknown): void {
+  if (typeof value !== 'object') return
   const parts = new Set([value])
   ignoreRejection(value)
   // A Set is walked in the order of insertion, what is added on the way included.
   for (const part of parts)
     for (const inner of read(() => partsOf(part)) ?? []) {
+      if (typeof inner !== 'object') continue
       ignoreRejection(inner)
-      if (typeof inner === 'object' && parts.size < MOST_PARTS) parts.add(inner)
+      if (parts.size < MOST_PARTS) parts.add(inner)
     }
 }
 
-function partsOf(value: unknown): readonly unknown[] {
-  if (ArrayBuffer.isView(value)) return []
-  if (value instanceof Map || value instanceof Set) return [...value.values()]
-  const fields = Object(value) as object
-  return Object.keys(fields).map((key) => read((): unknown => Reflect.get(fields, key)))
+function partsOf(value: object | null): Iterable<unknown> {
+  if (value === null || ArrayBuffer.isView(value)) return []
+  if (Array.isArray(value) || value instanceof Map || value instanceof Set) return [...value.values()]
+  return Object.keys(value).map((key) => read((): unknown => Reflect.get(value, key)))
 }
 
 /** Getters and proxies of an app may throw. */
@@ -58,14 +68,14 @@ export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
   if ((typeof result !== 'object' || result === null) && typeof result !== 'function') return result
   if (Array.isArray(result)) {
     if (!result.some((part) => isThenable(part) || (Array.isArray(part) && part.some(isThenable)))) return result
-    ignoreRejections(result)
+    for (const part of result) ignoreRejections(part)
     throw new TypeError(`${who} returned a list of promises, which nobody waits for: return Promise.all(list).`)
   }
   if (typeof result === 'function' && !isThenable(result))
     throw new TypeError(`${who} returned a function, which nobody calls: call it, or return nothing.`)
-  if (GENERATOR.test(Object.prototype.toString.call(result)))
-    throw new TypeError(`${who} returned a generator, of which nothing has run: iterate over it, and return nothing.`)
+  if (GENERATORS.has(tagOf(result)))
+    throw new TypeError(`${who} returned a generator, which nobody runs: iterate over it, and return nothing.`)
   return result
 }
 
-const GENERATOR = /Generator]$/ // "[object AsyncGenerator]" as well
+const GENERATORS = new Set<string | undefined>(['[object Generator]', '[object AsyncGenerator]'])

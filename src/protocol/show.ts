@@ -9,9 +9,11 @@ export function show(value: unknown): string {
 
 /** Text of a sender's in a message: whatever a terminal, or a reader of the log, could act on is escaped. */
 export function quote(text: string): string {
-  const escaped = text.replace(
-    /["\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  const escaped = text.replace(/["\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
   )
   return `"${escaped}"`
 }

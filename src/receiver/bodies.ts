@@ -19,8 +19,6 @@ const INCOMPLETE = new Rejection(
   'The connection ended before the body did, or the body was not of its declared length.',
 )
 const TIMED_OUT = new Rejection('body_timeout', 'The body was not complete by the deadline.')
-const NO_ADAPTER =
-  "The adapter's read() returned neither bytes nor a failure. If a host's own request was given to receiver.handle(), mount expressHandler(receiver), or the adapter of that host, instead."
 
 /** Stop 2. Anybody may send a body: until its signature has been checked, its time and its memory are limited. */
 export class Bodies {
@@ -56,7 +54,7 @@ export class Bodies {
     if (body?.failure === 'body_too_large') return toRejected(TOO_LARGE)
     if (body?.failure === 'body_incomplete') return toRejected(INCOMPLETE)
     // A custom adapter may be plain JavaScript, and return nothing.
-    const fix = body?.fix ?? NO_ADAPTER
+    const fix = body?.fix ?? "The adapter's read() returned neither bytes nor a failure."
     const message = `The body had been read before the receiver could, so its signature cannot be checked. ${fix}`
     const error = new PosternError('body_consumed', message)
     this.#shared.reporter.errorOnce(error)

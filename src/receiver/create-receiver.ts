@@ -1,6 +1,6 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { checkMs } from '../protocol/check-ms.ts'
-import type { ConfigurationError } from '../protocol/errors.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Reply } from '../protocol/reply.ts'
@@ -16,6 +16,8 @@ import { type EventTypes, Routes } from './routes.ts'
 import { Runs } from './runs.ts'
 import { Shared } from './shared.ts'
 
+const NO_ADAPTER =
+  'receiver.handle() was mounted on a host, and writes no answer to it: mount expressHandler(receiver), or the adapter of that host.'
 /** The time that `close` waits if it is told nothing, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000
 
@@ -67,7 +69,11 @@ class WebhookReceiver {
   }
 
   // The following may be taken off: const { receive } = receiver
-  readonly handle = (request: DeliveryRequest): Promise<Reply> => this.#deliveries.handle(request)
+  readonly handle = (request: DeliveryRequest, ...more: readonly unknown[]): Promise<Reply> => {
+    if (more.length > 0) throw new ConfigurationError('option_invalid', NO_ADAPTER)
+    return this.#deliveries.handle(request)
+  }
+
   readonly receive = (delivery: ReceivedDelivery): Promise<Outcome> => this.#deliveries.receive(delivery)
   readonly dispatch = (event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome> =>
     this.#deliveries.dispatch(event, options)

@@ -28,12 +28,12 @@ const LONGEST_AGO_MS = 86_400_000
 const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
 /** The cost of a look-up of secrets beside its body: the request, and what the app has to keep for it, in bytes. */
 const LOOK_UP_BYTES = 8_192
-const OVERLOADED: Outcome = { outcome: 'overloaded', status: 503 }
 const READ = new Uint8Array()
 const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
   fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await both if they are promises.',
 }
+const ignore = () => {}
 const NO_HANDLERS =
   'A signed event came in, but no handler is registered. Handlers are often registered in a module that nothing imports: import it before the receiver is mounted. Until then deliveries are answered 500, so that the service sends them again.'
 
@@ -65,11 +65,11 @@ export class Deliveries {
     const source = toSource("The adapter's source option", () => request.source?.())
     const delivery = this.#toDelivery(settings.clock.monotonic(), source, request.waitUntil)
     const closed = this.#refuseClosed()
-    if (closed === undefined) activity.begin()
+    const end = closed === undefined ? activity.beginOnce() : ignore
     let isUnseen = closed === undefined
     try {
       if (closed !== undefined) return this.#reply(closed, delivery, request)
-      request.onAnswered?.(activity.endOnce())
+      request.onAnswered?.(end)
       isUnseen = request.onAnswered === undefined
       const refusal = checkHead(request, settings.maxBodyBytes) // 1
       if (refusal !== undefined) return this.#reply(toRejected(refusal), delivery, request)
@@ -83,7 +83,7 @@ export class Deliveries {
     } catch (cause) {
       return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
     } finally {
-      if (isUnseen) activity.endUnseen()
+      if (isUnseen) activity.endUnseen(end)
     }
   }
 
@@ -174,8 +174,8 @@ export class Deliveries {
 
   /** Stops 3 to 10. Returns a promise only if one of them makes the delivery wait. */
   #answer(body: Uint8Array, signature: string, delivery: Delivery): Outcome | Promise<Outcome> {
-    const { secret } = this.#shared.settings
-    if (typeof secret === 'function' && !this.#bodies.hasRoom(body.length + LOOK_UP_BYTES)) return OVERLOADED
+    const mayWait = typeof this.#shared.settings.secret === 'function'
+    if (mayWait && !this.#bodies.hasRoom(body.length + LOOK_UP_BYTES)) return { outcome: 'overloaded', status: 503 }
     const keys = this.#secrets.keysFor(body, delivery) // 3
     return isThenable(keys)
       ? this.#awaitKeys(keys, body, signature, delivery)
@@ -184,7 +184,7 @@ export class Deliveries {
 
   async #awaitKeys(keys: Promise<Keys>, body: Uint8Array, signature: string, delivery: Delivery): Promise<Outcome> {
     const cost = body.length + LOOK_UP_BYTES
-    if (!this.#bodies.hold(cost)) return OVERLOADED
+    if (!this.#bodies.hold(cost)) return { outcome: 'overloaded', status: 503 }
     const found = await keys
     this.#bodies.letGo(cost)
     return this.#verify(found, body, signature, delivery)

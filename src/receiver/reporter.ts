@@ -79,7 +79,7 @@ export class Reporter {
     this.hooksRunning++
     try {
       const result = hook(...args)
-      const work = Array.isArray(result) ? Promise.all(result) : result
+      const work = Array.isArray(result) && result.some(isThenable) ? Promise.all(result) : result
       if (isThenable(work)) Promise.resolve(work).then(undefined, (error: unknown) => this.#hookFailed(name, error))
     } catch (error) {
       this.#hookFailed(name, error)

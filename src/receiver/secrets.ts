@@ -40,27 +40,31 @@ export class SecretSource {
       const { settings, storeTimers } = this.#shared
       const limitMs = Math.min(SECRETS_LIMIT_MS, Math.max(delivery.deadline - settings.clock.monotonic(), 0))
       const toKeys = (secrets: Secrets | null | undefined) => this.#toKeys(request, secrets)
-      const fail = (cause: unknown) => unavailable(request, cause)
+      const fail = (cause: unknown) => {
+        request.forget()
+        return unavailable(cause)
+      }
       return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail, ignoreRejections)
     } catch (error) {
-      return unavailable(request, error)
+      request.forget()
+      return unavailable(error)
     }
   }
 
   #toKeys(request: LazySecretRequest, secrets: Secrets | null | undefined): Keys {
     try {
-      request.forget()
       if (secrets == null) return NO_SECRET
       const keys = importSecrets(secrets, (secret) => this.#keys.keyOf(secret))
       return request.wasRead && keys.some(({ accountKey }) => accountKey === undefined) ? unbound() : keys
     } catch (error) {
-      return unavailable(request, error)
+      return unavailable(error)
+    } finally {
+      request.forget()
     }
   }
 }
 
-function unavailable(request: LazySecretRequest, cause: unknown): PosternError {
-  request.forget()
+function unavailable(cause: unknown): PosternError {
   return new PosternError('secrets_unavailable', `The secrets function failed: ${reasonOf(cause)}`, { cause })
 }
 

@@ -123,6 +123,13 @@ describe('consoleLogger', () => {
     },
   )
 
+  it('escapes a format character beyond the first plane so that it reads back as what it was', () => {
+    const id = 'a\u{e0001}b'
+    consoleLogger.warn({ id }, 'text')
+    const [line = ''] = printed.warn.mock.calls[0] ?? []
+    expect(JSON.parse(line.slice('postern: text '.length))).toEqual({ id })
+  })
+
   it('leaves other characters as they are', () => {
     consoleLogger.warn({ id: 'žluť 🐎 \ud800' }, 'kůň')
     expect(printed.warn.mock.calls).toEqual([['postern: kůň {"id":"žluť 🐎 \\ud800"}']])

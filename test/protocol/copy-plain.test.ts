@@ -69,12 +69,23 @@ describe('copyPlain', () => {
     expect(copy.list).toEqual([1])
   })
 
-  it('shares lists with fields of their own, such as a match', () => {
-    const made = { match: /(?<user>.+)@/.exec('zoe@example.test'), sum: Object.assign([1], { total: 1 }) }
+  it('copies lists with their holes and with fields of their own, such as a match', () => {
+    const holes = [1, 2, { a: 1 }]
+    delete holes[1]
+    const made = { match: /(?<user>.+)@/.exec('zoe@example.test'), sum: Object.assign([1], { total: 1 }), holes }
     const copy = copyPlain(made)
+    expect(copy).toStrictEqual(made)
     expect(copy.match?.groups?.user).toBe('zoe')
-    expect(copy.sum.total).toBe(1)
-    expect(copy.sum).toBe(made.sum)
+    expect([copy.sum.total, 1 in copy.holes]).toEqual([1, false])
+    for (const name of ['match', 'sum', 'holes'] as const) expect(copy[name]).not.toBe(made[name])
+    expect(copy.holes[2]).not.toBe(holes[2])
+  })
+
+  it('copies objects without a prototype as such', () => {
+    const made = Object.assign(Object.create(null) as { a?: object }, { a: { b: 1 } })
+    const copy = copyPlain({ made }).made
+    expect(Object.getPrototypeOf(copy)).toBeNull()
+    expect([copy.a, copy.a === made.a]).toEqual([{ b: 1 }, false])
   })
 
   it('copies lists and objects of another realm', () => {

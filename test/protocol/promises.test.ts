@@ -87,6 +87,45 @@ it('leaves query builders alone, which begin their query when they are waited fo
   expect(runs).toBe(0)
 })
 
+it.each<[string, () => unknown]>([
+  ['text', () => 'x'.repeat(100_000)],
+  ['a list of numbers', () => Array(100_000).fill(1)],
+  ['a list of objects', () => Array.from({ length: 100_000 }, () => ({}))],
+  ['many fields', () => Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, at]))],
+])('makes nothing of %s but a look: strangers may have sent it', (_what, toValue) => {
+  const value = toValue()
+  const { then } = Promise.prototype
+  let calls = 0
+  const count = () => {
+    calls++
+  }
+  Reflect.set(Promise.prototype, 'then', count)
+  ignoreRejections(value)
+  Reflect.set(Promise.prototype, 'then', then)
+  expect(calls).toBe(0)
+})
+
+it('refuseUnfinished leaves no rejection behind, however many lists of promises there are', async () => {
+  const rejections: unknown[] = []
+  const keep = (reason: unknown) => rejections.push(reason)
+  process.on('unhandledRejection', keep)
+  const lists = Array.from({ length: 1_500 }, () => [Promise.reject(new Error('no'))])
+  expect(() => refuseUnfinished(lists)).toThrow('return Promise.all(list)')
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('unhandledRejection', keep)
+  expect(rejections).toEqual([])
+})
+
+it('refuseUnfinished takes no object for a generator that only calls itself one', () => {
+  const named = { [Symbol.toStringTag]: 'ReportGenerator' }
+  const evil = {
+    get [Symbol.toStringTag]() {
+      throw new Error('evil')
+    },
+  }
+  for (const result of [named, evil]) expect(refuseUnfinished<unknown>(result)).toBe(result)
+})
+
 it('looks at 1,000 parts of a value at most', () => {
   let reads = 0
   const part = () => Object.defineProperty({}, 'field', { enumerable: true, get: () => reads++ })

@@ -688,8 +688,8 @@ it.each<[string, () => unknown]>([
 
 it.each<[string, () => unknown, string]>([
   ['the handler itself', () => async () => {}, 'returned a function, which nobody calls'],
-  ['what a generator function returns', () => (function* () {})(), 'returned a generator, of which nothing has run'],
-  ['that of an asynchronous one', () => (async function* () {})(), 'returned a generator, of which nothing has run'],
+  ['what a generator function returns', () => (function* () {})(), 'returned a generator, which nobody runs'],
+  ['that of an asynchronous one', () => (async function* () {})(), 'returned a generator, which nobody runs'],
   ['lists of promises in a list', () => [[1], [Promise.reject(new Error('no'))]], 'return Promise.all(list)'],
 ])('a handler that returns %s fails: its work was not done', async (_what, handle, fix) => {
   for (const handler of [handle, async () => handle()]) {

@@ -256,6 +256,9 @@ describe('maxBufferedBytes', () => {
     const refused = bench.outcomes.filter(({ outcome }) => outcome === 'overloaded').length
     expect(refused).toBeGreaterThan(100)
     expect(requests).toHaveLength(300 - refused)
+    const [first, second] = await Promise.all([bench.send(bytesOf()), bench.send(bytesOf())])
+    expect(first).toEqual({ outcome: 'overloaded', status: 503 })
+    expect(first).not.toBe(second) // apps may write on what they are given
     gate.open(SECRET)
     await Promise.all(sent)
     for (const request of requests) seen.push(request.claimedAccountKey)

@@ -325,6 +325,16 @@ it('handle, receive, dispatch and close may be taken off the receiver', async ()
   expect(await close()).toEqual({ unfinished: 0 })
 })
 
+it('handle() says so if it is mounted on a host, which it would never answer', () => {
+  const bench = new Bench()
+  const mounted = bench.receiver.handle as (...host: unknown[]) => unknown // as Express, Fastify or Hono call it
+  expect(failure(() => mounted({ method: 'POST' }, {}))).toMatchObject({
+    code: 'option_invalid',
+    message: expect.stringContaining('mount expressHandler(receiver), or the adapter of that host'),
+  })
+  expect(bench.outcomes).toEqual([])
+})
+
 it('receive() answers whatever plain JavaScript gives it', async () => {
   const { receiver } = new Bench()
   for (const nothing of [undefined, null, 5, {}])
@@ -458,6 +468,14 @@ describe('dispatch', () => {
     expect(seen.every((given) => given === data)).toBe(true)
   })
 
+  it('reads no record of data that is about none', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const data = Object.defineProperty({}, 'record', { get: () => expect.fail('read') })
+    const sync = { ...events.raw('sync.completed'), data }
+    expect(await bench.receiver.dispatch(sync)).toMatchObject({ outcome: 'handled' })
+  })
+
   it('lets an event with data of a class join its earlier delivery: that is no dispatch by its own handler', async () => {
     const bench = new Bench()
     const gate = new Gate()
@@ -479,7 +497,11 @@ describe('dispatch', () => {
     ['a list of events', () => [load(), load()], 'The event is not an object.'],
     ['an id', () => ({ ...event, id: load() }), '"id" must be a non-empty string'],
     ['data', () => ({ ...event, data: load() }), 'Its data is a promise: await it.'],
-    ['a record', () => ({ ...event, data: { record: load() } }), 'Its data.record is a promise: await it.'],
+    [
+      'a record',
+      () => ({ ...events.contact.created(), data: { record: load() } }),
+      'Its data.record is a promise: await it.',
+    ],
   ])('rejects %s that was not awaited, and leaves no unhandled rejection behind', async (_what, toEvent, fix) => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
@@ -614,6 +636,33 @@ describe('close', () => {
     gate.open()
     expect(await closing).toEqual({ unfinished: 0 })
     expect(await sent).toMatchObject({ outcome: 'handled' })
+  })
+
+  it('waits for no answer of an adapter that failed, and counts it once', async () => {
+    const bench = new Bench()
+    const gate = new Gate()
+    bench.receiver.on('contact.created', () => gate.promise)
+    const kept: (() => void)[] = []
+    const failing = (callback: () => void) => {
+      kept.push(callback)
+      throw new Error('no')
+    }
+    const running = bench.receiver.handle(
+      request(events.contact.created(), { onAnswered: (end) => void kept.push(end) }),
+    )
+    const failed = await bench.receiver.handle(request(events.contact.updated(), { onAnswered: failing }))
+    expect(failed.status).toBe(500)
+    kept[1]?.()
+    let isClosed = false
+    const closing = bench.receiver.close().finally(() => {
+      isClosed = true
+    })
+    await settle()
+    expect(isClosed).toBe(false)
+    gate.open()
+    await running
+    kept[0]?.()
+    expect(await closing).toEqual({ unfinished: 0 })
   })
 
   it('counts each request once, however often its host says that it was answered', async () => {

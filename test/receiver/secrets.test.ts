@@ -124,6 +124,16 @@ describe('a secrets function', () => {
     expect(requests[1]?.claimedAccountKey).toBeUndefined()
   })
 
+  it('may return a secret whose account is read from the request only then', async () => {
+    const { bench } = receiving((request) => ({
+      secret: SECRET,
+      get accountKey() {
+        return request.claimedAccountKey ?? 'none'
+      },
+    }))
+    expect(await bench.send(contact('acme'))).toMatchObject({ status: 200 })
+  })
+
   it('that asks for the account twice has the body parsed once, and nothing of it kept: the event is parsed again', async () => {
     const parse = vi.spyOn(JSON, 'parse')
     onTestFinished(() => parse.mockRestore())
