@@ -20,7 +20,7 @@ export function ignoreRejection(value: unknown): void {
   }
 }
 
-/** What kind of object the language takes a value for, be it of another realm. */
+/** Returns the kind of object that the language takes a value for, be it of another realm. */
 function tagOf(value: unknown): string | undefined {
   return read(() => Object.prototype.toString.call(value))
 }

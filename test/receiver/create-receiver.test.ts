@@ -3,6 +3,7 @@ import {
   ConfigurationError,
   createReceiver,
   memoryStore,
+  type PosternError,
   type ReceiverOptions,
   record,
   type WebhookEvent,
@@ -466,6 +467,41 @@ describe('dispatch', () => {
     expect(await bench.receiver.dispatch(event)).toMatchObject({ outcome: 'handled' })
     expect(seen).toEqual([data, data])
     expect(seen.every((given) => given === data)).toBe(true)
+  })
+
+  it('rejects a copy of its own event that a handler dispatches after it has waited, of several handlers as well', async () => {
+    const bench = new Bench()
+    const refused: unknown[] = []
+    for (const name of ['a', 'b'])
+      bench.receiver.on('*', { name }, async (given) => {
+        await settle()
+        refused.push(await bench.receiver.dispatch({ ...given }).catch(({ code }: PosternError) => code))
+      })
+    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    expect(refused).toEqual(['dispatch_within', 'dispatch_within'])
+    expect(bench.codes).toEqual(['dispatch_within', 'dispatch_within'])
+  })
+
+  it('lets the same event with data of its own join, and one whose data is a getter of its class', async () => {
+    const bench = new Bench()
+    const gate = new Gate()
+    bench.receiver.on('*', () => gate.promise)
+    const sent = events.contact.created()
+    class Row {
+      readonly id = sent.id
+      readonly type = sent.type
+      readonly timestamp = sent.timestamp
+      readonly accountKey = sent.accountKey
+      get data() {
+        return sent.data
+      }
+    }
+    const first = bench.receiver.dispatch(sent)
+    await settle()
+    const others = [structuredClone(sent), new Row()].map((event) => bench.receiver.dispatch(event))
+    gate.open()
+    expect(await first).toMatchObject({ outcome: 'handled' })
+    for (const other of await Promise.all(others)) expect(other).toMatchObject({ outcome: 'handled', joined: true })
   })
 
   it('reads no record of data that is about none', async () => {

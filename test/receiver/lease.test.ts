@@ -1,5 +1,5 @@
 import { events } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   answeringAfter,
   atOnce,
@@ -88,6 +88,35 @@ describe('a claim is renewed', () => {
       await bench.expectAtRest()
     },
   )
+
+  it('again soon after a failure while it holds, however often it was renewed before, and without haste afterwards', async () => {
+    const { bench, gate } = gated()
+    void bench.send(events.contact.created())
+    await bench.clock.advance(21_000)
+    bench.store.usual = rejecting
+    await bench.clock.advance(60_000)
+    const failed = renewalsOf(bench).slice(4)
+    // Renewed last at 20 s, for 15 s.
+    expect(failed.slice(0, 4)).toEqual([25_000, 25_500, 26_000, 26_500])
+    expect(failed.filter((at) => at > 35_000)).toEqual([
+      40_000, 45_000, 50_000, 55_000, 60_000, 65_000, 70_000, 75_000, 80_000,
+    ])
+    bench.store.usual = soon
+    gate.open(undefined)
+    await bench.clock.advance(60_000)
+    await bench.expectAtRest()
+  })
+
+  it('sooner after a failure if it is short', async () => {
+    const { bench, gate } = gated({ leaseMs: 2_000 })
+    void bench.send(events.contact.created())
+    bench.store.plan('renew', rejecting, rejecting)
+    await bench.clock.advance(1_200)
+    expect(renewalsOf(bench).map(Math.round)).toEqual([667, 867, 1_067])
+    gate.open(undefined)
+    await bench.clock.advance(10_000)
+    await bench.expectAtRest()
+  })
 
   it('by one call at a time', async () => {
     const { bench, gate } = gated({ leaseMs: 2_000 })
@@ -370,6 +399,7 @@ it('offers the marks of an abandoned attempt again to a store that is away, and 
     () => new Promise((resolve) => bench.clock.setTimeout(() => resolve(undefined), 3_000)),
   )
   const event = events.contact.created()
+  const renew = vi.spyOn(bench.store, 'renew')
   const sent = bench.send(event)
   await bench.clock.advance(4_900)
   bench.store.usual = rejecting
@@ -379,6 +409,8 @@ it('offers the marks of an abandoned attempt again to a store that is away, and 
   await bench.clock.advance(1_000)
   expect(bench.store.marksOf('renew').at(-1)).toEqual(['quick'])
   // The last renewal was tried at 6 s, for 15 s.
+  const leftMs = renew.mock.lastCall?.[2] ?? 0
+  expect((renewalsOf(bench).at(-1) ?? 0) + leftMs).toBe(5_500 + 15_000) // as its last renewal before that was to end
   await bench.clock.advance(13_000)
   expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
   expect([runs, bench.clock.monotonic()]).toEqual([['quick', 'stuck', 'stuck'], 1_000 + 20_900])
