@@ -710,6 +710,19 @@ it('a handler may return whatever else there is', async () => {
   }
 })
 
+it('events that handlers dispatch within each other begin immediately, up to 33 of them', async () => {
+  const bench = new Bench({ usual: atOnce })
+  let runs = 0
+  bench.receiver.on('*', () => {
+    if (++runs < 100) void bench.receiver.dispatch(events.contact.created())
+  })
+  const first = bench.receiver.dispatch(events.contact.created())
+  expect(runs).toBe(33)
+  expect(await first).toMatchObject({ outcome: 'handled' })
+  await settle()
+  expect(runs).toBe(100)
+})
+
 it('a chain of events that each handler dispatches before it waits may be of any length', async () => {
   const bench = new Bench({ usual: atOnce, maxInFlight: 10_000 })
   let runs = 0
