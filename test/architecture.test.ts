@@ -10,7 +10,7 @@ const NODE_ADAPTER = ['src/index.ts', 'adapters/answer.ts', 'adapters/body.ts', 
 const FLOORS: Floors = {
   'src/host/': { files: ['src/host/'] },
   'src/host/logger.ts': { packages: ['node:util'] },
-  'src/protocol/': { files: ['src/protocol/'], packages: ['node:buffer', 'node:crypto'] },
+  'src/protocol/': { files: ['src/protocol/'], packages: ['node:buffer', 'node:crypto', 'node:util'] },
   'src/store/names.ts': { files: ['src/protocol/'], types: ['src/store/store.ts'] },
   'src/store/store.ts': { types: ['src/host/', 'src/protocol/'] },
   'src/store/transactional-store.ts': { files: ['src/protocol/'], types: ['src/store/store.ts'] },

@@ -3,14 +3,14 @@
  * else, such as dates or instances that a schema made, is shared. An object that stands in several places is copied once.
  */
 export function copyPlain<T>(value: T): T {
-  return copyDeep(value, (original) => (isPlain(original) ? toWhole(original) : undefined))
+  return copyDeep(value, toWhole)
 }
 
 /** As {@link copyPlain}, for what a schema made: what cannot be read is shared as well. */
 export function copyReadable<T>(value: T): T {
   return copyDeep(value, (original) => {
     try {
-      return isPlain(original) ? toWhole(original) : undefined
+      return toWhole(original)
     } catch {
       return undefined // a getter or a proxy
     }
@@ -55,15 +55,25 @@ function toShallow(original: object): Fields {
   return (Array.isArray(original) ? [...original] : { ...original }) as Fields
 }
 
-/** The longest list whose holes and fields are looked for: that takes ten times as long as to copy it. */
+/** The longest list whose fields are looked for: that takes ten times as long as to copy it. */
 const LONGEST_ODD_LIST = 1_000
 
-/** Keeps what no JSON has: a list with holes or fields, such as a match of a regular expression, and an object without a prototype. */
-function toWhole(original: object): Fields {
+/**
+ * Keeps what no JSON has: a list with holes or fields, such as a match of a regular expression, and an object without a prototype. Returns
+ * nothing for what is not plain, and for a long list with holes, which may be of any length.
+ */
+function toWhole(original: object): Fields | undefined {
+  if (!isPlain(original)) return undefined
   if (Array.isArray(original) && original.length <= LONGEST_ODD_LIST)
     return Object.assign(new Array(original.length), original) as unknown as Fields
+  if (Array.isArray(original) && hasHole(original)) return undefined
   const copy = toShallow(original)
   return Object.getPrototypeOf(original) === null ? Object.setPrototypeOf(copy, null) : copy
+}
+
+function hasHole(list: readonly unknown[]): boolean {
+  for (let index = 0; index < list.length; index++) if (!(index in list)) return true
+  return false
 }
 
 function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): void {

@@ -1,3 +1,5 @@
+import { types } from 'node:util'
+
 /** Returns whether a value has to be awaited. Reads `then`, which may throw on values that come from an app. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return (
@@ -12,17 +14,18 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
  * their query when `then` is called.
  */
 export function ignoreRejection(value: unknown): void {
-  if (typeof value !== 'object' || tagOf(value) !== '[object Promise]') return
+  if (!types.isPromise(value)) return
   try {
-    Promise.prototype.then.call(value as Promise<unknown>, undefined, () => {})
+    Promise.prototype.then.call(value, undefined, () => {}) // its own `then` may do more
   } catch {
-    // only called so
+    // Its class makes no promises without more than a function.
   }
 }
 
-/** Returns the kind of object that the language takes a value for, be it of another realm. */
-function tagOf(value: unknown): string | undefined {
-  return read(() => Object.prototype.toString.call(value))
+/** Waits for what a hook returned, also for each promise of a list. */
+export async function awaitReturned(returned: unknown): Promise<void> {
+  const result = await returned
+  if (Array.isArray(result) && result.some(isThenable)) await Promise.all(result)
 }
 
 /** The most objects whose fields are looked at within a value that was refused. */
@@ -73,9 +76,7 @@ export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
   }
   if (typeof result === 'function' && !isThenable(result))
     throw new TypeError(`${who} returned a function, which nobody calls: call it, or return nothing.`)
-  if (GENERATORS.has(tagOf(result)))
+  if (types.isGeneratorObject(result))
     throw new TypeError(`${who} returned a generator, which nobody runs: iterate over it, and return nothing.`)
   return result
 }
-
-const GENERATORS = new Set<string | undefined>(['[object Generator]', '[object AsyncGenerator]'])

@@ -70,7 +70,9 @@ class WebhookReceiver {
 
   // The following may be taken off: const { receive } = receiver
   readonly handle = (request: DeliveryRequest, ...more: readonly unknown[]): Promise<Reply> => {
-    if (more.length > 0) throw new ConfigurationError('option_invalid', NO_ADAPTER)
+    const isOfHost = (value: unknown) =>
+      typeof value === 'function' || 'writeHead' in Object(value) || 'send' in Object(value)
+    if (more.some(isOfHost)) throw new ConfigurationError('option_invalid', NO_ADAPTER)
     return this.#deliveries.handle(request)
   }
 

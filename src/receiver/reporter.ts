@@ -3,7 +3,7 @@ import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
 import { describe, fieldsOf } from '../protocol/describe-outcome.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { Outcome } from '../protocol/outcome.ts'
-import { isThenable } from '../protocol/promises.ts'
+import { awaitReturned, isThenable } from '../protocol/promises.ts'
 import type { OutcomeInfo, Settings } from './options.ts'
 
 /** Between two lines about refusals of one kind: strangers can send as many as they like. */
@@ -79,8 +79,8 @@ export class Reporter {
     this.hooksRunning++
     try {
       const result = hook(...args)
-      const work = Array.isArray(result) && result.some(isThenable) ? Promise.all(result) : result
-      if (isThenable(work)) Promise.resolve(work).then(undefined, (error: unknown) => this.#hookFailed(name, error))
+      if (isThenable(result) || Array.isArray(result))
+        awaitReturned(result).catch((error: unknown) => this.#hookFailed(name, error))
     } catch (error) {
       this.#hookFailed(name, error)
     } finally {

@@ -81,6 +81,16 @@ describe('copyPlain', () => {
     expect(copy.holes[2]).not.toBe(holes[2])
   })
 
+  it('shares long lists with holes: one index may stand for any length', () => {
+    const byId: object[] = []
+    byId[4_000_000_000] = {}
+    const rows = Array.from({ length: 2_000 }, () => ({}))
+    const copy = copyReadable({ byId, rows })
+    expect(copy.byId).toBe(byId)
+    expect([copy.rows === rows, copy.rows[1_999] === rows[1_999]]).toEqual([false, false])
+    expect(copy.rows).toEqual(rows)
+  })
+
   it('copies objects without a prototype as such', () => {
     const made = Object.assign(Object.create(null) as { a?: object }, { a: { b: 1 } })
     const copy = copyPlain({ made }).made

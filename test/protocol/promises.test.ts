@@ -47,6 +47,16 @@ describe('ignoreRejections', () => {
       () => [new Proxy({}, { ownKeys: evil, has: evil }), no()],
       0,
     ],
+    [
+      'promises of a class with a name of its own',
+      () => {
+        class Running extends Promise<never> {
+          override readonly [Symbol.toStringTag] = 'Running'
+        }
+        return [new Running((_resolve, reject) => reject(new Error('no')))]
+      },
+      0,
+    ],
     ['no promise at all', () => new Uint8Array(8), 0],
   ])('silences %s', async (_what, toValue, unhandled) => {
     const rejections: unknown[] = []
@@ -70,6 +80,16 @@ it.each<[unknown]>([[undefined], [[]], [[1, 'text']], ['text'], [{ 0: Promise.re
   'refuseUnfinished returns %j',
   (result) => expect(refuseUnfinished(result)).toBe(result),
 )
+
+it('ignoreRejection leaves a promise alone whose class cannot be made with a function only', () => {
+  class Demanding extends Promise<void> {
+    constructor(executor: (resolve: () => void) => void, must?: boolean) {
+      if (must !== true) throw new Error('no')
+      super(executor)
+    }
+  }
+  expect(() => ignoreRejection(new Demanding((resolve) => resolve(), true))).not.toThrow()
+})
 
 it('refuseUnfinished says who returned a list of promises, and what to return', () => {
   expect(() => refuseUnfinished([1, Promise.resolve()])).toThrow('The handler returned a list of promises')

@@ -326,14 +326,25 @@ it('handle, receive, dispatch and close may be taken off the receiver', async ()
   expect(await close()).toEqual({ unfinished: 0 })
 })
 
-it('handle() says so if it is mounted on a host, which it would never answer', () => {
+it.each<[string, readonly unknown[]]>([
+  ['node:http', [{ writeHead() {} }]],
+  ['Fastify', [{ send() {} }]],
+  ['Hono or Koa', [() => {}]],
+])('handle() says so if it is mounted on %s, which it would never answer', (_host, more) => {
   const bench = new Bench()
-  const mounted = bench.receiver.handle as (...host: unknown[]) => unknown // as Express, Fastify or Hono call it
-  expect(failure(() => mounted({ method: 'POST' }, {}))).toMatchObject({
+  const mounted = bench.receiver.handle as (...host: readonly unknown[]) => unknown // as a host calls it
+  expect(failure(() => mounted({ method: 'POST' }, ...more))).toMatchObject({
     code: 'option_invalid',
     message: expect.stringContaining('mount expressHandler(receiver), or the adapter of that host'),
   })
   expect(bench.outcomes).toEqual([])
+})
+
+it('handle() does not look at what else a caller passes, such as an index', async () => {
+  const bench = new Bench()
+  bench.receiver.on('*', () => {})
+  const requests = [request(events.contact.created()), request(events.contact.created())]
+  expect((await Promise.all(requests.map(bench.receiver.handle))).map(({ status }) => status)).toEqual([200, 200])
 })
 
 it('receive() answers whatever plain JavaScript gives it', async () => {

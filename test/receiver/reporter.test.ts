@@ -38,6 +38,7 @@ const misbehaviours: [string, () => unknown][] = [
   ],
   ['rejects with an error', () => Promise.reject(new Error('no'))],
   ['returns a list of promises that reject', () => [Promise.reject(new Error('no')), 1]],
+  ['returns such a list later', async () => [Promise.reject(new Error('no')), 1]],
   ['rejects with undefined', () => Promise.reject(undefined)],
   ['rejects with what cannot be read', () => Promise.reject(evilError())],
   ['gives a thenable that rejects', () => thenable((_resolve, reject) => reject('no'))],
