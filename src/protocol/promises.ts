@@ -63,6 +63,13 @@ function read<T>(get: () => T): T | undefined {
   }
 }
 
+/** Also one that a compiler made for an older language. */
+function isGenerator(value: object): boolean {
+  return ['next', 'throw', 'return'].every(
+    (name) => typeof read((): unknown => Reflect.get(value, name)) === 'function',
+  )
+}
+
 /**
  * Returns what a handler returned. Throws if that is work that nobody would do or wait for: a list of promises, or of such lists, a
  * function, or what a generator function returned.
@@ -76,7 +83,7 @@ export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
   }
   if (typeof result === 'function' && !isThenable(result))
     throw new TypeError(`${who} returned a function, which nobody calls: call it, or return nothing.`)
-  if (types.isGeneratorObject(result))
+  if (isGenerator(result))
     throw new TypeError(`${who} returned a generator, which nobody runs: iterate over it, and return nothing.`)
   return result
 }

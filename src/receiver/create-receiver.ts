@@ -70,9 +70,10 @@ class WebhookReceiver {
 
   // The following may be taken off: const { receive } = receiver
   readonly handle = (request: DeliveryRequest, ...more: readonly unknown[]): Promise<Reply> => {
-    const isOfHost = (value: unknown) =>
-      typeof value === 'function' || 'writeHead' in Object(value) || 'send' in Object(value)
-    if (more.some(isOfHost)) throw new ConfigurationError('option_invalid', NO_ADAPTER)
+    // The request of a host may have such methods as well, and then comes with a function.
+    const isRequest = typeof request?.header === 'function' && typeof request.read === 'function'
+    if (!isRequest || more.some((argument) => typeof argument === 'function'))
+      throw new ConfigurationError('option_invalid', NO_ADAPTER)
     return this.#deliveries.handle(request)
   }
 

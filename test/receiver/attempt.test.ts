@@ -690,6 +690,11 @@ it.each<[string, () => unknown, string]>([
   ['the handler itself', () => async () => {}, 'returned a function, which nobody calls'],
   ['what a generator function returns', () => (function* () {})(), 'returned a generator, which nobody runs'],
   ['that of an asynchronous one', () => (async function* () {})(), 'returned a generator, which nobody runs'],
+  [
+    'a generator of an older language',
+    () => ({ next() {}, throw() {}, return() {} }),
+    'returned a generator, which nobody runs',
+  ],
   ['lists of promises in a list', () => [[1], [Promise.reject(new Error('no'))]], 'return Promise.all(list)'],
 ])('a handler that returns %s fails: its work was not done', async (_what, handle, fix) => {
   for (const handler of [handle, async () => handle()]) {

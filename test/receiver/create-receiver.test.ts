@@ -324,16 +324,22 @@ it('handle, receive, dispatch and close may be taken off the receiver', async ()
   expect(await handle(request(events.contact.created()))).toMatchObject({ status: 200 })
   expect(await dispatch(events.contact.created())).toMatchObject({ outcome: 'handled' })
   expect(await close()).toEqual({ unfinished: 0 })
+  expect(bench.codes).toEqual([])
 })
 
 it.each<[string, readonly unknown[]]>([
-  ['node:http', [{ writeHead() {} }]],
-  ['Fastify', [{ send() {} }]],
-  ['Hono or Koa', [() => {}]],
-])('handle() says so if it is mounted on %s, which it would never answer', (_host, more) => {
+  ['node:http', [{ read() {}, headers: {} }, { writeHead() {} }]],
+  ['Express', [{ read() {}, header() {} }, { writeHead() {} }, () => {}]],
+  ['Fastify', [{ headers: {} }, { send() {} }]],
+  ['Hono', [{ header() {} }, () => {}]],
+  ['hapi', [{ headers: {} }, { response() {} }]],
+  ['hosts that pass a Request', [new Request('http://localhost'), {}]],
+  ['hosts that pass an event', [{ body: '' }]],
+  ['hosts that pass nothing', []],
+])('handle() says so if it is mounted on %s, which it would never answer', (_host, given) => {
   const bench = new Bench()
-  const mounted = bench.receiver.handle as (...host: readonly unknown[]) => unknown // as a host calls it
-  expect(failure(() => mounted({ method: 'POST' }, ...more))).toMatchObject({
+  const mounted = bench.receiver.handle as (...given: readonly unknown[]) => unknown // as a host calls it
+  expect(failure(() => mounted(...given))).toMatchObject({
     code: 'option_invalid',
     message: expect.stringContaining('mount expressHandler(receiver), or the adapter of that host'),
   })
@@ -729,8 +735,19 @@ describe('close', () => {
     expect(isClosed).toBe(false)
     gate.open()
     await running
+    await settle()
+    expect(isClosed).toBe(false)
     answered[1]?.()
     expect(await closing).toEqual({ unfinished: 0 })
+  })
+
+  it('waits for no request that was answered, be it before or while it closed', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
+    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
+    expect((await bench.receiver.handle(request(events.contact.created()))).body).toBe('{"code":"closing"}')
+    expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
   })
 
   it('takes Infinity', async () => {

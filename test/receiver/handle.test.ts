@@ -353,6 +353,7 @@ describe('what is still to come of a request', () => {
       2_000,
     ],
     ['a declared length within the limit: discarded in the body’s time', { headers: unsigned }, false, 8_000],
+    ['one of just the limit: the same', { headers: { ...unsigned, 'content-length': '2000' } }, false, 8_000],
     ['a declared length over the limit: the connection ends', { headers: { 'content-length': '2001' } }, true, 2_000],
     [
       'no declared length: the connection ends',
