@@ -63,7 +63,7 @@ function read<T>(get: () => T): T | undefined {
   }
 }
 
-/** Tells a generator from another object, be it one that a compiler made for an older language. */
+/** Returns whether a value is a generator, be it one that a compiler made for an older language. */
 function isGenerator(value: object): boolean {
   return ['next', 'throw', 'return'].every(
     (name) => typeof read((): unknown => Reflect.get(value, name)) === 'function',
