@@ -91,12 +91,28 @@ describe('the tarball', () => {
     ['client', ['ky', 'node:util', 'zod']],
     [
       'testing',
-      ['node:assert/strict', 'node:crypto', 'node:http', 'node:https', 'node:stream', 'node:timers/promises'],
+      [
+        'node:assert/strict',
+        'node:crypto',
+        'node:http',
+        'node:https',
+        'node:stream',
+        'node:timers/promises',
+        'node:util',
+      ],
     ],
     ['testing/vitest', ['vitest']],
     [
       'check',
-      ['node:child_process', 'node:crypto', 'node:http', 'node:https', 'node:stream/consumers', 'node:timers/promises'],
+      [
+        'node:child_process',
+        'node:crypto',
+        'node:http',
+        'node:https',
+        'node:stream/consumers',
+        'node:timers/promises',
+        'node:util',
+      ],
     ],
     [
       'emulator',
