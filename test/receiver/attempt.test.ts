@@ -756,6 +756,40 @@ it('what a handler does to the output of a schema, its defaults included, is see
   expect([seen, tags]).toEqual([[['a'], ['b'], ['a'], ['b']], []])
 })
 
+it('gives what a schema made of classes to every handler as it is', async () => {
+  const when = new Date(0)
+  const dated = schema((record) => ({ value: { ...(record as object), when } }))
+  const bench = new Bench({ models: { contact: dated } })
+  const seen: unknown[] = []
+  for (const name of ['a', 'b'])
+    bench.receiver.on('contact.created', { name }, ({ data }) => {
+      seen.push((data.record as unknown as { when: unknown }).when) // as the schema made it
+    })
+  expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
+  expect(seen).toEqual([when, when])
+  expect(seen.every((given) => given === when)).toBe(true)
+})
+
+it('sets one timer for an asynchronous schema and the handlers after it, and one for all reasons to stop', async () => {
+  const [checking, working] = [new Gate(), new Gate()]
+  const slow = schema(async (record) => {
+    await checking.promise
+    return { value: record as object }
+  })
+  const bench = new Bench({ models: { contact: slow }, handlerTimeoutMs: 58_000 })
+  bench.receiver.on('contact.created', () => working.promise)
+  const sent = bench.send(events.contact.created())
+  await bench.clock.advance(1_000)
+  checking.open()
+  await bench.clock.advance(57_500)
+  expect(await sent).toMatchObject({ outcome: 'late' })
+  bench.store.plan('renew', saying(false)) // at 60 s
+  await bench.clock.advance(2_500)
+  working.open()
+  await bench.expectAtRest()
+  expect(bench.codes.slice(0, 2)).toEqual(['handler_timeout', 'lease_lost'])
+})
+
 it('a part of the output of a schema that cannot be read is shared, and nothing else', async () => {
   const company = () => {
     throw new Error('not loaded')

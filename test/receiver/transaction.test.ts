@@ -315,6 +315,20 @@ describe('a lease that is lost', () => {
   })
 })
 
+it('a handler whose transaction is committed has finished, whatever it still does: its mark goes with the renewals', async () => {
+  const gate = new Gate()
+  const { bench, store, event } = scene(async ({ transaction }) => {
+    await transaction((tx) => tx.write('row'))
+    await gate.promise
+  })
+  const sent = bench.send(event)
+  await bench.clock.advance(6_000)
+  expect(store.marksOf('renew')).toEqual([['save']])
+  gate.open()
+  expect(await sent).toMatchObject({ outcome: 'handled' })
+  await bench.expectAtRest()
+})
+
 describe('a handler that is given up', () => {
   it('has its transaction rolled back', async () => {
     const { bench, store, clock, event } = scene(
