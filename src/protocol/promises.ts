@@ -48,10 +48,10 @@ export function ignoreRejections(value: unknown): void {
     }
 }
 
-function partsOf(value: object | null): Iterable<unknown> {
-  if (value === null || ArrayBuffer.isView(value)) return []
+function partsOf(value: object | null): readonly unknown[] {
+  if (ArrayBuffer.isView(value)) return []
   if (Array.isArray(value) || value instanceof Map || value instanceof Set) return [...value.values()]
-  return Object.keys(value).map((key) => read((): unknown => Reflect.get(value, key)))
+  return Object.keys(Object(value)).map((key) => read((): unknown => Reflect.get(Object(value), key)))
 }
 
 /** Getters and proxies of an app may throw. */
@@ -64,9 +64,9 @@ function read<T>(get: () => T): T | undefined {
 }
 
 /** Returns whether a value is a generator, be it one that a compiler made for an older language. */
-function isGenerator(value: object): boolean {
+function isGenerator(value: unknown): boolean {
   return ['next', 'throw', 'return'].every(
-    (name) => typeof read((): unknown => Reflect.get(value, name)) === 'function',
+    (name) => typeof read((): unknown => Reflect.get(Object(value), name)) === 'function',
   )
 }
 
@@ -75,7 +75,7 @@ function isGenerator(value: object): boolean {
  * function, or what a generator function returned.
  */
 export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
-  if ((typeof result !== 'object' || result === null) && typeof result !== 'function') return result
+  if (result == null) return result
   if (Array.isArray(result)) {
     if (!result.some((part) => isThenable(part) || (Array.isArray(part) && part.some(isThenable)))) return result
     for (const part of result) ignoreRejections(part)

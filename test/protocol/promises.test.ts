@@ -32,6 +32,7 @@ describe('ignoreRejections', () => {
     ['a list', () => [no(), 1, null, undefined, 'text', no()], 0],
     ['fields of objects in a list in an object', () => ({ a: [{ b: no() }, { b: 1 }] }), 0],
     ['a list of any length', () => ({ list: Array.from({ length: 3_000 }, no) }), 0],
+    ['what stands behind a thousand numbers', () => [...Array.from({ length: 2_000 }, (_, at) => at), { a: no() }], 0],
     ['what stands deep', () => ({ a: [{ b: [{ c: { d: [no()] } }] }] }), 0],
     ['what stands in sets and maps', () => [new Set([no()]), new Map([['a', { b: no() }]])], 0],
     ['an object that stands within itself', () => ((circle) => Object.assign(circle, { circle }))({ a: no() }), 0],
