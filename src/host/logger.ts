@@ -44,7 +44,10 @@ function toLine(fields: LogFields, message: string): string {
   return `postern: ${escapeControls(message)} ${escapeControls(JSON.stringify(fields))}`
 }
 
-/** A terminal would act on control characters, formats such as those that turn text around, and line separators, and a sender can put them into ids and types. */
+/**
+ * A terminal would act on control characters, on line separators, and on formats such as those that turn text around. A sender can put
+ * them into ids and types.
+ */
 function escapeControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
     character

@@ -75,13 +75,13 @@ function isGenerator(value: unknown): boolean {
  * function, or what a generator function returned.
  */
 export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
-  if (result == null) return result
+  if (result == null || isThenable(result)) return result
   if (Array.isArray(result)) {
     if (!result.some((part) => isThenable(part) || (Array.isArray(part) && part.some(isThenable)))) return result
     for (const part of result) ignoreRejections(part)
     throw new TypeError(`${who} returned a list of promises, which nobody waits for: return Promise.all(list).`)
   }
-  if (typeof result === 'function' && !isThenable(result))
+  if (typeof result === 'function')
     throw new TypeError(`${who} returned a function, which nobody calls: call it, or return nothing.`)
   if (isGenerator(result))
     throw new TypeError(`${who} returned a generator, which nobody runs: iterate over it, and return nothing.`)

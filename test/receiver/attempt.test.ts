@@ -708,7 +708,8 @@ it.each<[string, () => unknown, string]>([
 
 it('a handler may return whatever else there is', async () => {
   const called = Object.defineProperty(() => {}, 'then', { value: (resolve: (value: number) => void) => resolve(1) })
-  for (const result of [null, 1, 'text', [1, [2]], { work: 1 }, new Map(), called]) {
+  const proxy = new Proxy({}, { has: () => true, get: () => (resolve: (value: number) => void) => resolve(1) })
+  for (const result of [null, 1, 'text', [1, [2]], { work: 1 }, new Map(), called, proxy]) {
     const bench = new Bench()
     bench.receiver.on('*', () => result)
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
