@@ -665,6 +665,22 @@ it('stands on a memory store of its own by default, on the given clock', async (
 })
 
 describe('close', () => {
+  /** Closes while a request runs, and expects that to wait until its answer is written. */
+  async function expectToWaitFor(bench: Bench, running: Promise<unknown>, gate: Gate, onWritten: () => void) {
+    let isClosed = false
+    const closing = bench.receiver.close().finally(() => {
+      isClosed = true
+    })
+    await settle()
+    expect(isClosed).toBe(false)
+    gate.open()
+    await running
+    await settle()
+    expect(isClosed).toBe(false)
+    onWritten()
+    expect(await closing).toEqual({ unfinished: 0 })
+  }
+
   it.each<[string, unknown, string]>([
     ['an option of another name', { timeout: 1 }, 'close() has no option "timeout". It takes timeoutMs.'],
     ['a bare number', 1, 'close() takes an object of options, { timeoutMs }, not 1.'],
@@ -706,16 +722,7 @@ describe('close', () => {
     const failed = await bench.receiver.handle(request(events.contact.updated(), { onAnswered: failing }))
     expect(failed.status).toBe(500)
     kept[1]?.()
-    let isClosed = false
-    const closing = bench.receiver.close().finally(() => {
-      isClosed = true
-    })
-    await settle()
-    expect(isClosed).toBe(false)
-    gate.open()
-    await running
-    kept[0]?.()
-    expect(await closing).toEqual({ unfinished: 0 })
+    await expectToWaitFor(bench, running, gate, () => kept[0]?.())
   })
 
   it('counts each request once, however often its host says that it was answered', async () => {
@@ -727,18 +734,7 @@ describe('close', () => {
     await bench.receiver.handle(request(events.contact.updated(), { onAnswered }))
     const running = bench.receiver.handle(request(events.contact.created(), { onAnswered }))
     for (let turn = 0; turn < 5; turn++) answered[0]?.()
-    let isClosed = false
-    const closing = bench.receiver.close().finally(() => {
-      isClosed = true
-    })
-    await settle()
-    expect(isClosed).toBe(false)
-    gate.open()
-    await running
-    await settle()
-    expect(isClosed).toBe(false)
-    answered[1]?.()
-    expect(await closing).toEqual({ unfinished: 0 })
+    await expectToWaitFor(bench, running, gate, () => answered[1]?.())
   })
 
   it('waits for no request that was answered, be it before or while it closed', async () => {
