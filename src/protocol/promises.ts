@@ -51,7 +51,8 @@ export function ignoreRejections(value: unknown): void {
 function partsOf(value: object | null): readonly unknown[] {
   if (ArrayBuffer.isView(value)) return []
   if (Array.isArray(value) || value instanceof Map || value instanceof Set) return [...value.values()]
-  return Object.keys(Object(value)).map((key) => read((): unknown => Reflect.get(Object(value), key)))
+  const fields = Object(value) as object
+  return Object.keys(fields).map((key) => read((): unknown => Reflect.get(fields, key)))
 }
 
 /** Getters and proxies of an app may throw. */

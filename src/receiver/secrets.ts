@@ -34,20 +34,19 @@ export class SecretSource {
     const choose = this.#secrets
     if (typeof choose !== 'function') return choose
     const request = new LazySecretRequest(body, delivery.source)
+    const fail = (cause: unknown) => {
+      request.forget()
+      return unavailable(cause)
+    }
     try {
       const chosen = choose(request)
       if (!isThenable(chosen)) return this.#toKeys(request, chosen)
       const { settings, storeTimers } = this.#shared
       const limitMs = Math.min(SECRETS_LIMIT_MS, Math.max(delivery.deadline - settings.clock.monotonic(), 0))
       const toKeys = (secrets: Secrets | null | undefined) => this.#toKeys(request, secrets)
-      const fail = (cause: unknown) => {
-        request.forget()
-        return unavailable(cause)
-      }
       return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail, ignoreRejections)
     } catch (error) {
-      request.forget()
-      return unavailable(error)
+      return fail(error)
     }
   }
 
