@@ -64,16 +64,16 @@ function read<T>(get: () => T): T | undefined {
   }
 }
 
-/** Returns whether a value is a generator, be it one that a compiler made for an older language. */
-function isGenerator(value: unknown): boolean {
-  return ['next', 'throw', 'return'].every(
-    (name) => typeof read((): unknown => Reflect.get(Object(value), name)) === 'function',
-  )
+/** Returns whether a value is an iterator that can be iterated over: a generator, or `map` of another iterator. */
+function isIterator(value: unknown): boolean {
+  const isFunction = (name: string | symbol) =>
+    typeof read((): unknown => Reflect.get(Object(value), name)) === 'function'
+  return isFunction('next') && (isFunction(Symbol.iterator) || isFunction(Symbol.asyncIterator))
 }
 
 /**
  * Returns what a handler returned. Throws if that is work that nobody would do or wait for: a list of promises, or of such lists, a
- * function, or what a generator function returned.
+ * function, or an iterator, such as what a generator function returned.
  */
 export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
   if (result == null || isThenable(result)) return result
@@ -84,7 +84,9 @@ export function refuseUnfinished<T>(result: T, who = 'The handler'): T {
   }
   if (typeof result === 'function')
     throw new TypeError(`${who} returned a function, which nobody calls: call it, or return nothing.`)
-  if (isGenerator(result))
-    throw new TypeError(`${who} returned a generator, which nobody runs: iterate over it, and return nothing.`)
+  if (isIterator(result))
+    throw new TypeError(
+      `${who} returned an iterator or generator, which nobody runs: iterate over it, and return nothing.`,
+    )
   return result
 }

@@ -17,7 +17,7 @@ import { Runs } from './runs.ts'
 import { Shared } from './shared.ts'
 
 const NO_ADAPTER =
-  'receiver.handle() was mounted on a host, and writes no answer to it: mount expressHandler(receiver), or the adapter of that host.'
+  'receiver.handle() was given the request of a host, and writes no answer to it: mount expressHandler(receiver), or the adapter of that host.'
 /** The time that `close` waits if it is told nothing, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000
 
@@ -69,10 +69,9 @@ class WebhookReceiver {
   }
 
   // The following may be taken off: const { receive } = receiver
-  readonly handle = (request: DeliveryRequest, ...more: readonly unknown[]): Promise<Reply> => {
-    // The request of a host may have such methods as well, and then comes with a function.
-    const isRequest = typeof request?.header === 'function' && typeof request.read === 'function'
-    if (!isRequest || more.some((argument) => typeof argument === 'function'))
+  readonly handle = (request: DeliveryRequest): Promise<Reply> => {
+    // The request of a host may have both methods as well, and then is a stream.
+    if (typeof request?.header !== 'function' || typeof request.read !== 'function' || 'pipe' in request)
       throw new ConfigurationError('option_invalid', NO_ADAPTER)
     return this.#deliveries.handle(request)
   }

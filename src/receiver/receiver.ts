@@ -46,7 +46,7 @@ export interface DeliveryRequest extends RequestHead {
 
 /** The part of a receiver that adapters need, whatever its models are. */
 export interface Receives {
-  /** The whole path of a delivery: from the head of a request to the answer. Never rejects. */
+  /** The whole path of a delivery: from the head of a request to the answer. Never rejects, and throws for a host's request. */
   handle(request: DeliveryRequest): Promise<Reply>
 }
 

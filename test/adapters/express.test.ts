@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import express5, { type Express } from 'express'
+import express5, { type Express, type Request, type Response } from 'express'
 import express4 from 'express4'
 import { createReceiver } from 'postern'
 import { captureRawBody, expressHandler } from 'postern/express'
@@ -229,6 +229,25 @@ describe.each([
     expectAnswer(await ask('acme'), 200, 'handled', id)
     expectAnswer(await ask('other'), 401, 'unauthorized')
     expectAnswer(await ask('constructor'), 401, 'unauthorized')
+  })
+
+  it('has receiver.handle() say what to mount if a function gives it the request', async () => {
+    const { receiver, errors, outcomes } = createScene()
+    const handle = receiver.handle as (...given: readonly unknown[]) => unknown
+    const app = express()
+    app.post('/alone', (request) => void handle(request))
+    app.post('/both', (request, response) => void handle(request, response))
+    app.use((error: Error, _request: Request, response: Response, _next: () => void) => {
+      response.status(500).end(error.message)
+    })
+    const { port, close } = await listen(createServer(app))
+    onTestFinished(close)
+    for (const target of ['/alone', '/both']) {
+      const { bytes, headers } = sample()
+      const answer = await exchange(port, head(headers, { target }), bytes)
+      expect(answer).toMatchObject({ status: 500, body: expect.stringContaining('mount expressHandler(receiver)') })
+    }
+    expect([errors, outcomes]).toEqual([[], []])
   })
 
   it('leaves an answer alone that something else has given', async () => {

@@ -688,12 +688,18 @@ it.each<[string, () => unknown]>([
 
 it.each<[string, () => unknown, string]>([
   ['the handler itself', () => async () => {}, 'returned a function, which nobody calls'],
-  ['what a generator function returns', () => (function* () {})(), 'returned a generator, which nobody runs'],
-  ['that of an asynchronous one', () => (async function* () {})(), 'returned a generator, which nobody runs'],
+  ['what a generator function returns', () => (function* () {})(), 'an iterator or generator, which nobody runs'],
+  ['that of an asynchronous one', () => (async function* () {})(), 'an iterator or generator, which nobody runs'],
   [
     'a generator of an older language',
-    () => ({ next() {}, throw() {}, return() {} }),
-    'returned a generator, which nobody runs',
+    () => ({ next() {}, throw() {}, return() {}, [Symbol.iterator]() {} }),
+    'an iterator or generator, which nobody runs',
+  ],
+  ['an iterator', () => [1].values(), 'an iterator or generator, which nobody runs'],
+  [
+    'an iterator that waits',
+    () => ({ next() {}, [Symbol.asyncIterator]() {} }),
+    'an iterator or generator, which nobody runs',
   ],
   ['lists of promises in a list', () => [[1], [1, Promise.reject(new Error('no'))]], 'return Promise.all(list)'],
 ])('a handler that returns %s fails: its work was not done', async (_what, handle, fix) => {
@@ -709,7 +715,7 @@ it.each<[string, () => unknown, string]>([
 it('a handler may return whatever else there is', async () => {
   const called = Object.defineProperty(() => {}, 'then', { value: (resolve: (value: number) => void) => resolve(1) })
   const proxy = new Proxy({}, { has: () => true, get: () => (resolve: (value: number) => void) => resolve(1) })
-  for (const result of [null, 1, 'text', [1, [2]], { work: 1 }, new Map(), called, proxy]) {
+  for (const result of [null, 1, 'text', [1, [2]], { work: 1 }, { next() {} }, new Map(), called, proxy]) {
     const bench = new Bench()
     bench.receiver.on('*', () => result)
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })

@@ -329,14 +329,14 @@ it('handle, receive, dispatch and close may be taken off the receiver', async ()
 
 it.each<[string, readonly unknown[]]>([
   ['node:http', [{ read() {}, headers: {} }, { writeHead() {} }]],
-  ['Express', [{ read() {}, header() {} }, { writeHead() {} }, () => {}]],
+  ['Express', [{ read() {}, header() {}, pipe() {} }, { writeHead() {} }, () => {}]],
   ['Fastify', [{ headers: {} }, { send() {} }]],
   ['Hono', [{ header() {} }, () => {}]],
   ['hapi', [{ headers: {} }, { response() {} }]],
   ['hosts that pass a Request', [new Request('http://localhost'), {}]],
   ['hosts that pass an event', [{ body: '' }]],
   ['hosts that pass nothing', []],
-])('handle() says so if it is mounted on %s, which it would never answer', (_host, given) => {
+])('handle() says so if it is given what it is called with by %s, which it would never answer', (_host, given) => {
   const bench = new Bench()
   const mounted = bench.receiver.handle as (...given: readonly unknown[]) => unknown // as a host calls it
   expect(failure(() => mounted(...given))).toMatchObject({
