@@ -3,12 +3,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { connect, createServer as createServer2 } from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { BodyIntake } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { writeReply } from '../../adapters/answer.ts'
+import { NodeRequest } from '../../adapters/body.ts'
 import { listen, portOf } from './hosts.ts'
 import { createScene, sample, toOutgoing } from './scene.ts'
-import { head, Wire } from './wire.ts'
+import { chunked, type Headers, head, Wire } from './wire.ts'
 
 /** Longer than any test waits: what happens before it was caused by something else. No other timer has this length. */
 const NEVER_MS = 1_234_567
@@ -152,6 +154,105 @@ describe('no answer is written', () => {
     await wire.closed()
     expect([isSent, timers(NEVER_MS)]).toEqual([false, 0])
   })
+})
+
+describe('a body that is read', () => {
+  /** A request whose head has come to a server, its intake, and the wire that it comes over. */
+  async function receive(headers: Headers, takes: readonly boolean[] = []) {
+    const server = createServer()
+    const { port, close } = await listen(server)
+    onTestFinished(close)
+    const wire = await Wire.open(port)
+    const [[request, response]] = await Promise.all([once(server, 'request'), wire.send(head(headers))])
+    const taken: number[] = []
+    const intake: BodyIntake = {
+      take: (bytes) => takes[taken.push(bytes) - 1] ?? true,
+      reserve: () => true,
+    }
+    const read = (limit: number) => new NodeRequest(request, response, {}, 'the fix').read(limit, intake)
+    return { wire, request: request as IncomingMessage, intake, taken, read }
+  }
+  const CHUNKED = { 'transfer-encoding': 'chunked' }
+
+  it('is too large by its declared length before a byte of it has come, and is paused', async () => {
+    const { wire, request, read } = await receive({ 'content-length': 11 })
+    expect(await read(10)).toEqual({ failure: 'body_too_large' })
+    expect(request.isPaused()).toBe(true)
+    wire.abort()
+  })
+
+  it('is too large once it is, is paused, and what follows is not counted', async () => {
+    const { wire, request, taken, read } = await receive(CHUNKED)
+    const reading = read(10)
+    await wire.send(chunked(Buffer.alloc(11), 11).subarray(0, -5))
+    expect(await reading).toEqual({ failure: 'body_too_large' })
+    expect([request.isPaused(), taken]).toEqual([true, [11]])
+    request.resume()
+    await wire.send(chunked(Buffer.alloc(5), 5))
+    await once(request, 'end')
+    expect(taken).toEqual([11])
+  })
+
+  it('is incomplete if its sender leaves', async () => {
+    const { wire, read } = await receive({ 'content-length': 10 })
+    const reading = read(10)
+    await wire.send('01234')
+    wire.abort()
+    expect(await reading).toEqual({ failure: 'body_incomplete' })
+  })
+
+  it('lacks the fragments that its intake did not take', async () => {
+    const { wire, taken, read } = await receive(CHUNKED, [true, false, true])
+    const reading = read(10)
+    await wire.send(chunked(Buffer.from('abc'), 1))
+    expect([await reading, taken]).toEqual([Buffer.from('ac'), [1, 1, 1]])
+  })
+
+  it('is let go of when it is cut, and what follows is not counted', async () => {
+    const { wire, request, intake, taken, read } = await receive(CHUNKED)
+    const before = request.eventNames().map((name) => request.listenerCount(name))
+    const reading = read(10)
+    await wire.send(chunked(Buffer.from('a'), 1).subarray(0, -5))
+    await expect.poll(() => taken).toEqual([1])
+    intake.onCut?.()
+    const others = request.eventNames().filter((name) => name !== 'data')
+    expect(others.map((name) => request.listenerCount(name))).toEqual(before)
+    await wire.send(chunked(Buffer.from('b'), 1))
+    await once(request, 'end')
+    expect(taken).toEqual([1])
+    expect(await Promise.race([reading, sleep(20, 'nothing')])).toBe('nothing')
+  })
+
+  it('was consumed if an encoding was set on its request', async () => {
+    const { wire, request, read } = await receive({ 'content-length': 10 })
+    request.setEncoding('utf8')
+    expect(read(10)).toEqual({ failure: 'body_consumed', fix: 'the fix' })
+    wire.abort()
+  })
+})
+
+it('requests that wait on a connection for their turn share one listener of it', async () => {
+  const { receiver, outcomes } = createScene()
+  const handler = nodeHandler(receiver)
+  let request: IncomingMessage | undefined
+  const ends: (() => void)[] = []
+  const server = createServer((incoming, response) => {
+    if (request !== undefined) return void handler(incoming, response)
+    request = incoming.resume()
+    ends.push(() => response.end())
+  })
+  const { port, close } = await listen(server)
+  onTestFinished(close)
+  const wire = await Wire.open(port)
+  await wire.send(head({ 'content-length': 0 }))
+  await expect.poll(() => ends.length).toBe(1)
+  const before = request?.socket.listenerCount('close') ?? 0
+  for (let count = 1; count <= 5; count++) {
+    await wire.send(head({ 'content-length': 0 }, { method: 'GET' }))
+    await expect.poll(() => outcomes.length).toBe(count)
+  }
+  expect(request?.socket.listenerCount('close')).toBe(before + 1)
+  wire.abort()
 })
 
 it('refuses a body over HTTP/2 without a header of connections', async () => {
