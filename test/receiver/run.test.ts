@@ -205,6 +205,20 @@ describe('a claim that another process holds', () => {
     await bench.expectAtRest()
   })
 
+  it('is not asked for any more when a blocked event loop comes to it after the deadline', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const event = events.contact.created()
+    elsewhere(bench, event)
+    const sent = bench.send(event)
+    await bench.clock.advance(7_100)
+    bench.clock.block(1_500)
+    await bench.clock.advance(0)
+    expect(await sent).toMatchObject({ outcome: 'busy' })
+    expect(bench.store.calls).toHaveLength(8)
+    await bench.expectAtRest()
+  })
+
   it('gives 200 without a run where the other process succeeds meanwhile', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => expect.unreachable())
@@ -360,10 +374,12 @@ describe('a store that fails at the claim', () => {
   it('that hangs is answered at the deadline where less than 3 s are left to it', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
-    bench.store.plan('claim', hanging)
-    const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 7_000 })
-    await bench.clock.advance(1_000)
-    expect(await sent).toMatchObject({ status: 503, code: 'store_unavailable' })
+    bench.store.plan('claim', hanging, hanging)
+    const event = events.contact.created()
+    const sent = [8, 7].map((s) => bench.send(event, { receivedAt: bench.clock.now() - s * 1_000 + 500 }))
+    await bench.clock.advance(1_500)
+    for (const outcome of await Promise.all(sent))
+      expect(outcome).toMatchObject({ status: 503, code: 'store_unavailable' })
     expect(bench.codes).toEqual(['store_unavailable'])
     await bench.expectAtRest()
   })
@@ -787,6 +803,7 @@ describe('a handler that dispatches its own event', () => {
     ],
     ['later, by the event that it was given', soon, (event) => event, true],
     ['later, by a copy of its event', soon, (event) => ({ ...event }), true],
+    ['later, by its event with data of a class', soon, (event) => Object.assign(event, { data: new Date(0) }), true],
   ])('%s is told so, and does not wait for itself', async (_when, usual, toEvent, isLater) => {
     const bench = new Bench({ usual })
     let code: unknown
