@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
 import {
   ConfigurationError,
@@ -723,6 +724,28 @@ describe('close', () => {
     expect(failed.status).toBe(500)
     kept[1]?.()
     await expectToWaitFor(bench, running, gate, () => kept[0]?.())
+  })
+
+  it('waits for an answer until its adapter says that it is written, and for none of an adapter that failed before', async () => {
+    const bench = new Bench()
+    bench.receiver.on('*', () => {})
+    const failing = () => {
+      throw new Error('no')
+    }
+    await bench.receiver.handle(request(events.contact.created(), { onAnswered: failing }))
+    let onWritten = () => {}
+    const onAnswered = (callback: () => void) => {
+      onWritten = callback
+    }
+    expect((await bench.receiver.handle(request(events.contact.created(), { onAnswered }))).status).toBe(200)
+    let isClosed = false
+    const closing = bench.receiver.close().then(() => {
+      isClosed = true
+    })
+    await sleep(100)
+    expect(isClosed).toBe(false)
+    onWritten()
+    await closing
   })
 
   it('counts each request once, however often its host says that it was answered', async () => {
