@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { type Claim, ConfigurationError, DEFAULT_RETENTION_MS, type Logger, type Store } from '../src/index.ts'
+import { Notices } from './notices.ts'
 import { Backlog } from './redis/backlog.ts'
 import { makeRunner, type RedisClient, type RunScript } from './redis/client.ts'
 import { toNumber, toText } from './redis/reply.ts'
 import { makeScripts, type Scripts } from './redis/scripts.ts'
-import { findForgetfulSettings, Notices } from './redis/settings.ts'
+import { findForgetfulSettings } from './redis/settings.ts'
 
 export type { BareRedisClient, IoRedisClient, NodeRedisClient, RedisClient } from './redis/client.ts'
 

@@ -86,7 +86,12 @@ const FLOORS: Floors = {
   'adapters/next.ts': { files: [...NODE_ADAPTER, 'adapters/web.ts'], ...HTTP_TYPES },
   'adapters/node.ts': { files: NODE_ADAPTER, ...HTTP_TYPES },
   'adapters/web.ts': { files: ['src/index.ts', 'adapters/check-options.ts', 'adapters/chunk.ts'] },
-  'adapters/redis.ts': { files: ['src/index.ts', 'adapters/redis/'], packages: ['node:crypto'] },
+  'adapters/lost-claims.ts': {},
+  'adapters/notices.ts': { types: ['src/index.ts'] },
+  'adapters/redis.ts': {
+    files: ['src/index.ts', 'adapters/redis/', 'adapters/lost-claims.ts', 'adapters/notices.ts'],
+    packages: ['node:crypto'],
+  },
   'adapters/redis/': { types: ['src/index.ts'], packages: ['node:crypto'] },
   'adapters/redis/client.ts': {
     files: ['src/index.ts'],
@@ -94,7 +99,10 @@ const FLOORS: Floors = {
     packageTypes: ['node:events'],
   },
   'adapters/postgres.ts': { files: ['adapters/postgres/'] },
-  'adapters/postgres/': { files: ['src/index.ts', 'adapters/postgres/'], packages: ['node:crypto'] },
+  'adapters/postgres/': {
+    files: ['src/index.ts', 'adapters/postgres/', 'adapters/lost-claims.ts', 'adapters/notices.ts'],
+    packages: ['node:crypto'],
+  },
   'adapters/sqlite.ts': { files: ['adapters/sqlite/'] },
   'adapters/sqlite/': {
     files: ['src/index.ts', 'adapters/sqlite/'],

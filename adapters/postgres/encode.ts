@@ -32,3 +32,8 @@ export function toArrayLiteral(texts: readonly (string | number)[]): string {
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
+
+/** A literal of text, whatever is in it. */
+export function asText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}

@@ -1,3 +1,6 @@
+import { CALL_LIMIT_MS } from './pool.ts'
+import { NoAnswer, sqlStateOf } from './shared-pool.ts'
+
 interface Waiting<Item, Answer> {
   readonly item: Item
   readonly since: number
@@ -9,11 +12,17 @@ export interface GroupsOptions<Item, Answer> {
   /** Carries out a group and gives an answer for each item, in order. */
   readonly run: (items: readonly Item[]) => Promise<readonly Answer[]>
   readonly toError: (cause: unknown) => unknown
+  /** Hears of what was refused though the engine may have carried it out. */
+  readonly onNoAnswer?: (items: readonly Item[]) => void
+  /** How many groups may be under way at once if those before have no answer yet. Default 1. */
+  readonly most?: number
 }
 
 const LARGEST_GROUP = 500
-/** Receivers give up after this time; what nobody waits for any more is not sent, or an engine that hangs would be buried in it. */
-const LONGEST_WAIT_MS = 3_000
+/** What nobody waits for any more is not sent, or an engine that hangs would be buried in it. */
+const LONGEST_WAIT_MS = CALL_LIMIT_MS
+/** A group that has no answer by then does not hold up the next one. */
+const STUCK_AFTER_MS = 500
 /** SQLSTATE classes of what one item can bring upon its group: bad data, a constraint, a limit; and of two groups that met. */
 const BY_ONE_ITEM = /^(?:22|23|40|54)/
 
@@ -24,7 +33,8 @@ const BY_ONE_ITEM = /^(?:22|23|40|54)/
 export class Groups<Item extends { readonly key: string }, Answer> {
   readonly #options: GroupsOptions<Item, Answer>
   #waiting: Waiting<Item, Answer>[] = []
-  #isUnderWay = false
+  /** The groups under way, by when they began. */
+  readonly #underWay = new Set<{ readonly since: number }>()
   #isCalled = false
   #timer: NodeJS.Timeout | undefined
 
@@ -42,23 +52,30 @@ export class Groups<Item extends { readonly key: string }, Answer> {
   /** In a microtask: calls of one turn go together. */
   #start(): void {
     if (this.#isCalled) return
-    if (this.#isUnderWay) return this.#watch()
+    if (!this.#mayBegin) return this.#watch()
     this.#isCalled = true
     queueMicrotask(() => {
       this.#isCalled = false
-      this.#send(this.#take())
+      void this.#send(this.#take())
     })
   }
 
+  get #mayBegin(): boolean {
+    if (this.#underWay.size === 0) return true
+    const longAgo = performance.now() - STUCK_AFTER_MS
+    return this.#underWay.size < (this.#options.most ?? 1) && [...this.#underWay].every(({ since }) => since <= longAgo)
+  }
+
   async #send(group: readonly Waiting<Item, Answer>[]): Promise<void> {
-    this.#isUnderWay = true
+    const begun = { since: performance.now() }
+    this.#underWay.add(begun)
     try {
       answer(group, await this.#options.run(group.map(({ item }) => item)))
     } catch (error) {
       if (group.length > 1 && isByOneItem(error)) await this.#sendEach(group)
-      else this.#refuse(group, error)
+      else this.#fail(group, error)
     }
-    this.#isUnderWay = false
+    this.#underWay.delete(begun)
     if (this.#waiting.length > 0) this.#start()
   }
 
@@ -67,8 +84,13 @@ export class Groups<Item extends { readonly key: string }, Answer> {
       try {
         answer([one], await this.#options.run([one.item]))
       } catch (error) {
-        this.#refuse([one], error)
+        this.#fail([one], error)
       }
+  }
+
+  #fail(group: readonly Waiting<Item, Answer>[], error: unknown): void {
+    if (error instanceof NoAnswer) this.#options.onNoAnswer?.(group.map(({ item }) => item))
+    this.#refuse(group, error)
   }
 
   #take(): readonly Waiting<Item, Answer>[] {
@@ -95,8 +117,8 @@ export class Groups<Item extends { readonly key: string }, Answer> {
       const tooLate = this.#waiting.filter(({ since }) => since <= longAgo)
       if (tooLate.length > 0) this.#waiting = this.#waiting.filter(({ since }) => since > longAgo)
       this.#refuse(tooLate, new Error(`Postgres has not answered for ${LONGEST_WAIT_MS} ms`))
-      if (this.#waiting.length > 0) this.#watch()
-    }, LONGEST_WAIT_MS / 3).unref()
+      if (this.#waiting.length > 0) this.#start()
+    }, STUCK_AFTER_MS / 2).unref()
   }
 
   #refuse(group: readonly Waiting<Item, Answer>[], cause: unknown): void {
@@ -111,5 +133,5 @@ function answer<Answer>(group: readonly Waiting<unknown, Answer>[], answers: rea
 }
 
 function isByOneItem(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && BY_ONE_ITEM.test(String(error.code))
+  return BY_ONE_ITEM.test(sqlStateOf(error) ?? '')
 }

@@ -1,4 +1,4 @@
-import { type CheckedOut, checkOut, type PgClient, type PgPool } from './pool.ts'
+import type { CheckedOut, PgClient } from './pool.ts'
 
 const LOOK_EVERY_MS = 500
 /** Longer than the time between two renewals, which is a third of 25 s at most. */
@@ -9,25 +9,24 @@ const KEEP_IDLE_MS = 10_000
  * It goes back when nothing was done for a while, and at once when the pool is to end.
  */
 export class KeptConnection {
-  readonly #pool: PgPool
+  readonly #checkOut: (onError: () => void) => Promise<CheckedOut>
+  readonly #isEnding: () => boolean
   #kept: Promise<CheckedOut> | undefined
   #uses = 0
   #lastUse = 0
+  #answeredAt = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(pool: PgPool) {
-    this.#pool = pool
+  constructor(checkOut: (onError: () => void) => Promise<CheckedOut>, isEnding: () => boolean) {
+    this.#checkOut = checkOut
+    this.#isEnding = isEnding
   }
 
   /** Checks the connection out, if it is not. */
   hold(): Promise<CheckedOut> {
     this.#lastUse = performance.now()
     if (this.#kept === undefined) {
-      const onError = () => {
-        this.#forget(kept)
-        kept.then(({ giveBack }) => giveBack(false), ignore)
-      }
-      const kept = checkOut(this.#pool, undefined, onError)
+      const kept = this.#checkOut(() => this.#close(kept))
       this.#kept = kept
       kept.catch(() => this.#forget(kept))
       this.#look()
@@ -38,18 +37,29 @@ export class KeptConnection {
   /** Does something on it. After a failure the next use gets a new one. */
   async use<T>(what: (client: PgClient) => Promise<T>): Promise<T> {
     const kept = this.hold()
-    const { client, giveBack } = await kept
+    const { client } = await kept
     this.#uses++
     try {
-      return await what(client)
+      const value = await what(client)
+      this.#answeredAt = performance.now()
+      this.#lastUse = this.#answeredAt
+      return value
     } catch (error) {
-      this.#forget(kept)
-      giveBack(false)
+      this.#close(kept)
       throw error
     } finally {
       this.#uses--
-      this.#lastUse = performance.now()
     }
+  }
+
+  /** Closes it if it has answered nothing since then, and nothing is asked of it. */
+  dropIdle(since: number): void {
+    if (this.#kept !== undefined && this.#uses === 0 && this.#answeredAt <= since) this.#close(this.#kept)
+  }
+
+  #close(kept: Promise<CheckedOut>): void {
+    this.#forget(kept)
+    kept.then(({ giveBack }) => giveBack(false), ignore)
   }
 
   #forget(kept: Promise<CheckedOut>): void {
@@ -59,7 +69,7 @@ export class KeptConnection {
   #look(): void {
     this.#timer ??= setInterval(() => {
       const isIdle = performance.now() - this.#lastUse > KEEP_IDLE_MS
-      if (this.#uses > 0 || !(isIdle || this.#pool.ending)) return
+      if (this.#uses > 0 || !(isIdle || this.#isEnding())) return
       clearInterval(this.#timer)
       this.#timer = undefined
       const kept = this.#kept

@@ -18,6 +18,8 @@ export interface PgClient {
   release(destroy?: boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
+  /** `I` outside of transactions; unknown to older versions of pg. */
+  getTransactionStatus?(): string | null
 }
 
 /** What the store uses of a `Pool` of `pg`: a pool of pg itself fits, and so does what wraps one. */
@@ -27,6 +29,7 @@ export interface PgPool {
   on(event: 'connect', listener: (client: PgClient) => void): unknown
   /** Whether `end()` was called. */
   readonly ending?: boolean
+  readonly idleCount?: number
   readonly options?: { readonly max?: number | undefined }
 }
 
@@ -37,7 +40,9 @@ export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback
     ? C
     : never
 
-/** A statement that has no answer by then never gets one: its connection is dropped. Receivers wait for 3 s. */
+/** A statement that a receiver waits for has no use after this time: its connection is dropped. */
+export const CALL_LIMIT_MS = 3_000
+/** The same for what nobody waits for, and for the ends of transactions. */
 export const STATEMENT_LIMIT_MS = 10_000
 
 const DEFAULT_MAX = 10
@@ -47,28 +52,34 @@ export function maxOf({ options }: PgPool): number {
   return options?.max ?? DEFAULT_MAX
 }
 
-/**
- * Keeps connections that break from ending the process, as they do where nobody listens: idle ones, which the pool replaces, and new
- * ones whose server takes its leave in the same breath as it lets them in, before whoever asked for them could listen.
- */
-export function keepAlive(pool: PgPool): void {
-  pool.on('error', ignore)
-  pool.on('connect', (client) => client.on('error', ignore))
+export interface CheckedOut {
+  readonly client: PgClient
+  giveBack(isSound: boolean): void
+}
+
+export interface CheckOutOptions {
+  /** Ends the waiting; without one, `limitMs` does. */
+  readonly signal?: AbortSignal | undefined
+  readonly limitMs?: number
+  /** Is called if the connection breaks while nothing is asked of it. */
+  readonly onError?: () => void
+}
+
+/** No connection was to be had in time. */
+export class NoConnection extends Error {
+  constructor(limitMs: number) {
+    super(`No connection within ${limitMs} ms: the pool has none to spare, or the server does not answer.`)
+  }
 }
 
 /**
- * Checks a client out. Errors of its connection are kept from ending the process while it is out: whoever uses it learns of them by
- * the query that fails. `giveBack(false)` closes the connection, and with it whatever is going on there.
- *
- * @param signal ends the waiting; without one, it is as long as for a statement. A client that comes later goes straight back.
- * @param onError is called where the connection breaks while nothing is asked of it
+ * Checks a client out; one that comes after the waiting has ended goes straight back. Errors of its connection are kept from ending the
+ * process while it is out: whoever uses it learns of them by the query that fails. `giveBack(false)` closes the connection, and with
+ * it whatever is going on there.
  */
-export async function checkOut(
-  pool: PgPool,
-  signal?: AbortSignal | undefined,
-  onError: () => void = ignore,
-): Promise<CheckedOut> {
-  const client = await connectInTime(pool, signal)
+export async function checkOut(pool: PgPool, options: CheckOutOptions = {}): Promise<CheckedOut> {
+  const { onError = ignore } = options
+  const client = await connectInTime(pool, options)
   client.on('error', onError)
   let isOut = true
   const giveBack = (isSound: boolean) => {
@@ -81,22 +92,17 @@ export async function checkOut(
   return { client, giveBack }
 }
 
-function connectInTime(pool: PgPool, signal: AbortSignal | undefined): Promise<PgClient> {
+function connectInTime(pool: PgPool, { signal, limitMs = STATEMENT_LIMIT_MS }: CheckOutOptions): Promise<PgClient> {
   return new Promise((resolve, reject) => {
     let isGivenUp = false
     const giveUp = () => {
       isGivenUp = true
-      reject(
-        signal?.reason ??
-          new Error(
-            `No connection within ${STATEMENT_LIMIT_MS} ms: the pool has none to spare, or the server does not answer.`,
-          ),
-      )
+      reject(signal?.reason ?? new NoConnection(limitMs))
     }
     if (signal?.aborted) return giveUp()
     signal?.addEventListener('abort', giveUp, { once: true })
     // An AbortSignal with a time would cost several times as much.
-    const timer = signal === undefined ? setTimeout(giveUp, STATEMENT_LIMIT_MS) : undefined
+    const timer = signal === undefined ? setTimeout(giveUp, limitMs) : undefined
     const stop = () => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', giveUp)
@@ -115,18 +121,14 @@ function connectInTime(pool: PgPool, signal: AbortSignal | undefined): Promise<P
   })
 }
 
-export interface CheckedOut {
-  readonly client: PgClient
-  giveBack(isSound: boolean): void
-}
-
 /** Runs one statement, and gives its rows as arrays. */
 export async function runStatement(
   client: PgClient,
   text: string,
   values: unknown[],
+  limitMs = STATEMENT_LIMIT_MS,
 ): Promise<readonly (readonly unknown[])[]> {
-  const { rows } = await client.query({ text, values, rowMode: 'array', query_timeout: STATEMENT_LIMIT_MS })
+  const { rows } = await client.query({ text, values, rowMode: 'array', query_timeout: limitMs })
   return rows as readonly (readonly unknown[])[] // rowMode is "array"
 }
 

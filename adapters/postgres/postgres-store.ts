@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { type Claim, PosternError, type TransactionalStore, type TransactionClaim } from '../../src/index.ts'
+import type { Claim, Logger, TransactionalStore, TransactionClaim } from '../../src/index.ts'
+import { LostClaims } from '../lost-claims.ts'
 import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'
 import { Groups } from './groups.ts'
-import { KeptConnection } from './kept-connection.ts'
-import { migrateTable } from './migrate-table.ts'
 import { type CheckedOptions, checkOptions, type PostgresStoreOptions } from './options.ts'
-import { type ClientOf, checkOut, keepAlive, type PgPool, runStatement } from './pool.ts'
-import { makeStatements, type Statements } from './statements.ts'
+import type { ClientOf, PgPool } from './pool.ts'
+import { SharedPool } from './shared-pool.ts'
 import { Sweeper } from './sweeper.ts'
+import { Table } from './table.ts'
 import { Transactions } from './transactions.ts'
 
 /** A store on Postgres. */
@@ -55,36 +55,46 @@ interface Settled {
 const NO_MARKS: readonly string[] = []
 const DONE: Claim = { state: 'done' }
 const BUSY: Claim = { state: 'busy' }
+/** The most connections that claims without an answer may take at once. */
+const MOST_CLAIMING = 4
 
 class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly retentionMs: number
-  readonly #options: CheckedOptions<Tx>
-  readonly #statements: Statements
-  readonly #kept: KeptConnection
+  readonly #pool: SharedPool
+  readonly #table: Table
   readonly #sweeper: Sweeper
   readonly #transactions: Transactions<Tx>
   readonly #claims: Groups<Asked, Claim>
   readonly #settlements: Groups<Settled, boolean>
+  readonly #lost = new LostClaims((key, token) => this.#settle(key, token, null, false, NO_MARKS))
   /** No other store of any process has it, so that a count behind it makes tokens. */
   readonly #self = randomBytes(12).toString('base64url')
   #count = 0
 
-  constructor(options: CheckedOptions<Tx>) {
-    const { pool, retentionMs, wrap } = options
-    this.#options = options
+  constructor({ pool, retentionMs, schema, table, wrap }: CheckedOptions<Tx>) {
     this.retentionMs = retentionMs
-    this.#statements = makeStatements(options, retentionMs)
-    this.#kept = new KeptConnection(pool)
-    this.#sweeper = new Sweeper(pool, this.#statements)
-    this.#transactions = new Transactions(pool, this.#statements, wrap)
-    const toError = (cause: unknown) => this.#explain(cause)
-    this.#claims = new Groups({ run: (asked) => this.#claimAll(asked), toError })
+    this.#pool = SharedPool.of(pool)
+    this.#table = new Table(this.#pool, { schema, table }, retentionMs)
+    this.#sweeper = new Sweeper(this.#pool, this.#table)
+    this.#transactions = new Transactions(this.#pool, this.#table, wrap)
+    const toError = (cause: unknown) => this.#table.explain(cause)
+    this.#claims = new Groups({
+      run: (asked) => this.#claimAll(asked),
+      toError,
+      onNoAnswer: (asked) => {
+        for (const { key, token, lease } of asked) this.#lost.add(key, token, lease)
+      },
+      most: MOST_CLAIMING,
+    })
     this.#settlements = new Groups({ run: (settled) => this.#settleAll(settled), toError })
-    keepAlive(pool)
+  }
+
+  reportTo(logger: Logger): void {
+    this.#pool.notices.addLogger(logger)
   }
 
   migrate(): Promise<void> {
-    return migrateTable(this.#options.pool, this.#statements)
+    return this.#table.migrate()
   }
 
   claim(key: string, leaseMs: number): Promise<Claim> {
@@ -93,64 +103,45 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
-    return this.#settle(key, token, leaseMs, false, marks)
+    return this.#settle(encodeKey(key), token, leaseMs, false, marks)
   }
 
   complete(key: string, token: string): Promise<boolean> {
-    return this.#settle(key, token, null, true, NO_MARKS)
+    return this.#settle(encodeKey(key), token, null, true, NO_MARKS)
   }
 
   release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
-    return this.#settle(key, token, null, false, marks)
+    return this.#settle(encodeKey(key), token, null, false, marks)
   }
 
   transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
     return this.#transactions.run(claim, work)
   }
 
+  /** @param key encoded */
   #settle(key: string, token: string, lease: number | null, done: boolean, marks: readonly string[]): Promise<boolean> {
-    return this.#settlements.add({ key: encodeKey(key), token, lease, done, marks: marks.map(encodeMark) })
+    return this.#settlements.add({ key, token, lease, done, marks: marks.map(encodeMark) })
   }
 
   async #claimAll(asked: readonly Asked[]): Promise<readonly Claim[]> {
-    // Whoever gets a claim needs this connection to keep it.
-    await this.#kept.hold()
-    const { client, giveBack } = await checkOut(this.#options.pool)
-    let isSound = false
-    try {
-      const rows = await runStatement(client, this.#statements.claim, [
-        toArrayLiteral(asked.map(({ key }) => key)),
-        toArrayLiteral(asked.map(({ token }) => token)),
-        toArrayLiteral(asked.map(({ lease }) => lease)),
-      ])
-      isSound = true
-      const known = new Map(rows.map((row) => [row[0], row]))
-      return asked.map(({ key, token }) => toClaim(token, known.get(key)))
-    } finally {
-      giveBack(isSound)
-    }
+    const { claim } = await this.#table.statements()
+    const rows = await this.#pool.claim(claim, [
+      toArrayLiteral(asked.map(({ key }) => key)),
+      toArrayLiteral(asked.map(({ token }) => token)),
+      toArrayLiteral(asked.map(({ lease }) => lease)),
+    ])
+    const known = new Map(rows.map((row) => [row[0], row]))
+    return asked.map(({ key, token }) => toClaim(token, known.get(key)))
   }
 
   async #settleAll(settled: readonly Settled[]): Promise<readonly boolean[]> {
-    const rows = await this.#kept.use((client) =>
-      runStatement(client, this.#statements.settle, [JSON.stringify(settled)]),
-    )
+    const { settle } = await this.#table.statements()
+    const rows = await this.#pool.settle(settle, [JSON.stringify(settled)])
     this.#sweeper.nudge()
     const keys = new Set(rows.map(([key]) => key))
     return settled.map(({ key }) => keys.has(key))
   }
-
-  #explain(cause: unknown): unknown {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === UNDEFINED_TABLE)) return cause
-    return new PosternError(
-      'store_unavailable',
-      `postgresStore: the table ${this.#options.table} is not there. Call await store.migrate() once when the app starts, or run the SQL that postgresSchema() gives.`,
-      { cause },
-    )
-  }
 }
-
-const UNDEFINED_TABLE = '42P01'
 
 /** @param row what was found for a key that was there before: marks if it was free, and whether it is done */
 function toClaim(token: string, row: readonly unknown[] | undefined): Claim {

@@ -1,4 +1,5 @@
-import { quoteName } from './encode.ts'
+import { asText, quoteName } from './encode.ts'
+import { CALL_LIMIT_MS } from './pool.ts'
 
 export interface TableName {
   /** The schema of the table. Default: the first one of the connection's search_path. */
@@ -13,20 +14,30 @@ export const TABLE_VERSION = 1
 /** How long a transaction may stand still between its fence and its commit, in milliseconds: other claims of its key wait for it. */
 const COMMIT_WITHIN_MS = 10_000
 const SWEEP_SIZE = 1_000
+/** Names the transaction that was begun, and nothing once that has ended, whatever ended it. */
+export const TRANSACTION_SETTING = 'postern.transaction'
+const CURRENT = `current_setting('${TRANSACTION_SETTING}', true)`
 
 /** Every statement of the store, for one table. Times are the server's, by a clock that goes on while a statement waits. */
 export interface Statements {
   /** Makes what is missing. Several statements, without parameters. */
   readonly create: string
-  readonly version: string
+  /** Gives whether the table is there, and its comment. */
+  readonly find: string
   readonly claim: string
   readonly settle: string
   readonly commitMark: string
   readonly sweep: string
 }
 
-export function makeStatements({ schema, table = DEFAULT_TABLE }: TableName, retentionMs: number): Statements {
-  const name = schema === undefined ? quoteName(table) : `${quoteName(schema)}.${quoteName(table)}`
+/** The table's name as statements have it. */
+export function nameOf({ schema, table = DEFAULT_TABLE }: TableName): string {
+  return schema === undefined ? quoteName(table) : `${quoteName(schema)}.${quoteName(table)}`
+}
+
+export function makeStatements(tableName: TableName, retentionMs: number): Statements {
+  const { table = DEFAULT_TABLE } = tableName
+  const name = nameOf(tableName)
   const index = quoteName(`${table}_swept`)
   const retention = `interval '${retentionMs} ms'`
   // Rows are swept somewhat later than they are forgotten, so that a completion need not move the time: it stays out of the index.
@@ -46,18 +57,24 @@ CREATE TABLE IF NOT EXISTS ${name} (
   swept_after timestamptz NOT NULL
 ) WITH (fillfactor = 70);
 CREATE INDEX IF NOT EXISTS ${index} ON ${name} (swept_after);
-COMMENT ON TABLE ${name} IS 'postern ${TABLE_VERSION}';
+DO $postern$ BEGIN
+  IF obj_description(${asText(name)}::regclass, 'pg_class') IS NULL THEN
+    COMMENT ON TABLE ${name} IS 'postern ${TABLE_VERSION}';
+  END IF;
+END $postern$;
 `.trimStart(),
 
-    version: `SELECT obj_description(to_regclass('${name.replaceAll("'", "''")}'), 'pg_class')`,
+    find: `SELECT (to_regclass(${asText(name)}) IS NOT NULL)::text, obj_description(to_regclass(${asText(name)}), 'pg_class')`,
 
     /*
      * Keys, tokens, lengths of leases. Gives a row for each key that was there before: its marks where it was free, else whether it
-     * is done. Nothing here waits for a row that another transaction holds: such a key is busy.
+     * is done. Nothing here waits for a row that another transaction holds: such a key is busy. Nor is anything claimed for callers
+     * who have given up, because the table was locked: the transaction is older then.
      */
     claim: `
 WITH wanted AS MATERIALIZED (
   SELECT * FROM unnest($1::text[], $2::text[], $3::float8[]) AS w (key, token, lease)
+  WHERE ${now} < now() + interval '${CALL_LIMIT_MS} ms'
 ), fresh AS (
   INSERT INTO ${name} (key, token, ends_at, kept_until, swept_after)
   SELECT key, token, ${inMs('lease')}, ${inMs('lease')} + ${retention}, ${inMs('lease')} + ${retention} + ${slack}
@@ -103,12 +120,18 @@ WHERE (c.ends_at IS NULL OR c.ends_at <= ${now} OR c.token = excluded.token)
   AND NOT (excluded.ends_at IS NOT NULL AND c.done AND c.kept_until > ${now})
 RETURNING key`,
 
-    /* Key, token, mark. The fence of a transaction: it gives a row only where the last claim is still this one. */
+    /*
+     * Key, token, mark, name of the transaction. The fence: gives whether the transaction is still the one that was begun, and whether
+     * the last claim is still this one. Only if both hold is the mark set.
+     */
     commitMark: `
-UPDATE ${name}
-SET marks = array_append(marks, $3::text), kept_until = greatest(kept_until, ${now} + ${retention})
-WHERE key = $1 AND token = $2 AND ends_at IS NOT NULL AND NOT done AND $3::text <> ALL (marks)
-RETURNING set_config('idle_in_transaction_session_timeout', '${COMMIT_WITHIN_MS}', true)`,
+WITH marked AS (
+  UPDATE ${name}
+  SET marks = array_append(marks, $3::text), kept_until = greatest(kept_until, ${now} + ${retention})
+  WHERE key = $1 AND token = $2 AND ends_at IS NOT NULL AND NOT done AND $3::text <> ALL (marks) AND ${CURRENT} = $4
+  RETURNING set_config('idle_in_transaction_session_timeout', '${COMMIT_WITHIN_MS}', true)
+)
+SELECT (${CURRENT} = $4)::text, EXISTS (SELECT FROM marked)::text`,
 
     /* Gives the rows that were removed. */
     sweep: `

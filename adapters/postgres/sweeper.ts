@@ -1,25 +1,27 @@
-import { checkOut, type PgPool, runStatement } from './pool.ts'
-import { type Statements, wasFullSweep } from './statements.ts'
+import { runStatement } from './pool.ts'
+import type { SharedPool } from './shared-pool.ts'
+import { wasFullSweep } from './statements.ts'
+import type { Table } from './table.ts'
 
 const EVERY_MS = 60_000
 const NEXT_BATCH_MS = 100
 
 /** Removes rows that are older than the retention, a batch at a time, while the store is in use. What another process sweeps is left to it. */
 export class Sweeper {
-  readonly #pool: PgPool
-  readonly #statements: Statements
+  readonly #pool: SharedPool
+  readonly #table: Table
   #nextAt = 0
   #isSweeping = false
 
-  constructor(pool: PgPool, statements: Statements) {
+  constructor(pool: SharedPool, table: Table) {
     this.#pool = pool
-    this.#statements = statements
+    this.#table = table
   }
 
   /** To be called now and then; it mostly does nothing. */
   nudge(): void {
     const now = performance.now()
-    if (this.#isSweeping || now < this.#nextAt || this.#pool.ending) return
+    if (this.#isSweeping || now < this.#nextAt || this.#pool.isEnding) return
     // Not all processes at the same moment.
     this.#nextAt = now + EVERY_MS * (1 + Math.random())
     this.#isSweeping = true
@@ -37,10 +39,11 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<boolean> {
-    const { client, giveBack } = await checkOut(this.#pool)
+    const { sweep } = await this.#table.statements()
+    const { client, giveBack } = await this.#pool.checkOut()
     let isSound = false
     try {
-      const rows = await runStatement(client, this.#statements.sweep, [])
+      const rows = await runStatement(client, sweep, [])
       isSound = true
       return wasFullSweep(rows)
     } finally {

@@ -1,40 +1,37 @@
 import { PosternError, type TransactionClaim } from '../../src/index.ts'
 import { encodeKey, encodeMark } from './encode.ts'
-import { guardClient } from './guard.ts'
-import { checkOut, maxOf, type PgClient, type PgPool, runStatement, STATEMENT_LIMIT_MS } from './pool.ts'
-import { Slots } from './slots.ts'
-import type { Statements } from './statements.ts'
+import { guardClient, misuse } from './guard.ts'
+import { type PgClient, runStatement, STATEMENT_LIMIT_MS } from './pool.ts'
+import { type SharedPool, sqlStateOf } from './shared-pool.ts'
+import { TRANSACTION_SETTING } from './statements.ts'
+import type { Table } from './table.ts'
 
 /** Whatever the database's default is: at a stricter level each renewal would make the fence fail. */
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
 /** The server then notices within a second that a handler was given up, though it is busy with a statement; else its locks would stay. */
-const BEGIN_WATCHED = `${BEGIN}; SET LOCAL client_connection_check_interval = 1000`
+const WATCH = '; SET LOCAL client_connection_check_interval = 1000'
 /** Servers before version 14 do not know that setting; those on some systems cannot do it. */
 const UNKNOWN_SETTING = new Set(['42704', '22023'])
 
-/** One connection is kept for renewals, and one is left for claims. */
-const LEFT_FREE = 2
-
-/** The transactions of a store: as many at once as the pool can spare. */
+/** The transactions of a store: as many at once as its pool can spare. */
 export class Transactions<Tx> {
-  readonly #pool: PgPool
-  readonly #statements: Statements
+  readonly #pool: SharedPool
+  readonly #table: Table
   readonly #wrap: (client: PgClient) => Tx
-  readonly #slots: Slots
-  #begin = BEGIN_WATCHED
+  #watch = WATCH
+  #count = 0
 
-  constructor(pool: PgPool, statements: Statements, wrap: (client: PgClient) => Tx) {
+  constructor(pool: SharedPool, table: Table, wrap: (client: PgClient) => Tx) {
     this.#pool = pool
-    this.#statements = statements
+    this.#table = table
     this.#wrap = wrap
-    this.#slots = new Slots(maxOf(pool) - LEFT_FREE)
   }
 
   async run<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
     const { signal } = claim
-    await this.#slots.take(signal)
+    await this.#pool.slots.take(signal)
     try {
-      const { client, giveBack } = await checkOut(this.#pool, signal)
+      const { client, giveBack } = await this.#pool.checkOut({ signal })
       // Closing the connection rolls back, also in the middle of a statement.
       const abandon = () => giveBack(false)
       signal.addEventListener('abort', abandon, { once: true })
@@ -49,14 +46,16 @@ export class Transactions<Tx> {
         signal.removeEventListener('abort', abandon)
       }
     } finally {
-      this.#slots.give()
+      this.#pool.slots.give()
     }
   }
 
   /** The claim's row is locked at the very end: nothing that renews or asks for it has to wait for the work. */
   async #commit<T>(client: PgClient, claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
     const { key, token, mark, signal } = claim
-    await this.#open(client)
+    const { commitMark } = await this.#table.statements()
+    const name = (this.#count++).toString(36)
+    await this.#open(client, name)
     const guarded = guardClient(client)
     let value: T
     try {
@@ -64,8 +63,10 @@ export class Transactions<Tx> {
     } finally {
       guarded.close()
     }
-    const fenced = await runStatement(client, this.#statements.commitMark, [encodeKey(key), token, encodeMark(mark)])
-    if (fenced.length === 0)
+    const [row = []] = await runStatement(client, commitMark, [encodeKey(key), token, encodeMark(mark), name])
+    const [isSame, isMarked] = row
+    if (isSame !== 'true') throw misuse(ENDED_IT)
+    if (isMarked !== 'true')
       throw new PosternError(
         'lease_lost',
         'Another process has taken over the event, or has finished this handler: the transaction was rolled back.',
@@ -75,20 +76,20 @@ export class Transactions<Tx> {
     return value
   }
 
-  async #open(client: PgClient): Promise<void> {
+  async #open(client: PgClient, name: string): Promise<void> {
+    const begin = `${BEGIN}; SET LOCAL ${TRANSACTION_SETTING} = '${name}'`
     try {
-      await control(client, this.#begin)
+      await control(client, begin + this.#watch)
     } catch (error) {
-      if (
-        this.#begin === BEGIN ||
-        !(error instanceof Error && 'code' in error && UNKNOWN_SETTING.has(String(error.code)))
-      )
-        throw error
-      this.#begin = BEGIN
-      await control(client, `ROLLBACK; ${BEGIN}`)
+      if (this.#watch === '' || !UNKNOWN_SETTING.has(sqlStateOf(error) ?? '')) throw error
+      this.#watch = ''
+      await control(client, `ROLLBACK; ${begin}`)
     }
   }
 }
+
+const ENDED_IT =
+  'The work ended its transaction by itself, past the client that it was given: what it had written before may be committed without the finish mark.'
 
 async function unlessAborted<T>(signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
   let onAbort = () => {}

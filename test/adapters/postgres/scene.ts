@@ -1,8 +1,8 @@
-import { createServer, connect as dial, type Socket } from 'node:net'
 import pg from 'pg'
 import type { Claim, Store, TransactionClaim } from 'postern'
 import { type PostgresStore, postgresStore } from 'postern/postgres'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { FaultyProxy } from '../../engines/faulty-proxy.ts'
 import { type PostgresServer, startPostgres } from '../../engines/postgres-server.ts'
 
 export const LEASE_MS = 15_000
@@ -41,6 +41,15 @@ export class Scene {
     return { store, pool }
   }
 
+  /** A store on a pool whose connections go through a proxy. */
+  async faulty(options: pg.PoolConfig = {}) {
+    const proxy = new FaultyProxy(this.server.port)
+    const port = await proxy.listen()
+    onTestFinished(() => proxy.close())
+    const url = this.server.url.replace(/:\d+\//, `:${port}/`)
+    return { proxy, ...(await this.store({ connectionString: url, ...options })) }
+  }
+
   #open(options: pg.PoolConfig): pg.Pool {
     const pool = new pg.Pool({ connectionString: this.server.url, ...options })
     this.#pools.push(pool)
@@ -71,45 +80,4 @@ export async function claimFor(
   { key = newKey(), mark = 'save', signal = new AbortController().signal, leaseMs = LEASE_MS } = {},
 ): Promise<TransactionClaim> {
   return { key, token: (await take(store, key, leaseMs)).token, mark, signal }
-}
-
-/** Stands between a pool and the server, and can cut all connections when a text goes by. */
-export class CuttingProxy {
-  readonly #server
-  readonly #sockets = new Set<Socket>()
-  /** Cut when a client sends this: before it goes to the server, or right behind it. */
-  cutAt: { readonly text: string; readonly isForwarded: boolean } | undefined
-
-  constructor(target: number) {
-    this.#server = createServer((client) => {
-      const server = dial(target, '127.0.0.1')
-      for (const socket of [client, server]) {
-        this.#sockets.add(socket)
-        socket.on('error', () => {})
-      }
-      server.on('close', () => client.destroy())
-      client.on('close', () => server.end()) // what was written still gets there
-      server.pipe(client)
-      client.on('data', (data) => {
-        const isCut = this.cutAt !== undefined && data.includes(this.cutAt.text)
-        if (!isCut) return void server.write(data)
-        client.destroy()
-        if (this.cutAt?.isForwarded) server.write(data)
-        else server.destroy()
-        this.cutAt = undefined
-      })
-    })
-  }
-
-  async listen(): Promise<number> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-    const address = this.#server.address()
-    if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-    return address.port
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket.destroy()
-    this.#server.close()
-  }
 }

@@ -8,7 +8,7 @@ import { postgresStore } from 'postern/postgres'
 import { events, signed } from 'postern/testing'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { postgresProgram } from '../../engines/postgres-server.ts'
-import { CuttingProxy, claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
+import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
 
 describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', () => {
   const scene = new Scene()
@@ -172,13 +172,11 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
 
   describe('whose connection is cut at COMMIT', () => {
     it.each([true, false])('run once, whether it reached the server (%s) or not', async (isForwarded) => {
-      const proxy = new CuttingProxy(scene.server.port)
-      const port = await proxy.listen()
-      const cutPool = scene.pool({ connectionString: scene.server.url.replace(/:\d+\//, `:${port}/`) })
+      const cut = await scene.faulty()
       const errors: PosternError[] = []
       const receiver = createReceiver({
         secret: 'secret',
-        store: postgresStore({ pool: cutPool }),
+        store: cut.store,
         logger: quiet,
         onError: (error) => errors.push(error),
       })
@@ -191,15 +189,14 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
         })
       })
       const { bytes: body, signature } = signed(event, { secret: 'secret' })
-      proxy.cutAt = { text: 'COMMIT\0', isForwarded } // its end: BEGIN names a level with COMMIT in it
+      cut.proxy.cutAt = { text: 'COMMIT\0', isForwarded } // its end: BEGIN names a level with COMMIT in it
       expect(await receiver.receive({ body, signature })).toMatchObject({ outcome: 'failed', status: 500 })
       if (isForwarded) await untilSettled(async () => (await rowsOf(event.id)) === 1)
       expect(await receiver.receive({ body, signature })).toMatchObject({ outcome: 'handled' })
       expect([runs, await rowsOf(event.id)]).toEqual([isForwarded ? 1 : 2, 1])
       expect(errors.map(({ code }) => code)).toEqual(['handler_failed'])
       await receiver.close()
-      await cutPool.end()
-      proxy.close()
+      await cut.pool.end()
     })
   })
 
@@ -226,6 +223,61 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       }
       expect(await rowsOf(claim.key)).toBe(0)
     })
+
+    it.each([
+      '/* x */ COMMIT',
+      '-- x\nCOMMIT',
+      '/* a /* nested */ one */ rollback',
+      'SELECT 1; COMMIT',
+      "SELECT ';'; SELECT 'it''s'; ROLLBACK",
+      "SELECT E'\\'; COMMIT --'; COMMIT; --'",
+      'SELECT $a$ ; $b$ $a$; COMMIT; BEGIN',
+      'SELECT 1 AS "a;""b"; END',
+      ';;COMMIT',
+    ])('refuses %j, whatever stands before it', async (statement) => {
+      const claim = await claimFor(store)
+      const run = store.transaction(claim, async (tx) => {
+        await insert(claim.key)(tx)
+        await tx.query(statement)
+      })
+      await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
+      expect(await rowsOf(claim.key)).toBe(0)
+    })
+
+    it.each([
+      "SELECT '; COMMIT'",
+      "SELECT 'a''; COMMIT'",
+      "SELECT E'a\\'; COMMIT'",
+      '/* ; COMMIT */ SELECT 1',
+      'SELECT 1 -- ; COMMIT',
+      'SELECT $$; COMMIT;$$',
+      'SELECT $x$; COMMIT; $$ $x$',
+      'SELECT 1 AS "; COMMIT"',
+      'SELECT 1 AS commit',
+      'SELECT 1; SELECT 2',
+      'SAVEPOINT a; ROLLBACK TO a; RELEASE a',
+    ])('takes %j', async (statement) => {
+      const claim = await claimFor(store)
+      await store.transaction(claim, async (tx) => {
+        await tx.query(statement)
+        await insert(claim.key)(tx)
+      })
+      expect(await rowsOf(claim.key)).toBe(1)
+    })
+
+    it.each(['ROLLBACK', 'COMMIT', 'ROLLBACK; BEGIN', 'COMMIT; BEGIN'])(
+      'cannot have its mark without its transaction, if something sends %j past it',
+      async (text) => {
+        const claim = await claimFor(store)
+        const run = store.transaction(claim, async (tx) => {
+          await insert(claim.key)(tx)
+          await Object.getPrototypeOf(tx).query(text) // on the client itself
+        })
+        await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
+        await store.release(claim.key, claim.token, [])
+        expect((await take(store, claim.key)).marks).toEqual([])
+      },
+    )
 
     it('takes savepoints', async () => {
       const claim = await claimFor(store)

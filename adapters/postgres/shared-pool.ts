@@ -1,0 +1,157 @@
+import { Notices } from '../notices.ts'
+import { KeptConnection } from './kept-connection.ts'
+import {
+  CALL_LIMIT_MS,
+  type CheckedOut,
+  type CheckOutOptions,
+  checkOut,
+  maxOf,
+  NoConnection,
+  type PgClient,
+  type PgPool,
+  runStatement,
+} from './pool.ts'
+import { Slots } from './slots.ts'
+
+/** One connection is kept for renewals, and one is left for claims. */
+const LEFT_FREE = 2
+/** How long a claim waits for a connection of its own. */
+const SPARE_WITHIN_MS = 100
+/** How long claims then do without one. */
+const SCARCE_FOR_MS = 1_000
+const MOST_TURNS = 12
+
+const LEFT_OPEN =
+  'A connection was given back to the pool within a transaction. It was closed, and what was not committed there is rolled back: end each transaction before client.release().'
+
+const pools = new WeakMap<PgPool, SharedPool>()
+
+/** What the stores on one pool share: its connections, and what each of them is for. */
+export class SharedPool {
+  /** So many transactions at once as the pool can spare. */
+  readonly slots: Slots
+  readonly notices = new Notices()
+  readonly #pool: PgPool
+  readonly #kept: KeptConnection
+  readonly #openedAt = new WeakMap<PgClient, number>()
+  #isScarceUntil = 0
+
+  static of(pool: PgPool): SharedPool {
+    const known = pools.get(pool)
+    if (known !== undefined) return known
+    const made = new SharedPool(pool)
+    pools.set(pool, made)
+    return made
+  }
+
+  private constructor(pool: PgPool) {
+    this.#pool = pool
+    this.slots = new Slots(maxOf(pool) - LEFT_FREE)
+    this.#kept = new KeptConnection(
+      (onError) => this.checkOut({ limitMs: CALL_LIMIT_MS, onError }),
+      () => this.isEnding,
+    )
+    // Connections that break would end the process: idle ones, which the pool replaces, and new ones whose server takes its leave in the
+    // same breath as it lets them in, before whoever asked for them could listen.
+    pool.on('error', ignore)
+    pool.on('connect', (client) => {
+      client.on('error', ignore)
+      this.#openedAt.set(client, performance.now())
+    })
+  }
+
+  get isEnding(): boolean {
+    return this.#pool.ending === true
+  }
+
+  /** Checks out a connection that is in no transaction: what is written there would not be committed. */
+  async checkOut(options?: CheckOutOptions): Promise<CheckedOut> {
+    for (;;) {
+      const checkedOut = await checkOut(this.#pool, options)
+      if ((checkedOut.client.getTransactionStatus?.() ?? 'I') === 'I') return checkedOut
+      checkedOut.giveBack(false)
+      this.notices.warn(LEFT_OPEN)
+    }
+  }
+
+  /** Does something on the connection that is kept for it. */
+  useKept<T>(what: (client: PgClient) => Promise<T>): Promise<T> {
+    return this.#kept.use(what)
+  }
+
+  /** Runs a statement that commits by itself, on the connection that is kept for renewals and completions. */
+  settle(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
+    return this.#kept.use((client) => this.#runAlone(client, text, values))
+  }
+
+  /** The same for claims, on another connection if there is one. */
+  async claim(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
+    await this.#kept.hold() // who gets a claim needs it to keep the claim
+    const spare = await this.#findSpare()
+    if (spare === undefined) return this.settle(text, values)
+    let isSound = false
+    try {
+      const rows = await this.#runAlone(spare.client, text, values)
+      isSound = true
+      return rows
+    } finally {
+      spare.giveBack(isSound)
+    }
+  }
+
+  async #findSpare(): Promise<CheckedOut | undefined> {
+    if (performance.now() < this.#isScarceUntil) return undefined
+    try {
+      return await this.checkOut({ limitMs: SPARE_WITHIN_MS })
+    } catch (error) {
+      if (!(error instanceof NoConnection)) throw error
+      this.#isScarceUntil = performance.now() + SCARCE_FOR_MS
+      return undefined
+    }
+  }
+
+  /** @throws NoAnswer if it is not known what became of the statement */
+  async #runAlone(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
+    const sentAt = performance.now()
+    for (let turn = 1; ; turn++)
+      try {
+        return await runStatement(client, text, values, CALL_LIMIT_MS)
+      } catch (error) {
+        const state = sqlStateOf(error)
+        if (state === undefined || LOST.test(state)) {
+          if (performance.now() - sentAt >= CALL_LIMIT_MS) void this.#dropOlderThan(sentAt)
+          throw new NoAnswer(error)
+        }
+        // Where transactions are serializable by default, statements that met are refused, and nothing of them is left.
+        if (!CONFLICT.test(state) || turn === MOST_TURNS) throw error
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(turn, 6)))
+      }
+  }
+
+  /** Closes what has been open for longer than a statement that was never answered: a network that lost one connection lost them all. */
+  async #dropOlderThan(sentAt: number): Promise<void> {
+    this.#kept.dropIdle(sentAt)
+    const idle = await Promise.allSettled(Array.from({ length: this.#pool.idleCount ?? 0 }, () => this.#pool.connect()))
+    for (const one of idle)
+      if (one.status === 'fulfilled') one.value.release((this.#openedAt.get(one.value) ?? 0) <= sentAt)
+  }
+}
+
+/** The server may have carried out a statement, or not: its answer did not come. */
+export class NoAnswer extends Error {
+  constructor(cause: unknown) {
+    super(`Postgres did not answer: ${Object(cause).message}`, { cause })
+  }
+}
+
+/** Serialization failures and deadlocks. */
+const CONFLICT = /^40(?:001|P01)$/
+/** A connection that broke, and a server that shuts down. */
+const LOST = /^(?:08|57P)/
+
+export function sqlStateOf(error: unknown): string | undefined {
+  const code: unknown = Object(error).code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+const ignore = () => {}
