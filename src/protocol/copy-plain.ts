@@ -18,10 +18,9 @@ export function copyReadable<T>(value: T): T {
 }
 
 /** @param toCopy returns nothing for what is shared */
-function copyDeep<T>(value: T, toCopy: (original: object) => Fields | undefined): T {
-  const copies = new Map<object, Fields>()
+function copyDeep<T>(value: T, toCopy: (original: unknown) => Fields | undefined): T {
+  const copies = new Map<unknown, Fields>()
   const copyOne = (original: unknown): unknown => {
-    if (typeof original !== 'object' || original === null) return original
     const copy = copies.get(original) ?? toCopy(original)
     if (copy === undefined) return original
     copies.set(original, copy)
@@ -62,7 +61,7 @@ const LONGEST_ODD_LIST = 1_000
  * Keeps what no JSON has: a list with holes or fields, such as a match of a regular expression, and an object without a prototype. Returns
  * nothing for what is not plain, and for a long list with holes, which may be of any length.
  */
-function toWhole(original: object): Fields | undefined {
+function toWhole(original: unknown): Fields | undefined {
   if (!isPlain(original)) return undefined
   if (Array.isArray(original) && original.length <= LONGEST_ODD_LIST)
     return Object.assign(new Array(original.length), original) as unknown as Fields

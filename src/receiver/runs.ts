@@ -110,7 +110,7 @@ export class Runs {
     const free = maxInFlight - this.#byKey.size
     // However few places there are, one is left to others.
     const most = Math.min(SHARE_OF_FREE * free, Math.max(maxInFlight - 1, 1))
-    return free > 0 && this.#sizeOf(accountKey) < most
+    return this.#sizeOf(accountKey) < most
   }
 
   /** Forgets a run whose claim has ended as well. If it ever goes on, the token of the claim fences it off. */

@@ -284,6 +284,23 @@ describe('maxInFlight', () => {
     await bench.expectAtRest()
   })
 
+  it('counts what an account still has under way when one of its events has ended', async () => {
+    const bench = new Bench({ maxInFlight: 5 })
+    const gates = Array.from({ length: 5 }, () => new Gate<unknown>())
+    let runs = 0
+    bench.receiver.on('*', () => gates[runs++]?.promise)
+    const sent = Array.from({ length: 4 }, () => bench.send(of('acme')))
+    await bench.clock.advance(10)
+    gates[0]?.open(undefined)
+    expect(await sent[0]).toMatchObject({ outcome: 'handled' })
+    sent.push(bench.send(of('acme')))
+    await bench.clock.advance(10)
+    expect(await bench.send(of('acme'))).toMatchObject({ outcome: 'overloaded' })
+    for (const gate of gates) gate.open(undefined)
+    await Promise.all(sent)
+    await bench.expectAtRest()
+  })
+
   it.each<[string, Behaviour, boolean]>([
     ['by its own handler, before that has waited for anything', atOnce, false],
     ['by onError', atOnce, true],
@@ -479,9 +496,17 @@ describe('a run that its host cut off', () => {
     gates[0]?.open(undefined)
     await clock.advance(10)
     sent.push(bench.send(event))
+    await clock.advance(8_000)
+    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(['late', 'late', 'late'])
+    let isClosed = false
+    const closing = bench.receiver.close().then(() => {
+      isClosed = true
+    })
     await clock.advance(10)
+    expect(isClosed).toBe(false)
     gates[1]?.open(undefined)
-    expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(['late', 'handled', 'handled'])
+    await closing
+    expect(bench.outcomes.at(-1)).toMatchObject({ outcome: 'handled', late: true })
     expect([runs, bench.codes]).toEqual([2, ['handler_abandoned', 'lease_lost']])
     await bench.expectAtRest()
   })
