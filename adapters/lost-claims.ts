@@ -1,41 +1,138 @@
-const AGAIN_AFTER_MS = 500
-const AT_ONCE = 100
+import { type Claim, type Clock, systemClock } from '../src/index.ts'
 
-interface LostClaim {
+/** Receivers wait for a claim no longer. */
+const CLAIM_LIMIT_MS = 3_000
+const LOOK_EVERY_MS = 250
+const AGAIN_AFTER_MS = 500
+const MOST_AT_ONCE = 100
+
+interface Asked {
   readonly key: string
   readonly token: string
-  /** When its lease has ended, had it been taken. */
+  readonly askedAt: number
+  /** When its lease has ended, had it been granted at once. */
   readonly endsAt: number
 }
 
+interface Open extends Asked {
+  readonly reject: (error: Error) => void
+}
+
+interface Lost extends Asked {
+  nextAt: number
+  isUnderWay: boolean
+}
+
 /**
- * Gives back claims whose answer was lost. The engine may have carried them out, and they would keep their events busy until their
- * leases end.
+ * Gives back claims whose answer was lost, or too late for whoever asked. The engine may have carried them out, and would keep their
+ * events busy until their leases end.
  */
 export class LostClaims {
   readonly #giveBack: (key: string, token: string) => Promise<unknown>
-  #lost: LostClaim[] = []
-  #isWorking = false
+  readonly #clock: Clock
+  readonly #open = new Set<Open>()
+  readonly #lost = new Set<Lost>()
+  #underWay = 0
+  #isLooking = false
 
-  /** @param giveBack rejects if the engine cannot be reached; it is called again then */
-  constructor(giveBack: (key: string, token: string) => Promise<unknown>) {
+  /** @param giveBack releases the key if the token holds it; rejects if the engine cannot be reached, and is called again then */
+  constructor(giveBack: (key: string, token: string) => Promise<unknown>, clock: Clock = systemClock) {
     this.#giveBack = giveBack
+    this.#clock = clock
   }
 
+  /** Returns the claim, and rejects if it has no answer in time. */
+  watch(key: string, token: string, leaseMs: number, claiming: Promise<Claim>): Promise<Claim> {
+    return new Promise((resolve, reject) => {
+      const asked = this.#toAsked(key, token, leaseMs)
+      const open = { ...asked, reject }
+      this.#open.add(open)
+      this.#look()
+      claiming.then(
+        (claim) => {
+          if (this.#open.delete(open)) resolve(claim)
+          else if (claim.state === 'claimed') this.#lose(asked) // it was given back too early
+        },
+        (error: unknown) => {
+          if (!this.#open.delete(open)) return
+          this.#lose(asked)
+          reject(error)
+        },
+      )
+    })
+  }
+
+  /** Gives back a claim of which it is not known what became of it. */
   add(key: string, token: string, leaseMs: number): void {
-    this.#lost.push({ key, token, endsAt: performance.now() + leaseMs })
-    if (!this.#isWorking) void this.#work()
+    this.#lose(this.#toAsked(key, token, leaseMs))
   }
 
-  async #work(): Promise<void> {
-    this.#isWorking = true
-    while (this.#lost.length > 0) {
-      const some = this.#lost.splice(0, AT_ONCE)
-      const results = await Promise.allSettled(some.map(({ key, token }) => this.#giveBack(key, token)))
-      const left = some.filter((_, at) => results[at]?.status === 'rejected')
-      this.#lost.unshift(...left.filter(({ endsAt }) => endsAt > performance.now()))
-      if (left.length > 0) await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS).unref())
+  #toAsked(key: string, token: string, leaseMs: number): Asked {
+    const askedAt = this.#clock.monotonic()
+    return { key, token, askedAt, endsAt: askedAt + leaseMs }
+  }
+
+  #lose({ key, token, askedAt, endsAt }: Asked): void {
+    this.#lost.add({ key, token, askedAt, endsAt, nextAt: askedAt, isUnderWay: false })
+    this.#work()
+    this.#look()
+  }
+
+  #work(): void {
+    const now = this.#clock.monotonic()
+    for (const lost of this.#lost) {
+      if (this.#underWay === MOST_AT_ONCE) return
+      if (!lost.isUnderWay && lost.nextAt <= now) void this.#release(lost)
     }
-    this.#isWorking = false
+  }
+
+  async #release(lost: Lost): Promise<void> {
+    this.#underWay++
+    lost.isUnderWay = true
+    const isTaken = await this.#inTime(this.#giveBack(lost.key, lost.token))
+    lost.isUnderWay = false
+    this.#underWay--
+    const now = this.#clock.monotonic()
+    // The engine may come to a claim later than to what gave it back.
+    const heardAt = lost.askedAt + CLAIM_LIMIT_MS
+    if (now >= lost.endsAt || (isTaken && now >= heardAt)) this.#lost.delete(lost)
+    lost.nextAt = isTaken ? heardAt : now + AGAIN_AFTER_MS
+  }
+
+  #inTime(releasing: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#after(CLAIM_LIMIT_MS, () => resolve(false))
+      const end = (isTaken: boolean) => () => {
+        this.#clock.clearTimeout(timer)
+        resolve(isTaken)
+      }
+      releasing.then(end(true), end(false))
+    })
+  }
+
+  /** Looks after what is open and lost, now and then: a timer for each claim would cost more than the rest of it. */
+  #look(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    this.#after(LOOK_EVERY_MS, () => {
+      this.#isLooking = false
+      const longAgo = this.#clock.monotonic() - CLAIM_LIMIT_MS
+      for (const open of this.#open) {
+        if (open.askedAt > longAgo) break
+        this.#open.delete(open)
+        this.#lose(open)
+        open.reject(new Error(`no answer within ${CLAIM_LIMIT_MS} ms`))
+      }
+      this.#work()
+      if (this.#open.size + this.#lost.size > 0) this.#look()
+    })
+  }
+
+  /** Keeps no process alive. */
+  #after(ms: number, callback: () => void): unknown {
+    const timer = this.#clock.setTimeout(callback, ms)
+    const { unref } = Object(timer)
+    if (typeof unref === 'function') unref.call(timer)
+    return timer
   }
 }

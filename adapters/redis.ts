@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { type Claim, ConfigurationError, DEFAULT_RETENTION_MS, type Logger, type Store } from '../src/index.ts'
+import { LostClaims } from './lost-claims.ts'
 import { Notices } from './notices.ts'
 import { Backlog } from './redis/backlog.ts'
 import { makeRunner, type RedisClient, type RunScript } from './redis/client.ts'
+import { Reconnector } from './redis/reconnect.ts'
 import { toNumber, toText } from './redis/reply.ts'
 import { makeScripts, type Scripts } from './redis/scripts.ts'
 import { findForgetfulSettings } from './redis/settings.ts'
@@ -10,7 +12,10 @@ import { findForgetfulSettings } from './redis/settings.ts'
 export type { BareRedisClient, IoRedisClient, NodeRedisClient, RedisClient } from './redis/client.ts'
 
 export interface RedisStoreOptions {
-  /** A connected client of `redis` (node-redis) or `ioredis`, a single one, a pool or a cluster; or anything with `sendCommand`. The store never closes it. */
+  /**
+   * A connected client of `redis` (node-redis) or `ioredis`, a single one, a pool or a cluster; or anything with `sendCommand`. The store
+   * never closes it, but makes it connect anew if it is not answered while a new connection is, or leads to a replica.
+   */
   readonly client: RedisClient
   /** How long done ids and finish marks are kept, in milliseconds. Default 7 days. A receiver refuses less than 3 hours. */
   readonly retentionMs?: number
@@ -42,8 +47,10 @@ class RedisStore implements Store {
   readonly #prefix: string
   readonly #scripts: Scripts
   readonly #run: RunScript
-  readonly #backlog = new Backlog()
+  readonly #backlog = new Backlog(() => this.#reconnector.afterSilence())
   readonly #notices = new Notices()
+  readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
+  readonly #reconnector: Reconnector
   #wereSettingsRead = false
 
   constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
@@ -51,6 +58,7 @@ class RedisStore implements Store {
     this.#prefix = prefix
     this.#scripts = makeScripts(retentionMs)
     this.#run = makeRunner(client)
+    this.#reconnector = new Reconnector(client, () => this.#notices.warn(RECONNECTED))
   }
 
   reportTo(logger: Logger): void {
@@ -60,7 +68,7 @@ class RedisStore implements Store {
   claim(key: string, leaseMs: number): Promise<Claim> {
     const token = randomUUID()
     this.#backlog.onCall()
-    return this.#run(this.#scripts.claim, this.#prefix + key, [token, String(leaseMs)]).then(
+    const claiming = this.#run(this.#scripts.claim, this.#prefix + key, [token, String(leaseMs)]).then(
       (reply) => {
         this.#backlog.onAnswer()
         if (!this.#wereSettingsRead) this.#readSettings()
@@ -68,9 +76,11 @@ class RedisStore implements Store {
       },
       (error: unknown) => {
         this.#backlog.onAnswer()
+        this.#reconnector.afterRefusal(error)
         throw error
       },
     )
+    return this.#lost.watch(key, token, leaseMs, claiming)
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
@@ -98,6 +108,9 @@ class RedisStore implements Store {
     )
   }
 }
+
+const RECONNECTED =
+  'A connection to Redis had to be made anew: it was answered no more while others were, or led to a server that is a replica now.'
 
 function isOne(reply: unknown): boolean {
   return toNumber(reply) === 1

@@ -86,7 +86,7 @@ const FLOORS: Floors = {
   'adapters/next.ts': { files: [...NODE_ADAPTER, 'adapters/web.ts'], ...HTTP_TYPES },
   'adapters/node.ts': { files: NODE_ADAPTER, ...HTTP_TYPES },
   'adapters/web.ts': { files: ['src/index.ts', 'adapters/check-options.ts', 'adapters/chunk.ts'] },
-  'adapters/lost-claims.ts': {},
+  'adapters/lost-claims.ts': { files: ['src/index.ts'] },
   'adapters/notices.ts': { types: ['src/index.ts'] },
   'adapters/redis.ts': {
     files: ['src/index.ts', 'adapters/redis/', 'adapters/lost-claims.ts', 'adapters/notices.ts'],

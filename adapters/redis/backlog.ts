@@ -12,6 +12,11 @@ export class Backlog {
   /** When the first call after the last answer was made. */
   #silentSince: number | undefined
   #triedAt = 0
+  readonly #onSilence: () => void
+
+  constructor(onSilence: () => void) {
+    this.#onSilence = onSilence
+  }
 
   /** @throws Error where the server has been silent for long */
   onCall(): void {
@@ -28,6 +33,7 @@ export class Backlog {
   #mustAnswer(since: number): void {
     const now = performance.now()
     if (now - since <= SILENCE_MS) return
+    this.#onSilence()
     if (now - this.#triedAt >= TRY_EVERY_MS) {
       this.#triedAt = now
       return

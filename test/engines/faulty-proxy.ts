@@ -8,10 +8,13 @@ export class FaultyProxy {
   cutAt: { readonly text: string; readonly isForwarded: boolean } | undefined
   /** From this text of a client on, nothing passes on its connection, in either direction. Once. */
   muteAt: string | undefined
+  /** The port that new connections lead to. */
+  target: number
 
   constructor(target: number) {
+    this.target = target
     this.#server = createServer((client) => {
-      const connection: Connection = { client, engine: dial(target, '127.0.0.1'), isMute: false }
+      const connection: Connection = { client, engine: dial(this.target, '127.0.0.1'), isMute: false }
       const { engine } = connection
       this.#connections.add(connection)
       for (const socket of [client, engine]) socket.on('error', () => {})

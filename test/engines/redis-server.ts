@@ -22,6 +22,8 @@ export interface RedisServer {
   /** Freezes it: connections stay, answers do not come. */
   freeze(): void
   thaw(): void
+  /** Makes it a replica of another, which takes no writes; its connections stay. */
+  demote(masterPort: number): Promise<void>
   /** Ends it and removes its folder. */
   remove(): Promise<void>
 }
@@ -64,6 +66,9 @@ export async function startRedis(...args: readonly string[]): Promise<RedisServe
     kill,
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
+    async demote(masterPort) {
+      if (!(await isAnswered(port, `REPLICAOF 127.0.0.1 ${masterPort}`, '+OK'))) throw new Error('Redis refused')
+    },
     async remove() {
       await kill('SIGKILL')
       rmSync(folder, { recursive: true, force: true })
@@ -72,14 +77,18 @@ export async function startRedis(...args: readonly string[]): Promise<RedisServe
 }
 
 /** Whether it has read its files and takes commands. */
-async function answers(port: number): Promise<boolean> {
+function answers(port: number): Promise<boolean> {
+  return isAnswered(port, 'PING', '+PONG')
+}
+
+async function isAnswered(port: number, command: string, answer: string): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {
     return await new Promise((resolve) => {
       socket.on('error', () => resolve(false))
       socket.on('close', () => resolve(false))
-      socket.on('data', (data) => resolve(data.toString().startsWith('+PONG')))
-      socket.write('PING\r\n')
+      socket.on('data', (data) => resolve(data.toString().startsWith(answer)))
+      socket.write(`${command}\r\n`)
     })
   } finally {
     socket.destroy()
