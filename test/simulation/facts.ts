@@ -31,6 +31,8 @@ export interface Grant {
   readonly marks: ReadonlySet<string>
   /** When the answer reached the process; undefined as long as it did not. */
   answeredAt: number | undefined
+  /** Whether it was granted to the echo of a call that had been answered otherwise: its process cannot know of it. */
+  isEcho: boolean
   endsAt: number
   /** When the engine first carried out `complete` or `release`. */
   settledAt: number | undefined

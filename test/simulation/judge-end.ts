@@ -1,6 +1,5 @@
 import { Causes } from './causes.ts'
 import type { Cluster } from './cluster.ts'
-import { EXCUSES } from './excuses.ts'
 import type { Grant, HandlerRun } from './facts.ts'
 import { toName } from './judge-answer.ts'
 import type { Sender } from './sender.ts'
@@ -54,11 +53,18 @@ function judgeRuns(world: World, causes: Causes): void {
   }
 }
 
-/** Returns whether the process knew of its claim early enough to release it. */
-function couldGiveBack({ askedAt, grantedAt, answeredAt }: Grant, at: number): boolean {
+/** Returns whether the process had the time to release its claim. */
+function couldGiveBack(
+  { givesBackLostClaims }: World,
+  { askedAt, grantedAt, answeredAt, isEcho, life }: Grant,
+  at: number,
+): boolean {
+  if (isEcho) return false
   if (answeredAt !== undefined) return answeredAt + TO_GIVE_BACK_MS <= at
-  // A claim that was carried out after its process had given it up cannot be released by then.
-  return !EXCUSES.forgetsCutClaims && grantedAt <= askedAt + CALL_LIMIT_MS
+  if (!givesBackLostClaims) return false
+  // Without an answer it gives back what the engine came to while it still waited.
+  const untilGivenBack = askedAt + CALL_LIMIT_MS + TO_GIVE_BACK_MS
+  return grantedAt <= askedAt + CALL_LIMIT_MS && untilGivenBack <= Math.min(at, life.death?.at ?? at)
 }
 
 /** Checks that every handler that waits for its abort was told of it, if its process lives. */
@@ -90,10 +96,11 @@ function judgeRows({ history, findings, plan, now }: World): void {
 }
 
 /** Checks that no healthy process lost a claim that it needed, or kept one that it did not. */
-function judgeLeases({ ledger, findings }: World, causes: Causes): void {
+function judgeLeases(world: World, causes: Causes): void {
+  const { ledger, findings } = world
   for (const { grant, at } of ledger.lapses) {
     const { life, event, token, settledAt } = grant
-    if (!couldGiveBack(grant, at)) continue
+    if (!couldGiveBack(world, grant, at)) continue
     if (settledAt !== undefined && settledAt < at) continue // a late renewal brought it back to life
     if (causes.whyLost(life, grant, grant.askedAt, at) === undefined)
       findings.add(

@@ -190,6 +190,7 @@ export class Ledger {
       grantedAt: now,
       marks: new Set(answer.marks),
       answeredAt: undefined,
+      isEcho: false,
       endsAt: now + leaseMs,
       settledAt: undefined,
       abandonedAt: undefined,

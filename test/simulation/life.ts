@@ -29,6 +29,8 @@ export class Life implements LifeFacts {
   readonly process: number
   readonly handlers: readonly HandlerPlan[]
   readonly clock: Clock
+  /** The clock of a store's driver, whose timers keep no process alive and may be left. */
+  readonly driverClock: Clock
   death: Death | undefined
   receiver: Receiver | undefined
   /** Whether the load balancer may pick it. */
@@ -71,6 +73,14 @@ export class Life implements LifeFacts {
       monotonic: () => world.now - this.#startedAt + 1_234.567,
       setTimeout: (callback, ms) => this.#setTimer(callback, ms),
       clearTimeout: (timer) => this.#clearTimer(timer),
+    }
+    this.driverClock = {
+      ...this.clock,
+      setTimeout: (callback, ms) => this.#plan(world.now + ms, callback, TIMER),
+      clearTimeout: (slot) => {
+        const { step } = slot as Slot // what setTimeout above gave
+        if (step !== undefined) step.action = undefined
+      },
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Claim, Store, TransactionClaim } from 'postern'
+import type { LostClaims } from '../../adapters/lost-claims.ts'
 import type { Life } from './life.ts'
 import type { Fate, Method } from './plan.ts'
 import { Chance } from './random.ts'
@@ -33,12 +34,16 @@ export class Connection implements Store {
   readonly retentionMs: number
   protected readonly world: World
   protected readonly life: Life
+  readonly #lost: LostClaims
   #tokens = 0
+  /** Tokens of claims that were answered otherwise. */
+  readonly #refused = new Set<string>()
   readonly #calls = new Map<string, number>()
 
   constructor(world: World, life: Life) {
     this.world = world
     this.life = life
+    this.#lost = new world.subject.LostClaims((key, token) => this.release(key, token, []), life.driverClock)
     this.retentionMs = world.plan.settings.retentionMs
   }
 
@@ -48,10 +53,12 @@ export class Connection implements Store {
     const call = { life, key, token, askedAt: world.now }
     const claiming = this.send({ method: 'claim', key, details: `for ${token}` }, () => {
       const answer = world.host.engine.claim(key, token, leaseMs)
-      world.ledger.onClaim(call, leaseMs, answer)
+      const grant = world.ledger.onClaim(call, leaseMs, answer)
+      if (grant !== undefined && this.#refused.has(token)) grant.isEcho = true
       return answer
     })
-    return this.noteArrival(claiming, key, token)
+    const watched = world.givesBackLostClaims ? this.#lost.watch(key, token, leaseMs, claiming) : claiming
+    return this.noteArrival(watched, key, token)
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
@@ -124,6 +131,7 @@ export class Connection implements Store {
     return claiming.then((answer) => {
       const grant = answer.state === 'claimed' ? this.world.ledger.grantOf(key, token) : undefined
       if (grant !== undefined) grant.answeredAt ??= this.world.now
+      if (answer.state !== 'claimed') this.#refused.add(token)
       return answer
     })
   }

@@ -3,6 +3,7 @@ import { Findings } from './findings.ts'
 import { History } from './history.ts'
 import { Ledger } from './ledger.ts'
 import type { FaultKind, Plan } from './plan.ts'
+import { Chance } from './random.ts'
 import { Scheduler } from './scheduler.ts'
 import { SecretRing } from './secret-ring.ts'
 import type { Subject } from './subject.ts'
@@ -25,6 +26,8 @@ export class World {
   readonly weather: Weather
   readonly secrets: SecretRing
   readonly faultsMet = new Map<FaultKind, number>()
+  /** Whether the store gives back claims whose answer was lost. Ours do; the receiver makes the best of others. */
+  readonly givesBackLostClaims: boolean
   /** Set by a memory store that dropped events for want of room. */
   isForgetful = false
 
@@ -32,6 +35,7 @@ export class World {
     const now = () => this.scheduler.now
     this.plan = plan
     this.subject = subject
+    this.givesBackLostClaims = new Chance(plan.seed, 'gives back lost claims').number() < 0.7
     this.trace = new Trace(isTraced, now)
     this.findings = new Findings((toText) => this.trace.say('judge', toText))
     this.history = new History(plan.events, now)

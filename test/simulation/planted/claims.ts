@@ -144,7 +144,7 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
   {
     name: 'late-claim-given-back-after-close',
     breaks: '`close()` does not wait until a claim that came too late is given back.',
-    from: 4494,
+    from: 9963,
     edits: [
       {
         file: `${RECEIVER}lease.ts`,

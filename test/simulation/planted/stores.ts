@@ -1,9 +1,40 @@
 import type { PlantedFault } from './planted-fault.ts'
 
 const ENGINE = 'test/simulation/engine.ts'
+const LOST_CLAIMS = 'adapters/lost-claims.ts'
 
 /** Faults of stores: the simulated engine and the memory store. */
 export const FAULTS_OF_STORES: readonly PlantedFault[] = [
+  {
+    name: 'lost-claim-kept',
+    breaks: 'A store does not give back a claim whose call failed though the engine took it.',
+    from: 2023,
+    edits: [
+      {
+        file: LOST_CLAIMS,
+        find: 'if (!this.#open.delete(open)) return\n          this.#lose(asked)',
+        replace: 'if (!this.#open.delete(open)) return',
+      },
+    ],
+  },
+  {
+    name: 'lost-claim-given-back-too-early',
+    breaks: 'A store gives a claim back before the engine has come to it, and not again.',
+    from: 2023,
+    edits: [{ file: LOST_CLAIMS, find: '(isTaken && now >= heardAt)', replace: 'isTaken' }],
+  },
+  {
+    name: 'silent-claim-kept',
+    breaks: 'A store does not give back a claim that was never answered.',
+    from: 209,
+    edits: [
+      {
+        file: LOST_CLAIMS,
+        find: 'this.#open.delete(open)\n        this.#lose(open)',
+        replace: 'this.#open.delete(open)',
+      },
+    ],
+  },
   {
     name: 'token-not-compared-on-renew',
     breaks: 'The engine renews a claim that another process holds.',
