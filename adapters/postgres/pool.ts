@@ -18,7 +18,7 @@ export interface PgClient {
   release(destroy?: boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
-  /** `I` outside of transactions; unknown to older versions of pg. */
+  /** `I` outside of transactions. Since pg 8.21. */
   getTransactionStatus?(): string | null
 }
 

@@ -122,7 +122,7 @@ export class SharedPool {
           if (performance.now() - sentAt >= CALL_LIMIT_MS) void this.#dropOlderThan(sentAt)
           throw new NoAnswer(error)
         }
-        // Where transactions are serializable by default, statements that met are refused, and nothing of them is left.
+        // If transactions are serializable by default, statements that met are refused, and nothing of them is left.
         if (!CONFLICT.test(state) || turn === MOST_TURNS) throw error
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(turn, 6)))
       }
