@@ -13,6 +13,7 @@ const ODD_NAMES = [
   '\\',
   '%s',
   'a b',
+  'A b',
   'účet 💳',
   '__proto__',
   'constructor',

@@ -7,7 +7,8 @@ import { processCases } from './process-cases.ts'
 import { releaseCases } from './release-cases.ts'
 import { renewCases } from './renew-cases.ts'
 import { retentionCases } from './retention-cases.ts'
-import { type CaseDefinition, Trial, type TrialHost } from './trial.ts'
+import { transactionCases } from './transaction-cases.ts'
+import { type CaseDefinition, type TransactionTools, Trial, type TrialHost } from './trial.ts'
 
 export interface StoreSuiteOptions {
   /** Lets so many milliseconds pass for the store. Default: waits for them. For stores whose clock the test moves. */
@@ -18,6 +19,11 @@ export interface StoreSuiteOptions {
   readonly hasOwnClock?: boolean
   /** Takes the engine away and brings it back, with all that it had stored. Without it, the cases that need it are left out. */
   readonly outage?: { begin(): void | Promise<void>; end(): void | Promise<void> }
+  /** For stores with `transaction` or `transactionSync`: how rows are written and found. Without it, their cases are left out. */
+  readonly transaction?: TransactionTools & {
+    /** False for stores with `transactionSync`. Default true. */
+    readonly isAsynchronous?: boolean
+  }
 }
 
 /** One thing that every store must do. */
@@ -44,7 +50,7 @@ export function storeSuite(
   makeStore: (options: { readonly retentionMs?: number }) => Store | Promise<Store>,
   options: StoreSuiteOptions = {},
 ): readonly StoreCase[] {
-  const { pass, outage, isShared = true, hasOwnClock = true } = options
+  const { pass, outage, transaction, isShared = true, hasOwnClock = true } = options
   const pairs = new Map<number | undefined, ReturnType<TrialHost['stores']>>()
   const makePair = async (given: { readonly retentionMs?: number }) => {
     const store = await makeStore(given)
@@ -55,11 +61,13 @@ export function storeSuite(
     pairs.set(retentionMs, pair)
     return pair
   }
-  const host: TrialHost = { stores, pass, outage }
+  const host: TrialHost = { stores, pass, outage, transaction }
   const isOffered: Readonly<Record<CaseDefinition['needs'] & string, boolean>> = {
     sharing: isShared,
     'engine clock': isShared && hasOwnClock,
     outage: outage !== undefined,
+    transaction: transaction !== undefined && isShared,
+    'asynchronous transaction': transaction !== undefined && isShared && transaction.isAsynchronous !== false,
   }
   return CASES.filter(({ needs }) => needs === undefined || isOffered[needs]).map((definition) => ({
     name: definition.name,
@@ -76,6 +84,7 @@ const CASES: readonly CaseDefinition[] = [
   ...retentionCases,
   ...processCases,
   ...modelCases,
+  ...transactionCases,
   ...outageCases,
 ]
 

@@ -1,13 +1,18 @@
 import { strictEqual } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isThenable } from '../../protocol/promises.ts'
 import type { Claim, Store } from '../../store/store.ts'
+import { toTransact } from '../../store/transactional-store.ts'
 
 /** What a case asks for beside a store of its own. */
 export interface CaseDefinition {
   readonly name: string
-  /** `sharing`: two stores on one engine. `engine clock`: the same, with a clock that is not their processes'. `outage`: an engine that can be taken away. */
-  readonly needs?: 'sharing' | 'engine clock' | 'outage'
+  /**
+   * `sharing`: two stores on one engine. `engine clock`: the same, with a clock that is not their processes'. `outage`: an engine that
+   * can be taken away. `transaction`: a store that has them, `asynchronous` if work may wait within them.
+   */
+  readonly needs?: 'sharing' | 'engine clock' | 'outage' | 'transaction' | 'asynchronous transaction'
   /** The retention of the stores, in leases. Where there is none it is what the store has by default. */
   readonly retention?: number
   /** Throws where the store does not keep the contract. */
@@ -20,6 +25,15 @@ export interface TrialHost {
   stores(retentionMs: number | undefined): Promise<{ readonly store: Store; readonly another: Store }>
   readonly pass: ((ms: number) => void | Promise<void>) | undefined
   readonly outage: { begin(): void | Promise<void>; end(): void | Promise<void> } | undefined
+  readonly transaction: TransactionTools | undefined
+}
+
+/** How the suite writes within a transaction of the store that is tried, and looks at what is there afterwards. */
+export interface TransactionTools<Tx = never> {
+  /** Writes a row, named by text, by what the store's transactions are given. Must not wait if they must not. */
+  write(tx: Tx, row: string): unknown
+  /** Returns whether a row was committed, as any other connection sees it. */
+  has(row: string): boolean | Promise<boolean>
 }
 
 export type Claimed = Extract<Claim, { readonly state: 'claimed' }>
@@ -81,6 +95,39 @@ export class Trial {
     const claim = await this.claim(key, store)
     if (claim.state !== 'claimed') strictEqual(claim.state, 'claimed', `claim of ${key}`)
     return claim as Claimed // the line above throws otherwise
+  }
+
+  /** Runs work in a transaction of the store, for a handler of the claim. */
+  async transact(
+    {
+      key = this.key,
+      token,
+      mark = 'mark',
+      signal = new AbortController().signal,
+    }: { readonly key?: string; readonly token: string; readonly mark?: string; readonly signal?: AbortSignal },
+    work: (tx: unknown) => unknown,
+  ): Promise<unknown> {
+    const transact = toTransact(this.store)
+    if (transact === undefined) throw new TypeError('The store has neither transaction() nor transactionSync().')
+    return transact({ key, token, mark, signal }, work, () => {})
+  }
+
+  write(tx: unknown, row: string): unknown {
+    return this.host.transaction?.write(tx as never, this.#nameOf(row)) // it is what the store gave
+  }
+
+  async has(row: string): Promise<boolean> {
+    return (await this.host.transaction?.has(this.#nameOf(row))) === true
+  }
+
+  /** Writes and goes on, immediately if the write did not wait. */
+  writeThen(tx: unknown, row: string, next: () => unknown): unknown {
+    const written = this.write(tx, row)
+    return isThenable(written) ? written.then(next) : next()
+  }
+
+  #nameOf(row: string): string {
+    return `${this.key} ${row}`
   }
 
   renew(token: string, marks: readonly string[] = [], store: Store = this.store): boolean | Promise<boolean> {

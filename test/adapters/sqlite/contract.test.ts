@@ -19,6 +19,7 @@ describe.each(drivers)('sqliteStore on %s, which another process can lock for it
     return database
   }
   const other = open()
+  other.exec('CREATE TABLE suite_rows (name TEXT PRIMARY KEY) STRICT')
   const lock = () => {
     for (;;)
       try {
@@ -29,6 +30,11 @@ describe.each(drivers)('sqliteStore on %s, which another process can lock for it
   }
   itKeepsTheContract((options) => sqliteStore({ database: open(), ...options }), {
     hasOwnClock: false,
+    transaction: {
+      isAsynchronous: false,
+      write: (tx: SqliteDatabase, row) => tx.prepare('INSERT INTO suite_rows VALUES (?)').run(row),
+      has: (row) => other.prepare('SELECT 1 FROM suite_rows WHERE name = ?').get(row) !== undefined,
+    },
     outage: { begin: lock, end: () => other.exec('COMMIT') },
   })
 })

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import { type Claim, PosternError, type TransactionalStore } from 'postern'
+import { storeSuite } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+
+/** What a transactional store of one's own may get wrong, each by one line. */
+const FAULTS = [
+  'forgets the mark',
+  'keeps the mark of work that failed',
+  'keeps the rows of work that failed',
+  'loses what the work returned',
+  'rejects with an error of its own',
+  'rolls back what others write at the same time',
+  'lets anybody commit',
+  'looks at the token before the work only',
+  'looks at the holder only, not at who came since',
+  'commits for what is done',
+  'commits a mark twice',
+  'folds the case of marks',
+  'refuses once the lease has ended',
+  'does not say that the lease was lost',
+  'begins for a handler that was given up',
+  'commits for a handler that was given up meanwhile',
+  'makes renewals wait for the work',
+] as const
+type Fault = (typeof FAULTS)[number] | 'none'
+
+interface Tx {
+  write(row: string): void
+}
+
+interface Entry {
+  token: string | undefined
+  until: number
+  done: boolean
+  marks: readonly string[]
+}
+
+/** The contract in memory, but for one fault. */
+function makeEngine(fault: Fault) {
+  const is = (other: Fault) => fault === other
+  let time = 0
+  let working: Promise<void> = Promise.resolve()
+  const rows = new Set<string>()
+  const staged = new Set<string[]>()
+  const entries = new Map<string, Entry>()
+  const find = (key: string): Entry => {
+    const entry = entries.get(key) ?? { token: undefined, until: 0, done: false, marks: [] }
+    entries.set(key, entry)
+    return entry
+  }
+  const isHeldByAnother = (entry: Entry, token: string) => entry.token !== token && entry.until > time
+  const add = (entry: Entry, marks: readonly string[]) => {
+    entry.marks = [...new Set([...entry.marks, ...marks])]
+  }
+  const mayCommit = (entry: Entry, token: string, mark: string) => {
+    if (is('lets anybody commit')) return true
+    if (entry.done && !is('commits for what is done')) return false
+    if (entry.marks.includes(mark) && !is('commits a mark twice')) return false
+    if (is('refuses once the lease has ended') && entry.until <= time) return false
+    return is('looks at the holder only, not at who came since')
+      ? !isHeldByAnother(entry, token)
+      : entry.token === token
+  }
+  const store: TransactionalStore<Tx> = {
+    retentionMs: 1e9,
+    claim(key, leaseMs): Claim {
+      const entry = find(key)
+      if (entry.done) return { state: 'done' }
+      if (entry.until > time) return { state: 'busy' }
+      const token = randomUUID()
+      Object.assign(entry, { token, until: time + leaseMs })
+      return { state: 'claimed', token, marks: [...entry.marks] }
+    },
+    async renew(key, token, leaseMs, marks) {
+      if (is('makes renewals wait for the work')) await working
+      const entry = find(key)
+      if (entry.done || isHeldByAnother(entry, token)) return false
+      Object.assign(entry, { token, until: time + leaseMs })
+      add(entry, marks)
+      return true
+    },
+    complete(key, token) {
+      const entry = find(key)
+      if (isHeldByAnother(entry, token)) return false
+      Object.assign(entry, { done: true, until: 0 })
+      return true
+    },
+    release(key, token, marks) {
+      const entry = find(key)
+      if (isHeldByAnother(entry, token)) return false
+      entry.until = 0
+      add(entry, marks)
+      return true
+    },
+    async transaction({ key, token, mark: given, signal }, work) {
+      const mark = is('folds the case of marks') ? given.toLowerCase() : given
+      const written: string[] = []
+      let onEnd = () => {}
+      staged.add(written)
+      const tx = { write: (row: string) => void written.push(row) }
+      const keep = () => {
+        for (const row of written) rows.add(row)
+      }
+      try {
+        if (!is('begins for a handler that was given up')) signal.throwIfAborted()
+        const couldCommit = mayCommit(find(key), token, mark)
+        working = new Promise((resolve) => {
+          onEnd = resolve
+        })
+        const value = await work(tx)
+        if (!is('commits for a handler that was given up meanwhile') && !is('begins for a handler that was given up'))
+          signal.throwIfAborted()
+        const isLost = is('looks at the token before the work only') ? !couldCommit : !mayCommit(find(key), token, mark)
+        if (isLost && is('does not say that the lease was lost')) throw new Error('conflict')
+        if (isLost) throw new PosternError('lease_lost', 'another one has the event')
+        keep()
+        if (!is('forgets the mark')) add(find(key), [mark])
+        return is('loses what the work returned') ? (undefined as typeof value) : value
+      } catch (error) {
+        if (is('keeps the rows of work that failed')) keep()
+        if (is('keeps the mark of work that failed')) add(find(key), [mark])
+        if (is('rolls back what others write at the same time')) for (const other of staged) other.length = 0
+        if (is('rejects with an error of its own')) throw new Error('rolled back', { cause: error })
+        throw error
+      } finally {
+        staged.delete(written)
+        onEnd()
+      }
+    },
+  }
+  const cases = storeSuite(() => store, {
+    pass: (ms) => {
+      time += ms
+    },
+    transaction: { write: (tx: Tx, row) => tx.write(row), has: (row) => rows.has(row) },
+  })
+  return cases.filter(({ name }) => name.includes('transaction') || name.includes('rolls back'))
+}
+
+describe('the cases of storeSuite for transactions', () => {
+  async function failuresOf(fault: Fault): Promise<readonly string[]> {
+    const failed: string[] = []
+    for (const { name, run } of makeEngine(fault))
+      await Promise.race([run(), new Promise((_, reject) => setTimeout(reject, 1_000))]).catch(() => failed.push(name))
+    return failed
+  }
+
+  it('pass on a store that keeps the contract', async () => {
+    expect(makeEngine('none').length).toBeGreaterThanOrEqual(12)
+    expect(await failuresOf('none')).toEqual([])
+  })
+
+  it.each(FAULTS)('notice a store that %s', async (fault) => {
+    expect(await failuresOf(fault)).not.toEqual([])
+  })
+})
