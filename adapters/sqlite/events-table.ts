@@ -31,7 +31,8 @@ export class EventsTable {
   readonly #finish: SqliteStatement
   readonly #nthKey: SqliteStatement
   readonly #sweepRange: SqliteStatement
-  #sweptTo = ''
+  readonly #sweptTo: SqliteStatement
+  readonly #noteSwept: SqliteStatement
   #unswept = 0
 
   /**
@@ -43,7 +44,7 @@ export class EventsTable {
     this.#retentionMs = retentionMs
     this.#now = now
     this.#database = database
-    database.exec(createTable(name))
+    database.exec(createTables(name))
     const columns = 'key, is_done, kept_until, token, leased_at, leased_until, marks'
     const insert = `INSERT INTO ${name} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key)`
     this.#insert = database.prepare(`${insert} DO NOTHING`)
@@ -59,6 +60,10 @@ export class EventsTable {
     this.#nthKey = database.prepare(`SELECT key FROM ${name} WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?`)
     this.#sweepRange = database.prepare(
       `DELETE FROM ${name} WHERE key > ? AND key <= ? AND kept_until < ? AND leased_until < ?`,
+    )
+    this.#sweptTo = database.prepare(`SELECT swept_to FROM ${name}_swept`)
+    this.#noteSwept = database.prepare(
+      `INSERT INTO ${name}_swept VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET swept_to = excluded.swept_to`,
     )
   }
 
@@ -121,12 +126,13 @@ export class EventsTable {
   sweep(): void {
     if (this.#unswept === 0) return
     const now = this.#now()
-    const last = this.#nthKey.get(this.#sweptTo, this.#unswept - 1)?.key
+    const from = String(this.#sweptTo.get()?.swept_to ?? '')
+    const last = this.#nthKey.get(from, this.#unswept - 1)?.key
     this.#unswept = 0
     // Keys are printable ASCII or digests: nothing sorts behind this but what is not ours.
     const to = typeof last === 'string' ? last : '\u{10ffff}'
-    this.#sweepRange.run(this.#sweptTo, to, now, now)
-    this.#sweptTo = typeof last === 'string' ? last : ''
+    this.#sweepRange.run(from, to, now, now)
+    this.#noteSwept.run(typeof last === 'string' ? last : '')
   }
 
   /** Undefined as well for what is remembered no longer. */
@@ -143,8 +149,11 @@ export class EventsTable {
   }
 }
 
-/** The statement that makes the table. */
-function createTable(name: string): string {
+/**
+ * The statements that make the table, and the one that says how far it was swept: each process would begin anew at the first key
+ * otherwise, and those that live for a short time would never come to the last.
+ */
+function createTables(name: string): string {
   return `CREATE TABLE IF NOT EXISTS ${name} (
   key TEXT NOT NULL PRIMARY KEY,
   is_done INTEGER NOT NULL,
@@ -153,7 +162,8 @@ function createTable(name: string): string {
   leased_at INTEGER NOT NULL,
   leased_until INTEGER NOT NULL,
   marks TEXT
-) WITHOUT ROWID`
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ${name}_swept (id INTEGER PRIMARY KEY CHECK (id = 1), swept_to TEXT NOT NULL)`
 }
 
 function toEntry(row: SqliteRow): Entry {

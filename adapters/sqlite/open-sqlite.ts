@@ -18,6 +18,8 @@ export interface OpenSqliteOptions {
   readonly busyTimeoutMs?: number
 }
 
+/** Bytes that the write-ahead log keeps when a long reader, which had it grow, has ended. */
+const LARGEST_IDLE_LOG = 8 * 1_048_576
 const LONGEST_BUSY_MS = 4_000
 
 /**
@@ -39,6 +41,7 @@ export function openSqlite(path: string, options: OpenSqliteOptions = {}): Sqlit
     // The change of a new file's mode is the one step for which SQLite itself does not wait.
     untilUnlocked(() => database.pragma('journal_mode = WAL'))
     database.pragma(`synchronous = ${synchronous}`)
+    database.pragma(`journal_size_limit = ${LARGEST_IDLE_LOG}`)
     return database
   } catch (cause) {
     opened?.close()

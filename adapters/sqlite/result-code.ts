@@ -18,11 +18,16 @@ export function resultCodeOf(error: unknown): string | undefined {
   return Object.values(NAMES).find((name) => code === name || code.startsWith(`${name}_`))
 }
 
-/** Whether the file is in use right now: by another process, or by a transaction that was left open on this connection. */
+/** Whether file or connection is in use right now: by another process, or by a transaction or an iteration of the app. */
 export function isLocked(error: unknown): boolean {
   const code = resultCodeOf(error)
   if (code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED') return true
-  return isWithinTransaction(error)
+  return isWithinTransaction(error) || isBusyExecuting(error)
+}
+
+/** An app iterates over rows on the same connection; better-sqlite3 refuses all else until it has ended. */
+function isBusyExecuting(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('busy executing a query')
 }
 
 /** SQLite has no code of its own for this. */

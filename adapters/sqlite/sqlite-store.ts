@@ -26,6 +26,8 @@ export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection 
   readonly clock?: Pick<Clock, 'now'>
 }
 
+/** 100 years: times beyond it are no whole numbers to some drivers. */
+const LONGEST_RETENTION_MS = 100 * 365 * 24 * 3_600_000
 const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
 
 /**
@@ -121,8 +123,10 @@ function checkOptions(
       'option_unknown',
       `sqliteStore has no option "${stray}". It takes database, retentionMs, table and clock.`,
     )
-  if (!Number.isSafeInteger(retentionMs) || retentionMs < 1)
-    throw invalid(`retentionMs is ${String(retentionMs)}; give a whole number of milliseconds, 1 or more.`)
+  if (!Number.isSafeInteger(retentionMs) || retentionMs < 1 || retentionMs > LONGEST_RETENTION_MS)
+    throw invalid(
+      `retentionMs is ${String(retentionMs)}; give a whole number of milliseconds from 1 to ${LONGEST_RETENTION_MS}.`,
+    )
   if (typeof table !== 'string' || !TABLE_NAME.test(table) || /^sqlite_/i.test(table))
     throw invalid(`table is ${JSON.stringify(table)}; give a name of letters, digits and underscores.`)
   if (typeof clock?.now !== 'function')

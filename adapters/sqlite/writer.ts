@@ -3,12 +3,16 @@ import { isLocked } from './result-code.ts'
 
 /** What a group holds at most: it bounds how long the event loop and other processes wait for one commit. */
 const MOST_IN_GROUP = 256
-/** A lock is waited for less long than a receiver waits for its store (3 s), so that nothing is carried out behind its back. */
+/**
+ * A lock is waited for less long than a receiver waits for its store (3 s), so that nothing is carried out behind its back. With a lease
+ * below 5 s it waits less for a claim, and gives back one that comes later.
+ */
 const GIVE_UP_AFTER_MS = 2_500
 const LONGEST_PAUSE_MS = 40
 
 interface Job {
-  readonly isAlone: boolean
+  /** Whether it has a transaction of its own. */
+  isAlone: boolean
   readonly until: number
   /** Runs within the transaction. Gives what settles the job once that is committed. */
   run(): () => void
@@ -98,14 +102,32 @@ export class Writer {
     const settle: (() => void)[] = []
     try {
       for (const job of group) settle.push(job.run())
+    } catch (error) {
+      this.#rollBack()
+      this.#onFailure(group, error)
+      return
+    }
+    let swept: unknown
+    try {
       this.#afterGroup()
+    } catch (error) {
+      swept = error // what it leaves undone comes later
+    }
+    try {
       this.#database.exec('COMMIT')
     } catch (error) {
       this.#rollBack()
-      for (const job of group) job.fail(error)
+      for (const job of group) job.fail(swept ?? error)
       return
     }
     for (const each of settle) each()
+  }
+
+  /** One step may fail by a row that is broken: the others of its group are none the worse for it. */
+  #onFailure(group: readonly Job[], error: unknown): void {
+    if (group.length === 1) return group[0]?.fail(error)
+    for (const job of group) job.isAlone = true
+    this.#jobs.unshift(...group)
   }
 
   /** After some failures, a full disk among them, SQLite has rolled back by itself. */

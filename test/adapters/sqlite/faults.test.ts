@@ -1,0 +1,137 @@
+import { statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ConfigurationError, Store } from 'postern'
+import { openSqlite, type SqliteConnection, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
+import { afterEach, describe, expect, it } from 'vitest'
+import { DRIVERS } from '../../../adapters/sqlite/drivers.ts'
+import { drivers } from './drivers.ts'
+import { makeFolder } from './folder.ts'
+
+const DAY_MS = 86_400_000
+const LEASE_MS = 15_000
+const fileOf = makeFolder()
+const opened: SqliteDatabase[] = []
+let files = 0
+
+afterEach(() => {
+  for (const database of opened.splice(0)) database.close()
+})
+
+describe.each(drivers)('a store on %s', (driver) => {
+  function open(path = fileOf(`faults-${files++}.db`)): SqliteDatabase {
+    const database = openSqlite(path, { driver, synchronous: 'normal' })
+    opened.push(database)
+    return database
+  }
+  const rowsOf = (database: SqliteDatabase) =>
+    Number(database.prepare('SELECT count(*) AS n FROM postern_events').get()?.n)
+  const handle = async (store: Store, key: string) => {
+    const claim = await store.claim(key, LEASE_MS)
+    if (claim.state !== 'claimed') throw new Error(`${key} is ${claim.state}`)
+    expect(await store.complete(key, claim.token)).toBe(true)
+  }
+
+  describe('forgets rows as fast as new ones come', () => {
+    const A_DAY = 100
+    const KEPT = 7 * A_DAY
+    const keyOf = (number: number) => `7:default4:acme8:${((number * 2_654_435_761) >>> 0).toString(36)}-${number}`
+
+    it('though the app restarts each day', { timeout: 60_000 }, async () => {
+      const path = fileOf(`faults-${files++}.db`)
+      let now = Date.now()
+      let number = 0
+      let most = 0
+      for (let day = 0; day < 40; day++) {
+        const database = open(path)
+        const store = sqliteStore({ database, retentionMs: 7 * DAY_MS, clock: { now: () => now } })
+        for (let count = 0; count < A_DAY; count++) {
+          await handle(store, keyOf(number++))
+          now += DAY_MS / A_DAY
+        }
+        most = Math.max(most, rowsOf(database))
+        database.close()
+        opened.pop()
+      }
+      expect(most).toBeLessThan(2.2 * KEPT)
+    })
+
+    it('with four processes on one file', { timeout: 60_000 }, async () => {
+      const path = fileOf(`faults-${files++}.db`)
+      let now = Date.now()
+      const databases = [1, 2, 3, 4].map(() => open(path))
+      const stores = databases.map((database) =>
+        sqliteStore({ database, retentionMs: 7 * DAY_MS, clock: { now: () => now } }),
+      )
+      let most = 0
+      for (let number = 0; number < 40 * A_DAY; number++) {
+        const at = number % stores.length
+        await handle(stores[at] as Store, keyOf(number)) // one of the four
+        now += DAY_MS / A_DAY
+        if (number % 50 === 0) most = Math.max(most, rowsOf(databases[0] as SqliteDatabase)) // as above
+      }
+      expect(most).toBeLessThan(2.2 * KEPT)
+    })
+  })
+
+  it('fails the claim of a row that is broken, and no other of its group', async () => {
+    const database = open()
+    const store = sqliteStore({ database })
+    await handle(store, 'other')
+    const claim = await store.claim('broken', LEASE_MS)
+    if (claim.state !== 'claimed') throw new Error('it is free')
+    await store.release('broken', claim.token, ['a'])
+    database.exec(`UPDATE postern_events SET marks = '{' WHERE key = 'broken'`)
+    const keys = ['a', 'b', 'broken', 'c', 'd']
+    const results = await Promise.allSettled(keys.map(async (key) => store.claim(key, LEASE_MS)))
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    await handle(store, 'e')
+  })
+
+  it.skipIf(driver === 'node:sqlite')('waits while the app iterates over rows on the same connection', async () => {
+    const opener = DRIVERS[driver]()
+    if (typeof opener === 'string') throw new Error(opener)
+    const connection = opener(fileOf(`faults-${files++}.db`)) as SqliteConnection & { close(): void }
+    const store = sqliteStore({ database: connection })
+    for (const key of ['a', 'b', 'c']) await handle(store, key)
+    const statement = connection.prepare('SELECT key FROM postern_events') as unknown as {
+      iterate(): Iterator<unknown>
+    }
+    const rows = statement.iterate()
+    rows.next()
+    const claiming = store.claim('d', LEASE_MS)
+    await sleep(100)
+    rows.return?.()
+    expect(await claiming).toMatchObject({ state: 'claimed' })
+    connection.close()
+  })
+
+  it.each([Number.MAX_SAFE_INTEGER, 101 * 365 * DAY_MS])('refuses a retention of %d ms', (retentionMs) => {
+    expect(() => sqliteStore({ database: open(), retentionMs })).toThrow(
+      expect.objectContaining<Partial<ConfigurationError>>({
+        code: 'option_invalid',
+        message: expect.stringContaining('from 1 to'),
+      }),
+    )
+  })
+
+  it('has a write-ahead log that shrinks again when a long reader has ended', async () => {
+    const path = fileOf(`faults-${files++}.db`)
+    const [database, reader] = [open(path), open(path)]
+    database.exec('CREATE TABLE big (x TEXT)')
+    reader.exec('BEGIN')
+    reader.prepare('SELECT count(*) FROM big').get()
+    for (let count = 0; count < 40; count++) database.exec(`INSERT INTO big VALUES (hex(randomblob(500000)))`)
+    const sizeOf = () => statSync(`${path}-wal`).size
+    expect(sizeOf()).toBeGreaterThan(30_000_000)
+    reader.exec('COMMIT')
+    const store = sqliteStore({ database })
+    for (let count = 0; count < 5; count++) await handle(store, `after ${count}`)
+    expect(sizeOf()).toBeLessThan(20_000_000)
+  })
+})
