@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isThenable } from '../../protocol/promises.ts'
 import type { Claim, Store } from '../../store/store.ts'
-import { toTransact } from '../../store/transactional-store.ts'
+import type { SyncTransactionalStore, TransactionalStore } from '../../store/transactional-store.ts'
 
 /** What a case asks for beside a store of its own. */
 export interface CaseDefinition {
@@ -107,9 +107,14 @@ export class Trial {
     }: { readonly key?: string; readonly token: string; readonly mark?: string; readonly signal?: AbortSignal },
     work: (tx: unknown) => unknown,
   ): Promise<unknown> {
-    const transact = toTransact(this.store)
-    if (transact === undefined) throw new TypeError('The store has neither transaction() nor transactionSync().')
-    return transact({ key, token, mark, signal }, work, () => {})
+    const { store } = this
+    // Whether it has either is asked here.
+    const { transaction, transactionSync } = store as Partial<
+      TransactionalStore<unknown> & SyncTransactionalStore<unknown>
+    >
+    const run = transaction ?? transactionSync
+    if (run === undefined) throw new TypeError('The store has neither transaction() nor transactionSync().')
+    return run.call(store, { key, token, mark, signal }, work)
   }
 
   write(tx: unknown, row: string): unknown {
