@@ -14,8 +14,14 @@ interface Asked {
   readonly endsAt: number
 }
 
+/** What a store makes of an answer of its engine. */
+interface Answers<Reply> {
+  toClaim(reply: Reply): Claim
+  onError?(error: unknown): void
+}
+
 interface Open extends Asked {
-  readonly reject: (error: Error) => void
+  readonly reject: (error: unknown) => void
 }
 
 interface Lost extends Asked {
@@ -41,35 +47,48 @@ export class LostClaims {
     this.#clock = clock
   }
 
-  /** Returns the claim, and rejects if it has no answer in time. */
-  watch(key: string, token: string, leaseMs: number, claiming: Promise<Claim>): Promise<Claim> {
+  /**
+   * Returns the claim that an answer of the engine stands for. Rejects if there is none in time. One promise and no timer of its own: this
+   * is on the path of every claim.
+   */
+  watch<Reply>(
+    key: string,
+    token: string,
+    leaseMs: number,
+    asking: Promise<Reply>,
+    answers: Answers<Reply>,
+  ): Promise<Claim> {
     return new Promise((resolve, reject) => {
-      const asked = this.#toAsked(key, token, leaseMs)
-      const open = { ...asked, reject }
+      const askedAt = this.#clock.monotonic()
+      const open: Open = { key, token, askedAt, endsAt: askedAt + leaseMs, reject }
       this.#open.add(open)
       this.#look()
-      claiming.then(
-        (claim) => {
-          if (this.#open.delete(open)) resolve(claim)
-          else if (claim.state === 'claimed') this.#lose(asked) // it was given back too early
-        },
-        (error: unknown) => {
-          if (!this.#open.delete(open)) return
-          this.#lose(asked)
-          reject(error)
-        },
-      )
+      const refuse = (error: unknown) => {
+        if (!this.#open.delete(open)) return
+        this.#lose(open)
+        reject(error)
+      }
+      const onError = (error: unknown) => {
+        answers.onError?.(error)
+        refuse(error)
+      }
+      asking.then((reply) => {
+        let claim: Claim
+        try {
+          claim = answers.toClaim(reply)
+        } catch (error) {
+          return refuse(error)
+        }
+        if (this.#open.delete(open)) resolve(claim)
+        else if (claim.state === 'claimed') this.#lose(open) // it was given back too early
+      }, onError)
     })
   }
 
   /** Gives back a claim of which it is not known what became of it. */
   add(key: string, token: string, leaseMs: number): void {
-    this.#lose(this.#toAsked(key, token, leaseMs))
-  }
-
-  #toAsked(key: string, token: string, leaseMs: number): Asked {
     const askedAt = this.#clock.monotonic()
-    return { key, token, askedAt, endsAt: askedAt + leaseMs }
+    this.#lose({ key, token, askedAt, endsAt: askedAt + leaseMs })
   }
 
   #lose({ key, token, askedAt, endsAt }: Asked): void {

@@ -68,19 +68,18 @@ class RedisStore implements Store {
   claim(key: string, leaseMs: number): Promise<Claim> {
     const token = randomUUID()
     this.#backlog.onCall()
-    const claiming = this.#run(this.#scripts.claim, this.#prefix + key, [token, String(leaseMs)]).then(
-      (reply) => {
+    const asking = this.#run(this.#scripts.claim, this.#prefix + key, [token, String(leaseMs)])
+    return this.#lost.watch(key, token, leaseMs, asking, {
+      toClaim: (reply) => {
         this.#backlog.onAnswer()
         if (!this.#wereSettingsRead) this.#readSettings()
         return toClaim(reply, token)
       },
-      (error: unknown) => {
+      onError: (error) => {
         this.#backlog.onAnswer()
         this.#reconnector.afterRefusal(error)
-        throw error
       },
-    )
-    return this.#lost.watch(key, token, leaseMs, claiming)
+    })
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {

@@ -57,7 +57,9 @@ export class Connection implements Store {
       if (grant !== undefined && this.#refused.has(token)) grant.isEcho = true
       return answer
     })
-    const watched = world.givesBackLostClaims ? this.#lost.watch(key, token, leaseMs, claiming) : claiming
+    const watched = world.givesBackLostClaims
+      ? this.#lost.watch(key, token, leaseMs, claiming, { toClaim: (claim) => claim })
+      : claiming
     return this.noteArrival(watched, key, token)
   }
 
