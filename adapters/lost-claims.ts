@@ -25,8 +25,8 @@ interface Open extends Asked {
 }
 
 interface Lost extends Asked {
+  /** When it is given back next; `Infinity` while that is under way. */
   nextAt: number
-  isUnderWay: boolean
 }
 
 /**
@@ -92,7 +92,7 @@ export class LostClaims {
   }
 
   #lose({ key, token, askedAt, endsAt }: Asked): void {
-    this.#lost.add({ key, token, askedAt, endsAt, nextAt: askedAt, isUnderWay: false })
+    this.#lost.add({ key, token, askedAt, endsAt, nextAt: askedAt })
     this.#work()
     this.#look()
   }
@@ -101,15 +101,14 @@ export class LostClaims {
     const now = this.#clock.monotonic()
     for (const lost of this.#lost) {
       if (this.#underWay === MOST_AT_ONCE) return
-      if (!lost.isUnderWay && lost.nextAt <= now) void this.#release(lost)
+      if (lost.nextAt <= now) void this.#release(lost)
     }
   }
 
   async #release(lost: Lost): Promise<void> {
     this.#underWay++
-    lost.isUnderWay = true
+    lost.nextAt = Number.POSITIVE_INFINITY
     const isTaken = await this.#inTime(this.#giveBack(lost.key, lost.token))
-    lost.isUnderWay = false
     this.#underWay--
     const now = this.#clock.monotonic()
     // The engine may come to a claim later than to what gave it back.

@@ -86,6 +86,7 @@ const FLOORS: Floors = {
   'adapters/next.ts': { files: [...NODE_ADAPTER, 'adapters/web.ts'], ...HTTP_TYPES },
   'adapters/node.ts': { files: NODE_ADAPTER, ...HTTP_TYPES },
   'adapters/web.ts': { files: ['src/index.ts', 'adapters/check-options.ts', 'adapters/chunk.ts'] },
+  'adapters/check-retention.ts': { files: ['src/index.ts'] },
   'adapters/lost-claims.ts': { files: ['src/index.ts'] },
   'adapters/notices.ts': { types: ['src/index.ts'] },
   'adapters/redis.ts': {
@@ -100,12 +101,15 @@ const FLOORS: Floors = {
   },
   'adapters/postgres.ts': { files: ['adapters/postgres/'] },
   'adapters/postgres/': {
-    files: ['src/index.ts', 'adapters/postgres/', 'adapters/lost-claims.ts', 'adapters/notices.ts'],
+    files: [
+      ...['src/index.ts', 'adapters/postgres/'],
+      ...['adapters/check-retention.ts', 'adapters/lost-claims.ts', 'adapters/notices.ts'],
+    ],
     packages: ['node:crypto'],
   },
   'adapters/sqlite.ts': { files: ['adapters/sqlite/'] },
   'adapters/sqlite/': {
-    files: ['src/index.ts', 'adapters/sqlite/'],
+    files: ['src/index.ts', 'adapters/sqlite/', 'adapters/check-retention.ts'],
     packages: ['node:crypto', 'node:fs', 'node:path'],
   },
   'adapters/sqlite/database.ts': {},

@@ -1,5 +1,4 @@
-import { CALL_LIMIT_MS } from './pool.ts'
-import { NoAnswer, sqlStateOf } from './shared-pool.ts'
+import { CALL_LIMIT_MS, NoAnswer, sqlStateOf } from './pool.ts'
 
 interface Waiting<Item, Answer> {
   readonly item: Item

@@ -1,4 +1,5 @@
 import { ConfigurationError, DEFAULT_RETENTION_MS } from '../../src/index.ts'
+import { checkRetention } from '../check-retention.ts'
 import { type ClientOf, maxOf, type PgClient, type PgPool } from './pool.ts'
 import { DEFAULT_TABLE, type TableName } from './statements.ts'
 
@@ -22,8 +23,6 @@ export interface CheckedOptions<Tx> {
   readonly table: string
 }
 
-/** 100 years: later times are beyond what Postgres adds without complaint. */
-const LONGEST_RETENTION_MS = 100 * 365 * 24 * 3_600_000
 const LEAST_CONNECTIONS = 3
 /** Longer names are cut off by Postgres, and two could become one. */
 const LONGEST_NAME = 63 - '_swept'.length
@@ -43,10 +42,7 @@ export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): Che
     throw invalid(
       `the pool has ${maxOf(pool)} connections at most (max); give it ${LEAST_CONNECTIONS} or more. One is kept for renewals, one is left for claims, and transactions share the others.`,
     )
-  if (!Number.isSafeInteger(retentionMs) || retentionMs < 1 || retentionMs > LONGEST_RETENTION_MS)
-    throw invalid(
-      `retentionMs is ${String(retentionMs)}; give a whole number of milliseconds from 1 to ${LONGEST_RETENTION_MS}.`,
-    )
+  checkRetention('postgresStore', retentionMs)
   if (wrap !== undefined && typeof wrap !== 'function') throw invalid('wrap is no function; give (client) => ….')
   return {
     pool,

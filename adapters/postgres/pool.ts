@@ -92,6 +92,18 @@ export async function checkOut(pool: PgPool, options: CheckOutOptions = {}): Pro
   return { client, giveBack }
 }
 
+/** Does something on a connection, and gives it back; it is closed if that fails. */
+export async function useOnce<T>({ client, giveBack }: CheckedOut, what: (client: PgClient) => Promise<T>): Promise<T> {
+  let isSound = false
+  try {
+    const value = await what(client)
+    isSound = true
+    return value
+  } finally {
+    giveBack(isSound)
+  }
+}
+
 function connectInTime(pool: PgPool, { signal, limitMs = STATEMENT_LIMIT_MS }: CheckOutOptions): Promise<PgClient> {
   return new Promise((resolve, reject) => {
     let isGivenUp = false
@@ -130,6 +142,19 @@ export async function runStatement(
 ): Promise<readonly (readonly unknown[])[]> {
   const { rows } = await client.query({ text, values, rowMode: 'array', query_timeout: limitMs })
   return rows as readonly (readonly unknown[])[] // rowMode is "array"
+}
+
+/** The server may have carried out a statement, or not: its answer did not come. */
+export class NoAnswer extends Error {
+  constructor(cause: unknown) {
+    super(`Postgres did not answer: ${Object(cause).message}`, { cause })
+  }
+}
+
+/** The SQLSTATE that the server refused a statement with. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const code: unknown = Object(error).code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 const ignore = () => {}

@@ -6,10 +6,13 @@ import {
   type CheckOutOptions,
   checkOut,
   maxOf,
+  NoAnswer,
   NoConnection,
   type PgClient,
   type PgPool,
   runStatement,
+  sqlStateOf,
+  useOnce,
 } from './pool.ts'
 import { Slots } from './slots.ts'
 
@@ -74,6 +77,11 @@ export class SharedPool {
     }
   }
 
+  /** Does something on a connection of its own, which is closed if that fails. */
+  async use<T>(what: (client: PgClient) => Promise<T>): Promise<T> {
+    return useOnce(await this.checkOut(), what)
+  }
+
   /** Does something on the connection that is kept for it. */
   useKept<T>(what: (client: PgClient) => Promise<T>): Promise<T> {
     return this.#kept.use(what)
@@ -89,14 +97,7 @@ export class SharedPool {
     await this.#kept.hold() // who gets a claim needs it to keep the claim
     const spare = await this.#findSpare()
     if (spare === undefined) return this.settle(text, values)
-    let isSound = false
-    try {
-      const rows = await this.#runAlone(spare.client, text, values)
-      isSound = true
-      return rows
-    } finally {
-      spare.giveBack(isSound)
-    }
+    return useOnce(spare, (client) => this.#runAlone(client, text, values))
   }
 
   async #findSpare(): Promise<CheckedOut | undefined> {
@@ -137,21 +138,9 @@ export class SharedPool {
   }
 }
 
-/** The server may have carried out a statement, or not: its answer did not come. */
-export class NoAnswer extends Error {
-  constructor(cause: unknown) {
-    super(`Postgres did not answer: ${Object(cause).message}`, { cause })
-  }
-}
-
 /** Serialization failures and deadlocks. */
 const CONFLICT = /^40(?:001|P01)$/
 /** A connection that broke, and a server that shuts down. */
 const LOST = /^(?:08|57P)/
-
-export function sqlStateOf(error: unknown): string | undefined {
-  const code: unknown = Object(error).code
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
-}
 
 const ignore = () => {}

@@ -40,14 +40,6 @@ export class Sweeper {
 
   async #sweep(): Promise<boolean> {
     const { sweep } = await this.#table.statements()
-    const { client, giveBack } = await this.#pool.checkOut()
-    let isSound = false
-    try {
-      const rows = await runStatement(client, sweep, [])
-      isSound = true
-      return wasFullSweep(rows)
-    } finally {
-      giveBack(isSound)
-    }
+    return wasFullSweep(await this.#pool.use((client) => runStatement(client, sweep, [])))
   }
 }

@@ -1,7 +1,7 @@
 import { PosternError } from '../../src/index.ts'
 import { quoteName } from './encode.ts'
-import { type PgClient, runStatement } from './pool.ts'
-import { type SharedPool, sqlStateOf } from './shared-pool.ts'
+import { type PgClient, runStatement, sqlStateOf } from './pool.ts'
+import type { SharedPool } from './shared-pool.ts'
 import { makeStatements, nameOf, type Statements, TABLE_VERSION, type TableName } from './statements.ts'
 
 /** Of the lock under which tables are made: two processes that did it at once would fail. It ends with the transaction. */
@@ -49,23 +49,26 @@ export class Table {
 
   /** Makes the table if it is not there, and refuses one of a later version of this package. */
   async migrate(): Promise<void> {
-    const { client, giveBack } = await this.#pool.checkOut()
-    let isSound = false
-    try {
-      const { create, find } = makeStatements(this.#name, this.#retentionMs)
-      await client.query({ text: `${BEGIN}; SELECT pg_advisory_xact_lock(${LOCK})` })
-      const [row = []] = await runStatement(client, find, [])
-      const [isThere, comment] = row
-      if (isThere !== 'true') await client.query({ text: create })
-      await client.query({ text: 'COMMIT' })
-      isSound = true
-      const version = /^postern (\d+)$/.exec(String(comment))?.[1]
-      if (version !== undefined && Number(version) !== TABLE_VERSION) throw unknownVersion(version)
-    } catch (cause) {
-      throw cause instanceof PosternError ? cause : await this.#explainMigration(client, cause)
-    } finally {
-      giveBack(isSound)
-    }
+    const comment = await this.#pool.use(async (client) => {
+      try {
+        return await this.#make(client)
+      } catch (cause) {
+        throw await this.#explainMigration(client, cause)
+      }
+    })
+    const version = /^postern (\d+)$/.exec(String(comment))?.[1]
+    if (version !== undefined && Number(version) !== TABLE_VERSION) throw unknownVersion(version)
+  }
+
+  /** Returns the comment of a table that was there before. */
+  async #make(client: PgClient): Promise<unknown> {
+    const { create, find } = makeStatements(this.#name, this.#retentionMs)
+    await client.query({ text: `${BEGIN}; SELECT pg_advisory_xact_lock(${LOCK})` })
+    const [row = []] = await runStatement(client, find, [])
+    const [isThere, comment] = row
+    if (isThere !== 'true') await client.query({ text: create })
+    await client.query({ text: 'COMMIT' })
+    return comment
   }
 
   /** Returns what the owner is told of a failed statement. */

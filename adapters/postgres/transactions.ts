@@ -1,8 +1,8 @@
 import { PosternError, type TransactionClaim } from '../../src/index.ts'
 import { encodeKey, encodeMark } from './encode.ts'
 import { guardClient, misuse } from './guard.ts'
-import { type PgClient, runStatement, STATEMENT_LIMIT_MS } from './pool.ts'
-import { type SharedPool, sqlStateOf } from './shared-pool.ts'
+import { type PgClient, runStatement, STATEMENT_LIMIT_MS, sqlStateOf } from './pool.ts'
+import type { SharedPool } from './shared-pool.ts'
 import { TRANSACTION_SETTING } from './statements.ts'
 import type { Table } from './table.ts'
 

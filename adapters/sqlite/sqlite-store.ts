@@ -6,6 +6,7 @@ import {
   type SyncTransactionalStore,
   systemClock,
 } from '../../src/index.ts'
+import { checkRetention } from '../check-retention.ts'
 import { checkDatabase } from './check-database.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { EventsTable } from './events-table.ts'
@@ -26,8 +27,6 @@ export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection 
   readonly clock?: Pick<Clock, 'now'>
 }
 
-/** 100 years: times beyond it are no whole numbers to some drivers. */
-const LONGEST_RETENTION_MS = 100 * 365 * 24 * 3_600_000
 const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
 
 /**
@@ -123,10 +122,7 @@ function checkOptions(
       'option_unknown',
       `sqliteStore has no option "${stray}". It takes database, retentionMs, table and clock.`,
     )
-  if (!Number.isSafeInteger(retentionMs) || retentionMs < 1 || retentionMs > LONGEST_RETENTION_MS)
-    throw invalid(
-      `retentionMs is ${String(retentionMs)}; give a whole number of milliseconds from 1 to ${LONGEST_RETENTION_MS}.`,
-    )
+  checkRetention('sqliteStore', retentionMs)
   if (typeof table !== 'string' || !TABLE_NAME.test(table) || /^sqlite_/i.test(table))
     throw invalid(`table is ${JSON.stringify(table)}; give a name of letters, digits and underscores.`)
   if (typeof clock?.now !== 'function')

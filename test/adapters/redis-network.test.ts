@@ -1,23 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Store } from 'postern'
 import { redisStore } from 'postern/redis'
 import { describe, expect, it, type TestContext } from 'vitest'
 import { FaultyProxy } from '../engines/faulty-proxy.ts'
 import { type RedisServer, redisProgram, startRedis } from '../engines/redis-server.ts'
+import { untilClaimed } from '../store/until-claimed.ts'
 import { CLIENTS } from './redis-clients.ts'
 
 const LEASE_MS = 15_000
-
-/** Milliseconds until the key is claimed, which is tried again and again, as senders do. */
-async function untilClaimed(store: Store, key: string): Promise<number> {
-  const startedAt = performance.now()
-  while (performance.now() - startedAt < 40_000) {
-    const claim = await Promise.resolve(store.claim(key, LEASE_MS)).catch(() => undefined)
-    if (claim?.state === 'claimed') break
-    await sleep(100)
-  }
-  return performance.now() - startedAt
-}
 
 async function start({ onTestFinished }: TestContext): Promise<RedisServer> {
   const server = await startRedis()
@@ -46,7 +34,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
     const { proxy, store } = await open(kind, await start(context), context)
     expect((await store.claim('a', LEASE_MS)).state).toBe('claimed')
     proxy.mute()
-    expect(await untilClaimed(store, 'b')).toBeLessThan(15_000)
+    expect(await untilClaimed(store, () => 'b')).toBeLessThan(15_000)
     const { token } = (await store.claim('c', LEASE_MS)) as { readonly token: string } // the connection is new
     expect(await store.complete('c', token)).toBe(true)
   })
@@ -57,7 +45,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
     expect((await store.claim('a', LEASE_MS)).state).toBe('claimed')
     await server.demote(successor.port)
     proxy.target = successor.port
-    expect(await untilClaimed(store, 'b')).toBeLessThan(15_000)
+    expect(await untilClaimed(store, () => 'b')).toBeLessThan(15_000)
   })
 
   it('that loses the answer to a claim does not keep its event busy', { timeout: 60_000 }, async (context) => {
@@ -66,6 +54,6 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
     proxy.cutAt = { text: 'postern:lost', isForwarded: true }
     const claim = await Promise.resolve(store.claim('lost', LEASE_MS)).catch(() => undefined)
     if (claim?.state === 'claimed') return // the client sent it again by itself, with the same token
-    expect(await untilClaimed(other, 'lost')).toBeLessThan(6_000)
+    expect(await untilClaimed(other, () => 'lost')).toBeLessThan(6_000)
   })
 })

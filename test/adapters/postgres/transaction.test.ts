@@ -212,19 +212,6 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       'rollback',
       'ROLLBACK WORK',
       "PREPARE TRANSACTION 'x'",
-    ])('refuses %j', async (statement) => {
-      const claim = await claimFor(store)
-      for (const query of [statement, { text: statement }]) {
-        const run = store.transaction(claim, async (tx) => {
-          await insert(claim.key)(tx)
-          await tx.query(query as string) // either form
-        })
-        await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
-      }
-      expect(await rowsOf(claim.key)).toBe(0)
-    })
-
-    it.each([
       '/* x */ COMMIT',
       '-- x\nCOMMIT',
       '/* a /* nested */ one */ rollback',
@@ -234,13 +221,15 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       'SELECT $a$ ; $b$ $a$; COMMIT; BEGIN',
       'SELECT 1 AS "a;""b"; END',
       ';;COMMIT',
-    ])('refuses %j, whatever stands before it', async (statement) => {
+    ])('refuses %j', async (statement) => {
       const claim = await claimFor(store)
-      const run = store.transaction(claim, async (tx) => {
-        await insert(claim.key)(tx)
-        await tx.query(statement)
-      })
-      await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
+      for (const query of [statement, { text: statement }]) {
+        const run = store.transaction(claim, async (tx) => {
+          await insert(claim.key)(tx)
+          await tx.query(query as string) // either form
+        })
+        await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
+      }
       expect(await rowsOf(claim.key)).toBe(0)
     })
 

@@ -1,27 +1,20 @@
 import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigurationError, Store } from 'postern'
-import { openSqlite, type SqliteConnection, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
-import { afterEach, describe, expect, it } from 'vitest'
+import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
+import { describe, expect, it } from 'vitest'
 import { DRIVERS } from '../../../adapters/sqlite/drivers.ts'
 import { drivers } from './drivers.ts'
-import { makeFolder } from './folder.ts'
+import { closing, makeFolder } from './folder.ts'
 
 const DAY_MS = 86_400_000
 const LEASE_MS = 15_000
 const fileOf = makeFolder()
-const opened: SqliteDatabase[] = []
 let files = 0
-
-afterEach(() => {
-  for (const database of opened.splice(0)) database.close()
-})
 
 describe.each(drivers)('a store on %s', (driver) => {
   function open(path = fileOf(`faults-${files++}.db`)): SqliteDatabase {
-    const database = openSqlite(path, { driver, synchronous: 'normal' })
-    opened.push(database)
-    return database
+    return closing(openSqlite(path, { driver, synchronous: 'normal' }))
   }
   const rowsOf = (database: SqliteDatabase) =>
     Number(database.prepare('SELECT count(*) AS n FROM postern_events').get()?.n)
@@ -42,7 +35,7 @@ describe.each(drivers)('a store on %s', (driver) => {
       let number = 0
       let most = 0
       for (let day = 0; day < 40; day++) {
-        const database = open(path)
+        const database = openSqlite(path, { driver, synchronous: 'normal' })
         const store = sqliteStore({ database, retentionMs: 7 * DAY_MS, clock: { now: () => now } })
         for (let count = 0; count < A_DAY; count++) {
           await handle(store, keyOf(number++))
@@ -50,7 +43,6 @@ describe.each(drivers)('a store on %s', (driver) => {
         }
         most = Math.max(most, rowsOf(database))
         database.close()
-        opened.pop()
       }
       expect(most).toBeLessThan(2.2 * KEPT)
     })
@@ -96,7 +88,7 @@ describe.each(drivers)('a store on %s', (driver) => {
   it.skipIf(driver === 'node:sqlite')('waits while the app iterates over rows on the same connection', async () => {
     const opener = DRIVERS[driver]()
     if (typeof opener === 'string') throw new Error(opener)
-    const connection = opener(fileOf(`faults-${files++}.db`)) as SqliteConnection & { close(): void }
+    const connection = closing(opener(fileOf(`faults-${files++}.db`)))
     const store = sqliteStore({ database: connection })
     for (const key of ['a', 'b', 'c']) await handle(store, key)
     const statement = connection.prepare('SELECT key FROM postern_events') as unknown as {
@@ -108,7 +100,6 @@ describe.each(drivers)('a store on %s', (driver) => {
     await sleep(100)
     rows.return?.()
     expect(await claiming).toMatchObject({ state: 'claimed' })
-    connection.close()
   })
 
   it.each([Number.MAX_SAFE_INTEGER, 101 * 365 * DAY_MS])('refuses a retention of %d ms', (retentionMs) => {

@@ -1,11 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 
 /** A folder for the database files of one test file, gone at its end. */
 export function makeFolder(): (name: string) => string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-sqlite-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
   return (name) => join(folder, name)
+}
+
+/** Closes a database at the end of the test that opened it. */
+export function closing<D extends { close(): unknown }>(database: D): D {
+  onTestFinished(() => void database.close())
+  return database
 }

@@ -3,20 +3,17 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ConfigurationError, type ErrorCode } from 'postern'
 import { type OpenSqliteOptions, openSqlite, type SqliteDatabase } from 'postern/sqlite'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { refuseCrash } from '../../../adapters/sqlite/drivers.ts'
 import { resultCodeOf } from '../../../adapters/sqlite/result-code.ts'
 import { ROOT } from '../../support/repository.ts'
 import { drivers } from './drivers.ts'
-import { makeFolder } from './folder.ts'
+import { closing, makeFolder } from './folder.ts'
 
 const fileOf = makeFolder()
-const opened: SqliteDatabase[] = []
 
 function open(path: string, options?: OpenSqliteOptions): SqliteDatabase {
-  const database = openSqlite(path, options)
-  opened.push(database)
-  return database
+  return closing(openSqlite(path, options))
 }
 
 function failureOf(path: string, options: object = {}): { readonly code: ErrorCode; readonly message: string } {
@@ -28,10 +25,6 @@ function failureOf(path: string, options: object = {}): { readonly code: ErrorCo
   }
   throw new Error(`${path} was opened`)
 }
-
-afterEach(() => {
-  for (const database of opened.splice(0)) database.close()
-})
 
 describe.each(drivers)('openSqlite on %s', (driver) => {
   const path = fileOf(`${driver.replace(':', '-')}.db`)

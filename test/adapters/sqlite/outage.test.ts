@@ -2,24 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, type PosternError } from 'postern'
 import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
 import { events, signed } from 'postern/testing'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { drivers } from './drivers.ts'
-import { makeFolder } from './folder.ts'
+import { closing, makeFolder } from './folder.ts'
 
 const SECRET = 'whsec_sqlite_outage'
 const fileOf = makeFolder()
-const opened: SqliteDatabase[] = []
 let files = 0
-
-afterEach(() => {
-  for (const database of opened.splice(0)) database.close()
-})
 
 describe.each(drivers)('on %s', (driver) => {
   function open(path: string): SqliteDatabase {
-    const database = openSqlite(path, { driver })
-    opened.push(database)
-    return database
+    return closing(openSqlite(path, { driver }))
   }
 
   function scene(path = fileOf(`${files++}.db`)) {

@@ -1,21 +1,18 @@
 import { ConfigurationError, type ErrorCode, type Store } from 'postern'
 import { openSqlite, type SqliteDatabase, type SqliteStoreOptions, sqliteStore } from 'postern/sqlite'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { refuseNetwork } from '../../../adapters/sqlite/check-database.ts'
 import { DRIVERS } from '../../../adapters/sqlite/drivers.ts'
 import { drivers } from './drivers.ts'
-import { makeFolder } from './folder.ts'
+import { closing, makeFolder } from './folder.ts'
 
 const LEASE_MS = 15_000
 const DAY_MS = 86_400_000
 const fileOf = makeFolder()
-const opened: { close(): unknown }[] = []
 let files = 0
 
 function open(path = fileOf(`${files++}.db`), driver = drivers[0]): SqliteDatabase {
-  const database = openSqlite(path, driver === undefined ? {} : { driver })
-  opened.push(database)
-  return database
+  return closing(openSqlite(path, driver === undefined ? {} : { driver }))
 }
 
 async function take(store: Store, key = 'key') {
@@ -38,17 +35,12 @@ function rowsOf(database: SqliteDatabase, table = 'postern_events'): number {
   return Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n)
 }
 
-afterEach(() => {
-  for (const database of opened.splice(0)) database.close()
-})
-
 describe.each(drivers)('sqliteStore on %s', (driver) => {
   it("takes a driver's own connection, and leaves its settings alone", async () => {
     const path = fileOf(`own-${driver.replace(':', '-')}.db`)
     const opener = DRIVERS[driver]()
     if (typeof opener === 'string') throw new Error(opener)
-    const connection = opener(path)
-    opened.push(connection)
+    const connection = closing(opener(path))
     connection.exec('PRAGMA busy_timeout = 123; PRAGMA synchronous = NORMAL')
     const store = sqliteStore({ database: connection })
     const { token } = await take(store)

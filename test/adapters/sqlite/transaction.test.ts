@@ -1,23 +1,17 @@
 import { createReceiver, type Outcome, type PosternError } from 'postern'
 import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
 import { events, signed } from 'postern/testing'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { drivers } from './drivers.ts'
-import { makeFolder } from './folder.ts'
+import { closing, makeFolder } from './folder.ts'
 
 const SECRET = 'whsec_sqlite_transactions'
 const fileOf = makeFolder()
-const opened: SqliteDatabase[] = []
 let files = 0
-
-afterEach(() => {
-  for (const database of opened.splice(0)) database.close()
-})
 
 describe.each(drivers)('context.transaction on %s', (driver) => {
   function scene(path = fileOf(`${files++}.db`)) {
-    const database = openSqlite(path, { driver })
-    opened.push(database)
+    const database = closing(openSqlite(path, { driver }))
     database.exec('CREATE TABLE IF NOT EXISTS contacts (id TEXT, run INTEGER)')
     const errors: PosternError[] = []
     const receiver = createReceiver({
@@ -111,8 +105,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
 
   it('is fenced: whose claim another process took over writes nothing', async () => {
     const { path, receiver, send, rows, save, event, database } = scene()
-    const other = openSqlite(path, { driver })
-    opened.push(other)
+    const other = closing(openSqlite(path, { driver }))
     receiver.on('contact.created', async (_event, { transaction }) => {
       other.exec('UPDATE postern_events SET leased_at = 0, leased_until = 0') // as if this process had been stopped
       const key = String(other.prepare('SELECT key FROM postern_events').get()?.key)
