@@ -62,8 +62,9 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
   }
   if (isBare(client))
     return {
-      byDigest: (sha, key, given) => client.sendCommand(['EVALSHA', sha, '1', key, ...given]),
-      byText: (text, key, given) => client.sendCommand(['EVAL', text, '1', key, ...given]),
+      // One of the app's own may throw at once.
+      byDigest: async (sha, key, given) => client.sendCommand(['EVALSHA', sha, '1', key, ...given]),
+      byText: async (text, key, given) => client.sendCommand(['EVAL', text, '1', key, ...given]),
     }
   throw unusable(
     'client is no client of Redis; give what createClient() of "redis" or new Redis() of "ioredis" makes, or { sendCommand }.',

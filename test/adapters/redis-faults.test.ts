@@ -107,6 +107,21 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     admin.disconnect()
   })
 
+  it('rejects a claim whose client throws at once, and gives it back', async () => {
+    const client = new Redis(server.port, '127.0.0.1')
+    let isBroken = true
+    const sendCommand = ([name = '', ...words]: string[]) => {
+      if (isBroken) throw new Error('the client is not ready')
+      return client.call(name, ...words)
+    }
+    const store = redisStore({ client: { sendCommand } })
+    const claiming = Array.from({ length: 3 }, () => store.claim('thrown', LEASE_MS))
+    expect((await Promise.allSettled(claiming)).map(({ status }) => status)).toEqual(Array(3).fill('rejected'))
+    isBroken = false
+    await take(store, 'thrown')
+    client.disconnect()
+  })
+
   it('gives the same claim again where the client sends it twice, as after a lost connection', async () => {
     const client = new Redis(server.port, '127.0.0.1')
     const sendTwice = async ([name = '', ...words]: string[]) => {
