@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import { ConfigurationError } from '../../src/index.ts'
 import type { SqliteDatabase, SqliteDriver } from './database.ts'
 import { DRIVERS } from './drivers.ts'
-import { resultCodeOf } from './result-code.ts'
+import { CANNOT_OPEN, findFix } from './explain.ts'
 import { untilUnlocked } from './until-unlocked.ts'
-import { wrapConnection } from './wrap-connection.ts'
+import { WrappedConnection } from './wrap-connection.ts'
 
 export interface OpenSqliteOptions {
   /** Default: the first that is there of node:sqlite, better-sqlite3 and libsql. */
@@ -46,7 +46,11 @@ export function openSqlite(path: string, options: OpenSqliteOptions = {}): Sqlit
   } catch (cause) {
     opened?.close()
     if (cause instanceof ConfigurationError) throw cause
-    throw new ConfigurationError('database_unusable', tellFailure(file, cause), { cause })
+    throw new ConfigurationError(
+      'database_unusable',
+      `openSqlite cannot open ${file}: ${findFix(cause) ?? CANNOT_OPEN}`,
+      { cause },
+    )
   }
 }
 
@@ -54,7 +58,7 @@ function connect(file: string, wanted: SqliteDriver | undefined): SqliteDatabase
   const reasons: string[] = []
   for (const driver of wanted === undefined ? listDrivers() : [wanted]) {
     const opener = DRIVERS[driver]()
-    if (typeof opener !== 'string') return wrapConnection(driver, opener(file))
+    if (typeof opener !== 'string') return new WrappedConnection(driver, opener(file))
     reasons.push(`${driver}: ${opener}`)
   }
   throw new ConfigurationError(
@@ -65,20 +69,6 @@ function connect(file: string, wanted: SqliteDriver | undefined): SqliteDatabase
 
 function listDrivers(): readonly SqliteDriver[] {
   return Object.keys(DRIVERS) as SqliteDriver[] // the keys of a record are its own type's
-}
-
-function tellFailure(file: string, cause: unknown): string {
-  const failure = `openSqlite cannot open ${file}`
-  switch (resultCodeOf(cause)) {
-    case 'SQLITE_NOTADB':
-      return `${failure}: the file is not a SQLite database. Give another path.`
-    case 'SQLITE_BUSY':
-      return `${failure}: another process has it locked. End that process, or let it finish.`
-    case 'SQLITE_READONLY':
-      return `${failure} for writing. Give the process the right to write to the file and its folder.`
-    default:
-      return `${failure}. Its folder has to be there, and the process has to be allowed to write to it.`
-  }
 }
 
 function checkOptions(

@@ -26,7 +26,7 @@ export function isLocked(error: unknown): boolean {
 }
 
 /** An app iterates over rows on the same connection; better-sqlite3 refuses all else until it has ended. */
-function isBusyExecuting(error: unknown): boolean {
+export function isBusyExecuting(error: unknown): boolean {
   return error instanceof Error && error.message.includes('busy executing a query')
 }
 

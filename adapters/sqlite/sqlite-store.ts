@@ -10,8 +10,7 @@ import { checkRetention } from '../check-retention.ts'
 import { checkDatabase } from './check-database.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { EventsTable } from './events-table.ts'
-import { resultCodeOf } from './result-code.ts'
-import { runGuarded } from './run-guarded.ts'
+import { findFix } from './explain.ts'
 import { toDatabase } from './to-database.ts'
 import { untilUnlocked } from './until-unlocked.ts'
 import { Writer } from './writer.ts'
@@ -67,7 +66,7 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
       writer.writeAlone(() => {
         signal.throwIfAborted()
         table.mark(key, token, mark)
-        return runGuarded(database, () => work(options.database))
+        return database.runGuarded(() => work(options.database))
       }),
   }
 }
@@ -87,22 +86,10 @@ function prepareTable(
     })
   } catch (cause) {
     if (cause instanceof ConfigurationError) throw cause
-    throw new ConfigurationError('database_unusable', `sqliteStore cannot use the database: ${tell(cause, name)}`, {
-      cause,
-    })
-  }
-}
-
-function tell(cause: unknown, name: string): string {
-  switch (resultCodeOf(cause)) {
-    case 'SQLITE_READONLY':
-      return 'it is read-only. Open it for writing, and give the process the right to write to the file and its folder.'
-    case 'SQLITE_BUSY':
-      return 'another process has had it locked for two seconds. End that process, or let it finish.'
-    case 'SQLITE_NOTADB':
-      return 'the file is not a SQLite database.'
-    default:
-      return `making or reading the table ${name} failed. Where a table of that name is something else, give another name as table.`
+    const fix =
+      findFix(cause) ??
+      `making or reading the table ${name} failed. If a table of that name is something else, give another name as table.`
+    throw new ConfigurationError('database_unusable', `sqliteStore cannot use the database: ${fix}`, { cause })
   }
 }
 

@@ -7,6 +7,7 @@ import type {
   SqliteValue,
 } from './database.ts'
 import { isWithinTransaction } from './result-code.ts'
+import { GuardedStatement, WorkGuard } from './work-guard.ts'
 
 /** A statement as the three drivers make it. They differ in how parameters are handed over, and a little in what they give back. */
 interface DriverStatement {
@@ -18,24 +19,27 @@ interface DriverStatement {
 }
 
 /** The one interface over a driver's connection. */
-export function wrapConnection(driver: SqliteDriver, connection: SqliteConnection): SqliteDatabase {
-  return new WrappedConnection(driver, connection)
-}
-
-class WrappedConnection implements SqliteDatabase {
+export class WrappedConnection implements SqliteDatabase {
   readonly driver: SqliteDriver
   readonly connection: SqliteConnection
+  readonly #guard: WorkGuard
 
   constructor(driver: SqliteDriver, connection: SqliteConnection) {
     this.driver = driver
     this.connection = connection
+    this.#guard = new WorkGuard(connection, (sql) => this.exec(sql))
   }
 
   exec(sql: string): void {
+    this.#guard.check()
     this.connection.exec(sql)
   }
 
   prepare(sql: string): SqliteStatement {
+    return new GuardedStatement(this.#guard, this.#prepare(sql))
+  }
+
+  #prepare(sql: string): SqliteStatement {
     const prepare = () => this.connection.prepare(sql) as DriverStatement // what every driver's prepare() gives
     if (this.driver === 'node:sqlite') return prepare()
     return this.driver === 'libsql' ? new LibsqlStatement(prepare) : new BetterStatement(prepare())
@@ -59,6 +63,15 @@ class WrappedConnection implements SqliteDatabase {
       this.#undo(undo)
       throw error
     }
+  }
+
+  /**
+   * Runs a handler's work inside the open transaction.
+   *
+   * @throws PosternError `transaction_misused` if the work does not leave that open
+   */
+  runGuarded<T>(work: () => T): T {
+    return this.#guard.run(work)
   }
 
   #begin(): { readonly commit: string; readonly undo: string } {

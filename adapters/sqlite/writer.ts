@@ -1,5 +1,6 @@
 import type { SqliteDatabase } from './database.ts'
-import { isLocked } from './result-code.ts'
+import { explain } from './explain.ts'
+import { isLocked, resultCodeOf } from './result-code.ts'
 
 /** What a group holds at most: it bounds how long the event loop and other processes wait for one commit. */
 const MOST_IN_GROUP = 256
@@ -52,7 +53,9 @@ export class Writer {
         const result = step()
         return () => resolve(result)
       }
-      this.#jobs.push({ isAlone, until: performance.now() + GIVE_UP_AFTER_MS, run, fail: reject })
+      // What fails alone may be the app's own, and is told as it is.
+      const fail = isAlone ? reject : (error: unknown) => reject(explain(error))
+      this.#jobs.push({ isAlone, until: performance.now() + GIVE_UP_AFTER_MS, run, fail })
       if (!this.#isAwaited) this.#next(0)
     })
   }
@@ -104,6 +107,7 @@ export class Writer {
       for (const job of group) settle.push(job.run())
     } catch (error) {
       this.#rollBack()
+      if (resultCodeOf(error) === 'SQLITE_CORRUPT') this.#forgetPages()
       this.#onFailure(group, error)
       return
     }
@@ -136,6 +140,15 @@ export class Writer {
       this.#database.exec('ROLLBACK')
     } catch {
       // Nothing is left to roll back.
+    }
+  }
+
+  /** What was read of a damaged file would be believed even after a sound copy has come in its place. */
+  #forgetPages(): void {
+    try {
+      this.#database.exec('PRAGMA shrink_memory')
+    } catch {
+      // The damage is in what tells of the tables: it is read anew each time.
     }
   }
 

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { closeSync, copyFileSync, openSync, statSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigurationError, Store } from 'postern'
 import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
@@ -9,6 +9,7 @@ import { closing, makeFolder } from './folder.ts'
 
 const DAY_MS = 86_400_000
 const LEASE_MS = 15_000
+const PAGE = 4_096
 const fileOf = makeFolder()
 let files = 0
 
@@ -109,6 +110,65 @@ describe.each(drivers)('a store on %s', (driver) => {
         message: expect.stringContaining('from 1 to'),
       }),
     )
+  })
+
+  describe('says what is wrong with its file, and works again once that is mended', () => {
+    const failureOf = async (store: Store, key: string): Promise<unknown> => {
+      const [result] = await Promise.allSettled([store.claim(key, LEASE_MS)])
+      return result.status === 'rejected' ? result.reason : result.value
+    }
+    const saying = (text: RegExp) => ({ code: 'store_unavailable', message: expect.stringMatching(text) })
+
+    it('that it is read-only', async () => {
+      const database = open()
+      const store = sqliteStore({ database })
+      database.pragma('query_only = 1')
+      expect(await failureOf(store, 'a')).toMatchObject(saying(/^sqliteStore: .*read-only.*right to write/))
+      database.pragma('query_only = 0')
+      await handle(store, 'a')
+    })
+
+    it('that no room is left', async () => {
+      const database = open()
+      const store = sqliteStore({ database })
+      database.pragma(`max_page_count = ${database.pragma('page_count')[0]?.page_count}`)
+      const keys = Array.from({ length: 300 }, (_, index) => `no room ${index}`)
+      const failures = await Promise.all(keys.map((key) => failureOf(store, key)))
+      expect(failures.at(-1)).toMatchObject(saying(/^sqliteStore: .*no room.*max_page_count/))
+      database.pragma('max_page_count = 1000000')
+      await handle(store, 'b')
+    })
+
+    it('that it is damaged', async () => {
+      const path = fileOf(`faults-${files++}.db`)
+      const first = open(path)
+      const filled = sqliteStore({ database: first })
+      for (let count = 0; count < 500; count++) await handle(filled, `key ${count}`)
+      first.pragma('wal_checkpoint(TRUNCATE)')
+      const store = sqliteStore({ database: open(path) })
+      copyFileSync(path, `${path}.copy`)
+      const file = openSync(path, 'r+')
+      for (let page = 4; page * PAGE < statSync(path).size; page++)
+        writeSync(file, Buffer.alloc(PAGE, 0xa5), 0, PAGE, page * PAGE)
+      closeSync(file)
+      expect(await failureOf(store, 'key 250')).toMatchObject(saying(/^sqliteStore: .*damaged.*sound copy/))
+      copyFileSync(`${path}.copy`, path)
+      expect(await store.claim('key 250', LEASE_MS)).toEqual({ state: 'done' })
+      await handle(store, 'another')
+    })
+
+    it('that another has it locked, or the app itself', async () => {
+      const path = fileOf(`faults-${files++}.db`)
+      const [database, other] = [open(path), open(path)]
+      const store = sqliteStore({ database })
+      other.exec('BEGIN IMMEDIATE')
+      expect(await failureOf(store, 'a')).toMatchObject(saying(/^sqliteStore: .*another.*locked/))
+      other.exec('COMMIT')
+      database.exec('BEGIN')
+      expect(await failureOf(store, 'a')).toMatchObject(saying(/^sqliteStore: .*the app.*same connection/))
+      database.exec('COMMIT')
+      await handle(store, 'a')
+    })
   })
 
   it('has a write-ahead log that shrinks again when a long reader has ended', async () => {

@@ -85,6 +85,27 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     expect(await send(events.contact.created())).toMatchObject({ outcome: 'failed' })
   })
 
+  it.each([
+    ['a conflict that rolls back', `INSERT OR ROLLBACK INTO contacts (rowid, id) VALUES (1, 'again')`],
+    ['a ROLLBACK of its own', `ROLLBACK; SELECT no_such_column`],
+  ])('writes nothing more once %s has ended it, though the work goes on', async (_how, ending) => {
+    const { database, receiver, send, rows, save, event, errors } = scene()
+    const prepared = database.prepare(`INSERT INTO contacts VALUES ('prepared', 2)`)
+    receiver.on('contact.created', (_event, { transaction }) =>
+      transaction((tx) => {
+        tx.exec(`INSERT INTO contacts (rowid, id) VALUES (1, 'first')`)
+        expect(() => tx.exec(ending)).toThrow()
+        for (const write of [() => prepared.run(), () => save(tx, 'saved'), () => tx.exec('BEGIN')])
+          expect(write).toThrow(/ended the transaction/)
+      }),
+    )
+    expect(await send(event)).toMatchObject({ outcome: 'failed' })
+    expect(errors[0]?.cause).toMatchObject({ code: 'transaction_misused' })
+    expect(rows()).toEqual([])
+    prepared.run() // outside of transactions nothing is held up
+    expect(rows()).toHaveLength(1)
+  })
+
   it('takes transactions within it for savepoints', async () => {
     const { receiver, send, rows, save, event } = scene()
     receiver.on('contact.created', (_event, { transaction }) =>
