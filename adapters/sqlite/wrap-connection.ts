@@ -60,7 +60,8 @@ export class WrappedConnection implements SqliteDatabase {
       this.exec(commit)
       return result
     } catch (error) {
-      this.#undo(undo)
+      if (undo === 'ROLLBACK') this.rollBack()
+      else this.#undo(undo)
       throw error
     }
   }
@@ -72,6 +73,16 @@ export class WrappedConnection implements SqliteDatabase {
    */
   runGuarded<T>(work: () => T): T {
     return this.#guard.run(work)
+  }
+
+  /** Rolls back: now, or as soon as the app has ended its iterations. */
+  rollBack(): void {
+    this.#guard.rollBack()
+  }
+
+  /** Whether a transaction is still to be rolled back. */
+  get isAbandoned(): boolean {
+    return this.#guard.isAbandoned
   }
 
   #begin(): { readonly commit: string; readonly undo: string } {
@@ -89,7 +100,7 @@ export class WrappedConnection implements SqliteDatabase {
     this.connection.close()
   }
 
-  /** After some failures, a full disk among them, SQLite has rolled back by itself; the first error is the one to tell. */
+  /** SQLite may have done so by itself; the first error is the one to tell. */
   #undo(sql: string): void {
     try {
       this.exec(sql)

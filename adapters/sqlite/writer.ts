@@ -1,6 +1,6 @@
-import type { SqliteDatabase } from './database.ts'
 import { explain } from './explain.ts'
 import { isLocked, resultCodeOf } from './result-code.ts'
+import type { WrappedConnection } from './wrap-connection.ts'
 
 /** What a group holds at most: it bounds how long the event loop and other processes wait for one commit. */
 const MOST_IN_GROUP = 256
@@ -25,14 +25,15 @@ interface Job {
  * process has the file locked, it is asked for again and again with pauses between, in which the event loop goes on.
  */
 export class Writer {
-  readonly #database: SqliteDatabase
+  readonly #database: WrappedConnection
   readonly #afterGroup: () => void
   #jobs: Job[] = []
   #isAwaited = false
+  #timer: NodeJS.Timeout | undefined
   #tries = 0
 
   /** @param afterGroup called at the end of each group's transaction */
-  constructor(database: SqliteDatabase, afterGroup: () => void) {
+  constructor(database: WrappedConnection, afterGroup: () => void) {
     this.#database = database
     this.#afterGroup = afterGroup
   }
@@ -57,6 +58,7 @@ export class Writer {
       const fail = isAlone ? reject : (error: unknown) => reject(explain(error))
       this.#jobs.push({ isAlone, until: performance.now() + GIVE_UP_AFTER_MS, run, fail })
       if (!this.#isAwaited) this.#next(0)
+      else this.#timer?.ref()
     })
   }
 
@@ -65,10 +67,12 @@ export class Writer {
     this.#isAwaited = true
     const flush = () => {
       this.#isAwaited = false
+      this.#timer = undefined
       this.#flush()
     }
     if (pauseMs === 0) setImmediate(flush)
-    else setTimeout(flush, pauseMs)
+    else this.#timer = setTimeout(flush, pauseMs)
+    if (this.#jobs.length === 0) this.#timer?.unref() // only to roll back
   }
 
   #flush(): void {
@@ -81,6 +85,7 @@ export class Writer {
     this.#tries = 0
     this.#commit(this.#takeGroup())
     if (this.#jobs.length > 0) this.#next(0)
+    else if (this.#database.isAbandoned) this.#next(this.#pause())
   }
 
   /** Without waiting for a lock, which would stop the event loop. The connection's own patience is given back. */
@@ -106,7 +111,7 @@ export class Writer {
     try {
       for (const job of group) settle.push(job.run())
     } catch (error) {
-      this.#rollBack()
+      this.#database.rollBack()
       if (resultCodeOf(error) === 'SQLITE_CORRUPT') this.#forgetPages()
       this.#onFailure(group, error)
       return
@@ -120,7 +125,7 @@ export class Writer {
     try {
       this.#database.exec('COMMIT')
     } catch (error) {
-      this.#rollBack()
+      this.#database.rollBack()
       for (const job of group) job.fail(swept ?? error)
       return
     }
@@ -132,15 +137,6 @@ export class Writer {
     if (group.length === 1) return group[0]?.fail(error)
     for (const job of group) job.isAlone = true
     this.#jobs.unshift(...group)
-  }
-
-  /** After some failures, a full disk among them, SQLite has rolled back by itself. */
-  #rollBack(): void {
-    try {
-      this.#database.exec('ROLLBACK')
-    } catch {
-      // Nothing is left to roll back.
-    }
   }
 
   /** What was read of a damaged file would be believed even after a sound copy has come in its place. */
@@ -160,8 +156,8 @@ export class Writer {
       else job.fail(error)
     }
     this.#jobs = left
-    if (left.length === 0) this.#tries = 0
-    else this.#next(this.#pause())
+    if (left.length > 0 || this.#database.isAbandoned) this.#next(this.#pause())
+    else this.#tries = 0
   }
 
   /** Longer with each try, and never the same for two processes. */

@@ -13,6 +13,10 @@ const PAGE = 4_096
 const fileOf = makeFolder()
 let files = 0
 
+interface IteratingConnection {
+  prepare(sql: string): { iterate(): Iterator<unknown> }
+}
+
 describe.each(drivers)('a store on %s', (driver) => {
   function open(path = fileOf(`faults-${files++}.db`)): SqliteDatabase {
     return closing(openSqlite(path, { driver, synchronous: 'normal' }))
@@ -92,15 +96,42 @@ describe.each(drivers)('a store on %s', (driver) => {
     const connection = closing(opener(fileOf(`faults-${files++}.db`)))
     const store = sqliteStore({ database: connection })
     for (const key of ['a', 'b', 'c']) await handle(store, key)
-    const statement = connection.prepare('SELECT key FROM postern_events') as unknown as {
-      iterate(): Iterator<unknown>
-    }
-    const rows = statement.iterate()
+    const rows = (connection as object as IteratingConnection).prepare('SELECT key FROM postern_events').iterate()
     rows.next()
     const claiming = store.claim('d', LEASE_MS)
     await sleep(100)
     rows.return?.()
     expect(await claiming).toMatchObject({ state: 'claimed' })
+  })
+
+  it.skipIf(driver !== 'better-sqlite3').each([
+    ['the next statement', true],
+    ['itself', false],
+  ])('rolls back work that leaves an iteration open once that has ended, by %s', async (_by, isUsed) => {
+    const path = fileOf(`faults-${files++}.db`)
+    const [database, other] = [open(path), sqliteStore({ database: open(path) })]
+    const store = sqliteStore({ database })
+    database.exec('CREATE TABLE mine (x); INSERT INTO mine VALUES (1), (2)')
+    const claim = await store.claim('a', LEASE_MS)
+    if (claim.state !== 'claimed') throw new Error('it is free')
+    const connection = database.connection as object as IteratingConnection
+    let rows: Iterator<unknown> | undefined
+    const work = () => {
+      database.exec('INSERT INTO mine VALUES (3)')
+      rows = connection.prepare('SELECT x FROM mine').iterate()
+      rows.next()
+    }
+    const working = store.transactionSync(
+      { key: 'a', token: claim.token, mark: 'm', signal: new AbortController().signal },
+      work,
+    )
+    await expect(working).rejects.toMatchObject({ code: 'transaction_misused', message: /iterat/ })
+    rows?.return?.()
+    if (isUsed) database.exec('INSERT INTO mine VALUES (4)')
+    await handle(other, 'b')
+    const left = database.prepare('SELECT x FROM mine').all()
+    expect(left).toEqual(isUsed ? [{ x: 1 }, { x: 2 }, { x: 4 }] : [{ x: 1 }, { x: 2 }])
+    await handle(store, 'c')
   })
 
   it.each([Number.MAX_SAFE_INTEGER, 101 * 365 * DAY_MS])('refuses a retention of %d ms', (retentionMs) => {
