@@ -9,9 +9,8 @@ const MOST_AT_ONCE = 100
 interface Asked {
   readonly key: string
   readonly token: string
+  readonly leaseMs: number
   readonly askedAt: number
-  /** When its lease has ended, had it been granted at once. */
-  readonly endsAt: number
 }
 
 /** What a store makes of an answer of its engine. */
@@ -25,6 +24,8 @@ interface Open extends Asked {
 }
 
 interface Lost extends Asked {
+  /** When its lease has ended. An answer that comes late begins it anew. */
+  readonly endsAt: number
   /** When it is given back next; `Infinity` while that is under way. */
   nextAt: number
 }
@@ -60,7 +61,7 @@ export class LostClaims {
   ): Promise<Claim> {
     return new Promise((resolve, reject) => {
       const askedAt = this.#clock.monotonic()
-      const open: Open = { key, token, askedAt, endsAt: askedAt + leaseMs, reject }
+      const open: Open = { key, token, leaseMs, askedAt, reject }
       this.#open.add(open)
       this.#look()
       const refuse = (error: unknown) => {
@@ -88,11 +89,12 @@ export class LostClaims {
   /** Gives back a claim of which it is not known what became of it. */
   add(key: string, token: string, leaseMs: number): void {
     const askedAt = this.#clock.monotonic()
-    this.#lose({ key, token, askedAt, endsAt: askedAt + leaseMs })
+    this.#lose({ key, token, leaseMs, askedAt })
   }
 
-  #lose({ key, token, askedAt, endsAt }: Asked): void {
-    this.#lost.add({ key, token, askedAt, endsAt, nextAt: askedAt })
+  #lose({ key, token, leaseMs, askedAt }: Asked): void {
+    const endsAt = this.#clock.monotonic() + leaseMs
+    this.#lost.add({ key, token, leaseMs, askedAt, endsAt, nextAt: askedAt })
     this.#work()
     this.#look()
   }

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { type Claim, ConfigurationError, DEFAULT_RETENTION_MS, type Logger, type Store } from '../src/index.ts'
 import { LostClaims } from './lost-claims.ts'
 import { Notices } from './notices.ts'
-import { Backlog } from './redis/backlog.ts'
 import { makeRunner, type RedisClient, type RunScript } from './redis/client.ts'
+import { type OpenCall, OpenCalls } from './redis/open-calls.ts'
 import { Reconnector } from './redis/reconnect.ts'
-import { toNumber, toText } from './redis/reply.ts'
-import { makeScripts, type Scripts } from './redis/scripts.ts'
+import { isFromServer, toNumber, toText } from './redis/reply.ts'
+import { makeScripts, type Script, type Scripts } from './redis/scripts.ts'
 import { findForgetfulSettings } from './redis/settings.ts'
 
 export type { BareRedisClient, IoRedisClient, NodeRedisClient, RedisClient } from './redis/client.ts'
@@ -47,7 +47,7 @@ class RedisStore implements Store {
   readonly #prefix: string
   readonly #scripts: Scripts
   readonly #run: RunScript
-  readonly #backlog = new Backlog(() => this.#reconnector.afterSilence())
+  readonly #calls = new OpenCalls(() => this.#reconnector.afterSilence())
   readonly #notices = new Notices()
   readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
   readonly #reconnector: Reconnector
@@ -58,7 +58,10 @@ class RedisStore implements Store {
     this.#prefix = prefix
     this.#scripts = makeScripts(retentionMs)
     this.#run = makeRunner(client)
-    this.#reconnector = new Reconnector(client, () => this.#notices.warn(RECONNECTED))
+    this.#reconnector = new Reconnector(client, {
+      onReconnected: () => this.#notices.warn(RECONNECTED),
+      onStuck: () => this.#notices.warn(STUCK),
+    })
   }
 
   reportTo(logger: Logger): void {
@@ -66,32 +69,51 @@ class RedisStore implements Store {
   }
 
   claim(key: string, leaseMs: number): Promise<Claim> {
+    const refusal = this.#calls.refuse()
+    if (refusal !== undefined) return Promise.reject(refusal)
     const token = randomUUID()
-    this.#backlog.onCall()
+    const call = this.#calls.open()
     const asking = this.#run(this.#scripts.claim, this.#prefix + key, [token, String(leaseMs)])
     return this.#lost.watch(key, token, leaseMs, asking, {
       toClaim: (reply) => {
-        this.#backlog.onAnswer()
+        this.#calls.onAnswer(call)
         if (!this.#wereSettingsRead) this.#readSettings()
         return toClaim(reply, token)
       },
-      onError: (error) => {
-        this.#backlog.onAnswer()
-        this.#reconnector.afterRefusal(error)
-      },
+      onError: (error) => this.#onFailure(call, error),
     })
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
-    return this.#run(this.#scripts.renew, this.#prefix + key, [token, String(leaseMs), ...marks]).then(isOne)
+    return this.#settle(this.#scripts.renew, key, [token, String(leaseMs), ...marks])
   }
 
   complete(key: string, token: string): Promise<boolean> {
-    return this.#run(this.#scripts.complete, this.#prefix + key, [token]).then(isOne)
+    return this.#settle(this.#scripts.complete, key, [token])
   }
 
   release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
-    return this.#run(this.#scripts.release, this.#prefix + key, [token, ...marks]).then(isOne)
+    return this.#settle(this.#scripts.release, key, [token, ...marks])
+  }
+
+  #settle(script: Script, key: string, given: string[]): Promise<boolean> {
+    const call = this.#calls.open()
+    return this.#run(script, this.#prefix + key, given).then(
+      (reply) => {
+        this.#calls.onAnswer(call)
+        return toNumber(reply) === 1
+      },
+      (error: unknown) => {
+        this.#onFailure(call, error)
+        throw error
+      },
+    )
+  }
+
+  #onFailure(call: OpenCall, error: unknown): void {
+    if (isFromServer(error)) this.#calls.onAnswer(call)
+    else this.#calls.onGivenUp(call)
+    this.#reconnector.afterFailure(error)
   }
 
   /** Beside the first claim, which does not wait for it. */
@@ -111,9 +133,8 @@ class RedisStore implements Store {
 const RECONNECTED =
   'A connection to Redis had to be made anew: it was answered no more while others were, or led to a server that is a replica now.'
 
-function isOne(reply: unknown): boolean {
-  return toNumber(reply) === 1
-}
+const STUCK =
+  'Calls of Redis get no answer. If Redis is up, the connections of this pool have fallen silent, and nothing closes them: give its clients socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that is no pool.'
 
 /** 0 is busy, 1 claimed without marks, 2 done; a list is claimed with these marks. */
 function toClaim(reply: unknown, token: string): Claim {

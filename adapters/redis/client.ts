@@ -28,6 +28,11 @@ export type RedisClient = NodeRedisClient | IoRedisClient | BareRedisClient
 /** Runs a script on one key. Rejects where the server cannot be reached, or refuses. */
 export type RunScript = (script: Script, key: string, given: string[]) => Promise<unknown>
 
+/** A cluster of node-redis 4, whose own evalSha() sends each script to any node, which refuses it. */
+interface OldNodeRedisCluster {
+  sendCommand(firstKey: string, isReadonly: boolean, command: string[]): Promise<unknown>
+}
+
 /** How the client that was given runs scripts: the client is known by what it has, so that neither package is imported. */
 export function makeRunner(client: unknown): RunScript {
   const { byDigest, byText } = toCalls(client)
@@ -55,6 +60,11 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
     if (client.isOpen === false)
       throw unusable('the client of node-redis is not connected; call "await client.connect()" first.')
     listenForErrors(client)
+    if (isOldCluster(client))
+      return {
+        byDigest: (sha, key, given) => client.sendCommand(key, false, ['EVALSHA', sha, '1', key, ...given]),
+        byText: (text, key, given) => client.sendCommand(key, false, ['EVAL', text, '1', key, ...given]),
+      }
     return {
       byDigest: (sha, key, given) => client.evalSha(sha, { keys: [key], arguments: given }),
       byText: (text, key, given) => client.eval(text, { keys: [key], arguments: given }),
@@ -83,6 +93,10 @@ function isIoRedis(client: object): client is IoRedisClient {
 
 function isNodeRedis(client: object): client is NodeRedisClient {
   return 'evalSha' in client && typeof client.evalSha === 'function' && 'eval' in client
+}
+
+function isOldCluster(client: object): client is OldNodeRedisCluster {
+  return 'masters' in client && !('destroy' in client)
 }
 
 function isBare(client: object): client is BareRedisClient {

@@ -8,3 +8,8 @@ export function toNumber(reply: unknown): number | undefined {
 export function toText(reply: unknown): string {
   return reply instanceof Uint8Array ? Buffer.from(reply).toString() : String(reply)
 }
+
+/** Whether an error is an answer of the server, which begins with a word in capitals: `READONLY You can't write …`. */
+export function isFromServer(error: unknown): boolean {
+  return /^[A-Z][A-Z0-9]+ /.test(String(Object(error).message))
+}

@@ -1,6 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
 import type { RedisClient } from 'postern/redis'
 import { createClient, createClientPool, createCluster, RESP_TYPES } from 'redis'
+import * as redis4 from 'redis4'
 
 /** A client under test, and how it is ended. */
 export interface TestClient {
@@ -14,6 +15,11 @@ export const CLIENTS: Readonly<Record<string, (port: number) => Promise<TestClie
     const client = createClient({ url: urlOf(port) })
     await client.connect()
     return { client, close: () => client.destroy() }
+  },
+  async 'node-redis 4'(port) {
+    const client = redis4.createClient({ url: urlOf(port) })
+    await client.connect()
+    return { client, close: () => client.disconnect() }
   },
   async 'a pool of node-redis'(port) {
     const client = createClientPool({ url: urlOf(port) }, { minimum: 1, maximum: 4 })
@@ -54,18 +60,54 @@ export const CLIENTS: Readonly<Record<string, (port: number) => Promise<TestClie
   },
 }
 
-export const CLUSTER_CLIENTS: Readonly<Record<string, (port: number) => Promise<TestClient>>> = {
-  async 'a cluster of node-redis'(port) {
-    const client = createCluster({ rootNodes: [{ url: urlOf(port) }] })
+/** Clients that are set up so that it matters when their connections fall silent. */
+export const CLIENTS_WITH_LIMITS: typeof CLIENTS = {
+  async 'a pool of node-redis with one connection'(port) {
+    return openPool(port, {})
+  },
+  async 'a pool of node-redis with a socketTimeout'(port) {
+    return openPool(port, { socketTimeout: 4_000, reconnectStrategy: () => 100 })
+  },
+  async 'ioredis with a time limit of its own'(port) {
+    const client = new Redis(port, '127.0.0.1', { commandTimeout: 1_000 })
+    client.on('error', () => {})
+    return { client, close: () => client.disconnect() }
+  },
+}
+
+/** `ports` leads from those that the cluster tells to those where it is reached. */
+type ClusterMaker = (port: number, ports?: ReadonlyMap<number, number>) => Promise<TestClient>
+
+export const CLUSTER_CLIENTS: Readonly<Record<string, ClusterMaker>> = {
+  async 'a cluster of node-redis'(port, ports = new Map()) {
+    const client = createCluster({ rootNodes: [{ url: urlOf(port) }], nodeAddressMap: toAddresses(ports) })
     client.on('error', () => {})
     await client.connect()
     return { client, close: () => client.destroy() }
   },
-  async 'a cluster of ioredis'(port) {
-    const client = new Cluster([{ host: '127.0.0.1', port }])
+  async 'a cluster of node-redis 4'(port, ports = new Map()) {
+    const rootNodes = [{ url: urlOf(port) }]
+    const client = redis4.createCluster({ rootNodes, nodeAddressMap: toAddresses(ports) })
+    client.on('error', () => {})
+    await client.connect()
+    return { client, close: () => client.disconnect() }
+  },
+  async 'a cluster of ioredis'(port, ports = new Map()) {
+    const client = new Cluster([{ host: '127.0.0.1', port }], { natMap: toAddresses(ports) })
     client.on('error', () => {})
     return { client, close: () => client.disconnect() }
   },
+}
+
+async function openPool(port: number, socket: { socketTimeout?: number; reconnectStrategy?: () => number }) {
+  const client = createClientPool({ url: urlOf(port), socket }, { minimum: 1, maximum: 1 })
+  client.on('error', () => {})
+  await client.connect()
+  return { client, close: () => client.destroy() }
+}
+
+function toAddresses(ports: ReadonlyMap<number, number>): Record<string, { host: string; port: number }> {
+  return Object.fromEntries([...ports].map(([from, to]) => [`127.0.0.1:${from}`, { host: '127.0.0.1', port: to }]))
 }
 
 function urlOf(port: number): string {

@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { redisStore } from 'postern/redis'
-import { describe, expect, it, type TestContext } from 'vitest'
+import { createClient } from 'redis'
+import { describe, expect, it, type TestContext, vi } from 'vitest'
 import { FaultyProxy } from '../engines/faulty-proxy.ts'
+import { startCluster } from '../engines/redis-cluster.ts'
 import { type RedisServer, redisProgram, startRedis } from '../engines/redis-server.ts'
 import { untilClaimed } from '../store/until-claimed.ts'
-import { CLIENTS } from './redis-clients.ts'
+import { CLIENTS, CLIENTS_WITH_LIMITS, CLUSTER_CLIENTS, type TestClient } from './redis-clients.ts'
 
 const LEASE_MS = 15_000
 
@@ -17,7 +20,7 @@ async function start({ onTestFinished }: TestContext): Promise<RedisServer> {
 async function open(kind: string, server: RedisServer, { onTestFinished }: TestContext) {
   const proxy = new FaultyProxy(server.port)
   const connect = async (port: number) => {
-    const client = await CLIENTS[kind]?.(port)
+    const client = await { ...CLIENTS, ...CLIENTS_WITH_LIMITS }[kind]?.(port)
     if (client === undefined) throw new Error(`no client is called ${kind}`)
     onTestFinished(async () => client.close())
     return redisStore({ client: client.client })
@@ -27,7 +30,20 @@ async function open(kind: string, server: RedisServer, { onTestFinished }: TestC
   return { proxy, store, other: await connect(server.port) }
 }
 
-const REAL = ['node-redis', 'a pool of node-redis', 'ioredis']
+const REAL = ['node-redis', 'node-redis 4', 'a pool of node-redis', 'ioredis']
+
+/** Calls of a kind until one is answered, each for 3 s at most, as receivers make them. Returns how long it took, in milliseconds. */
+async function untilAnswered(call: () => unknown): Promise<number> {
+  const began = performance.now()
+  for (;;) {
+    const answered = Promise.resolve(call()).then(
+      () => true,
+      () => false,
+    )
+    if (await Promise.race([answered, sleep(3_000, false)])) return performance.now() - began
+    await sleep(100)
+  }
+}
 
 describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network between Redis and %s', (kind) => {
   it('that falls silent is noticed, and claims work again within 15 s', { timeout: 60_000 }, async (context) => {
@@ -37,6 +53,14 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
     expect(await untilClaimed(store, () => 'b')).toBeLessThan(15_000)
     const { token } = (await store.claim('c', LEASE_MS)) as { readonly token: string } // the connection is new
     expect(await store.complete('c', token)).toBe(true)
+  })
+
+  it('that falls silent while only a completion is under way is noticed', { timeout: 60_000 }, async (context) => {
+    const { proxy, store, other } = await open(kind, await start(context), context)
+    const { token } = (await store.claim('a', LEASE_MS)) as { readonly token: string } // nobody else has it
+    proxy.mute()
+    expect(await untilAnswered(() => store.complete('a', token))).toBeLessThan(15_000)
+    expect(await other.claim('a', LEASE_MS)).toEqual({ state: 'done' })
   })
 
   it('that leads to a master which was demoted is left for the new one', { timeout: 60_000 }, async (context) => {
@@ -55,5 +79,103 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
     const claim = await Promise.resolve(store.claim('lost', LEASE_MS)).catch(() => undefined)
     if (claim?.state === 'claimed') return // the client sent it again by itself, with the same token
     expect(await untilClaimed(other, () => 'lost')).toBeLessThan(6_000)
+  })
+})
+
+describe.skipIf(redisProgram === undefined).concurrent('a client that is silent', () => {
+  it.for(['ioredis with a time limit of its own', 'a pool of node-redis with a socketTimeout'])(
+    'is noticed though its calls fail by themselves: %s',
+    { timeout: 60_000 },
+    async (kind, context) => {
+      const { proxy, store } = await open(kind, await start(context), context)
+      expect((await store.claim('a', LEASE_MS)).state).toBe('claimed')
+      proxy.mute()
+      expect(await untilClaimed(store, () => 'b')).toBeLessThan(15_000)
+    },
+  )
+
+  it('is told of if its connections cannot be made anew', { timeout: 60_000 }, async (context) => {
+    const { proxy, store } = await open('a pool of node-redis with one connection', await start(context), context)
+    const warnings: string[] = []
+    const warn = (_fields: unknown, message: string) => void warnings.push(message)
+    store.reportTo?.({ debug() {}, info() {}, warn, error() {} })
+    await store.claim('a', LEASE_MS)
+    proxy.mute()
+    const claiming = setInterval(() => Promise.resolve(store.claim('b', LEASE_MS)).catch(() => {}), 500)
+    context.onTestFinished(() => clearInterval(claiming))
+    await vi.waitFor(() => expect(warnings).toEqual([expect.stringMatching(/socketTimeout/)]), 20_000)
+  })
+
+  it('is left again if its new connection falls silent in its handshake', { timeout: 60_000 }, async (context) => {
+    const [server, successor] = [await start(context), await start(context)]
+    const { proxy, store } = await open('node-redis', server, context)
+    expect((await store.claim('a', LEASE_MS)).state).toBe('claimed')
+    await server.demote(successor.port)
+    proxy.target = successor.port
+    proxy.muteAt = 'CLIENT'
+    expect(await untilClaimed(store, () => 'b')).toBeLessThan(20_000)
+  })
+
+  it('stays closed if the app closes it while it is made to connect anew', { timeout: 60_000 }, async (context) => {
+    const [server, successor] = [await start(context), await start(context)]
+    const client = createClient({ url: server.url })
+    client.on('error', () => {})
+    await client.connect()
+    const store = redisStore({ client })
+    await store.claim('a', LEASE_MS)
+    await server.demote(successor.port)
+    await expect(store.claim('b', LEASE_MS)).rejects.toThrow()
+    server.freeze()
+    await sleep(300)
+    client.destroy()
+    server.thaw()
+    for (let count = 0; count < 8; count++) {
+      await expect(store.claim('b', LEASE_MS)).rejects.toThrow()
+      await sleep(500)
+    }
+    expect(client.isOpen).toBe(false)
+  })
+
+  it('keeps its connection if the server answers again', { timeout: 60_000 }, async (context) => {
+    const server = await start(context)
+    const client = createClient({ url: server.url })
+    client.on('error', () => {})
+    await client.connect()
+    context.onTestFinished(() => client.destroy())
+    let connected = 0
+    client.on('ready', () => connected++)
+    const store = redisStore({ client })
+    await store.claim('a', LEASE_MS)
+    server.freeze()
+    const claiming = setInterval(() => Promise.resolve(store.claim('b', LEASE_MS)).catch(() => {}), 50)
+    await sleep(4_500)
+    server.thaw()
+    await sleep(4_000)
+    clearInterval(claiming)
+    expect(connected).toBe(0)
+    expect(await untilClaimed(store, () => 'c')).toBeLessThan(1_000)
+  })
+})
+
+describe.skipIf(redisProgram === undefined).concurrent.each(Object.keys(CLUSTER_CLIENTS))('%s', (kind) => {
+  it('has a silent connection to one master made anew', { timeout: 90_000 }, async (context) => {
+    const cluster = await startCluster()
+    context.onTestFinished(() => cluster.remove())
+    const proxies = await Promise.all(
+      cluster.ports.map(async (port) => {
+        const proxy = new FaultyProxy(port)
+        context.onTestFinished(() => proxy.close())
+        return { from: port, to: await proxy.listen(), proxy }
+      }),
+    )
+    const made = await CLUSTER_CLIENTS[kind]?.(proxies[0]?.to ?? 0, new Map(proxies.map(({ from, to }) => [from, to])))
+    context.onTestFinished(async () => made?.close())
+    const store = redisStore({ client: (made as TestClient).client }) // it is one of the list
+    const keys = Array.from({ length: 30 }, (_, index) => `key ${index}`)
+    for (const key of keys) expect(await store.claim(key, LEASE_MS)).toMatchObject({ state: 'claimed' })
+    proxies[1]?.proxy.mute()
+    let number = 0
+    const claimAll = () => Promise.all(keys.map(async () => store.claim(`new ${number++}`, LEASE_MS)))
+    expect(await untilAnswered(claimAll)).toBeLessThan(20_000)
   })
 })

@@ -6,8 +6,15 @@ import { type RedisServer, startRedis } from './redis-server.ts'
 const SLOTS = 16_384
 const NODES = 3
 
+export interface RedisCluster {
+  /** Of one of its servers. */
+  readonly port: number
+  readonly ports: readonly number[]
+  remove(): Promise<void>
+}
+
 /** Three servers that share the slots among them, without replicas. */
-export async function startCluster(): Promise<{ readonly port: number; remove(): Promise<void> }> {
+export async function startCluster(): Promise<RedisCluster> {
   const startNode = async () =>
     startRedis(
       '--cluster-enabled',
@@ -26,7 +33,8 @@ export async function startCluster(): Promise<{ readonly port: number; remove():
     await remove()
     throw error
   }
-  return { port: nodes[0]?.port ?? 0, remove }
+  const ports = nodes.map(({ port }) => port)
+  return { port: ports[0] ?? 0, ports, remove }
 }
 
 async function join(nodes: readonly RedisServer[]): Promise<void> {

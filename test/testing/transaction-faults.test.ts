@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Claim, PosternError, type TransactionalStore } from 'postern'
-import { storeSuite } from 'postern/testing'
+import { type StoreSuiteOptions, storeSuite } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 
 /** What a transactional store of one's own may get wrong, each by one line. */
@@ -22,6 +22,8 @@ const FAULTS = [
   'begins for a handler that was given up',
   'commits for a handler that was given up meanwhile',
   'makes renewals wait for the work',
+  'gives the claim up with the commit',
+  'commits the rows before the mark',
 ] as const
 type Fault = (typeof FAULTS)[number] | 'none'
 
@@ -37,7 +39,7 @@ interface Entry {
 }
 
 /** The contract in memory, but for one fault. */
-function makeEngine(fault: Fault) {
+function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
   const is = (other: Fault) => fault === other
   let time = 0
   let working: Promise<void> = Promise.resolve()
@@ -115,6 +117,8 @@ function makeEngine(fault: Fault) {
         if (isLost && is('does not say that the lease was lost')) throw new Error('conflict')
         if (isLost) throw new PosternError('lease_lost', 'another one has the event')
         keep()
+        if (is('commits the rows before the mark')) await new Promise((resolve) => setImmediate(resolve))
+        if (is('gives the claim up with the commit')) find(key).until = 0
         if (!is('forgets the mark')) add(find(key), [mark])
         return is('loses what the work returned') ? (undefined as typeof value) : value
       } catch (error) {
@@ -134,6 +138,7 @@ function makeEngine(fault: Fault) {
       time += ms
     },
     transaction: { write: (tx: Tx, row) => tx.write(row), has: (row) => rows.has(row) },
+    ...options,
   })
   return cases.filter(({ name }) => name.includes('transaction') || name.includes('rolls back'))
 }
@@ -149,6 +154,16 @@ describe('the cases of storeSuite for transactions', () => {
   it('pass on a store that keeps the contract', async () => {
     expect(makeEngine('none').length).toBeGreaterThanOrEqual(12)
     expect(await failuresOf('none')).toEqual([])
+  })
+
+  it('are not left out if stores share nothing', () => {
+    expect(makeEngine('none', { isShared: false })).toHaveLength(makeEngine('none').length)
+  })
+
+  it('say so if has() does not return a boolean', async () => {
+    const has = () => 1 as unknown as boolean // as SQL's EXISTS gives it
+    const [first] = makeEngine('none', { transaction: { write: (tx: Tx, row) => tx.write(row), has } })
+    await expect(first?.run()).rejects.toThrow('transaction.has() returned 1; return true or false')
   })
 
   it.each(FAULTS)('notice a store that %s', async (fault) => {

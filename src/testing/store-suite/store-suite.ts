@@ -66,8 +66,8 @@ export function storeSuite(
     sharing: isShared,
     'engine clock': isShared && hasOwnClock,
     outage: outage !== undefined,
-    transaction: transaction !== undefined && isShared,
-    'asynchronous transaction': transaction !== undefined && isShared && transaction.isAsynchronous !== false,
+    transaction: transaction !== undefined,
+    'asynchronous transaction': transaction !== undefined && transaction.isAsynchronous !== false,
   }
   return CASES.filter(({ needs }) => needs === undefined || isOffered[needs]).map((definition) => ({
     name: definition.name,

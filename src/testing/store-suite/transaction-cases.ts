@@ -12,6 +12,7 @@ export const transactionCases: readonly CaseDefinition[] = [
       const value = await trial.transact({ token }, (tx) => trial.writeThen(tx, 'row', () => 'value'))
       strictEqual(value, 'value')
       ok(await trial.has('row'))
+      deepStrictEqual(await trial.claim(trial.key, trial.another), BUSY)
       await trial.store.release(trial.key, token, [])
       deepStrictEqual((await trial.take()).marks, ['mark'])
     },
@@ -72,6 +73,20 @@ export const transactionCases: readonly CaseDefinition[] = [
       const { token } = await trial.take()
       ok(await trial.renew(token, ['mark']))
       await expectLost(trial, token)
+    },
+  },
+  {
+    name: 'commits one of two transactions with the same mark at the same time, and rolls back the other',
+    needs: 'transaction',
+    async run(trial) {
+      const { token } = await trial.take()
+      const rows = ['one', 'two']
+      const results = await Promise.allSettled(
+        rows.map((row) => trial.transact({ token }, (tx) => trial.write(tx, row))),
+      )
+      deepStrictEqual(sorted(results.map(({ status }) => status)), ['fulfilled', 'rejected'])
+      for (const [index, { status }] of results.entries())
+        strictEqual(await trial.has(rows[index] ?? ''), status === 'fulfilled')
     },
   },
   {

@@ -122,7 +122,10 @@ export class Trial {
   }
 
   async has(row: string): Promise<boolean> {
-    return (await this.host.transaction?.has(this.#nameOf(row))) === true
+    const answer: unknown = await this.host.transaction?.has(this.#nameOf(row))
+    if (typeof answer !== 'boolean')
+      throw new TypeError(`storeSuite: transaction.has() returned ${String(answer)}; return true or false.`)
+    return answer
   }
 
   /** Writes and goes on, immediately if the write did not wait. */
