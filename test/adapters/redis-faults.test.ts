@@ -4,8 +4,9 @@ import { type Claim, createReceiver, type Logger, type Store } from 'postern'
 import { type RedisStoreOptions, redisStore } from 'postern/redis'
 import { events, signed, storeSuite } from 'postern/testing'
 import { createClient } from 'redis'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { type RedisServer, redisProgram, startRedis } from '../engines/redis-server.ts'
+import { untilClaimed } from '../store/until-claimed.ts'
 import { CLIENTS, type TestClient } from './redis-clients.ts'
 
 const LEASE_MS = 15_000
@@ -203,6 +204,51 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       }
       expect(outcome).toBe('handled')
       expect(runs).toEqual(['one', 'two', 'two'])
+    })
+  })
+
+  describe.concurrent.each(['node-redis', 'ioredis'])('a server in trouble, by %s', (kind) => {
+    const open = async ({ onTestFinished }: TestContext, own: RedisServer) => {
+      const made = await CLIENTS[kind]?.(own.port)
+      onTestFinished(async () => made?.close())
+      return redisStore({ client: (made as TestClient).client }) // both are among them
+    }
+
+    it('that reads its files refuses claims, and takes them once it has', { timeout: SLOW }, async (context) => {
+      const own = await startRedis()
+      context.onTestFinished(() => own.remove())
+      const store = await open(context, own)
+      const keys = Array.from({ length: 1_000 }, (_, index) => `loaded ${index}`)
+      await Promise.all(keys.map(async (key) => store.complete(key, (await take(store, key)).token)))
+      await own.kill('SIGKILL')
+      const starting = own.start('--key-load-delay', '300', '--loading-process-events-interval-bytes', '1024')
+      let isLoaded = false
+      const loaded = starting.then(() => {
+        isLoaded = true
+      })
+      const early: string[] = []
+      while (!isLoaded) {
+        const [result] = await Promise.allSettled([Promise.race([store.claim('early', LEASE_MS), loaded])])
+        if (result.status === 'rejected') early.push(String(result.reason))
+        await sleep(20)
+      }
+      expect(early.length).toBeGreaterThan(0)
+      expect(await untilClaimed(store, () => 'new')).toBeLessThan(15_000)
+      for (const key of keys.slice(0, 10)) expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
+    })
+
+    it('that has no memory left refuses claims, and still takes what is done', { timeout: SLOW }, async (context) => {
+      const own = await startRedis()
+      context.onTestFinished(() => own.remove())
+      const [store, admin] = [await open(context, own), new Redis(own.port, '127.0.0.1')]
+      context.onTestFinished(() => admin.disconnect())
+      const { token } = await take(store, 'under way')
+      await admin.config('SET', 'maxmemory', '1000')
+      await expect(store.claim('new', LEASE_MS)).rejects.toThrow(/OOM/)
+      expect(await store.complete('under way', token)).toBe(true)
+      await admin.config('SET', 'maxmemory', '0')
+      expect(await store.claim('under way', LEASE_MS)).toEqual({ state: 'done' })
+      await take(store, 'new')
     })
   })
 

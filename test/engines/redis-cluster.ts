@@ -4,57 +4,74 @@ import { findFreePort } from '../support/programs.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
 
 const SLOTS = 16_384
-const NODES = 3
+const MASTERS = 3
 
 export interface RedisCluster {
-  /** Of one of its servers. */
+  /** Of one of its masters. */
   readonly port: number
+  /** Of its masters. */
   readonly ports: readonly number[]
+  /** Kills a master at once. Its replica takes its place after some seconds. */
+  killMaster(index: number): Promise<void>
   remove(): Promise<void>
 }
 
-/** Three servers that share the slots among them, without replicas. */
-export async function startCluster(): Promise<RedisCluster> {
-  const startNode = async () =>
-    startRedis(
+/** Three masters that share the slots among them; with replicas, one of each. */
+export async function startCluster({ hasReplicas = false } = {}): Promise<RedisCluster> {
+  const startNode = async () => {
+    const busPort = String(await findFreePort())
+    const server = await startRedis(
       '--cluster-enabled',
       'yes',
       '--cluster-port',
-      String(await findFreePort()),
+      busPort,
       '--cluster-node-timeout',
       '2000',
+      '--repl-diskless-sync-delay',
+      '0',
     )
-  const nodes: RedisServer[] = []
-  const remove = async () => void (await Promise.all(nodes.map((node) => node.remove())))
+    return { server, busPort }
+  }
+  const nodes: Node[] = []
+  const remove = async () => void (await Promise.all(nodes.map(({ server }) => server.remove())))
   try {
-    for (let index = 0; index < NODES; index++) nodes.push(await startNode())
+    while (nodes.length < (hasReplicas ? 2 * MASTERS : MASTERS)) nodes.push(await startNode())
     await join(nodes)
   } catch (error) {
     await remove()
     throw error
   }
-  const ports = nodes.map(({ port }) => port)
-  return { port: ports[0] ?? 0, ports, remove }
+  const masters = nodes.slice(0, MASTERS).map(({ server }) => server)
+  const ports = masters.map(({ port }) => port)
+  return { port: ports[0] ?? 0, ports, killMaster: async (index) => masters[index]?.kill('SIGKILL'), remove }
 }
 
-async function join(nodes: readonly RedisServer[]): Promise<void> {
-  const clients = nodes.map(({ port }) => new Redis(port, '127.0.0.1'))
-  const busPorts = await Promise.all(
-    clients.map(async (client) => ((await client.config('GET', 'cluster-port')) as string[])[1] ?? ''),
-  ) // names and values in turn
+interface Node {
+  readonly server: RedisServer
+  readonly busPort: string
+}
+
+async function join(nodes: readonly Node[]): Promise<void> {
+  const clients = nodes.map(({ server }) => new Redis(server.port, '127.0.0.1'))
+  const until = async (isSo: (client: Redis) => Promise<boolean>) => {
+    for (const client of clients) while (!(await isSo(client))) await sleep(20)
+  }
   for (const [index, client] of clients.entries()) {
-    const [from, to] = [index, index + 1].map((at) => Math.floor((at * SLOTS) / NODES))
-    await client.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String((to ?? 0) - 1))
+    if (index < MASTERS) {
+      const [from, to] = [index, index + 1].map((at) => Math.floor((at * SLOTS) / MASTERS))
+      await client.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String((to ?? 0) - 1))
+    }
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1))
-    if (index > 0)
-      await clients[0]?.call('CLUSTER', 'MEET', '127.0.0.1', String(nodes[index]?.port), busPorts[index] ?? '')
+    const { server, busPort } = nodes[index] as Node // there is a client for each
+    if (index > 0) await clients[0]?.call('CLUSTER', 'MEET', '127.0.0.1', String(server.port), busPort)
   }
-  const isWhole = async (client: Redis) => {
+  await until(async (client) => {
     const info = await client.cluster('INFO')
-    return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${NODES}`)
-  }
-  for (const client of clients) {
-    while (!(await isWhole(client))) await sleep(20)
-    client.disconnect()
-  }
+    return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`)
+  })
+  for (const [index, replica] of clients.slice(MASTERS).entries())
+    await replica.call('CLUSTER', 'REPLICATE', String(await clients[index]?.call('CLUSTER', 'MYID')))
+  const isInStep = (info: string) => info.includes('role:master') || info.includes('master_link_status:up')
+  await until(async (client) => isInStep(await client.info('replication')))
+  for (const client of clients) client.disconnect()
 }

@@ -15,8 +15,8 @@ export const redisProgram: string | undefined = findEngine('redis-server')
 export interface RedisServer {
   readonly port: number
   readonly url: string
-  /** Starts it again where it was, with what it had written; gives when it answers. */
-  start(): Promise<void>
+  /** Starts it again where it was, with what it had written; gives when it answers. Further arguments go behind. */
+  start(...more: readonly string[]): Promise<void>
   /** Ends it at once, as a crash does (`SIGKILL`), or in order (`SIGTERM`). */
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
   /** Freezes it: connections stay, answers do not come. */
@@ -36,9 +36,9 @@ export async function startRedis(...args: readonly string[]): Promise<RedisServe
   const folder = mkdtempSync(join(tmpdir(), 'postern-redis-'))
   const port = await findFreePort()
   let child: ChildProcess | undefined
-  const start = async () => {
+  const start = async (...more: readonly string[]) => {
     const fixed = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--daemonize', 'no']
-    child = spawn(redisProgram ?? 'redis-server', [...fixed, ...DURABLE, ...args], {
+    child = spawn(redisProgram ?? 'redis-server', [...fixed, ...DURABLE, ...args, ...more], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let output = ''
