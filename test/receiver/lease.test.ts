@@ -7,6 +7,7 @@ import {
   delayedBy,
   Gate,
   hanging,
+  ManualClock,
   rejecting,
   saying,
   soon,
@@ -25,6 +26,13 @@ function gated(options: ConstructorParameters<typeof Bench>[0] = {}) {
     return gate.promise
   })
   return { bench, gate, signals }
+}
+
+/** The clock of an event loop that is always busy with something else for a while. */
+class LateClock extends ManualClock {
+  override setTimeout(callback: () => void, ms: number): unknown {
+    return super.setTimeout(callback, ms + 60)
+  }
 }
 
 const renewalsOf = (bench: Bench) =>
@@ -104,6 +112,24 @@ describe('a claim is renewed', () => {
     bench.store.usual = soon
     gate.open(undefined)
     await bench.clock.advance(60_000)
+    await bench.expectAtRest()
+  })
+
+  it('in time on an event loop that is 60 ms late, after an outage of 9.5 s', async () => {
+    const { bench, gate, signals } = gated({ clock: new LateClock() })
+    const sent = bench.send(events.contact.created())
+    await bench.clock.advance(4_900)
+    bench.store.usual = rejecting
+    await bench.clock.advance(9_500)
+    expect(renewalsOf(bench).slice(0, 3)).toEqual([5_060, 5_620, 6_180])
+    bench.store.usual = soon
+    await bench.clock.advance(600)
+    expect(renewalsOf(bench).filter((at) => at > 14_400)).toEqual([14_580]) // before the claim ends at 15 s
+    await bench.clock.advance(5_000)
+    expect(signals[0]?.aborted).toBe(false)
+    gate.open(undefined)
+    await bench.clock.advance(1_000)
+    await sent
     await bench.expectAtRest()
   })
 
