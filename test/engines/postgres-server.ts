@@ -90,8 +90,8 @@ function debianFolders(): readonly string[] {
   }
 }
 
-/** Postgres refuses to run as root. */
-function unprivilegedUser(): { readonly uid: number; readonly gid: number } | undefined {
+/** Postgres and PgBouncer refuse to run as root. */
+export function unprivilegedUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const idOf = (flag: string) => spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout?.trim()
   const [uid, gid] = [idOf('-u'), idOf('-g')]
@@ -114,7 +114,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-async function answers(url: string): Promise<boolean> {
+export async function answers(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   try {
