@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { postgresStore } from 'postern/postgres'
 import { openSqlite } from 'postern/sqlite'
+import { FaultyProxy } from '../engines/faulty-proxy.ts'
 import { startPostgres } from '../engines/postgres-server.ts'
 import { startRedis } from '../engines/redis-server.ts'
 import type { EngineAddress, EngineName } from './messages.ts'
@@ -25,7 +26,12 @@ export async function startEngine(name: EngineName): Promise<RunningEngine> {
       return { address: { name, at: '' }, faults: [], close: async () => {} }
     case 'redis': {
       const server = await startRedis()
-      return { address: { name, at: server.url }, faults: toFaults(server, 'SIGTERM'), close: () => server.remove() }
+      const { proxy, at } = await startProxy(server)
+      const close = async () => {
+        proxy.close()
+        await server.remove()
+      }
+      return { address: { name, at }, faults: toFaults(server, proxy, 'SIGTERM'), close }
     }
     case 'postgres':
     case 'postgres-transaction':
@@ -40,6 +46,7 @@ const EFFECTS = 'CREATE TABLE effects (event_id TEXT NOT NULL)'
 
 async function startPostgresWithTables(name: 'postgres' | 'postgres-transaction'): Promise<RunningEngine> {
   const server = await startPostgres()
+  const { proxy, at } = await startProxy(server)
   const pool = new pg.Pool({ connectionString: server.url, max: 3 })
   pool.on('error', () => {}) // the faults cut its connections
   await postgresStore({ pool }).migrate()
@@ -49,11 +56,12 @@ async function startPostgresWithTables(name: 'postgres' | 'postgres-transaction'
     return rows.map(({ event_id: eventId }) => eventId)
   }
   return {
-    address: { name, at: server.url },
-    faults: toFaults(server, 'SIGINT'),
+    address: { name, at },
+    faults: toFaults(server, proxy, 'SIGINT'),
     ...(name === 'postgres-transaction' && { readEffects }),
     async close() {
       await pool.end()
+      proxy.close()
       await server.remove()
     },
   }
@@ -81,6 +89,12 @@ function startSqlite(name: 'sqlite' | 'sqlite-transaction'): RunningEngine {
   }
 }
 
+/** The workers reach their engine through it. */
+async function startProxy({ port, url }: { readonly port: number; readonly url: string }) {
+  const proxy = new FaultyProxy(port)
+  return { proxy, at: url.replace(`:${port}`, `:${await proxy.listen()}`) }
+}
+
 interface Server<InOrder extends string> {
   start(): Promise<void>
   kill(signal: 'SIGKILL' | InOrder): Promise<void>
@@ -88,8 +102,15 @@ interface Server<InOrder extends string> {
   thaw(): void
 }
 
-/** Frozen for four seconds four times, killed and away for two three times, restarted at once three times. */
-function toFaults<InOrder extends string>(server: Server<InOrder>, inOrder: InOrder): RunningEngine['faults'] {
+/**
+ * Frozen for four seconds four times, killed and away for two three times, restarted at once three times; and three times all
+ * connections fall silent, of which the server knows nothing for ten seconds.
+ */
+function toFaults<InOrder extends string>(
+  server: Server<InOrder>,
+  proxy: FaultyProxy,
+  inOrder: InOrder,
+): RunningEngine['faults'] {
   const freeze = async () => {
     server.freeze()
     await sleep(4_000)
@@ -104,5 +125,11 @@ function toFaults<InOrder extends string>(server: Server<InOrder>, inOrder: InOr
     await server.kill(inOrder)
     await server.start()
   }
-  return [freeze, crash, restart, freeze, crash, restart, freeze, crash, restart, freeze]
+  const silence = async () => {
+    proxy.mute()
+    await sleep(10_000)
+    proxy.closeMuted()
+  }
+  const each = [freeze, crash, restart, silence]
+  return [...each, ...each, ...each, freeze]
 }

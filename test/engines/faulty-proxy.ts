@@ -19,11 +19,13 @@ export class FaultyProxy {
       this.#connections.add(connection)
       for (const socket of [client, engine]) socket.on('error', () => {})
       engine.on('close', () => {
-        if (!connection.isMute) client.destroy()
+        if (connection.isMute) this.#connections.delete(connection)
+        else client.destroy()
       })
       client.on('close', () => {
+        if (connection.isMute) return
         this.#connections.delete(connection)
-        if (!connection.isMute) engine.end() // what was written still gets there
+        engine.end() // what was written still gets there
       })
       engine.on('data', (data) => {
         if (!connection.isMute) client.write(data)
@@ -50,6 +52,15 @@ export class FaultyProxy {
   /** From now on nothing passes on the connections that are open, and neither side is told. New ones are as good as any. */
   mute(): void {
     for (const connection of this.#connections) connection.isMute = true
+  }
+
+  /** Ends what is silent, on both sides. */
+  closeMuted(): void {
+    for (const { client, engine, isMute } of this.#connections) {
+      if (!isMute) continue
+      client.destroy()
+      engine.destroy()
+    }
   }
 
   async listen(): Promise<number> {
