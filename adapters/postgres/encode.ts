@@ -33,7 +33,8 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** A literal of text, whatever is in it. */
+/** A literal of text, whatever is in it, and whatever a backslash stands for on its connection. */
 export function asText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
+  const quoted = `'${text.replaceAll("'", "''")}'`
+  return text.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted
 }

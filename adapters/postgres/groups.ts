@@ -5,11 +5,13 @@ interface Waiting<Item, Answer> {
   readonly since: number
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
+  /** When it may be sent, if it was put off. */
+  notBefore?: number
 }
 
 export interface GroupsOptions<Item, Answer> {
-  /** Carries out a group and gives an answer for each item, in order. */
-  readonly run: (items: readonly Item[]) => Promise<readonly Answer[]>
+  /** Carries out a group and returns an answer for each item, in order; `undefined` puts the item off. */
+  readonly run: (items: readonly Item[]) => Promise<readonly (Answer | undefined)[]>
   readonly toError: (cause: unknown) => unknown
   /** Hears of what was refused though the engine may have carried it out. */
   readonly onNoAnswer?: (items: readonly Item[]) => void
@@ -22,6 +24,7 @@ const LARGEST_GROUP = 500
 const LONGEST_WAIT_MS = CALL_LIMIT_MS
 /** A group that has no answer by then does not hold up the next one. */
 const STUCK_AFTER_MS = 500
+const LOOK_EVERY_MS = 50
 /** SQLSTATE classes of what one item can bring upon its group: bad data, a constraint, a limit; and of two groups that met. */
 const BY_ONE_ITEM = /^(?:22|23|40|54)/
 
@@ -55,7 +58,9 @@ export class Groups<Item extends { readonly key: string }, Answer> {
     this.#isCalled = true
     queueMicrotask(() => {
       this.#isCalled = false
-      void this.#send(this.#take())
+      const group = this.#take()
+      if (group.length > 0) void this.#send(group)
+      else this.#watch()
     })
   }
 
@@ -69,7 +74,7 @@ export class Groups<Item extends { readonly key: string }, Answer> {
     const begun = { since: performance.now() }
     this.#underWay.add(begun)
     try {
-      answer(group, await this.#options.run(group.map(({ item }) => item)))
+      this.#answer(group, await this.#options.run(group.map(({ item }) => item)))
     } catch (error) {
       if (group.length > 1 && isByOneItem(error)) await this.#sendEach(group)
       else this.#fail(group, error)
@@ -81,10 +86,24 @@ export class Groups<Item extends { readonly key: string }, Answer> {
   async #sendEach(group: readonly Waiting<Item, Answer>[]): Promise<void> {
     for (const one of group)
       try {
-        answer([one], await this.#options.run([one.item]))
+        this.#answer([one], await this.#options.run([one.item]))
       } catch (error) {
         this.#fail([one], error)
       }
+  }
+
+  /** What is put off stays ahead of what came for its key since. */
+  #answer(group: readonly Waiting<Item, Answer>[], answers: readonly (Answer | undefined)[]): void {
+    const putOff = group.filter((waiting, index) => {
+      const answer = answers[index]
+      if (answer === undefined) return true
+      waiting.resolve(answer)
+      return false
+    })
+    if (putOff.length === 0) return
+    for (const waiting of putOff) waiting.notBefore = performance.now() + LOOK_EVERY_MS
+    this.#waiting = [...putOff, ...this.#waiting]
+    this.#watch()
   }
 
   #fail(group: readonly Waiting<Item, Answer>[], error: unknown): void {
@@ -93,31 +112,33 @@ export class Groups<Item extends { readonly key: string }, Answer> {
   }
 
   #take(): readonly Waiting<Item, Answer>[] {
+    const now = performance.now()
     const keys = new Set<string>()
     const group: Waiting<Item, Answer>[] = []
     const rest: Waiting<Item, Answer>[] = []
     for (const waiting of this.#waiting) {
-      const { key } = waiting.item
-      if (group.length === LARGEST_GROUP || keys.has(key)) rest.push(waiting)
-      else {
-        keys.add(key)
-        group.push(waiting)
-      }
+      const { item, notBefore = now } = waiting
+      if (group.length === LARGEST_GROUP || keys.has(item.key) || notBefore > now) rest.push(waiting)
+      else group.push(waiting)
+      keys.add(item.key)
     }
     this.#waiting = rest
     return group
   }
 
-  /** Looks after those who wait while nothing moves. */
+  /** Looks after those who wait while nothing moves, and those who were put off. */
   #watch(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       const longAgo = performance.now() - LONGEST_WAIT_MS
       const tooLate = this.#waiting.filter(({ since }) => since <= longAgo)
       if (tooLate.length > 0) this.#waiting = this.#waiting.filter(({ since }) => since > longAgo)
-      this.#refuse(tooLate, new Error(`Postgres has not answered for ${LONGEST_WAIT_MS} ms`))
+      this.#refuse(
+        tooLate,
+        new Error(`Postgres did not come to it within ${LONGEST_WAIT_MS} ms: it hangs, or the row is locked`),
+      )
       if (this.#waiting.length > 0) this.#start()
-    }, STUCK_AFTER_MS / 2).unref()
+    }, LOOK_EVERY_MS).unref()
   }
 
   #refuse(group: readonly Waiting<Item, Answer>[], cause: unknown): void {
@@ -125,10 +146,6 @@ export class Groups<Item extends { readonly key: string }, Answer> {
     const error = this.#options.toError(cause)
     for (const { reject } of group) reject(error)
   }
-}
-
-function answer<Answer>(group: readonly Waiting<unknown, Answer>[], answers: readonly Answer[]): void {
-  for (const [index, { resolve }] of group.entries()) resolve(answers[index] as Answer) // one for each
 }
 
 function isByOneItem(error: unknown): boolean {

@@ -66,7 +66,7 @@ export interface CheckOutOptions {
 }
 
 /** No connection was to be had in time. */
-export class NoConnection extends Error {
+class NoConnection extends Error {
   constructor(limitMs: number) {
     super(`No connection within ${limitMs} ms: the pool has none to spare, or the server does not answer.`)
   }
@@ -85,11 +85,17 @@ export async function checkOut(pool: PgPool, options: CheckOutOptions = {}): Pro
   const giveBack = (isSound: boolean) => {
     if (!isOut) return
     isOut = false
-    client.release(!isSound)
+    const isKept = isSound && isIdle(client)
+    client.release(!isKept)
     // The pool listens again where it keeps the client; a connection that is being closed may still fail.
-    if (isSound) client.removeListener('error', onError)
+    if (isKept) client.removeListener('error', onError)
   }
   return { client, giveBack }
+}
+
+/** Whether a client is outside of transactions, by what the driver knows. */
+export function isIdle(client: PgClient): boolean {
+  return (client.getTransactionStatus?.() ?? 'I') === 'I'
 }
 
 /** Does something on a connection, and gives it back; it is closed if that fails. */
@@ -133,28 +139,29 @@ function connectInTime(pool: PgPool, { signal, limitMs = STATEMENT_LIMIT_MS }: C
   })
 }
 
-/** Runs one statement, and gives its rows as arrays. */
+/** Runs statements that go in one message, and returns the rows of the last one as arrays. Those with values are alone in it. */
 export async function runStatement(
   client: PgClient,
   text: string,
-  values: unknown[],
+  values: unknown[] = [],
   limitMs = STATEMENT_LIMIT_MS,
 ): Promise<readonly (readonly unknown[])[]> {
-  const { rows } = await client.query({ text, values, rowMode: 'array', query_timeout: limitMs })
-  return rows as readonly (readonly unknown[])[] // rowMode is "array"
+  const result = await client.query({ text, values, rowMode: 'array', query_timeout: limitMs })
+  const last: PgResult = Array.isArray(result) ? result.at(-1) : result
+  return last.rows as readonly (readonly unknown[])[] // rowMode is "array"
 }
 
-/** The server may have carried out a statement, or not: its answer did not come. */
+/** The server may have carried out a statement, or not: its answer did not come, or does not count. */
 export class NoAnswer extends Error {
-  constructor(cause: unknown) {
-    super(`Postgres did not answer: ${Object(cause).message}`, { cause })
+  constructor(cause: unknown, message = `Postgres did not answer: ${Object(cause).message}`) {
+    super(message, { cause })
   }
 }
 
-/** The SQLSTATE that the server refused a statement with. */
+/** The SQLSTATE that the server refused a statement with. No class of them begins with E, as the codes of sockets do: EPIPE. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code: unknown = Object(error).code
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+  return typeof code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined
 }
 
 const ignore = () => {}

@@ -4,7 +4,7 @@ import { LostClaims } from '../lost-claims.ts'
 import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'
 import { Groups } from './groups.ts'
 import { type CheckedOptions, checkOptions, type PostgresStoreOptions } from './options.ts'
-import type { ClientOf, PgPool } from './pool.ts'
+import { CALL_LIMIT_MS, type ClientOf, type PgPool } from './pool.ts'
 import { SharedPool } from './shared-pool.ts'
 import { Sweeper } from './sweeper.ts'
 import { Table } from './table.ts'
@@ -131,15 +131,16 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
       toArrayLiteral(asked.map(({ lease }) => lease)),
     ])
     const known = new Map(rows.map((row) => [row[0], row]))
+    if (known.has(null)) throw new Error(`Postgres came to the claim more than ${CALL_LIMIT_MS} ms after it was sent`)
     return asked.map(({ key, token }) => toClaim(token, known.get(key)))
   }
 
-  async #settleAll(settled: readonly Settled[]): Promise<readonly boolean[]> {
+  async #settleAll(settled: readonly Settled[]): Promise<readonly (boolean | undefined)[]> {
     const { settle } = await this.#table.statements()
-    const rows = await this.#pool.settle(settle, [JSON.stringify(settled)])
+    const rows = await this.#pool.runKept(settle, [JSON.stringify(settled)])
     this.#sweeper.nudge()
-    const keys = new Set(rows.map(([key]) => key))
-    return settled.map(({ key }) => keys.has(key))
+    const known = new Map(rows.map(([key, isHeld]) => [key, isHeld === 'true']))
+    return settled.map(({ key }) => known.get(key))
   }
 }
 

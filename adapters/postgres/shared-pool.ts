@@ -5,9 +5,9 @@ import {
   type CheckedOut,
   type CheckOutOptions,
   checkOut,
+  isIdle,
   maxOf,
   NoAnswer,
-  NoConnection,
   type PgClient,
   type PgPool,
   runStatement,
@@ -73,7 +73,7 @@ export class SharedPool {
   async checkOut(options?: CheckOutOptions): Promise<CheckedOut> {
     for (;;) {
       const checkedOut = await checkOut(this.#pool, options)
-      if ((checkedOut.client.getTransactionStatus?.() ?? 'I') === 'I') return checkedOut
+      if (isIdle(checkedOut.client)) return checkedOut
       checkedOut.giveBack(false)
       this.notices.warn(LEFT_OPEN)
     }
@@ -84,13 +84,8 @@ export class SharedPool {
     return useOnce(await this.checkOut(), what)
   }
 
-  /** Does something on the connection that is kept for it. */
-  useKept<T>(what: (client: PgClient) => Promise<T>): Promise<T> {
-    return this.#kept.use(what)
-  }
-
-  /** Runs a statement that commits by itself, on the connection that is kept for renewals and completions. */
-  settle(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
+  /** Runs a message that commits by itself, on the connection that is kept for renewals and completions. */
+  runKept(text: string, values: unknown[] = []): Promise<readonly (readonly unknown[])[]> {
     return this.#kept.use((client) => this.#runAlone(client, text, values))
   }
 
@@ -98,7 +93,7 @@ export class SharedPool {
   async claim(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
     await this.#kept.hold() // who gets a claim needs it to keep the claim
     const spare = await this.#findSpare()
-    if (spare === undefined) return this.settle(text, values)
+    if (spare === undefined) return this.runKept(text, values)
     return useOnce(spare, (client) => this.#runAlone(client, text, values))
   }
 
@@ -107,29 +102,43 @@ export class SharedPool {
     try {
       return await this.checkOut({ limitMs: SPARE_WITHIN_MS })
     } catch (error) {
-      if (!(error instanceof NoConnection)) throw error
+      if (this.isEnding) throw error
       this.#isScarceUntil = performance.now() + SCARCE_FOR_MS
       return undefined
     }
   }
 
-  /** @throws NoAnswer if it is not known what became of the statement */
+  /** @throws NoAnswer if it is not known what became of the statement; its connection is to be closed */
+  async run(
+    client: PgClient,
+    text: string,
+    values?: unknown[],
+    limitMs = CALL_LIMIT_MS,
+  ): Promise<readonly (readonly unknown[])[]> {
+    const sentAt = performance.now()
+    try {
+      return await runStatement(client, text, values, limitMs)
+    } catch (error) {
+      const state = sqlStateOf(error)
+      if (state !== undefined && !LOST.test(state)) throw error
+      if (performance.now() - sentAt > limitMs - EARLY_MS) void this.#dropOlderThan(sentAt)
+      throw new NoAnswer(error)
+    }
+  }
+
   async #runAlone(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
-    for (let turn = 1; ; turn++) {
-      const sentAt = performance.now()
+    for (let turn = 1; ; turn++)
       try {
-        return await runStatement(client, text, values, CALL_LIMIT_MS)
+        const rows = await this.run(client, text, values)
+        if (isIdle(client)) return rows
+        // An app gave the connection back while its BEGIN was still on its way.
+        this.notices.warn(LEFT_OPEN)
+        throw new NoAnswer(undefined, LEFT_OPEN)
       } catch (error) {
-        const state = sqlStateOf(error)
-        if (state === undefined || LOST.test(state)) {
-          if (performance.now() - sentAt > CALL_LIMIT_MS - EARLY_MS) void this.#dropOlderThan(sentAt)
-          throw new NoAnswer(error)
-        }
         // If transactions are serializable by default, statements that met are refused, and nothing of them is left.
-        if (!CONFLICT.test(state) || turn === MOST_TURNS) throw error
+        if (!CONFLICT.test(sqlStateOf(error) ?? '') || turn === MOST_TURNS) throw error
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(turn, 6)))
       }
-    }
   }
 
   /** Closes what has been open for longer than a statement that was never answered: a network that lost one connection lost them all. */

@@ -22,11 +22,9 @@ const CURRENT = `current_setting('${TRANSACTION_SETTING}', true)`
 export interface Statements {
   /** Makes what is missing. Several statements, without parameters. */
   readonly create: string
-  /** Gives whether the table is there, and its comment. */
-  readonly find: string
   readonly claim: string
   readonly settle: string
-  readonly commitMark: string
+  commitMark(key: string, token: string, mark: string, transaction: string): string
   readonly sweep: string
 }
 
@@ -64,17 +62,15 @@ DO $postern$ BEGIN
 END $postern$;
 `.trimStart(),
 
-    find: `SELECT (to_regclass(${asText(name)}) IS NOT NULL)::text, obj_description(to_regclass(${asText(name)}), 'pg_class')`,
-
     /*
      * Keys, tokens, lengths of leases. Gives a row for each key that was there before: its marks where it was free, else whether it
      * is done. Nothing here waits for a row that another transaction holds: such a key is busy. Nor is anything claimed for callers
-     * who have given up, because the table was locked: the transaction is older then.
+     * who have given up, because the table was locked: the transaction is older then, and the only row has no key.
      */
     claim: `
 WITH wanted AS MATERIALIZED (
   SELECT * FROM unnest($1::text[], $2::text[], $3::float8[]) AS w (key, token, lease)
-  WHERE ${now} < now() + interval '${CALL_LIMIT_MS} ms'
+  WHERE (SELECT ${now} < now() + interval '${CALL_LIMIT_MS} ms')
 ), fresh AS (
   INSERT INTO ${name} (key, token, ends_at, kept_until, swept_after)
   SELECT key, token, ${inMs('lease')}, ${inMs('lease')} + ${retention}, ${inMs('lease')} + ${retention} + ${slack}
@@ -95,43 +91,56 @@ WITH wanted AS MATERIALIZED (
 )
 SELECT w.key, to_json(taken.marks)::text, (c.done AND c.kept_until > ${now})::text
 FROM wanted w LEFT JOIN taken ON taken.key = w.key LEFT JOIN ${name} c ON c.key = w.key
-WHERE NOT EXISTS (SELECT FROM fresh WHERE fresh.key = w.key)`,
+WHERE NOT EXISTS (SELECT FROM fresh WHERE fresh.key = w.key)
+UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)`,
 
     /*
      * Renewals, completions and releases in one: a renewal has a lease, a completion is done. The caller's token stays in the row
-     * without a lease as well. Gives the keys that were not held by another, nor done where they were to be renewed.
+     * without a lease as well. Returns whether the key was not held by another, nor done if it was to be renewed. A key whose row
+     * another transaction has locked is left alone and has no row in the answer: waiting for one would hold up all others.
      */
     settle: `
-INSERT INTO ${name} AS c (key, token, ends_at, done, marks, kept_until, swept_after)
-SELECT key, token, ${inMs('lease')}, done, ARRAY(SELECT jsonb_array_elements_text(marks)),
-  ${inMs('coalesce(lease, 0)')} + ${retention}, ${inMs('coalesce(lease, 0)')} + ${retention} + ${slack}
-FROM jsonb_to_recordset($1::jsonb) AS w (key text, token text, lease float8, done boolean, marks jsonb) ORDER BY key
-ON CONFLICT (key) DO UPDATE SET
-  token = excluded.token, ends_at = excluded.ends_at,
-  done = excluded.done OR c.done AND c.kept_until > ${now},
-  marks = CASE
-    WHEN excluded.done THEN '{}'
-    WHEN c.kept_until <= ${now} THEN excluded.marks
-    WHEN excluded.marks = '{}' THEN c.marks
-    ELSE ARRAY(SELECT DISTINCT unnest(c.marks || excluded.marks)) END,
-  kept_until = CASE WHEN c.done AND c.kept_until > ${now} THEN c.kept_until ELSE excluded.kept_until END,
-  swept_after = CASE WHEN c.swept_after >= excluded.kept_until THEN c.swept_after ELSE excluded.swept_after END
-WHERE (c.ends_at IS NULL OR c.ends_at <= ${now} OR c.token = excluded.token)
-  AND NOT (excluded.ends_at IS NOT NULL AND c.done AND c.kept_until > ${now})
-RETURNING key`,
+WITH given AS MATERIALIZED (
+  SELECT * FROM jsonb_to_recordset($1::jsonb) AS w (key text, token text, lease float8, done boolean, marks jsonb)
+), mine AS (
+  SELECT c.key FROM given JOIN ${name} c ON c.key = given.key FOR NO KEY UPDATE OF c SKIP LOCKED
+), written AS (
+  INSERT INTO ${name} AS c (key, token, ends_at, done, marks, kept_until, swept_after)
+  SELECT key, token, ${inMs('lease')}, done, ARRAY(SELECT jsonb_array_elements_text(marks)),
+    ${inMs('coalesce(lease, 0)')} + ${retention}, ${inMs('coalesce(lease, 0)')} + ${retention} + ${slack}
+  FROM given WHERE key IN (SELECT key FROM mine) OR NOT EXISTS (SELECT FROM ${name} c WHERE c.key = given.key)
+  ORDER BY key
+  ON CONFLICT (key) DO UPDATE SET
+    token = excluded.token, ends_at = excluded.ends_at,
+    done = excluded.done OR c.done AND c.kept_until > ${now},
+    marks = CASE
+      WHEN excluded.done THEN '{}'
+      WHEN c.kept_until <= ${now} THEN excluded.marks
+      WHEN excluded.marks = '{}' THEN c.marks
+      ELSE ARRAY(SELECT DISTINCT unnest(c.marks || excluded.marks)) END,
+    kept_until = CASE WHEN c.done AND c.kept_until > ${now} THEN c.kept_until ELSE excluded.kept_until END,
+    swept_after = CASE WHEN c.swept_after >= excluded.kept_until THEN c.swept_after ELSE excluded.swept_after END
+  WHERE (c.ends_at IS NULL OR c.ends_at <= ${now} OR c.token = excluded.token)
+    AND NOT (excluded.ends_at IS NOT NULL AND c.done AND c.kept_until > ${now})
+  RETURNING key
+)
+SELECT key, 'true' FROM written
+UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM written)`,
 
     /*
-     * Key, token, mark, name of the transaction. The fence: gives whether the transaction is still the one that was begun, and whether
-     * the last claim is still this one. Only if both hold is the mark set.
+     * The fence: returns whether the transaction is still the one that was begun, and whether the last claim is still this one. Only
+     * if both hold is the mark set. Checks that were deferred come before: one that waits must not do so with the claim's row locked.
      */
-    commitMark: `
+    commitMark: (key, token, mark, transaction) => `
+SET CONSTRAINTS ALL IMMEDIATE;
 WITH marked AS (
   UPDATE ${name}
-  SET marks = array_append(marks, $3::text), kept_until = greatest(kept_until, ${now} + ${retention})
-  WHERE key = $1 AND token = $2 AND ends_at IS NOT NULL AND NOT done AND $3::text <> ALL (marks) AND ${CURRENT} = $4
+  SET marks = array_append(marks, ${asText(mark)}), kept_until = greatest(kept_until, ${now} + ${retention})
+  WHERE key = ${asText(key)} AND token = ${asText(token)} AND ends_at IS NOT NULL AND NOT done
+    AND ${asText(mark)} <> ALL (marks) AND ${CURRENT} = ${asText(transaction)}
   RETURNING set_config('idle_in_transaction_session_timeout', '${COMMIT_WITHIN_MS}', true)
 )
-SELECT (${CURRENT} = $4)::text, EXISTS (SELECT FROM marked)::text`,
+SELECT (${CURRENT} = ${asText(transaction)})::text, EXISTS (SELECT FROM marked)::text`,
 
     /* Gives the rows that were removed. */
     sweep: `

@@ -40,6 +40,6 @@ export class Sweeper {
 
   async #sweep(): Promise<boolean> {
     const { sweep } = await this.#table.statements()
-    return wasFullSweep(await this.#pool.use((client) => runStatement(client, sweep, [])))
+    return wasFullSweep(await this.#pool.use((client) => runStatement(client, sweep)))
   }
 }

@@ -1,6 +1,6 @@
 import { PosternError } from '../../src/index.ts'
-import { quoteName } from './encode.ts'
-import { type PgClient, runStatement, sqlStateOf } from './pool.ts'
+import { asText, quoteName } from './encode.ts'
+import { CALL_LIMIT_MS, NoAnswer, type PgClient, runStatement, sqlStateOf } from './pool.ts'
 import type { SharedPool } from './shared-pool.ts'
 import { makeStatements, nameOf, type Statements, TABLE_VERSION, type TableName } from './statements.ts'
 
@@ -9,8 +9,13 @@ const LOCK = 7_066_398_211
 const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_SCHEMA = '3F000'
 const INSUFFICIENT_PRIVILEGE = '42501'
-/** The search path that the connection began with: what an app set on it later would lead to another table. */
-const BEGIN = 'BEGIN; SET LOCAL search_path TO DEFAULT'
+const LOCK_NOT_AVAILABLE = '55P03'
+/** How long `migrate()` waits for what another session has locked. */
+const LOCKED_FOR_S = 10
+/** The server then refuses before its answer is given up. */
+const MIGRATE_LIMIT_MS = LOCKED_FOR_S * 1_000 + CALL_LIMIT_MS
+/** The search path that the connection began with: what an app set on it later would lead to another table. It holds for the message. */
+const DEFAULT_PATH = 'SET LOCAL search_path TO DEFAULT'
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE'
 
 /** The table of a store: how it is made and found, and the statements for it. */
@@ -37,11 +42,9 @@ export class Table {
 
   async #find(): Promise<Statements> {
     if (this.#name.schema !== undefined) return makeStatements(this.#name, this.#retentionMs)
-    const [row] = await this.#pool.useKept(async (client) => {
-      await client.query({ text: BEGIN })
-      const rows = await runStatement(client, SCHEMA_OF, [nameOf(this.#name)])
-      await client.query({ text: 'ROLLBACK' })
-      return rows
+    const [row] = await this.#pool.runKept(findSchema(this.#name)).catch((error: unknown) => {
+      // No claim was sent that would have to be given back.
+      throw error instanceof NoAnswer ? new Error(error.message, { cause: error.cause }) : error
     })
     if (row === undefined) throw this.#missing()
     return makeStatements({ ...this.#name, schema: String(row[0]) }, this.#retentionMs)
@@ -49,26 +52,16 @@ export class Table {
 
   /** Makes the table if it is not there, and refuses one of a later version of this package. */
   async migrate(): Promise<void> {
-    const comment = await this.#pool.use(async (client) => {
+    const { create } = makeStatements(this.#name, this.#retentionMs)
+    const [row = []] = await this.#pool.use(async (client) => {
       try {
-        return await this.#make(client)
+        return await runStatement(client, makeTable(this.#name, create), [], MIGRATE_LIMIT_MS)
       } catch (cause) {
         throw await this.#explainMigration(client, cause)
       }
     })
-    const version = /^postern (\d+)$/.exec(String(comment))?.[1]
+    const version = /^postern (\d+)$/.exec(String(row[0]))?.[1]
     if (version !== undefined && Number(version) !== TABLE_VERSION) throw unknownVersion(version)
-  }
-
-  /** Returns the comment of a table that was there before. */
-  async #make(client: PgClient): Promise<unknown> {
-    const { create, find } = makeStatements(this.#name, this.#retentionMs)
-    await client.query({ text: `${BEGIN}; SELECT pg_advisory_xact_lock(${LOCK})` })
-    const [row = []] = await runStatement(client, find, [])
-    const [isThere, comment] = row
-    if (isThere !== 'true') await client.query({ text: create })
-    await client.query({ text: 'COMMIT' })
-    return comment
   }
 
   /** Returns what the owner is told of a failed statement. */
@@ -88,6 +81,7 @@ export class Table {
 
   async #explainMigration(client: PgClient, cause: unknown): Promise<PosternError> {
     const state = sqlStateOf(cause)
+    if (state === LOCK_NOT_AVAILABLE) return unavailable(await describeLock(client), cause)
     if (state !== INSUFFICIENT_PRIVILEGE && state !== UNDEFINED_SCHEMA)
       return unavailable('migrate() could not make its table.', cause)
     const { schema } = this.#name
@@ -102,13 +96,40 @@ export class Table {
   }
 }
 
-/** The schema of what a name leads to. */
-const SCHEMA_OF = `SELECT n.nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`
+/** A message that returns the schema of what a name leads to. */
+function findSchema(name: TableName): string {
+  return `${DEFAULT_PATH};
+SELECT n.nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = to_regclass(${asText(nameOf(name))})`
+}
+
+/**
+ * A message that makes the table if it is not there, and returns its comment. The server commits it by itself: a process that falls
+ * silent meanwhile leaves no lock behind.
+ */
+function makeTable(name: TableName, create: string): string {
+  const regclass = `to_regclass(${asText(nameOf(name))})`
+  const body = `BEGIN IF ${regclass} IS NULL THEN EXECUTE ${asText(create)}; END IF; END`
+  return `${DEFAULT_PATH}; SET LOCAL lock_timeout = '${LOCKED_FOR_S}s';
+SELECT pg_advisory_xact_lock(${LOCK});
+DO ${asText(body)};
+SELECT obj_description(${regclass}, 'pg_class')`
+}
+
+async function describeLock(client: PgClient): Promise<string> {
+  const query = `SELECT pid::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND (classid::bigint << 32 | objid::bigint) = ${LOCK}`
+  const rows = await runStatement(client, query).catch(() => [])
+  const found = rows.map(([pid]) => `SELECT pg_terminate_backend(${pid})`).join('; ')
+  const waited = `migrate() waited ${LOCKED_FOR_S} s for a session of the server that makes a table and does not end`
+  return found === ''
+    ? `${waited}. Look for it in pg_stat_activity.`
+    : `${waited}. Call it again, or end that session: ${found}.`
+}
 
 async function findUser(client: PgClient): Promise<string> {
   try {
-    await client.query({ text: 'ROLLBACK' })
-    const [row = []] = await runStatement(client, 'SELECT current_user::text', [])
+    const [row = []] = await runStatement(client, 'SELECT current_user::text')
     return String(row[0])
   } catch {
     return 'the user of the pool'

@@ -1,7 +1,7 @@
 import { PosternError, type TransactionClaim } from '../../src/index.ts'
 import { encodeKey, encodeMark } from './encode.ts'
 import { guardClient, misuse } from './guard.ts'
-import { type PgClient, runStatement, STATEMENT_LIMIT_MS, sqlStateOf } from './pool.ts'
+import { CALL_LIMIT_MS, NoAnswer, type PgClient, STATEMENT_LIMIT_MS, sqlStateOf } from './pool.ts'
 import type { SharedPool } from './shared-pool.ts'
 import { TRANSACTION_SETTING } from './statements.ts'
 import type { Table } from './table.ts'
@@ -40,7 +40,7 @@ export class Transactions<Tx> {
         giveBack(true)
         return value
       } catch (error) {
-        giveBack(!signal.aborted && (await isRolledBack(client)))
+        giveBack(!signal.aborted && !(error instanceof NoAnswer) && (await isRolledBack(client)))
         throw error
       } finally {
         signal.removeEventListener('abort', abandon)
@@ -63,7 +63,8 @@ export class Transactions<Tx> {
     } finally {
       guarded.close()
     }
-    const [row = []] = await runStatement(client, commitMark, [encodeKey(key), token, encodeMark(mark), name])
+    const fence = commitMark(encodeKey(key), token, encodeMark(mark), name)
+    const [row = []] = await this.#pool.run(client, fence, [], STATEMENT_LIMIT_MS)
     const [isSame, isMarked] = row
     if (isSame !== 'true') throw misuse(ENDED_IT)
     if (isMarked !== 'true')
@@ -72,18 +73,18 @@ export class Transactions<Tx> {
         'Another process has taken over the event, or has finished this handler: the transaction was rolled back.',
       )
     signal.throwIfAborted()
-    await control(client, 'COMMIT')
+    await this.#pool.run(client, 'COMMIT', [], STATEMENT_LIMIT_MS)
     return value
   }
 
   async #open(client: PgClient, name: string): Promise<void> {
     const begin = `${BEGIN}; SET LOCAL ${TRANSACTION_SETTING} = '${name}'`
     try {
-      await control(client, begin + this.#watch)
+      await this.#pool.run(client, begin + this.#watch)
     } catch (error) {
       if (this.#watch === '' || !UNKNOWN_SETTING.has(sqlStateOf(error) ?? '')) throw error
       this.#watch = ''
-      await control(client, `ROLLBACK; ${begin}`)
+      await this.#pool.run(client, `ROLLBACK; ${begin}`)
     }
   }
 }
@@ -108,13 +109,9 @@ async function unlessAborted<T>(signal: AbortSignal, work: () => T | PromiseLike
 /** Whether the connection can be used for something else. */
 async function isRolledBack(client: PgClient): Promise<boolean> {
   try {
-    await control(client, 'ROLLBACK')
+    await client.query({ text: 'ROLLBACK', query_timeout: CALL_LIMIT_MS })
     return true
   } catch {
     return false
   }
-}
-
-async function control(client: PgClient, text: string): Promise<void> {
-  await client.query({ text, query_timeout: STATEMENT_LIMIT_MS })
 }

@@ -57,6 +57,22 @@ export class Scene {
   }
 }
 
+/** A client that sends what `change` makes of each query, and remembers the texts. */
+export function changedClient(change: (query: pg.QueryConfig & { query_timeout?: number }) => object) {
+  const sent: string[] = []
+  class Changed extends pg.Client {
+    override query(...given: unknown[]): never {
+      const [query] = given
+      if (typeof query === 'object' && query !== null && 'text' in query) {
+        sent.push(String(query.text))
+        given[0] = change(query as pg.QueryConfig) // it has a text
+      }
+      return Reflect.apply(super.query, this, given) as never // one of many forms
+    }
+  }
+  return { Client: Changed, sent }
+}
+
 let count = 0
 
 /** Keys that no other test has. */

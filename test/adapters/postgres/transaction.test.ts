@@ -214,6 +214,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       "PREPARE TRANSACTION 'x'",
       '/* x */ COMMIT',
       '-- x\nCOMMIT',
+      '-- x\rCOMMIT',
       '/* a /* nested */ one */ rollback',
       'SELECT 1; COMMIT',
       "SELECT ';'; SELECT 'it''s'; ROLLBACK",
@@ -221,6 +222,9 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       'SELECT $a$ ; $b$ $a$; COMMIT; BEGIN',
       'SELECT 1 AS "a;""b"; END',
       ';;COMMIT',
+      "SELECT 'a' 'b'''; COMMIT",
+      'CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END; COMMIT',
+      'BEGIN ATOMIC',
     ])('refuses %j', async (statement) => {
       const claim = await claimFor(store)
       for (const query of [statement, { text: statement }]) {
@@ -245,6 +249,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       'SELECT 1 AS commit',
       'SELECT 1; SELECT 2',
       'SAVEPOINT a; ROLLBACK TO a; RELEASE a',
+      'CREATE OR REPLACE FUNCTION f(a int) RETURNS int BEGIN ATOMIC SELECT 2; SELECT CASE WHEN a > 1 THEN 1 END; END',
     ])('takes %j', async (statement) => {
       const claim = await claimFor(store)
       await store.transaction(claim, async (tx) => {
@@ -252,6 +257,25 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
         await insert(claim.key)(tx)
       })
       expect(await rowsOf(claim.key)).toBe(1)
+    })
+
+    it.each<[string, string]>([
+      ['literal', `SELECT length('${'x'.repeat(30_000_000)}')`],
+      ['literal with a backslash', `SELECT length(E'${'x'.repeat(30_000_000)}\\'')`],
+      ['text between dollars', `SELECT length($a$${'x'.repeat(30_000_000)}$a$)`],
+    ])('takes a %s of 30 MB', async (_what, text) => {
+      const claim = await claimFor(store)
+      await store.transaction(claim, async (tx) => {
+        expect((await tx.query(text)).rows[0].length).toBeGreaterThanOrEqual(30_000_000)
+      })
+    })
+
+    it('looks at 100,000 tags of texts in linear time', async () => {
+      const claim = await claimFor(store)
+      const tags = Array.from({ length: 100_000 }, (_, index) => `$a${index}$`).join(' ')
+      await expect(store.transaction(claim, (tx) => tx.query(`SELECT ${tags}`))).rejects.toMatchObject({
+        code: '42601',
+      })
     })
 
     it.each(['ROLLBACK', 'COMMIT', 'ROLLBACK; BEGIN', 'COMMIT; BEGIN'])(

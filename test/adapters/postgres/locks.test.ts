@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { postgresStore } from 'postern/postgres'
+import { describe, expect, it } from 'vitest'
+import { postgresProgram } from '../../engines/postgres-server.ts'
+import { changedClient, claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
+
+const renew = async (store: Awaited<ReturnType<Scene['store']>>['store'], claim: { key: string; token: string }) =>
+  store.renew(claim.key, claim.token, LEASE_MS, [])
+
+describe.skipIf(postgresProgram === undefined)('postgresStore, while others hold locks', () => {
+  const scene = new Scene()
+
+  /** Runs something while a transaction of the app has done this. */
+  async function whileApp<T>(sql: string, values: unknown[], what: (end: () => Promise<unknown>) => Promise<T>) {
+    const client = await scene.pool().connect()
+    const end = () => client.query('ROLLBACK')
+    try {
+      await client.query('BEGIN')
+      await client.query(sql, values)
+      return await what(end)
+    } finally {
+      await end()
+      client.release()
+    }
+  }
+
+  async function untilWaiting(pool: pg.Pool, sessions: number): Promise<void> {
+    const giveUpAt = performance.now() + 10_000
+    const query = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+    while ((await pool.query(query)).rows[0].n < sessions) {
+      if (performance.now() > giveUpAt) throw new Error('they did not come to wait')
+      await sleep(20)
+    }
+  }
+
+  it('renews every event while the deferred checks of five transactions wait', async () => {
+    const { store, pool } = await scene.store()
+    await pool.query(`CREATE TABLE parents (id int PRIMARY KEY); INSERT INTO parents VALUES (1);
+      CREATE TABLE children (id text PRIMARY KEY, parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`)
+    const other = await claimFor(store)
+    const claims = await Promise.all([1, 2, 3, 4, 5].map(() => claimFor(store)))
+    await whileApp('SELECT 1 FROM parents WHERE id = 1 FOR UPDATE', [], async (end) => {
+      const running = claims.map((claim) =>
+        store.transaction(claim, (tx) => tx.query('INSERT INTO children VALUES ($1, 1)', [claim.key])),
+      )
+      await untilWaiting(scene.pool(), 5)
+      const renewals = await Promise.allSettled([other, ...claims].map((claim) => renew(store, claim)))
+      expect(renewals).toEqual(Array.from({ length: 6 }, () => ({ status: 'fulfilled', value: true })))
+      await end()
+      await Promise.all(running)
+    })
+    for (const { key, token } of claims) {
+      await store.release(key, token, [])
+      expect((await take(store, key)).marks).toEqual(['save'])
+    }
+  })
+
+  it('rolls a transaction back whose deferred check fails, and uses its connection again', async () => {
+    const { store, pool } = await scene.store()
+    await pool.query(
+      `CREATE TABLE numbered (n int UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO numbered VALUES (1)`,
+    )
+    const claim = await claimFor(store)
+    const before = pool.totalCount
+    const run = store.transaction(claim, (tx) => tx.query('INSERT INTO numbered VALUES (1)'))
+    await expect(run).rejects.toMatchObject({ code: '23505' })
+    expect(pool.totalCount).toBeGreaterThanOrEqual(before)
+  })
+
+  it('renews, completes and claims other events while the row of one is locked', async () => {
+    const { store } = await scene.store()
+    const [locked, free, done] = await Promise.all([1, 2, 3].map(() => claimFor(store)))
+    if (!locked || !free || !done) throw new Error('there are three')
+    const late = await whileApp('SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE', [locked.key], async () => {
+      const late = renew(store, locked)
+      for (let turn = 0; turn < 3; turn++) {
+        expect(await renew(store, free)).toBe(true)
+        await take(store, newKey())
+      }
+      expect(await store.complete(done.key, done.token)).toBe(true)
+      return { renewal: late }
+    })
+    expect(await late.renewal).toBe(true)
+  })
+
+  it('carries out what came for a locked event in its order, once the lock is gone', async () => {
+    const { store } = await scene.store()
+    const locked = await claimFor(store)
+    const [renewal, release] = await whileApp(
+      'SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE',
+      [locked.key],
+      async () => {
+        const first = renew(store, locked)
+        await sleep(50)
+        return [first, store.release(locked.key, locked.token, ['a'])]
+      },
+    )
+    expect(await Promise.all([renewal, release])).toEqual([true, true])
+    expect((await take(store, locked.key)).marks).toEqual(['a'])
+  })
+
+  it('refuses a settlement whose row stays locked', async () => {
+    const { store } = await scene.store()
+    const locked = await claimFor(store)
+    await whileApp('SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE', [locked.key], async () => {
+      await expect(renew(store, locked)).rejects.toThrow()
+    })
+    expect(await renew(store, locked)).toBe(true)
+  })
+
+  it('sends nothing behind a COMMIT without an answer, and closes its connection', async () => {
+    const { Client, sent } = changedClient((query) =>
+      query.text === 'COMMIT' ? { ...query, query_timeout: 200 } : query,
+    )
+    const { store, proxy } = await scene.faulty({ Client } as pg.PoolConfig)
+    const claim = await claimFor(store)
+    proxy.muteAt = 'COMMIT\0' // its end: BEGIN names a level with COMMIT in it
+    await expect(store.transaction(claim, (tx) => tx.query('SELECT 1'))).rejects.toThrow()
+    expect(sent.at(-1)).toBe('COMMIT')
+  })
+
+  it('claims nothing by a statement that the server came to too late, however long its answer was waited for', async () => {
+    const { Client } = changedClient((query) => ({ ...query, query_timeout: 15_000 }))
+    const { store, pool } = await scene.store({ Client } as pg.PoolConfig)
+    const key = newKey()
+    await take(store, newKey())
+    const locking = scene.pool().query('BEGIN; LOCK TABLE postern_claims; SELECT pg_sleep(4); COMMIT')
+    await sleep(300)
+    const state = await Promise.resolve(store.claim(key, LEASE_MS)).then(
+      (claim) => claim.state,
+      () => 'refused',
+    )
+    await locking
+    const { rowCount } = await pool.query('SELECT 1 FROM postern_claims WHERE key = $1', [key])
+    expect([state, rowCount]).toEqual(['refused', 0])
+  })
+
+  describe('migrate', () => {
+    it('is not held up by a process that falls silent in it', async () => {
+      const silent = await scene.faulty()
+      silent.proxy.muteAt = 'obj_description'
+      const never = postgresStore({ pool: silent.pool, table: 'silent' }).migrate()
+      never.catch(() => {})
+      await sleep(500)
+      await postgresStore({ pool: scene.pool(), table: 'heard' }).migrate()
+    })
+
+    it('says which session it waited for, and how that is ended', async () => {
+      const { pool } = await scene.store()
+      const text = 'SELECT pg_advisory_xact_lock(7066398211), pg_backend_pid()'
+      await whileApp(text, [], async () => {
+        await expect(postgresStore({ pool, table: 'waited_for' }).migrate()).rejects.toMatchObject({
+          code: 'store_unavailable',
+          message: expect.stringMatching(/pg_terminate_backend\(\d+\)/),
+        })
+      })
+    })
+  })
+})
