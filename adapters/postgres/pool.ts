@@ -6,6 +6,8 @@ export interface PgResult {
 
 export interface PgQuery {
   readonly text: string
+  /** The connection prepares the statement once, and knows it by this name. */
+  readonly name?: string
   readonly values?: unknown[]
   readonly rowMode?: 'array'
   /** How long the answer is waited for, in milliseconds. */
@@ -139,14 +141,21 @@ function connectInTime(pool: PgPool, { signal, limitMs = STATEMENT_LIMIT_MS }: C
   })
 }
 
-/** Runs statements that go in one message, and returns the rows of the last one as arrays. Those with values are alone in it. */
+export interface RunOptions {
+  /** A statement with values is alone in its message. */
+  readonly values?: unknown[]
+  readonly name?: string | undefined
+  readonly limitMs?: number
+}
+
+/** Runs statements that go in one message, and returns the rows of the last one as arrays. */
 export async function runStatement(
   client: PgClient,
   text: string,
-  values: unknown[] = [],
-  limitMs = STATEMENT_LIMIT_MS,
+  { values = [], name, limitMs = STATEMENT_LIMIT_MS }: RunOptions = {},
 ): Promise<readonly (readonly unknown[])[]> {
-  const result = await client.query({ text, values, rowMode: 'array', query_timeout: limitMs })
+  const named = name === undefined ? undefined : { name }
+  const result = await client.query({ ...named, text, values, rowMode: 'array', query_timeout: limitMs })
   const last: PgResult = Array.isArray(result) ? result.at(-1) : result
   return last.rows as readonly (readonly unknown[])[] // rowMode is "array"
 }

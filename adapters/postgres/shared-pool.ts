@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Notices } from '../notices.ts'
 import { KeptConnection } from './kept-connection.ts'
 import {
@@ -10,6 +11,7 @@ import {
   NoAnswer,
   type PgClient,
   type PgPool,
+  type RunOptions,
   runStatement,
   sqlStateOf,
   useOnce,
@@ -39,6 +41,8 @@ export class SharedPool {
   readonly #pool: PgPool
   readonly #kept: KeptConnection
   readonly #openedAt = new WeakMap<PgClient, number>()
+  readonly #names = new Map<string, string>()
+  #mayPrepare = true
   #isScarceUntil = 0
 
   static of(pool: PgPool): SharedPool {
@@ -109,15 +113,11 @@ export class SharedPool {
   }
 
   /** @throws NoAnswer if it is not known what became of the statement; its connection is to be closed */
-  async run(
-    client: PgClient,
-    text: string,
-    values?: unknown[],
-    limitMs = CALL_LIMIT_MS,
-  ): Promise<readonly (readonly unknown[])[]> {
+  async run(client: PgClient, text: string, options: RunOptions = {}): Promise<readonly (readonly unknown[])[]> {
+    const { limitMs = CALL_LIMIT_MS } = options
     const sentAt = performance.now()
     try {
-      return await runStatement(client, text, values, limitMs)
+      return await runStatement(client, text, { ...options, limitMs })
     } catch (error) {
       const state = sqlStateOf(error)
       if (state !== undefined && !LOST.test(state)) throw error
@@ -129,7 +129,7 @@ export class SharedPool {
   async #runAlone(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
     for (let turn = 1; ; turn++)
       try {
-        const rows = await this.run(client, text, values)
+        const rows = await this.#runPrepared(client, text, values)
         if (isIdle(client)) return rows
         // An app gave the connection back while its BEGIN was still on its way.
         this.notices.warn(LEFT_OPEN)
@@ -139,6 +139,27 @@ export class SharedPool {
         if (!CONFLICT.test(sqlStateOf(error) ?? '') || turn === MOST_TURNS) throw error
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(turn, 6)))
       }
+  }
+
+  /** Planning takes longer than the rest of a statement, so that each connection prepares it once if that is possible. */
+  async #runPrepared(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
+    if (values.length === 0 || !this.#mayPrepare) return this.run(client, text, { values })
+    try {
+      return await this.run(client, text, { values, name: this.#nameOf(text) })
+    } catch (error) {
+      if (!NOT_PREPARED.test(sqlStateOf(error) ?? '')) throw error
+      this.#mayPrepare = false
+      return this.run(client, text, { values })
+    }
+  }
+
+  /** Connections behind a pooler are shared with other processes, so that a name stands for one text only. */
+  #nameOf(text: string): string {
+    const known = this.#names.get(text)
+    if (known !== undefined) return known
+    const name = `postern_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+    this.#names.set(text, name)
+    return name
   }
 
   /** Closes what has been open for longer than a statement that was never answered: a network that lost one connection lost them all. */
@@ -152,6 +173,11 @@ export class SharedPool {
 
 /** Serialization failures and deadlocks. */
 const CONFLICT = /^40(?:001|P01)$/
+/**
+ * What is prepared is not there, or another process had prepared it on this connection, as behind a PgBouncer before 1.21 in transaction
+ * mode; or its table was changed.
+ */
+const NOT_PREPARED = /^(?:26000|42P05|0A000)$/
 /** A connection that broke, and a server that shuts down. */
 const LOST = /^(?:08|57P)/
 

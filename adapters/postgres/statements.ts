@@ -18,7 +18,11 @@ const SWEEP_SIZE = 1_000
 export const TRANSACTION_SETTING = 'postern.transaction'
 const CURRENT = `current_setting('${TRANSACTION_SETTING}', true)`
 
-/** Every statement of the store, for one table. Times are the server's, by a clock that goes on while a statement waits. */
+/**
+ * Every statement of the store, for one table. Times are the server's, by a clock that goes on while a statement waits. Rows are looked
+ * up one by one (`LATERAL`, `OFFSET 0`) and written by their key: joins would be planned for the size that the table has when a
+ * connection prepares the statement, and read all of it later.
+ */
 export interface Statements {
   /** Makes what is missing. Several statements, without parameters. */
   readonly create: string
@@ -78,19 +82,24 @@ WITH wanted AS MATERIALIZED (
   ON CONFLICT (key) DO NOTHING
   RETURNING key
 ), free AS (
-  SELECT c.key, w.token, w.lease FROM wanted w JOIN ${name} c ON c.key = w.key
-  WHERE (c.ends_at IS NULL OR c.ends_at <= ${now} OR c.token = w.token) AND (NOT c.done OR c.kept_until <= ${now})
-  ORDER BY c.key FOR UPDATE OF c SKIP LOCKED
+  SELECT w.* FROM wanted w CROSS JOIN LATERAL (
+    SELECT FROM ${name} c WHERE c.key = w.key
+      AND (c.ends_at IS NULL OR c.ends_at <= ${now} OR c.token = w.token) AND (NOT c.done OR c.kept_until <= ${now})
+    FOR UPDATE SKIP LOCKED
+  ) c
 ), taken AS (
-  UPDATE ${name} c
-  SET token = free.token, ends_at = ${inMs('free.lease')}, done = false,
+  INSERT INTO ${name} AS c (key, token, ends_at, kept_until, swept_after)
+  SELECT key, token, ${inMs('lease')}, ${inMs('lease')} + ${retention}, ${inMs('lease')} + ${retention} + ${slack}
+  FROM free
+  ON CONFLICT (key) DO UPDATE SET
+    token = excluded.token, ends_at = excluded.ends_at, done = false,
     marks = CASE WHEN c.kept_until <= ${now} THEN '{}' ELSE c.marks END,
-    kept_until = ${inMs('free.lease')} + ${retention}, swept_after = ${inMs('free.lease')} + ${retention} + ${slack}
-  FROM free WHERE c.key = free.key
-  RETURNING c.key, c.marks
+    kept_until = excluded.kept_until, swept_after = excluded.swept_after
+  RETURNING key, marks
 )
 SELECT w.key, to_json(taken.marks)::text, (c.done AND c.kept_until > ${now})::text
-FROM wanted w LEFT JOIN taken ON taken.key = w.key LEFT JOIN ${name} c ON c.key = w.key
+FROM wanted w LEFT JOIN taken ON taken.key = w.key
+LEFT JOIN LATERAL (SELECT done, kept_until FROM ${name} c WHERE c.key = w.key OFFSET 0) c ON true
 WHERE NOT EXISTS (SELECT FROM fresh WHERE fresh.key = w.key)
 UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)`,
 
@@ -103,12 +112,14 @@ UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)`,
 WITH given AS MATERIALIZED (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS w (key text, token text, lease float8, done boolean, marks jsonb)
 ), mine AS (
-  SELECT c.key FROM given JOIN ${name} c ON c.key = given.key FOR NO KEY UPDATE OF c SKIP LOCKED
+  SELECT given.key FROM given CROSS JOIN LATERAL (
+    SELECT FROM ${name} c WHERE c.key = given.key FOR NO KEY UPDATE SKIP LOCKED
+  ) c
 ), written AS (
   INSERT INTO ${name} AS c (key, token, ends_at, done, marks, kept_until, swept_after)
   SELECT key, token, ${inMs('lease')}, done, ARRAY(SELECT jsonb_array_elements_text(marks)),
     ${inMs('coalesce(lease, 0)')} + ${retention}, ${inMs('coalesce(lease, 0)')} + ${retention} + ${slack}
-  FROM given WHERE key IN (SELECT key FROM mine) OR NOT EXISTS (SELECT FROM ${name} c WHERE c.key = given.key)
+  FROM given WHERE key IN (SELECT key FROM mine) OR NOT EXISTS (SELECT FROM ${name} c WHERE c.key = given.key OFFSET 0)
   ORDER BY key
   ON CONFLICT (key) DO UPDATE SET
     token = excluded.token, ends_at = excluded.ends_at,

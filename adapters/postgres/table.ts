@@ -55,7 +55,7 @@ export class Table {
     const { create } = makeStatements(this.#name, this.#retentionMs)
     const [row = []] = await this.#pool.use(async (client) => {
       try {
-        return await runStatement(client, makeTable(this.#name, create), [], MIGRATE_LIMIT_MS)
+        return await runStatement(client, makeTable(this.#name, create), { limitMs: MIGRATE_LIMIT_MS })
       } catch (cause) {
         throw await this.#explainMigration(client, cause)
       }

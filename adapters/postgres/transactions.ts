@@ -64,7 +64,7 @@ export class Transactions<Tx> {
       guarded.close()
     }
     const fence = commitMark(encodeKey(key), token, encodeMark(mark), name)
-    const [row = []] = await this.#pool.run(client, fence, [], STATEMENT_LIMIT_MS)
+    const [row = []] = await this.#pool.run(client, fence, { limitMs: STATEMENT_LIMIT_MS })
     const [isSame, isMarked] = row
     if (isSame !== 'true') throw misuse(ENDED_IT)
     if (isMarked !== 'true')
@@ -73,7 +73,7 @@ export class Transactions<Tx> {
         'Another process has taken over the event, or has finished this handler: the transaction was rolled back.',
       )
     signal.throwIfAborted()
-    await this.#pool.run(client, 'COMMIT', [], STATEMENT_LIMIT_MS)
+    await this.#pool.run(client, 'COMMIT', { limitMs: STATEMENT_LIMIT_MS })
     return value
   }
 
