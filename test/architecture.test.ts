@@ -94,6 +94,7 @@ const FLOORS: Floors = {
     packages: ['node:crypto'],
   },
   'adapters/redis/': { types: ['src/index.ts'], packages: ['node:crypto'] },
+  'adapters/redis/reconnect.ts': { files: ['adapters/redis/reply.ts'] },
   'adapters/redis/client.ts': {
     files: ['src/index.ts'],
     types: ['adapters/redis/scripts.ts'],

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isFromServer } from './reply.ts'
 
 /** How long an answer is waited for, on the client's own connection and on a new one. */
@@ -74,7 +73,7 @@ export class Reconnector {
   async #check(node: Reconnectable): Promise<void> {
     const asking = answers(node)
     if (await answersAnew(node)) {
-      const isAnswered = await Promise.race([asking, sleep(BEHIND_MS, false, { ref: false })])
+      const isAnswered = await Promise.race([asking, pause(BEHIND_MS)])
       if (!isAnswered) await this.#reconnect(node)
     } else if (node.connect !== undefined && node.duplicate === undefined && !(await asking)) this.#reports.onStuck()
   }
@@ -114,7 +113,7 @@ async function answers(client: Reconnectable): Promise<boolean> {
     const result = await inTime(client.ping(), giveUpAt - performance.now())
     if (result === 'answered') return true
     if (result === 'late' || performance.now() + AGAIN_AFTER_MS >= giveUpAt) return false
-    await sleep(AGAIN_AFTER_MS, undefined, { ref: false })
+    await pause(AGAIN_AFTER_MS)
   }
 }
 
@@ -151,6 +150,11 @@ async function inTime(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Keeps no process alive. */
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref())
 }
 
 async function end(client: Reconnectable): Promise<void> {

@@ -11,7 +11,7 @@ export interface RedisCluster {
   readonly port: number
   /** Of its masters. */
   readonly ports: readonly number[]
-  /** Kills a master at once. Its replica takes its place after some seconds. */
+  /** Kills a master once its replica has what was written. The replica takes its place after some seconds. */
   killMaster(index: number): Promise<void>
   remove(): Promise<void>
 }
@@ -43,7 +43,14 @@ export async function startCluster({ hasReplicas = false } = {}): Promise<RedisC
   }
   const masters = nodes.slice(0, MASTERS).map(({ server }) => server)
   const ports = masters.map(({ port }) => port)
-  return { port: ports[0] ?? 0, ports, killMaster: async (index) => masters[index]?.kill('SIGKILL'), remove }
+  const killMaster = async (index: number) => {
+    const client = new Redis(ports[index] ?? 0, '127.0.0.1')
+    const hasAll = (info: string) => info.includes(`,offset=${/master_repl_offset:(\d+)/.exec(info)?.[1]},`)
+    while (!hasAll(await client.info('replication'))) await sleep(20)
+    client.disconnect()
+    await masters[index]?.kill('SIGKILL')
+  }
+  return { port: ports[0] ?? 0, ports, killMaster, remove }
 }
 
 interface Node {
