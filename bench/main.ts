@@ -6,6 +6,7 @@ import { benchInProcess } from './in-process/main.ts'
 import { benchPostgres } from './postgres/main.ts'
 import { benchRedis } from './redis/main.ts'
 import { benchRefusals } from './refusals/main.ts'
+import { benchScale } from './scale/main.ts'
 import { benchSqlite } from './sqlite/main.ts'
 
 const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean }) => Promise<void>>> = {
@@ -16,6 +17,7 @@ const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean })
   redis: benchRedis,
   postgres: benchPostgres,
   refusals: benchRefusals,
+  scale: benchScale,
   sqlite: benchSqlite,
 }
 

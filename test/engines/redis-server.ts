@@ -19,6 +19,8 @@ export interface RedisServer {
   start(...more: readonly string[]): Promise<void>
   /** Ends it at once, as a crash does (`SIGKILL`), or in order (`SIGTERM`). */
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
+  /** Of its processes. */
+  pids(): readonly number[]
   /** Freezes it: connections stay, answers do not come. */
   freeze(): void
   thaw(): void
@@ -64,6 +66,7 @@ export async function startRedis(...args: readonly string[]): Promise<RedisServe
     url: `redis://127.0.0.1:${port}`,
     start,
     kill,
+    pids: () => (child?.pid === undefined ? [] : [child.pid]),
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
     async demote(masterPort) {
