@@ -59,6 +59,7 @@ class RedisStore implements Store {
     this.#scripts = makeScripts(retentionMs)
     this.#run = makeRunner(client)
     this.#reconnector = new Reconnector(client, {
+      answeredAt: () => this.#calls.answeredAt,
       onReconnected: () => this.#notices.warn(RECONNECTED),
       onStuck: () => this.#notices.warn(STUCK),
     })
@@ -134,7 +135,7 @@ const RECONNECTED =
   'A connection to Redis had to be made anew: it was answered no more while others were, or led to a server that is a replica now.'
 
 const STUCK =
-  'Calls of Redis get no answer. If Redis is up, the connections of this pool have fallen silent, and nothing closes them: give its clients socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that is no pool.'
+  'Calls of Redis get no answer, or that of a replica, and the store cannot make this client connect anew. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a single client that may connect again.'
 
 /** 0 is busy, 1 claimed without marks, 2 done; a list is claimed with these marks. */
 function toClaim(reply: unknown, token: string): Claim {

@@ -1,11 +1,13 @@
 import { isFromServer } from './reply.ts'
 
-/** How long an answer is waited for, on the client's own connection and on a new one. */
+/** How long an answer is waited for on a connection. */
 const ANSWER_LIMIT_MS = 3_000
+/** How much later than on a new connection an answer may come on the client's own: what was sent there before may take its time. */
+const BEHIND_MS = 5_000
 const AGAIN_AFTER_MS = 250
-/** How much later than on a new connection an answer may come on the client's own. */
-const BEHIND_MS = 1_000
 const NOT_AGAIN_FOR_MS = 3_000
+/** For servers that stay replicas. */
+const LONGEST_PAUSE_MS = 60_000
 
 /** What clients of node-redis and ioredis have, as far as it is used here. Others have none of it. */
 interface Reconnectable {
@@ -13,13 +15,22 @@ interface Reconnectable {
   readonly evalsha?: unknown
   /** Of node-redis: false once it was closed. */
   readonly isOpen?: boolean
+  /** Of node-redis: false while it connects. */
+  readonly isReady?: boolean
   /** Of ioredis: `end` once it was closed for good. */
   readonly status?: string
+  readonly options?: {
+    /** Of ioredis. */
+    readonly retryStrategy?: unknown
+    /** Of node-redis. */
+    readonly socket?: { readonly reconnectStrategy?: unknown }
+  }
   /** Of a cluster of node-redis. */
   readonly masters?: readonly { readonly client?: Reconnectable }[]
   /** Of a cluster of ioredis. */
   nodes?(role: 'master'): readonly Reconnectable[]
   ping?(): Promise<unknown>
+  eval?(script: string, keyCount?: number): Promise<unknown>
   /** Pools have none. */
   duplicate?(): Reconnectable
   /** Of node-redis 5 and later; in version 4 it is called `disconnect`. */
@@ -30,59 +41,85 @@ interface Reconnectable {
   on?(event: 'error' | 'ready', listener: () => void): unknown
 }
 
-interface Reports {
+interface Host {
+  /** When the server last answered a call, on the monotonic clock. */
+  answeredAt(): number
   onReconnected(): void
-  /** It cannot be made to connect anew. */
+  /** Its connections are to be made anew, and cannot be from here. */
   onStuck(): void
 }
 
 /** Makes the client that a store was given connect anew if it does not come to it by itself. */
 export class Reconnector {
   readonly #client: Reconnectable
-  readonly #reports: Reports
-  #isUnderWay = false
+  readonly #host: Host
+  readonly #busy = new WeakSet<Reconnectable>()
   #notBefore = 0
+  #demotedAt = Number.NEGATIVE_INFINITY
+  #demotedPauseMs = NOT_AGAIN_FOR_MS
 
-  constructor(client: unknown, reports: Reports) {
+  constructor(client: unknown, host: Host) {
     this.#client = Object(client)
-    this.#reports = reports
+    this.#host = host
   }
 
   /** For a call without an answer. */
   afterSilence(): void {
-    void this.#once(async () => {
-      await Promise.all(listNodes(this.#client).map((node) => this.#check(node)))
-    })
+    if (performance.now() < this.#notBefore) return
+    this.#notBefore = performance.now() + NOT_AGAIN_FOR_MS
+    for (const node of listNodes(this.#client)) void this.#once(node, () => this.#check(node))
   }
 
   /** For a call that failed: by a server that takes no writes any more, as after a failover, or in the client, by a time limit perhaps. */
   afterFailure(error: unknown): void {
     if (!isFromServer(error)) this.afterSilence()
-    else if (String(Object(error).message).startsWith('READONLY')) void this.#once(() => this.#reconnect(this.#client))
+    else if (String(Object(error).message).startsWith('READONLY')) this.#afterDemotion()
   }
 
-  async #once(what: () => Promise<void>): Promise<void> {
-    if (this.#isUnderWay || performance.now() < this.#notBefore) return
-    this.#isUnderWay = true
+  /** Clusters find the new master by themselves. */
+  #afterDemotion(): void {
+    const now = performance.now()
+    const since = now - this.#demotedAt
+    const [node] = listNodes(this.#client)
+    if (node !== this.#client || since < this.#demotedPauseMs || this.#busy.has(node)) return
+    const isFirst = since > 2 * LONGEST_PAUSE_MS
+    this.#demotedPauseMs = isFirst ? NOT_AGAIN_FOR_MS : Math.min(2 * this.#demotedPauseMs, LONGEST_PAUSE_MS)
+    this.#demotedAt = now
+    void this.#once(node, () => this.#reconnect(node))
+  }
+
+  async #once(node: Reconnectable, what: () => Promise<void>): Promise<void> {
+    if (this.#busy.has(node)) return
+    this.#busy.add(node)
     await what().catch(() => {}) // the calls that fail are told of
-    this.#isUnderWay = false
+    this.#busy.delete(node)
     this.#notBefore = performance.now() + NOT_AGAIN_FOR_MS
   }
 
-  /** Only if a connection beside the client's own is answered, and that is not: the server may be what is silent. */
+  /** Only if a connection beside the client's own is answered, and that is not: the server may be what is silent, or busy. */
   async #check(node: Reconnectable): Promise<void> {
+    const beganAt = performance.now()
     const asking = answers(node)
-    if (await answersAnew(node)) {
-      const isAnswered = await Promise.race([asking, pause(BEHIND_MS)])
-      if (!isAnswered) await this.#reconnect(node)
-    } else if (node.connect !== undefined && node.duplicate === undefined && !(await asking)) this.#reports.onStuck()
+    const isServerThere = node.duplicate === undefined || (await answersAnew(node))
+    if (!isServerThere || (await Promise.race([asking, pause(BEHIND_MS)]))) return
+    const hasAnswered = node === this.#client && this.#host.answeredAt() > beganAt
+    if (!hasAnswered) await this.#reconnect(node)
   }
 
-  async #reconnect(client: Reconnectable): Promise<void> {
-    if (client.connect === undefined || client.status === 'end') return
-    if (client.evalsha !== undefined) client.disconnect?.(true)
-    else if (!(await reopen(client))) return
-    this.#reports.onReconnected()
+  async #reconnect(node: Reconnectable): Promise<void> {
+    if (node.connect === undefined || node.status === 'end' || node.isOpen === false) return
+    if (!this.#canReconnect(node)) return this.#host.onStuck()
+    if (node.evalsha !== undefined) node.disconnect?.(true)
+    else if (!(await reopen(node))) return
+    this.#host.onReconnected()
+  }
+
+  /** Pools hand out clients that were closed meanwhile, and an app may have told its client never to connect again. */
+  #canReconnect(node: Reconnectable): boolean {
+    if (node.duplicate === undefined) return false
+    if (node.options?.socket?.reconnectStrategy === false) return false
+    const isSingle = node === this.#client && node.nodes === undefined // a cluster of ioredis replaces the clients of its masters
+    return node.evalsha === undefined || !isSingle || typeof node.options?.retryStrategy === 'function'
   }
 }
 
@@ -95,61 +132,55 @@ function listNodes(client: Reconnectable): readonly Reconnectable[] {
 
 /**
  * Closes and opens a client of node-redis: it drops its connection in no other way. Returns whether it is connected; it is not if the
- * app closes it meanwhile.
+ * app closes it meanwhile. Waits for the end of each attempt to connect: two at once would share one queue of replies, and mix them.
  */
 async function reopen(client: Reconnectable): Promise<boolean> {
-  while (client.isOpen !== false) {
+  if (client.isReady === false) return false // it is within an attempt of its own
+  await end(client)
+  for (;;) {
+    const connecting = Promise.resolve(client.connect?.()).catch(() => {})
+    let isLate = !(await endsInTime(connecting))
+    while (isLate && !(await answersAnew(client))) isLate = !(await endsInTime(connecting)) // the server answers nobody
+    if (client.isReady === true || client.isOpen === false) return client.isReady === true
     await end(client)
-    if ((await inTime(client.connect?.())) !== 'late') break
+    await connecting
   }
-  return client.isOpen !== false
 }
 
-/** Whether the client is answered. It may be connecting by itself, and refuse calls until it has. */
+/** Whether the client is answered in time. It may be connecting by itself, and refuse calls until it has. */
 async function answers(client: Reconnectable): Promise<boolean> {
   if (client.ping === undefined) return false
-  const giveUpAt = performance.now() + ANSWER_LIMIT_MS
-  for (;;) {
-    const result = await inTime(client.ping(), giveUpAt - performance.now())
-    if (result === 'answered') return true
-    if (result === 'late' || performance.now() + AGAIN_AFTER_MS >= giveUpAt) return false
+  const giveUpAt = performance.now() + ANSWER_LIMIT_MS + BEHIND_MS
+  while (performance.now() < giveUpAt) {
+    const result = await client.ping().then(toAnswered, isFromServer)
+    if (result) return true
     await pause(AGAIN_AFTER_MS)
   }
+  return false
 }
 
-/** Whether a connection beside the client's own is answered. */
+/** Whether a connection beside the client's own is answered: a script, as those of the store, since pings are answered while others wait. */
 async function answersAnew(client: Reconnectable): Promise<boolean> {
   const probe = client.duplicate?.()
   if (probe?.connect === undefined) return false
   probe.on?.('error', () => {})
-  // Connecting includes commands that the server answers. A client of ioredis has begun it unless it is lazy.
+  // A client of ioredis has begun to connect unless it is lazy.
   const isLazy = probe.status === undefined || probe.status === 'wait'
   const connecting = isLazy ? probe.connect() : new Promise<void>((resolve) => probe.on?.('ready', resolve))
+  const asking = connecting.then(() => probe.eval?.('return 1', 0)).then(toAnswered, () => false)
   try {
-    return (await inTime(connecting)) === 'answered'
+    return (await Promise.race([asking, pause(ANSWER_LIMIT_MS)])) === true
   } finally {
     void end(probe).catch(() => {})
   }
 }
 
-/** Waits for a call, for a time. An error of the server is an answer. */
-async function inTime(
-  calling: Promise<unknown> | undefined,
-  limitMs = ANSWER_LIMIT_MS,
-): Promise<'answered' | 'failed' | 'late'> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), limitMs).unref()
-  })
-  const result = Promise.resolve(calling).then(
-    () => 'answered' as const,
-    (error: unknown) => (isFromServer(error) ? 'answered' : 'failed'),
-  )
-  try {
-    return await Promise.race([result, late])
-  } finally {
-    clearTimeout(timer)
-  }
+async function endsInTime(work: Promise<unknown>): Promise<boolean> {
+  return (await Promise.race([work.then(toAnswered), pause(ANSWER_LIMIT_MS)])) === true
+}
+
+async function end(client: Reconnectable): Promise<void> {
+  await (client.destroy === undefined ? client.disconnect?.() : client.destroy())
 }
 
 /** Keeps no process alive. */
@@ -157,6 +188,4 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms).unref())
 }
 
-async function end(client: Reconnectable): Promise<void> {
-  await (client.destroy === undefined ? client.disconnect?.() : client.destroy())
-}
+const toAnswered = () => true

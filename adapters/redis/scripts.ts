@@ -56,6 +56,7 @@ export function makeScripts(retentionMs: number): Scripts {
     renew: toScript(`
       ${ENTRY}
       if held or entry[1] then return 0 end
+      redis.call('PEXPIRE', KEYS[1], ARGV[2]) -- without memory left, what follows is let through behind this only
       redis.call('HSET', KEYS[1], 'token', ARGV[1])
       for i = 3, #ARGV do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
       if redis.call('HLEN', KEYS[1]) == 1 then

@@ -115,11 +115,16 @@ export class EventsTable {
 
   /** Notes that a handler has finished, for whose claim was the last. Throws `lease_lost` for anybody else. */
   mark(key: string, token: string, mark: string): void {
-    const now = this.#now()
-    const entry = this.#read(key, now)
+    const entry = this.checkClaim(key, token, mark)
+    this.#put(key, this.#now(), { ...entry, marks: [...entry.marks, mark] })
+  }
+
+  /** Throws `lease_lost` if the claim was not the last, or the handler has finished. */
+  checkClaim(key: string, token: string, mark: string): Entry {
+    const entry = this.#read(key, this.#now())
     if (entry === undefined || entry.isDone || entry.token !== token || entry.marks.includes(mark))
       throw new PosternError('lease_lost', 'Another process took over the event: the transaction was rolled back.')
-    this.#put(key, now, { ...entry, marks: [...entry.marks, mark] })
+    return entry
   }
 
   /** Deletes what is outdated among the next rows in the order of keys, as many as the claims since have earned. */

@@ -65,8 +65,10 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
     transactionSync: ({ key, token, mark, signal }, work) =>
       writer.writeAlone(() => {
         signal.throwIfAborted()
-        table.mark(key, token, mark)
-        return database.runGuarded(() => work(options.database))
+        table.checkClaim(key, token, mark)
+        const result = database.runGuarded(() => work(options.database))
+        table.mark(key, token, mark) // only in the transaction that the work was in
+        return result
       }),
   }
 }

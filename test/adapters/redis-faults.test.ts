@@ -245,6 +245,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       const { token } = await take(store, 'under way')
       await admin.config('SET', 'maxmemory', '1000')
       await expect(store.claim('new', LEASE_MS)).rejects.toThrow(/OOM/)
+      expect(await store.renew('under way', token, LEASE_MS, ['a mark'])).toBe(true)
       expect(await store.complete('under way', token)).toBe(true)
       await admin.config('SET', 'maxmemory', '0')
       expect(await store.claim('under way', LEASE_MS)).toEqual({ state: 'done' })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { redisStore } from 'postern/redis'
-import { createClient } from 'redis'
+import { Redis } from 'ioredis'
+import { type RedisClient, redisStore } from 'postern/redis'
+import { createClient, createClientPool } from 'redis'
 import { describe, expect, it, type TestContext, vi } from 'vitest'
 import { FaultyProxy } from '../engines/faulty-proxy.ts'
 import { startCluster } from '../engines/redis-cluster.ts'
@@ -31,6 +32,14 @@ async function open(kind: string, server: RedisServer, { onTestFinished }: TestC
 }
 
 const REAL = ['node-redis', 'node-redis 4', 'a pool of node-redis', 'ioredis']
+
+/** A store, and what it warns of. */
+function watched(client: RedisClient) {
+  const store = redisStore({ client })
+  const warnings: string[] = []
+  store.reportTo?.({ debug() {}, info() {}, warn: (_fields, message) => void warnings.push(message), error() {} })
+  return { store, warnings }
+}
 
 /** Calls of a kind until one is answered, each for 3 s at most, as receivers make them. Returns how long it took, in milliseconds. */
 async function untilAnswered(call: () => unknown): Promise<number> {
@@ -97,8 +106,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
   it('is told of if its connections cannot be made anew', { timeout: 60_000 }, async (context) => {
     const { proxy, store } = await open('a pool of node-redis with one connection', await start(context), context)
     const warnings: string[] = []
-    const warn = (_fields: unknown, message: string) => void warnings.push(message)
-    store.reportTo?.({ debug() {}, info() {}, warn, error() {} })
+    store.reportTo?.({ debug() {}, info() {}, warn: (_fields, message) => void warnings.push(message), error() {} })
     await store.claim('a', LEASE_MS)
     proxy.mute()
     const claiming = setInterval(() => Promise.resolve(store.claim('b', LEASE_MS)).catch(() => {}), 500)
@@ -114,6 +122,92 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     proxy.target = successor.port
     proxy.muteAt = 'CLIENT'
     expect(await untilClaimed(store, () => 'b')).toBeLessThan(20_000)
+  })
+
+  it('has one connection, and its own replies, after the server hung meanwhile', {
+    timeout: 90_000,
+  }, async (context) => {
+    const [server, successor] = [await start(context), await start(context)]
+    const [client, admin] = [createClient({ url: server.url, name: 'shared' }), new Redis(server.port, '127.0.0.1')]
+    client.on('error', () => {})
+    await client.connect()
+    context.onTestFinished(() => admin.disconnect())
+    const connections = async () => String(await admin.client('LIST')).match(/ name=shared /g)?.length ?? 0
+    const store = redisStore({ client })
+    await store.claim('a', LEASE_MS)
+    await server.demote(successor.port)
+    await expect(store.claim('b', LEASE_MS)).rejects.toThrow()
+    server.freeze()
+    const asking = setInterval(() => void Promise.resolve(store.claim('c', LEASE_MS)).catch(() => {}), 100)
+    await sleep(14_000)
+    clearInterval(asking)
+    server.thaw()
+    await admin.replicaof('NO', 'ONE')
+    expect(await untilClaimed(store, () => 'd')).toBeLessThan(15_000)
+    const echoes = Array.from({ length: 200 }, (_, index) => `echo ${index}`)
+    expect(await Promise.all(echoes.map((each) => client.echo(each)))).toEqual(echoes)
+    await vi.waitFor(async () => expect(await connections()).toBe(1), 10_000)
+    client.destroy()
+    await vi.waitFor(async () => expect(await connections()).toBe(0), 10_000)
+  })
+
+  it.for([
+    ['node-redis that never connects again', { reconnectStrategy: false }] as const,
+    ['a pool', undefined] as const,
+  ])('is left alone by READONLY, and told of: %s', { timeout: 60_000 }, async ([, socket], context) => {
+    const [server, successor] = [await start(context), await start(context)]
+    const options = { url: server.url }
+    const client = socket ? createClient({ ...options, socket }) : createClientPool(options, { minimum: 1, maximum: 1 })
+    client.on('error', () => {})
+    await client.connect()
+    context.onTestFinished(() => void client.destroy())
+    const { store, warnings } = watched(client)
+    await store.claim('a', LEASE_MS)
+    await server.demote(successor.port)
+    for (let count = 0; count < 20; count++) {
+      await expect(store.claim('b', LEASE_MS)).rejects.toThrow(/READONLY/)
+      await sleep(50)
+    }
+    expect(warnings).toEqual([expect.stringMatching(/cannot make/)])
+  })
+
+  it.for(['node-redis', 'ioredis'])(
+    'keeps its connection while writes are paused: %s',
+    { timeout: 60_000 },
+    async (kind, context) => {
+      const server = await start(context)
+      const [made, admin] = [await CLIENTS[kind]?.(server.port), new Redis(server.port, '127.0.0.1')]
+      context.onTestFinished(() => {
+        void made?.close()
+        admin.disconnect()
+      })
+      const { store, warnings } = watched((made as TestClient).client) // it is one of the list
+      await store.claim('a', LEASE_MS)
+      await admin.call('CLIENT', 'PAUSE', '12000', 'WRITE')
+      const asking = setInterval(() => void Promise.resolve(store.claim('b', LEASE_MS)).catch(() => {}), 250)
+      context.onTestFinished(() => clearInterval(asking))
+      await sleep(13_000)
+      expect(await untilClaimed(store, () => 'c')).toBeLessThan(5_000)
+      expect(warnings).toEqual([])
+    },
+  )
+
+  it('refuses claims while its calls fail by its own time limit', { timeout: 60_000 }, async (context) => {
+    const server = await start(context)
+    const client = new Redis(server.port, '127.0.0.1', { commandTimeout: 1_000 })
+    client.on('error', () => {})
+    context.onTestFinished(() => client.disconnect())
+    const store = redisStore({ client })
+    await store.claim('a', LEASE_MS)
+    server.freeze()
+    const failures: string[] = []
+    const claim = async () => store.claim('b', LEASE_MS)
+    const asking = setInterval(() => claim().catch((error: unknown) => failures.push(String(error))), 20)
+    await sleep(8_000)
+    clearInterval(asking)
+    server.thaw()
+    expect(failures.filter((failure) => failure.includes('has not answered')).length).toBeGreaterThan(100)
+    expect(await untilClaimed(store, () => 'c')).toBeLessThan(5_000)
   })
 
   it('stays closed if the app closes it while it is made to connect anew', { timeout: 60_000 }, async (context) => {

@@ -106,6 +106,25 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     expect(rows()).toHaveLength(1)
   })
 
+  it.each(['COMMIT', 'COMMIT; BEGIN', 'ROLLBACK'])(
+    'gives no finish mark to a handler whose work says %s',
+    async (ending) => {
+      const { receiver, send, rows, save, event } = scene()
+      let runs = 0
+      receiver.on('contact.created', (_event, { transaction }) =>
+        transaction((tx) => {
+          runs++
+          save(tx, 'first', runs)
+          if (runs === 1) tx.exec(ending)
+          save(tx, 'second', runs)
+        }),
+      )
+      expect(await send(event)).toMatchObject({ outcome: 'failed' })
+      expect(await send(event)).toMatchObject({ outcome: 'handled' })
+      expect(rows().filter(({ run }) => run === 2)).toMatchObject([{ id: 'first' }, { id: 'second' }])
+    },
+  )
+
   it('takes transactions within it for savepoints', async () => {
     const { receiver, send, rows, save, event } = scene()
     receiver.on('contact.created', (_event, { transaction }) =>
