@@ -13,12 +13,6 @@ interface Asked {
   readonly askedAt: number
 }
 
-/** What a store makes of an answer of its engine. */
-interface Answers<Reply> {
-  toClaim(reply: Reply): Claim
-  onError?(error: unknown): void
-}
-
 interface Open extends Asked {
   readonly reject: (error: unknown) => void
 }
@@ -49,40 +43,25 @@ export class LostClaims {
   }
 
   /**
-   * Returns the claim that an answer of the engine stands for. Rejects if there is none in time. One promise and no timer of its own: this
-   * is on the path of every claim.
+   * Returns the claim that was asked for. Rejects if there is no answer in time. One promise and no timer of its own: this is on the path
+   * of every claim.
    */
-  watch<Reply>(
-    key: string,
-    token: string,
-    leaseMs: number,
-    asking: Promise<Reply>,
-    answers: Answers<Reply>,
-  ): Promise<Claim> {
+  watch(key: string, token: string, leaseMs: number, asking: Promise<Claim>): Promise<Claim> {
     return new Promise((resolve, reject) => {
-      const askedAt = this.#clock.monotonic()
-      const open: Open = { key, token, leaseMs, askedAt, reject }
+      const open: Open = { key, token, leaseMs, askedAt: this.#clock.monotonic(), reject }
       this.#open.add(open)
       this.#look()
-      const refuse = (error: unknown) => {
-        if (!this.#open.delete(open)) return
-        this.#lose(open)
-        reject(error)
-      }
-      const onError = (error: unknown) => {
-        answers.onError?.(error)
-        refuse(error)
-      }
-      asking.then((reply) => {
-        let claim: Claim
-        try {
-          claim = answers.toClaim(reply)
-        } catch (error) {
-          return refuse(error)
-        }
-        if (this.#open.delete(open)) resolve(claim)
-        else if (claim.state === 'claimed') this.#lose(open) // it was given back too early
-      }, onError)
+      asking.then(
+        (claim) => {
+          if (this.#open.delete(open)) resolve(claim)
+          else if (claim.state === 'claimed') this.#lose(open) // it was given back too early
+        },
+        (error: unknown) => {
+          if (!this.#open.delete(open)) return
+          this.#lose(open)
+          reject(error)
+        },
+      )
     })
   }
 

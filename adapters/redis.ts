@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { type Claim, ConfigurationError, DEFAULT_RETENTION_MS, type Logger, type Store } from '../src/index.ts'
 import { LostClaims } from './lost-claims.ts'
 import { Notices } from './notices.ts'
 import { makeRunner, type RedisClient, type RunScript } from './redis/client.ts'
-import { type OpenCall, OpenCalls } from './redis/open-calls.ts'
+import { OpenCalls } from './redis/open-calls.ts'
 import { Reconnector } from './redis/reconnect.ts'
 import { isFromServer, toNumber, toText } from './redis/reply.ts'
 import { makeScripts, type Script, type Scripts } from './redis/scripts.ts'
@@ -51,6 +51,9 @@ class RedisStore implements Store {
   readonly #notices = new Notices()
   readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
   readonly #reconnector: Reconnector
+  /** No other store of any process has it, so that a count behind it makes tokens. */
+  readonly #self = randomBytes(12).toString('base64url')
+  #count = 0
   #wereSettingsRead = false
 
   constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
@@ -59,7 +62,7 @@ class RedisStore implements Store {
     this.#scripts = makeScripts(retentionMs)
     this.#run = makeRunner(client)
     this.#reconnector = new Reconnector(client, {
-      answeredAt: () => this.#calls.answeredAt,
+      countAnswers: () => this.#calls.answers,
       onReconnected: () => this.#notices.warn(RECONNECTED),
       onStuck: () => this.#notices.warn(STUCK),
     })
@@ -72,49 +75,40 @@ class RedisStore implements Store {
   claim(key: string, leaseMs: number): Promise<Claim> {
     const refusal = this.#calls.refuse()
     if (refusal !== undefined) return Promise.reject(refusal)
-    const token = randomUUID()
-    const call = this.#calls.open()
-    const asking = this.#run(this.#scripts.claim, this.#prefix + key, [token, String(leaseMs)])
-    return this.#lost.watch(key, token, leaseMs, asking, {
-      toClaim: (reply) => {
-        this.#calls.onAnswer(call)
-        if (!this.#wereSettingsRead) this.#readSettings()
-        return toClaim(reply, token)
-      },
-      onError: (error) => this.#onFailure(call, error),
+    const token = `${this.#self}.${(this.#count++).toString(36)}`
+    const asking = this.#call(this.#scripts.claim, key, [token, String(leaseMs)], (reply) => {
+      if (!this.#wereSettingsRead) this.#readSettings()
+      return toClaim(reply, token)
     })
+    return this.#lost.watch(key, token, leaseMs, asking)
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
-    return this.#settle(this.#scripts.renew, key, [token, String(leaseMs), ...marks])
+    return this.#call(this.#scripts.renew, key, [token, String(leaseMs), ...marks], isOne)
   }
 
   complete(key: string, token: string): Promise<boolean> {
-    return this.#settle(this.#scripts.complete, key, [token])
+    return this.#call(this.#scripts.complete, key, [token], isOne)
   }
 
   release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
-    return this.#settle(this.#scripts.release, key, [token, ...marks])
+    return this.#call(this.#scripts.release, key, [token, ...marks], isOne)
   }
 
-  #settle(script: Script, key: string, given: string[]): Promise<boolean> {
+  #call<T>(script: Script, key: string, given: string[], read: (reply: unknown) => T): Promise<T> {
     const call = this.#calls.open()
     return this.#run(script, this.#prefix + key, given).then(
       (reply) => {
         this.#calls.onAnswer(call)
-        return toNumber(reply) === 1
+        return read(reply)
       },
       (error: unknown) => {
-        this.#onFailure(call, error)
+        if (isFromServer(error)) this.#calls.onAnswer(call)
+        else this.#calls.onGivenUp(call)
+        this.#reconnector.afterFailure(error)
         throw error
       },
     )
-  }
-
-  #onFailure(call: OpenCall, error: unknown): void {
-    if (isFromServer(error)) this.#calls.onAnswer(call)
-    else this.#calls.onGivenUp(call)
-    this.#reconnector.afterFailure(error)
   }
 
   /** Beside the first claim, which does not wait for it. */
@@ -136,6 +130,10 @@ const RECONNECTED =
 
 const STUCK =
   'Calls of Redis get no answer, or that of a replica, and the store cannot make this client connect anew. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a single client that may connect again.'
+
+function isOne(reply: unknown): boolean {
+  return toNumber(reply) === 1
+}
 
 /** 0 is busy, 1 claimed without marks, 2 done; a list is claimed with these marks. */
 function toClaim(reply: unknown, token: string): Claim {

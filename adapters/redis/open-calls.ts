@@ -1,90 +1,96 @@
-/** A call that takes longer without an answer is lost: receivers wait no longer either. */
-const SILENCE_MS = 3_000
-const LOOK_EVERY_MS = 250
+/** Time is told in ticks: a look at the clock for each call would cost as much as the rest of it. */
+const TICK_MS = 250
+const SILENT_AFTER = 12
 /** While claims are refused, one is let through this often to find out. */
-const TRY_EVERY_MS = 1_000
+const TRY_EVERY = 4
 /** Some calls of clients that are wrapped never end. */
-const FORGOTTEN_AFTER_MS = 60_000
+const FORGOTTEN_AFTER = 240
+const IDLE_AFTER = 4
 /** A client keeps some 4 KB for each. */
 const MOST_OPEN = 10_000
-
-export interface OpenCall {
-  readonly madeAt: number
-}
 
 /**
  * The calls that have no answer yet. Clients queue what they cannot send, without an end, and would send it all once the server is
  * back, though nobody waits for it any more: claims are refused while nothing is answered.
+ *
+ * Ticks pass only while the event loop turns, so that a process that stood still does not take its server for silent.
  */
 export class OpenCalls {
-  /** When the server last answered. */
-  answeredAt = 0
-  readonly #calls = new Set<OpenCall>()
+  /** How many calls the server has answered. */
+  answers = 0
   readonly #onSilence: () => void
+  /** How many calls of each tick are open. */
+  readonly #open = new Map<number, number>()
+  #size = 0
+  #tick = 0
   /** When the first call after the last answer was made. */
   #silentSince: number | undefined
-  #calledAt = 0
-  #triedAt = 0
-  #isLooking = false
+  #triedAt = -TRY_EVERY
+  #idleTicks = 0
+  #timer: NodeJS.Timeout | undefined
 
   /** @param onSilence called again and again while a call has had no answer for 3 s */
   constructor(onSilence: () => void) {
     this.#onSilence = onSilence
   }
 
-  open(): OpenCall {
-    const madeAt = performance.now()
-    // Clients that give calls up by themselves leave none open. What they gave up long ago says nothing of today.
-    if (this.#calls.size === 0 && madeAt - this.#calledAt > TRY_EVERY_MS) this.#silentSince = undefined
-    this.#silentSince ??= madeAt
-    this.#calledAt = madeAt
-    const call = { madeAt }
-    this.#calls.add(call)
-    this.#look()
-    return call
+  /** Returns what stands for the call. */
+  open(): number {
+    this.#size++
+    this.#open.set(this.#tick, (this.#open.get(this.#tick) ?? 0) + 1)
+    this.#silentSince ??= this.#tick
+    this.#timer ??= setTimeout(() => this.#onTick(), TICK_MS).unref()
+    return this.#tick
   }
 
   /** Returns why a claim is refused, if it is. */
   refuse(): Error | undefined {
-    const now = performance.now()
-    const silentMs = now - (this.#silentSince ?? now)
-    const isSilent = silentMs > SILENCE_MS && (this.#calls.size > 0 || now - this.#calledAt <= TRY_EVERY_MS)
-    if (!isSilent && this.#calls.size < MOST_OPEN) return undefined
-    if (now - this.#triedAt >= TRY_EVERY_MS) {
-      this.#triedAt = now
+    const silentFor = this.#tick - (this.#silentSince ?? this.#tick)
+    if (silentFor < SILENT_AFTER && this.#size < MOST_OPEN) return undefined
+    if (this.#tick - this.#triedAt >= TRY_EVERY) {
+      this.#triedAt = this.#tick
       return undefined
     }
-    return isSilent
-      ? new Error(`Redis has not answered for ${Math.round(silentMs / 1_000)} s.`)
-      : new Error(`Redis has not answered ${this.#calls.size} calls.`)
+    return silentFor < SILENT_AFTER
+      ? new Error(`Redis has not answered ${this.#size} calls.`)
+      : new Error(`Redis has not answered for ${Math.round((silentFor * TICK_MS) / 1_000)} s.`)
   }
 
   /** An error of the server is an answer as well. */
-  onAnswer(call: OpenCall): void {
-    this.#calls.delete(call)
+  onAnswer(call: number): void {
+    this.#close(call)
     this.#silentSince = undefined
-    this.answeredAt = performance.now()
+    this.answers++
   }
 
   /** The client gave a call up. */
-  onGivenUp(call: OpenCall): void {
-    this.#calls.delete(call)
+  onGivenUp(call: number): void {
+    this.#close(call)
   }
 
-  /** Looks now and then: a timer for each call would cost more than the rest of it. Keeps no process alive. */
-  #look(): void {
-    if (this.#isLooking) return
-    this.#isLooking = true
-    setTimeout(() => {
-      this.#isLooking = false
-      const now = performance.now()
-      for (const call of this.#calls) {
-        if (now - call.madeAt < SILENCE_MS) break
-        this.#onSilence()
-        if (now - call.madeAt < FORGOTTEN_AFTER_MS) break
-        this.#calls.delete(call)
+  #close(call: number): void {
+    const open = this.#open.get(call)
+    if (open === undefined) return // it was forgotten
+    this.#size--
+    if (open === 1) this.#open.delete(call)
+    else this.#open.set(call, open - 1)
+  }
+
+  #onTick(): void {
+    this.#tick++
+    this.#timer = undefined
+    const [oldest] = this.#open
+    if (oldest !== undefined) {
+      const [madeAt, count] = oldest
+      if (this.#tick - madeAt >= SILENT_AFTER) this.#onSilence()
+      if (this.#tick - madeAt >= FORGOTTEN_AFTER) {
+        this.#open.delete(madeAt)
+        this.#size -= count
       }
-      if (this.#calls.size > 0) this.#look()
-    }, LOOK_EVERY_MS).unref()
+    }
+    this.#idleTicks = this.#size === 0 ? this.#idleTicks + 1 : 0
+    // Clients that give calls up by themselves leave none open. What they gave up long ago says nothing of today.
+    if (this.#idleTicks >= IDLE_AFTER) this.#silentSince = undefined
+    else this.#timer = setTimeout(() => this.#onTick(), TICK_MS).unref()
   }
 }

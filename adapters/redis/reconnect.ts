@@ -42,8 +42,8 @@ interface Reconnectable {
 }
 
 interface Host {
-  /** When the server last answered a call, on the monotonic clock. */
-  answeredAt(): number
+  /** How many calls the server has answered. */
+  countAnswers(): number
   onReconnected(): void
   /** Its connections are to be made anew, and cannot be from here. */
   onStuck(): void
@@ -98,11 +98,11 @@ export class Reconnector {
 
   /** Only if a connection beside the client's own is answered, and that is not: the server may be what is silent, or busy. */
   async #check(node: Reconnectable): Promise<void> {
-    const beganAt = performance.now()
+    const before = this.#host.countAnswers()
     const asking = answers(node)
     const isServerThere = node.duplicate === undefined || (await answersAnew(node))
     if (!isServerThere || (await Promise.race([asking, pause(BEHIND_MS)]))) return
-    const hasAnswered = node === this.#client && this.#host.answeredAt() > beganAt
+    const hasAnswered = node === this.#client && this.#host.countAnswers() > before
     if (!hasAnswered) await this.#reconnect(node)
   }
 

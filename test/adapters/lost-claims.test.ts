@@ -1,3 +1,4 @@
+import type { Claim } from 'postern'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { LostClaims } from '../../adapters/lost-claims.ts'
@@ -15,19 +16,17 @@ describe('a claim that was given up', () => {
       given.push(clock.monotonic() - start)
     }
     const lost = new LostClaims(giveBack, clock)
-    let answer = () => {}
-    const asking = new Promise<void>((resolve) => {
+    let answer = (_claim: Claim) => {}
+    const asking = new Promise<Claim>((resolve) => {
       answer = resolve
     })
-    const claiming = lost.watch('key', 'token', LEASE_MS, asking, {
-      toClaim: () => ({ state: 'claimed', token: 'token', marks: [] }),
-    })
+    const claiming = lost.watch('key', 'token', LEASE_MS, asking)
     const refused = expect(claiming).rejects.toThrow('no answer within 3000 ms')
     await clock.advance(6_000)
     await refused
     isThere = false
     given.length = 0
-    answer() // the engine has carried it out only now
+    answer({ state: 'claimed', token: 'token', marks: [] }) // the engine has carried it out only now
     await clock.advance(3_000)
     isThere = true
     await clock.advance(3_000)

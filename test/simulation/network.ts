@@ -57,9 +57,7 @@ export class Connection implements Store {
       if (grant !== undefined && this.#refused.has(token)) grant.isEcho = true
       return answer
     })
-    const watched = world.givesBackLostClaims
-      ? this.#lost.watch(key, token, leaseMs, claiming, { toClaim: (claim) => claim })
-      : claiming
+    const watched = world.givesBackLostClaims ? this.#lost.watch(key, token, leaseMs, claiming) : claiming
     return this.noteArrival(watched, key, token)
   }
 

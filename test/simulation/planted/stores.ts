@@ -12,7 +12,7 @@ export const FAULTS_OF_STORES: readonly PlantedFault[] = [
     edits: [
       {
         file: LOST_CLAIMS,
-        find: 'if (!this.#open.delete(open)) return\n        this.#lose(open)',
+        find: 'if (!this.#open.delete(open)) return\n          this.#lose(open)',
         replace: 'if (!this.#open.delete(open)) return',
       },
     ],
