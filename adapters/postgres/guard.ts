@@ -102,6 +102,6 @@ function endOfComment(text: string, start: number): number {
   return text.length
 }
 
-export function misuse(message: string): PosternError {
-  return new PosternError('transaction_misused', message)
+export function misuse(message: string, cause?: unknown): PosternError {
+  return new PosternError('transaction_misused', message, cause === undefined ? {} : { cause })
 }

@@ -10,8 +10,6 @@ export interface PgQuery {
   readonly name?: string
   readonly values?: unknown[]
   readonly rowMode?: 'array'
-  /** How long the answer is waited for, in milliseconds. */
-  readonly query_timeout?: number
 }
 
 /** What the store uses of a client of `pg`, checked out of its pool. */
@@ -46,6 +44,9 @@ export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback
 export const CALL_LIMIT_MS = 3_000
 /** The same for what nobody waits for, and for the ends of transactions. */
 export const STATEMENT_LIMIT_MS = 10_000
+
+/** The SQLSTATE of what a user may not do. */
+export const INSUFFICIENT_PRIVILEGE = '42501'
 
 const DEFAULT_MAX = 10
 
@@ -148,16 +149,35 @@ export interface RunOptions {
   readonly limitMs?: number
 }
 
-/** Runs statements that go in one message, and returns the rows of the last one as arrays. */
+/** No answer came in time. The connection has to be closed: what is sent there waits behind the statement. */
+export class TimedOut extends Error {
+  constructor(limitMs: number) {
+    super(`the limit of ${limitMs} ms is over`)
+  }
+}
+
+/**
+ * Runs statements that go in one message, and returns the rows of the last one as arrays.
+ *
+ * @throws TimedOut
+ */
 export async function runStatement(
   client: PgClient,
   text: string,
   { values = [], name, limitMs = STATEMENT_LIMIT_MS }: RunOptions = {},
 ): Promise<readonly (readonly unknown[])[]> {
   const named = name === undefined ? undefined : { name }
-  const result = await client.query({ ...named, text, values, rowMode: 'array', query_timeout: limitMs })
+  const result = await answerInTime(client.query({ ...named, text, values, rowMode: 'array' }), limitMs)
   const last: PgResult = Array.isArray(result) ? result.at(-1) : result
   return last.rows as readonly (readonly unknown[])[] // rowMode is "array"
+}
+
+/** The driver's own limit of a single query, `query_timeout`, has no effect before pg 8.21. */
+function answerInTime(answer: Promise<PgResult>, limitMs: number): Promise<PgResult> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new TimedOut(limitMs)), limitMs)
+    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 /** The server may have carried out a statement, or not: its answer did not come, or does not count. */

@@ -14,6 +14,7 @@ import {
   type RunOptions,
   runStatement,
   sqlStateOf,
+  TimedOut,
   useOnce,
 } from './pool.ts'
 import { Slots } from './slots.ts'
@@ -25,8 +26,6 @@ const SPARE_WITHIN_MS = 100
 /** How long claims then do without one. */
 const SCARCE_FOR_MS = 1_000
 const MOST_TURNS = 12
-/** Timers go off this much too early at most. */
-const EARLY_MS = 2
 
 const LEFT_OPEN =
   'A connection was given back to the pool within a transaction. It was closed, and what was not committed there is rolled back: end each transaction before client.release().'
@@ -42,7 +41,7 @@ export class SharedPool {
   readonly #kept: KeptConnection
   readonly #openedAt = new WeakMap<PgClient, number>()
   readonly #names = new Map<string, string>()
-  #mayPrepare = true
+  readonly #notPreparing = new WeakSet<PgClient>()
   #isScarceUntil = 0
 
   static of(pool: PgPool): SharedPool {
@@ -114,14 +113,13 @@ export class SharedPool {
 
   /** @throws NoAnswer if it is not known what became of the statement; its connection is to be closed */
   async run(client: PgClient, text: string, options: RunOptions = {}): Promise<readonly (readonly unknown[])[]> {
-    const { limitMs = CALL_LIMIT_MS } = options
     const sentAt = performance.now()
     try {
-      return await runStatement(client, text, { ...options, limitMs })
+      return await runStatement(client, text, { limitMs: CALL_LIMIT_MS, ...options })
     } catch (error) {
       const state = sqlStateOf(error)
       if (state !== undefined && !LOST.test(state)) throw error
-      if (performance.now() - sentAt > limitMs - EARLY_MS) void this.#dropOlderThan(sentAt)
+      if (error instanceof TimedOut) void this.#dropOlderThan(sentAt)
       throw new NoAnswer(error)
     }
   }
@@ -141,14 +139,17 @@ export class SharedPool {
       }
   }
 
-  /** Planning takes longer than the rest of a statement, so that each connection prepares it once if that is possible. */
+  /**
+   * Planning takes longer than the rest of a statement, so that each connection prepares it once. One that has lost what it prepared
+   * does without from then on: behind a pooler it would lose it again.
+   */
   async #runPrepared(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
-    if (values.length === 0 || !this.#mayPrepare) return this.run(client, text, { values })
+    if (values.length === 0 || this.#notPreparing.has(client)) return this.run(client, text, { values })
     try {
       return await this.run(client, text, { values, name: this.#nameOf(text) })
     } catch (error) {
       if (!NOT_PREPARED.test(sqlStateOf(error) ?? '')) throw error
-      this.#mayPrepare = false
+      this.#notPreparing.add(client)
       return this.run(client, text, { values })
     }
   }

@@ -45,6 +45,11 @@ export function makeStatements(tableName: TableName, retentionMs: number): State
   // Rows are swept somewhat later than they are forgotten, so that a completion need not move the time: it stays out of the index.
   const slack = `interval '${Math.min(retentionMs, 3_600_000)} ms'`
   const now = 'clock_timestamp()'
+  const comment = `BEGIN
+  IF obj_description(${asText(name)}::regclass, 'pg_class') IS NULL THEN
+    COMMENT ON TABLE ${name} IS 'postern ${TABLE_VERSION}';
+  END IF;
+END`
   const inMs = (column: string) => `${now} + ${column} * interval '1 ms'`
 
   return {
@@ -59,17 +64,14 @@ CREATE TABLE IF NOT EXISTS ${name} (
   swept_after timestamptz NOT NULL
 ) WITH (fillfactor = 70);
 CREATE INDEX IF NOT EXISTS ${index} ON ${name} (swept_after);
-DO $postern$ BEGIN
-  IF obj_description(${asText(name)}::regclass, 'pg_class') IS NULL THEN
-    COMMENT ON TABLE ${name} IS 'postern ${TABLE_VERSION}';
-  END IF;
-END $postern$;
+DO ${asText(comment)};
 `.trimStart(),
 
     /*
      * Keys, tokens, lengths of leases. Gives a row for each key that was there before: its marks where it was free, else whether it
-     * is done. Nothing here waits for a row that another transaction holds: such a key is busy. Nor is anything claimed for callers
-     * who have given up, because the table was locked: the transaction is older then, and the only row has no key.
+     * is done. Nothing here waits for a row that another transaction holds: such a key is busy, and is not among those that are
+     * inserted, since an INSERT waits for a row that is being changed. Nor is anything claimed for callers who have given up, because
+     * the table was locked: the transaction is older then, and the only row has no key.
      */
     claim: `
 WITH wanted AS MATERIALIZED (
@@ -78,7 +80,7 @@ WITH wanted AS MATERIALIZED (
 ), fresh AS (
   INSERT INTO ${name} (key, token, ends_at, kept_until, swept_after)
   SELECT key, token, ${inMs('lease')}, ${inMs('lease')} + ${retention}, ${inMs('lease')} + ${retention} + ${slack}
-  FROM wanted ORDER BY key
+  FROM wanted w WHERE NOT EXISTS (SELECT FROM ${name} c WHERE c.key = w.key OFFSET 0) ORDER BY key
   ON CONFLICT (key) DO NOTHING
   RETURNING key
 ), free AS (

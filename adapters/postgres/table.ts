@@ -1,6 +1,6 @@
 import { PosternError } from '../../src/index.ts'
 import { asText, quoteName } from './encode.ts'
-import { CALL_LIMIT_MS, NoAnswer, type PgClient, runStatement, sqlStateOf } from './pool.ts'
+import { CALL_LIMIT_MS, INSUFFICIENT_PRIVILEGE, NoAnswer, type PgClient, runStatement, sqlStateOf } from './pool.ts'
 import type { SharedPool } from './shared-pool.ts'
 import { makeStatements, nameOf, type Statements, TABLE_VERSION, type TableName } from './statements.ts'
 
@@ -8,7 +8,6 @@ import { makeStatements, nameOf, type Statements, TABLE_VERSION, type TableName 
 const LOCK = 7_066_398_211
 const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_SCHEMA = '3F000'
-const INSUFFICIENT_PRIVILEGE = '42501'
 const LOCK_NOT_AVAILABLE = '55P03'
 /** How long `migrate()` waits for what another session has locked. */
 const LOCKED_FOR_S = 10

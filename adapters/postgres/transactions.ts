@@ -1,7 +1,15 @@
 import { PosternError, type TransactionClaim } from '../../src/index.ts'
 import { encodeKey, encodeMark } from './encode.ts'
 import { guardClient, misuse } from './guard.ts'
-import { CALL_LIMIT_MS, NoAnswer, type PgClient, STATEMENT_LIMIT_MS, sqlStateOf } from './pool.ts'
+import {
+  CALL_LIMIT_MS,
+  INSUFFICIENT_PRIVILEGE,
+  NoAnswer,
+  type PgClient,
+  runStatement,
+  STATEMENT_LIMIT_MS,
+  sqlStateOf,
+} from './pool.ts'
 import type { SharedPool } from './shared-pool.ts'
 import { TRANSACTION_SETTING } from './statements.ts'
 import type { Table } from './table.ts'
@@ -64,7 +72,9 @@ export class Transactions<Tx> {
       guarded.close()
     }
     const fence = commitMark(encodeKey(key), token, encodeMark(mark), name)
-    const [row = []] = await this.#pool.run(client, fence, { limitMs: STATEMENT_LIMIT_MS })
+    const [row = []] = await this.#pool.run(client, fence, { limitMs: STATEMENT_LIMIT_MS }).catch((error: unknown) => {
+      throw sqlStateOf(error) === INSUFFICIENT_PRIVILEGE ? misuse(OTHER_ROLE, error) : error
+    })
     const [isSame, isMarked] = row
     if (isSame !== 'true') throw misuse(ENDED_IT)
     if (isMarked !== 'true')
@@ -92,6 +102,9 @@ export class Transactions<Tx> {
 const ENDED_IT =
   'The work ended its transaction by itself, past the client that it was given: what it had written before may be committed without the finish mark.'
 
+const OTHER_ROLE =
+  "Postgres refused the finish mark, or a deferred check, for lack of rights: the transaction was rolled back. The pool's user writes the mark: work that changes its role (SET LOCAL ROLE) has to end with RESET ROLE."
+
 async function unlessAborted<T>(signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
   let onAbort = () => {}
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -109,7 +122,7 @@ async function unlessAborted<T>(signal: AbortSignal, work: () => T | PromiseLike
 /** Whether the connection can be used for something else. */
 async function isRolledBack(client: PgClient): Promise<boolean> {
   try {
-    await client.query({ text: 'ROLLBACK', query_timeout: CALL_LIMIT_MS })
+    await runStatement(client, 'ROLLBACK', { limitMs: CALL_LIMIT_MS })
     return true
   } catch {
     return false

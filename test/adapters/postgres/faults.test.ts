@@ -112,29 +112,6 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
     expect(await untilClaimed(other, () => key)).toBeLessThan(3_000)
   })
 
-  it('works again soon after all connections fell silent, also idle ones that never end', async () => {
-    const { store, proxy, pool } = await scene.faulty({ max: 10, idleTimeoutMillis: 0 })
-    const { key, token } = await claimFor(store)
-    const clients = await Promise.all(Array.from({ length: 9 }, () => pool.connect()))
-    for (const client of clients) client.release()
-    proxy.mute()
-    expect(await untilClaimed(store, newKey)).toBeLessThan(8_000)
-    expect(Math.max(...(await Promise.all([1, 2, 3].map(() => untilClaimed(store, newKey)))))).toBeLessThan(2_000)
-    const renew = async () => store.renew(key, token, LEASE_MS, [])
-    expect(await renew().catch(renew)).toBe(true)
-  })
-
-  it('does not let one statement without an answer hold up the claims of all others', async () => {
-    const { store, proxy } = await scene.faulty()
-    await take(store, newKey())
-    const key = newKey()
-    proxy.muteAt = key
-    const lost = claimOf(store, key).catch(ignore)
-    await sleep(20)
-    expect(await untilClaimed(store, newKey)).toBeLessThan(2_000)
-    await lost
-  })
-
   it('trusts no connection that the app gave back within a transaction', async () => {
     const { store, pool } = await scene.store({ max: 4 })
     const { store: other } = await scene.store()

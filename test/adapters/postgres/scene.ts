@@ -1,22 +1,34 @@
 import pg from 'pg'
+// @ts-expect-error an older release of pg, without types under this name
+import pg811 from 'pg811'
 import type { Claim, Store, TransactionClaim } from 'postern'
 import { type PostgresStore, postgresStore } from 'postern/postgres'
-import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { FaultyProxy } from '../../engines/faulty-proxy.ts'
 import { type PostgresServer, startPostgres } from '../../engines/postgres-server.ts'
 
 export const LEASE_MS = 15_000
 
+/** The drivers that the store is tried with. The older one knows no time limit of a single query and no state of transactions. */
+export const DRIVERS: readonly (readonly [version: string, driver: typeof pg])[] = [
+  ['8.11', pg811],
+  ['as installed', pg],
+]
+
 /** A server for the tests of one file, with pools that end with it. */
 export class Scene {
   #server: PostgresServer | undefined
+  readonly #driver: typeof pg
   readonly #pools: pg.Pool[] = []
+  readonly #proxies: FaultyProxy[] = []
 
-  constructor() {
+  constructor(driver = pg) {
+    this.#driver = driver
     beforeAll(async () => {
       this.#server = await startPostgres()
     }, 60_000)
     afterAll(async () => {
+      for (const proxy of this.#proxies) proxy.close()
       await Promise.all(this.#pools.filter(({ ended }) => !ended).map((pool) => pool.end()))
       await this.#server?.remove()
     }, 60_000)
@@ -45,32 +57,30 @@ export class Scene {
   async faulty(options: pg.PoolConfig = {}) {
     const proxy = new FaultyProxy(this.server.port)
     const port = await proxy.listen()
-    onTestFinished(() => proxy.close())
+    this.#proxies.push(proxy)
     const url = this.server.url.replace(/:\d+\//, `:${port}/`)
     return { proxy, ...(await this.store({ connectionString: url, ...options })) }
   }
 
   #open(options: pg.PoolConfig): pg.Pool {
-    const pool = new pg.Pool({ connectionString: this.server.url, ...options })
+    const pool = new this.#driver.Pool({ connectionString: this.server.url, ...options })
     this.#pools.push(pool)
     return pool
   }
 }
 
-/** A client that sends what `change` makes of each query, and remembers the texts. */
-export function changedClient(change: (query: pg.QueryConfig & { query_timeout?: number }) => object) {
-  const sent: string[] = []
+/** A client that sends what `change` makes of each query. */
+export function changedClient(change: (query: pg.QueryConfig) => object) {
   class Changed extends pg.Client {
     override query(...given: unknown[]): never {
       const [query] = given
       if (typeof query === 'object' && query !== null && 'text' in query) {
-        sent.push(String(query.text))
         given[0] = change(query as pg.QueryConfig) // it has a text
       }
       return Reflect.apply(super.query, this, given) as never // one of many forms
     }
   }
-  return { Client: Changed, sent }
+  return { Client: Changed }
 }
 
 let count = 0

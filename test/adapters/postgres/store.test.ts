@@ -14,19 +14,24 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
   const scene = new Scene()
 
   describe('its table', () => {
-    it('is made once by any number of processes at once, under any name', async () => {
-      const pool = scene.pool()
-      await pool.query('CREATE SCHEMA "an ""odd"" one"')
-      const options = { pool, schema: 'an "odd" one', table: `it's; DROP TABLE x --"` }
-      const stores = Array.from({ length: 5 }, () => postgresStore(options))
-      await Promise.all(stores.map((store) => store.migrate()))
-      await stores[0]?.migrate()
-      for (const store of stores) {
-        const key = newKey()
-        await store.complete(key, (await take(store, key)).token)
-        expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
-      }
-    })
+    it.each([`it's; DROP TABLE x --"`, 'a$postern$b', String.raw`$$ '\' $1 $postern$`])(
+      'is made once by any number of processes at once, under any name: %s',
+      async (table) => {
+        const pool = scene.pool()
+        const schema = `an "odd" one for ${table}`
+        await pool.query(`CREATE SCHEMA "${schema.replaceAll('"', '""')}"`)
+        await pool.query(postgresSchema({ schema, table: `${table}2` }))
+        const options = { pool, schema, table }
+        const stores = Array.from({ length: 5 }, () => postgresStore(options))
+        await Promise.all(stores.map((store) => store.migrate()))
+        await stores[0]?.migrate()
+        for (const store of stores) {
+          const key = newKey()
+          await store.complete(key, (await take(store, key)).token)
+          expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
+        }
+      },
+    )
 
     it('can be made by what postgresSchema gives, again and again', async () => {
       const pool = scene.pool()

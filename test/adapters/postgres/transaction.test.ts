@@ -137,6 +137,38 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     expect(longest).toBeLessThan(3_000) // what a receiver waits for
   })
 
+  describe('whose work changes its role', () => {
+    const asRole = (key: string, end: string) => async (tx: pg.PoolClient) => {
+      await tx.query('SET LOCAL ROLE tenant')
+      await insert(key)(tx)
+      if (end !== '') await tx.query(end)
+    }
+
+    beforeAll(async () => {
+      await pool.query('CREATE ROLE tenant; GRANT INSERT ON contacts TO tenant')
+    })
+
+    it.each(['RESET ROLE', 'SET LOCAL ROLE NONE'])('are committed if it ends with %s', async (end) => {
+      const claim = await claimFor(store)
+      await store.transaction(claim, asRole(claim.key, end))
+      expect(await rowsOf(claim.key)).toBe(1)
+      await store.release(claim.key, claim.token, [])
+      expect((await take(store, claim.key)).marks).toEqual(['save'])
+    })
+
+    it('are rolled back if it keeps the role, and say so', async () => {
+      const claim = await claimFor(store)
+      await expect(store.transaction(claim, asRole(claim.key, ''))).rejects.toMatchObject({
+        code: 'transaction_misused',
+        message: expect.stringContaining('RESET ROLE'),
+        cause: { code: '42501' },
+      })
+      expect(await rowsOf(claim.key)).toBe(0)
+      await store.transaction(claim, insert(claim.key))
+      expect(await rowsOf(claim.key)).toBe(1)
+    })
+  })
+
   describe('of a handler that is given up', () => {
     it('are rolled back, in the middle of a statement too', async () => {
       const controller = new AbortController()
