@@ -175,7 +175,8 @@ export async function runStatement(
 /** The driver's own limit of a single query, `query_timeout`, has no effect before pg 8.21. */
 function answerInTime(answer: Promise<PgResult>, limitMs: number): Promise<PgResult> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new TimedOut(limitMs)), limitMs)
+    // After a block of the event loop the answer may lie there: it is read before what is set for immediately.
+    const timer = setTimeout(() => setImmediate(() => reject(new TimedOut(limitMs))), limitMs)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

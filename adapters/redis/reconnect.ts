@@ -9,6 +9,8 @@ const NOT_AGAIN_FOR_MS = 3_000
 /** For servers that stay replicas. */
 const LONGEST_PAUSE_MS = 60_000
 
+type ClientEvent = 'connect' | 'error' | 'ready' | 'reconnecting'
+
 /** What clients of node-redis and ioredis have, as far as it is used here. Others have none of it. */
 interface Reconnectable {
   /** Of ioredis only. */
@@ -38,7 +40,8 @@ interface Reconnectable {
   /** In ioredis `true` makes it connect again. */
   disconnect?(reconnect?: boolean): unknown
   connect?(): Promise<unknown>
-  on?(event: 'error' | 'ready', listener: () => void): unknown
+  on?(event: ClientEvent, listener: () => void): unknown
+  off?(event: ClientEvent, listener: () => void): unknown
 }
 
 interface Host {
@@ -108,7 +111,8 @@ export class Reconnector {
 
   async #reconnect(node: Reconnectable): Promise<void> {
     if (node.connect === undefined || node.status === 'end' || node.isOpen === false) return
-    if (!this.#canReconnect(node)) return this.#host.onStuck()
+    // A client of node-redis that connects by itself must not be made to do so twice.
+    if (node.isReady === false || !this.#canReconnect(node)) return this.#host.onStuck()
     if (node.evalsha !== undefined) node.disconnect?.(true)
     else if (!(await reopen(node))) return
     this.#host.onReconnected()
@@ -135,17 +139,52 @@ function listNodes(client: Reconnectable): readonly Reconnectable[] {
  * app closes it meanwhile. Waits for the end of each attempt to connect: two at once would share one queue of replies, and mix them.
  */
 async function reopen(client: Reconnectable): Promise<boolean> {
-  if (client.isReady === false) return false // it is within an attempt of its own
   await end(client)
   for (;;) {
+    const attempt = new Attempt(client)
     const connecting = Promise.resolve(client.connect?.()).catch(() => {})
-    let isLate = !(await endsInTime(connecting))
-    while (isLate && !(await answersAnew(client))) isLate = !(await endsInTime(connecting)) // the server answers nobody
-    if (client.isReady === true || client.isOpen === false) return client.isReady === true
+    for (;;) {
+      if (await endsInTime(connecting)) break
+      // As long as the server answers nobody, the attempt may still succeed.
+      if (attempt.stage === 'handshake' && (await answersAnew(client)) && attempt.stage === 'handshake') break
+    }
+    attempt.stop()
+    if (isReady(client) || client.isOpen === false) return isReady(client)
     await end(client)
     await connecting
+    if (isReady(client)) return true
   }
 }
+
+function isReady(client: Reconnectable): boolean {
+  return client.isReady === true
+}
+
+/**
+ * How far a client of node-redis has come with connecting. One that is closed before its socket is made closes nothing: the socket
+ * comes to life afterwards, and nobody owns it.
+ */
+class Attempt {
+  stage: 'socket' | 'handshake' | 'failed' = 'socket'
+  readonly #client: Reconnectable
+  readonly #listeners: Readonly<Record<'connect' | 'error' | 'reconnecting', () => void>>
+
+  constructor(client: Reconnectable, onSocket = () => {}) {
+    this.#client = client
+    const to = (stage: typeof this.stage) => () => {
+      this.stage = stage
+      if (stage !== 'socket') setImmediate(onSocket) // version 4 cannot be closed from within its events
+    }
+    this.#listeners = { connect: to('handshake'), error: to('failed'), reconnecting: to('socket') }
+    for (const event of EVENTS) client.on?.(event, this.#listeners[event])
+  }
+
+  stop(): void {
+    for (const event of EVENTS) this.#client.off?.(event, this.#listeners[event])
+  }
+}
+
+const EVENTS = ['connect', 'error', 'reconnecting'] as const
 
 /** Whether the client is answered in time. It may be connecting by itself, and refuse calls until it has. */
 async function answers(client: Reconnectable): Promise<boolean> {
@@ -163,7 +202,12 @@ async function answers(client: Reconnectable): Promise<boolean> {
 async function answersAnew(client: Reconnectable): Promise<boolean> {
   const probe = client.duplicate?.()
   if (probe?.connect === undefined) return false
-  probe.on?.('error', () => {})
+  let isOver = false
+  const close = () => {
+    const isClosable = isOver && (probe.evalsha !== undefined || attempt.stage !== 'socket')
+    if (isClosable) void end(probe).catch(() => {})
+  }
+  const attempt = new Attempt(probe, close)
   // A client of ioredis has begun to connect unless it is lazy.
   const isLazy = probe.status === undefined || probe.status === 'wait'
   const connecting = isLazy ? probe.connect() : new Promise<void>((resolve) => probe.on?.('ready', resolve))
@@ -171,7 +215,8 @@ async function answersAnew(client: Reconnectable): Promise<boolean> {
   try {
     return (await Promise.race([asking, pause(ANSWER_LIMIT_MS)])) === true
   } finally {
-    void end(probe).catch(() => {})
+    isOver = true
+    close()
   }
 }
 

@@ -54,6 +54,15 @@ async function untilAnswered(call: () => unknown): Promise<number> {
   }
 }
 
+/** The first answer to a call that is made again and again. */
+async function untilGiven(call: () => Promise<unknown> | unknown): Promise<unknown> {
+  for (;;) {
+    const answer = await Promise.resolve(call()).catch(() => undefined)
+    if (answer !== undefined) return answer
+    await sleep(50)
+  }
+}
+
 describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network between Redis and %s', (kind) => {
   it('that falls silent is noticed, and claims work again within 15 s', { timeout: 60_000 }, async (context) => {
     const { proxy, store } = await open(kind, await start(context), context)
@@ -209,6 +218,42 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     expect(failures.filter((failure) => failure.includes('has not answered')).length).toBeGreaterThan(100)
     expect(await untilClaimed(store, () => 'c')).toBeLessThan(5_000)
   })
+
+  it.for([
+    ['the client itself', 2],
+    ['what it is compared with', 1],
+  ] as const)(
+    'has one connection if the socket takes 4 s to be made of %s',
+    { timeout: 90_000 },
+    async ([, slow], context) => {
+      const server = await start(context)
+      const proxy = new FaultyProxy(server.port)
+      const port = await proxy.listen()
+      context.onTestFinished(() => proxy.close())
+      let looked = -1 // the first one is that of the app
+      const lookup = (_host: string, _options: object, found: (error: null, addresses: object[]) => void) => {
+        const delayMs = ++looked === slow ? 4_000 : 0
+        setTimeout(() => found(null, [{ address: '127.0.0.1', family: 4 }]), delayMs)
+      }
+      const client = createClient({ name: 'shared', socket: { host: 'localhost', port, lookup } as object })
+      const admin = new Redis(server.port, '127.0.0.1')
+      client.on('error', () => {})
+      await client.connect()
+      context.onTestFinished(() => admin.disconnect())
+      const store = redisStore({ client })
+      await store.claim('a', LEASE_MS)
+      proxy.mute()
+      await untilGiven(() => store.claim(`b ${looked}`, LEASE_MS))
+      const echoes = Array.from({ length: 200 }, (_, index) => `echo ${index}`)
+      expect(await Promise.all(echoes.map((each) => client.echo(each)))).toEqual(echoes)
+      proxy.closeMuted()
+      const connections = async () => String(await admin.client('LIST')).match(/ name=shared /g)?.length ?? 0
+      await sleep(5_000) // whatever is late has come
+      expect(await connections()).toBe(1)
+      client.destroy()
+      await vi.waitFor(async () => expect(await connections()).toBe(0), 10_000)
+    },
+  )
 
   it('stays closed if the app closes it while it is made to connect anew', { timeout: 60_000 }, async (context) => {
     const [server, successor] = [await start(context), await start(context)]
