@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { type Claim, ConfigurationError, DEFAULT_RETENTION_MS, type Logger, type Store } from '../src/index.ts'
 import { LostClaims } from './lost-claims.ts'
+import { makeTokens } from './make-tokens.ts'
 import { Notices } from './notices.ts'
 import { makeRunner, type RedisClient, type RunScript } from './redis/client.ts'
 import { OpenCalls } from './redis/open-calls.ts'
@@ -51,9 +51,7 @@ class RedisStore implements Store {
   readonly #notices = new Notices()
   readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
   readonly #reconnector: Reconnector
-  /** No other store of any process has it, so that a count behind it makes tokens. */
-  readonly #self = randomBytes(12).toString('base64url')
-  #count = 0
+  readonly #newToken = makeTokens()
   #wereSettingsRead = false
 
   constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
@@ -75,7 +73,7 @@ class RedisStore implements Store {
   claim(key: string, leaseMs: number): Promise<Claim> {
     const refusal = this.#calls.refuse()
     if (refusal !== undefined) return Promise.reject(refusal)
-    const token = `${this.#self}.${(this.#count++).toString(36)}`
+    const token = this.#newToken()
     const asking = this.#call(this.#scripts.claim, key, [token, String(leaseMs)], (reply) => {
       if (!this.#wereSettingsRead) this.#readSettings()
       return toClaim(reply, token)

@@ -88,10 +88,16 @@ const FLOORS: Floors = {
   'adapters/web.ts': { files: ['src/index.ts', 'adapters/check-options.ts', 'adapters/chunk.ts'] },
   'adapters/check-retention.ts': { files: ['src/index.ts'] },
   'adapters/lost-claims.ts': { files: ['src/index.ts'] },
+  'adapters/make-tokens.ts': { packages: ['node:crypto'] },
   'adapters/notices.ts': { types: ['src/index.ts'] },
   'adapters/redis.ts': {
-    files: ['src/index.ts', 'adapters/redis/', 'adapters/lost-claims.ts', 'adapters/notices.ts'],
-    packages: ['node:crypto'],
+    files: [
+      'src/index.ts',
+      'adapters/redis/',
+      'adapters/lost-claims.ts',
+      'adapters/make-tokens.ts',
+      'adapters/notices.ts',
+    ],
   },
   'adapters/redis/': { types: ['src/index.ts'], packages: ['node:crypto'] },
   'adapters/redis/reconnect.ts': { files: ['adapters/redis/reply.ts'] },
@@ -104,14 +110,14 @@ const FLOORS: Floors = {
   'adapters/postgres/': {
     files: [
       ...['src/index.ts', 'adapters/postgres/'],
-      ...['adapters/check-retention.ts', 'adapters/lost-claims.ts', 'adapters/notices.ts'],
+      ...['adapters/check-retention.ts', 'adapters/lost-claims.ts', 'adapters/make-tokens.ts', 'adapters/notices.ts'],
     ],
     packages: ['node:crypto'],
   },
   'adapters/sqlite.ts': { files: ['adapters/sqlite/'] },
   'adapters/sqlite/': {
-    files: ['src/index.ts', 'adapters/sqlite/', 'adapters/check-retention.ts'],
-    packages: ['node:crypto', 'node:fs', 'node:path'],
+    files: ['src/index.ts', 'adapters/sqlite/', 'adapters/check-retention.ts', 'adapters/make-tokens.ts'],
+    packages: ['node:fs', 'node:path'],
   },
   'adapters/sqlite/database.ts': {},
   'adapters/sqlite/drivers.ts': {

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import type { Claim, Logger, TransactionalStore, TransactionClaim } from '../../src/index.ts'
 import { LostClaims } from '../lost-claims.ts'
+import { makeTokens } from '../make-tokens.ts'
 import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'
 import { Groups } from './groups.ts'
 import { type CheckedOptions, checkOptions, type PostgresStoreOptions } from './options.ts'
@@ -67,9 +67,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly #claims: Groups<Asked, Claim>
   readonly #settlements: Groups<Settled, boolean>
   readonly #lost = new LostClaims((key, token) => this.#settle(key, token, null, false, NO_MARKS))
-  /** No other store of any process has it, so that a count behind it makes tokens. */
-  readonly #self = randomBytes(12).toString('base64url')
-  #count = 0
+  readonly #newToken = makeTokens()
 
   constructor({ pool, retentionMs, schema, table, wrap }: CheckedOptions<Tx>) {
     this.retentionMs = retentionMs
@@ -98,7 +96,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   }
 
   claim(key: string, leaseMs: number): Promise<Claim> {
-    const token = `${this.#self}.${(this.#count++).toString(36)}`
+    const token = this.#newToken()
     return this.#claims.add({ key: encodeKey(key), token, lease: leaseMs })
   }
 

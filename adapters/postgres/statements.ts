@@ -51,6 +51,8 @@ export function makeStatements(tableName: TableName, retentionMs: number): State
   END IF;
 END`
   const inMs = (column: string) => `${now} + ${column} * interval '1 ms'`
+  const leased = `(key, token, ends_at, kept_until, swept_after)
+  SELECT key, token, ${inMs('lease')}, ${inMs('lease')} + ${retention}, ${inMs('lease')} + ${retention} + ${slack}`
 
   return {
     create: `
@@ -78,8 +80,7 @@ WITH wanted AS MATERIALIZED (
   SELECT * FROM unnest($1::text[], $2::text[], $3::float8[]) AS w (key, token, lease)
   WHERE (SELECT ${now} < now() + interval '${CALL_LIMIT_MS} ms')
 ), fresh AS (
-  INSERT INTO ${name} (key, token, ends_at, kept_until, swept_after)
-  SELECT key, token, ${inMs('lease')}, ${inMs('lease')} + ${retention}, ${inMs('lease')} + ${retention} + ${slack}
+  INSERT INTO ${name} ${leased}
   FROM wanted w WHERE NOT EXISTS (SELECT FROM ${name} c WHERE c.key = w.key OFFSET 0) ORDER BY key
   ON CONFLICT (key) DO NOTHING
   RETURNING key
@@ -90,8 +91,7 @@ WITH wanted AS MATERIALIZED (
     FOR UPDATE SKIP LOCKED
   ) c
 ), taken AS (
-  INSERT INTO ${name} AS c (key, token, ends_at, kept_until, swept_after)
-  SELECT key, token, ${inMs('lease')}, ${inMs('lease')} + ${retention}, ${inMs('lease')} + ${retention} + ${slack}
+  INSERT INTO ${name} AS c ${leased}
   FROM free
   ON CONFLICT (key) DO UPDATE SET
     token = excluded.token, ends_at = excluded.ends_at, done = false,

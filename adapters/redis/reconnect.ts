@@ -104,7 +104,7 @@ export class Reconnector {
     const before = this.#host.countAnswers()
     const asking = answers(node)
     const isServerThere = node.duplicate === undefined || (await answersAnew(node))
-    if (!isServerThere || (await Promise.race([asking, pause(BEHIND_MS)]))) return
+    if (!isServerThere || (await isSoIn(BEHIND_MS, asking))) return
     const hasAnswered = node === this.#client && this.#host.countAnswers() > before
     if (!hasAnswered) await this.#reconnect(node)
   }
@@ -143,17 +143,21 @@ async function reopen(client: Reconnectable): Promise<boolean> {
   for (;;) {
     const attempt = new Attempt(client)
     const connecting = Promise.resolve(client.connect?.()).catch(() => {})
-    for (;;) {
-      if (await endsInTime(connecting)) break
-      // As long as the server answers nobody, the attempt may still succeed.
-      if (attempt.stage === 'handshake' && (await answersAnew(client)) && attempt.stage === 'handshake') break
-    }
+    await untilOverOrStuck(client, attempt, connecting)
     attempt.stop()
     if (isReady(client) || client.isOpen === false) return isReady(client)
     await end(client)
     await connecting
     if (isReady(client)) return true
   }
+}
+
+/** Stuck is an attempt whose handshake has no answer though others have: as long as the server answers nobody, it may still succeed. */
+async function untilOverOrStuck(client: Reconnectable, attempt: Attempt, connecting: Promise<unknown>): Promise<void> {
+  const isOver = connecting.then(toTrue)
+  const isStuck = async () =>
+    attempt.stage === 'handshake' && (await answersAnew(client)) && attempt.stage === 'handshake'
+  while (!(await isSoIn(ANSWER_LIMIT_MS, isOver)) && !(await isStuck()));
 }
 
 function isReady(client: Reconnectable): boolean {
@@ -191,8 +195,7 @@ async function answers(client: Reconnectable): Promise<boolean> {
   if (client.ping === undefined) return false
   const giveUpAt = performance.now() + ANSWER_LIMIT_MS + BEHIND_MS
   while (performance.now() < giveUpAt) {
-    const result = await client.ping().then(toAnswered, isFromServer)
-    if (result) return true
+    if (await client.ping().then(toTrue, isFromServer)) return true
     await pause(AGAIN_AFTER_MS)
   }
   return false
@@ -211,17 +214,17 @@ async function answersAnew(client: Reconnectable): Promise<boolean> {
   // A client of ioredis has begun to connect unless it is lazy.
   const isLazy = probe.status === undefined || probe.status === 'wait'
   const connecting = isLazy ? probe.connect() : new Promise<void>((resolve) => probe.on?.('ready', resolve))
-  const asking = connecting.then(() => probe.eval?.('return 1', 0)).then(toAnswered, () => false)
+  const asking = connecting.then(() => probe.eval?.('return 1', 0)).then(toTrue, () => false)
   try {
-    return (await Promise.race([asking, pause(ANSWER_LIMIT_MS)])) === true
+    return await isSoIn(ANSWER_LIMIT_MS, asking)
   } finally {
     isOver = true
     close()
   }
 }
 
-async function endsInTime(work: Promise<unknown>): Promise<boolean> {
-  return (await Promise.race([work.then(toAnswered), pause(ANSWER_LIMIT_MS)])) === true
+async function isSoIn(limitMs: number, asking: Promise<boolean>): Promise<boolean> {
+  return (await Promise.race([asking, pause(limitMs)])) === true
 }
 
 async function end(client: Reconnectable): Promise<void> {
@@ -233,4 +236,4 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms).unref())
 }
 
-const toAnswered = () => true
+const toTrue = () => true

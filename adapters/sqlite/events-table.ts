@@ -113,13 +113,12 @@ export class EventsTable {
     return true
   }
 
-  /** Notes that a handler has finished, for whose claim was the last. Throws `lease_lost` for anybody else. */
-  mark(key: string, token: string, mark: string): void {
-    const entry = this.checkClaim(key, token, mark)
+  /** Notes that a handler has finished. `entry` was read in the same transaction. */
+  mark(key: string, entry: Entry, mark: string): void {
     this.#put(key, this.#now(), { ...entry, marks: [...entry.marks, mark] })
   }
 
-  /** Throws `lease_lost` if the claim was not the last, or the handler has finished. */
+  /** Returns what is known of the event. Throws `lease_lost` if the claim was not the last, or the handler has finished. */
   checkClaim(key: string, token: string, mark: string): Entry {
     const entry = this.#read(key, this.#now())
     if (entry === undefined || entry.isDone || entry.token !== token || entry.marks.includes(mark))

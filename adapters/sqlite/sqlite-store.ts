@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import {
   type Clock,
   ConfigurationError,
@@ -7,6 +6,7 @@ import {
   systemClock,
 } from '../../src/index.ts'
 import { checkRetention } from '../check-retention.ts'
+import { makeTokens } from '../make-tokens.ts'
 import { checkDatabase } from './check-database.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { EventsTable } from './events-table.ts'
@@ -45,12 +45,11 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
   const database = toDatabase(options.database)
   const table = prepareTable(database, name, retentionMs, clock)
   const writer = new Writer(database, () => table.sweep())
-  const prefix = randomBytes(12).toString('base64url')
-  let claims = 0
+  const newToken = makeTokens()
   return {
     retentionMs,
     claim: (key, leaseMs) => {
-      const token = `${prefix}.${claims++}`
+      const token = newToken()
       return writer.write(() => table.claim(key, token, leaseMs))
     },
     renew: (key, token, leaseMs, marks) => {
@@ -65,9 +64,9 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
     transactionSync: ({ key, token, mark, signal }, work) =>
       writer.writeAlone(() => {
         signal.throwIfAborted()
-        table.checkClaim(key, token, mark)
-        const result = database.runGuarded(() => work(options.database))
-        table.mark(key, token, mark) // only in the transaction that the work was in
+        const entry = table.checkClaim(key, token, mark)
+        const result = database.guard.run(() => work(options.database))
+        table.mark(key, entry, mark) // only in the transaction that the work was in
         return result
       }),
   }

@@ -22,21 +22,21 @@ interface DriverStatement {
 export class WrappedConnection implements SqliteDatabase {
   readonly driver: SqliteDriver
   readonly connection: SqliteConnection
-  readonly #guard: WorkGuard
+  readonly guard: WorkGuard
 
   constructor(driver: SqliteDriver, connection: SqliteConnection) {
     this.driver = driver
     this.connection = connection
-    this.#guard = new WorkGuard(connection, (sql) => this.exec(sql))
+    this.guard = new WorkGuard(connection, (sql) => this.exec(sql))
   }
 
   exec(sql: string): void {
-    this.#guard.check()
+    this.guard.check()
     this.connection.exec(sql)
   }
 
   prepare(sql: string): SqliteStatement {
-    return new GuardedStatement(this.#guard, this.#prepare(sql))
+    return new GuardedStatement(this.guard, this.#prepare(sql))
   }
 
   #prepare(sql: string): SqliteStatement {
@@ -60,40 +60,20 @@ export class WrappedConnection implements SqliteDatabase {
       this.exec(commit)
       return result
     } catch (error) {
-      if (undo === 'ROLLBACK') this.rollBack()
-      else this.#undo(undo)
+      undo()
       throw error
     }
   }
 
-  /**
-   * Runs a handler's work inside the open transaction.
-   *
-   * @throws PosternError `transaction_misused` if the work does not leave that open
-   */
-  runGuarded<T>(work: () => T): T {
-    return this.#guard.run(work)
-  }
-
-  /** Rolls back: now, or as soon as the app has ended its iterations. */
-  rollBack(): void {
-    this.#guard.rollBack()
-  }
-
-  /** Whether a transaction is still to be rolled back. */
-  get isAbandoned(): boolean {
-    return this.#guard.isAbandoned
-  }
-
-  #begin(): { readonly commit: string; readonly undo: string } {
+  #begin(): { readonly commit: string; undo(): void } {
     try {
       this.exec('BEGIN IMMEDIATE')
-      return { commit: 'COMMIT', undo: 'ROLLBACK' }
+      return { commit: 'COMMIT', undo: () => this.guard.rollBack() }
     } catch (error) {
       if (!isWithinTransaction(error)) throw error
     }
     this.exec('SAVEPOINT postern_inner')
-    return { commit: 'RELEASE postern_inner', undo: 'ROLLBACK TO postern_inner; RELEASE postern_inner' }
+    return { commit: 'RELEASE postern_inner', undo: () => this.#undoInner() }
   }
 
   close(): void {
@@ -101,9 +81,9 @@ export class WrappedConnection implements SqliteDatabase {
   }
 
   /** SQLite may have done so by itself; the first error is the one to tell. */
-  #undo(sql: string): void {
+  #undoInner(): void {
     try {
-      this.exec(sql)
+      this.exec('ROLLBACK TO postern_inner; RELEASE postern_inner')
     } catch {
       // Nothing is left to undo.
     }

@@ -85,7 +85,7 @@ export class Writer {
     this.#tries = 0
     this.#commit(this.#takeGroup())
     if (this.#jobs.length > 0) this.#next(0)
-    else if (this.#database.isAbandoned) this.#next(this.#pause())
+    else if (this.#database.guard.isAbandoned) this.#next(this.#pause())
   }
 
   /** Without waiting for a lock, which would stop the event loop. The connection's own patience is given back. */
@@ -111,7 +111,7 @@ export class Writer {
     try {
       for (const job of group) settle.push(job.run())
     } catch (error) {
-      this.#database.rollBack()
+      this.#database.guard.rollBack()
       if (resultCodeOf(error) === 'SQLITE_CORRUPT') this.#forgetPages()
       this.#onFailure(group, error)
       return
@@ -125,7 +125,7 @@ export class Writer {
     try {
       this.#database.exec('COMMIT')
     } catch (error) {
-      this.#database.rollBack()
+      this.#database.guard.rollBack()
       for (const job of group) job.fail(swept ?? error)
       return
     }
@@ -156,7 +156,7 @@ export class Writer {
       else job.fail(error)
     }
     this.#jobs = left
-    if (left.length > 0 || this.#database.isAbandoned) this.#next(this.#pause())
+    if (left.length > 0 || this.#database.guard.isAbandoned) this.#next(this.#pause())
     else this.#tries = 0
   }
 
