@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { type RedisClient, redisStore } from 'postern/redis'
+import type { Store } from 'postern'
+import { redisStore } from 'postern/redis'
 import { createClient, createClientPool } from 'redis'
 import { describe, expect, it, type TestContext, vi } from 'vitest'
 import { FaultyProxy } from '../engines/faulty-proxy.ts'
@@ -17,28 +18,40 @@ async function start({ onTestFinished }: TestContext): Promise<RedisServer> {
   return server
 }
 
+/** A store on a client that is closed with the test. */
+async function openStore(making: Promise<TestClient> | undefined, { onTestFinished }: TestContext): Promise<Store> {
+  const made = await making
+  if (made === undefined) throw new Error('no client has this name')
+  onTestFinished(async () => made.close())
+  return redisStore({ client: made.client })
+}
+
 /** A store whose connections go through a proxy, and one beside it. */
-async function open(kind: string, server: RedisServer, { onTestFinished }: TestContext) {
+async function open(kind: string, server: RedisServer, context: TestContext) {
   const proxy = new FaultyProxy(server.port)
-  const connect = async (port: number) => {
-    const client = await { ...CLIENTS, ...CLIENTS_WITH_LIMITS }[kind]?.(port)
-    if (client === undefined) throw new Error(`no client is called ${kind}`)
-    onTestFinished(async () => client.close())
-    return redisStore({ client: client.client })
-  }
-  const store = await connect(await proxy.listen())
-  onTestFinished(() => proxy.close())
-  return { proxy, store, other: await connect(server.port) }
+  const make = { ...CLIENTS, ...CLIENTS_WITH_LIMITS }[kind]
+  const store = await openStore(make?.(await proxy.listen()), context)
+  context.onTestFinished(() => proxy.close())
+  return { proxy, store, other: await openStore(make?.(server.port), context) }
 }
 
 const REAL = ['node-redis', 'node-redis 4', 'a pool of node-redis', 'ioredis']
 
-/** A store, and what it warns of. */
-function watched(client: RedisClient) {
-  const store = redisStore({ client })
+/** What a store warns of. */
+function warningsOf(store: Store): readonly string[] {
   const warnings: string[] = []
   store.reportTo?.({ debug() {}, info() {}, warn: (_fields, message) => void warnings.push(message), error() {} })
-  return { store, warnings }
+  return warnings
+}
+
+/** Claims again and again, whatever comes of it. */
+function keepClaiming(store: Store, everyMs: number, { onTestFinished }: TestContext) {
+  const failures: string[] = []
+  const claim = async () => store.claim('again', LEASE_MS)
+  const timer = setInterval(() => claim().catch((error: unknown) => failures.push(String(error))), everyMs)
+  const stop = () => clearInterval(timer)
+  onTestFinished(stop)
+  return { failures, stop }
 }
 
 /** Calls of a kind until one is answered, each for 3 s at most, as receivers make them. Returns how long it took, in milliseconds. */
@@ -51,15 +64,6 @@ async function untilAnswered(call: () => unknown): Promise<number> {
     )
     if (await Promise.race([answered, sleep(3_000, false)])) return performance.now() - began
     await sleep(100)
-  }
-}
-
-/** The first answer to a call that is made again and again. */
-async function untilGiven(call: () => Promise<unknown> | unknown): Promise<unknown> {
-  for (;;) {
-    const answer = await Promise.resolve(call()).catch(() => undefined)
-    if (answer !== undefined) return answer
-    await sleep(50)
   }
 }
 
@@ -114,12 +118,10 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
 
   it('is told of if its connections cannot be made anew', { timeout: 60_000 }, async (context) => {
     const { proxy, store } = await open('a pool of node-redis with one connection', await start(context), context)
-    const warnings: string[] = []
-    store.reportTo?.({ debug() {}, info() {}, warn: (_fields, message) => void warnings.push(message), error() {} })
+    const warnings = warningsOf(store)
     await store.claim('a', LEASE_MS)
     proxy.mute()
-    const claiming = setInterval(() => Promise.resolve(store.claim('b', LEASE_MS)).catch(() => {}), 500)
-    context.onTestFinished(() => clearInterval(claiming))
+    keepClaiming(store, 500, context)
     await vi.waitFor(() => expect(warnings).toEqual([expect.stringMatching(/socketTimeout/)]), 20_000)
   })
 
@@ -147,9 +149,9 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     await server.demote(successor.port)
     await expect(store.claim('b', LEASE_MS)).rejects.toThrow()
     server.freeze()
-    const asking = setInterval(() => void Promise.resolve(store.claim('c', LEASE_MS)).catch(() => {}), 100)
+    const { stop } = keepClaiming(store, 100, context)
     await sleep(14_000)
-    clearInterval(asking)
+    stop()
     server.thaw()
     await admin.replicaof('NO', 'ONE')
     expect(await untilClaimed(store, () => 'd')).toBeLessThan(15_000)
@@ -170,7 +172,8 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     client.on('error', () => {})
     await client.connect()
     context.onTestFinished(() => void client.destroy())
-    const { store, warnings } = watched(client)
+    const store = redisStore({ client })
+    const warnings = warningsOf(store)
     await store.claim('a', LEASE_MS)
     await server.demote(successor.port)
     for (let count = 0; count < 20; count++) {
@@ -185,16 +188,13 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     { timeout: 60_000 },
     async (kind, context) => {
       const server = await start(context)
-      const [made, admin] = [await CLIENTS[kind]?.(server.port), new Redis(server.port, '127.0.0.1')]
-      context.onTestFinished(() => {
-        void made?.close()
-        admin.disconnect()
-      })
-      const { store, warnings } = watched((made as TestClient).client) // it is one of the list
+      const admin = new Redis(server.port, '127.0.0.1')
+      context.onTestFinished(() => admin.disconnect())
+      const store = await openStore(CLIENTS[kind]?.(server.port), context)
+      const warnings = warningsOf(store)
       await store.claim('a', LEASE_MS)
       await admin.call('CLIENT', 'PAUSE', '12000', 'WRITE')
-      const asking = setInterval(() => void Promise.resolve(store.claim('b', LEASE_MS)).catch(() => {}), 250)
-      context.onTestFinished(() => clearInterval(asking))
+      keepClaiming(store, 250, context)
       await sleep(13_000)
       expect(await untilClaimed(store, () => 'c')).toBeLessThan(5_000)
       expect(warnings).toEqual([])
@@ -209,11 +209,9 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     const store = redisStore({ client })
     await store.claim('a', LEASE_MS)
     server.freeze()
-    const failures: string[] = []
-    const claim = async () => store.claim('b', LEASE_MS)
-    const asking = setInterval(() => claim().catch((error: unknown) => failures.push(String(error))), 20)
+    const { failures, stop } = keepClaiming(store, 20, context)
     await sleep(8_000)
-    clearInterval(asking)
+    stop()
     server.thaw()
     expect(failures.filter((failure) => failure.includes('has not answered')).length).toBeGreaterThan(100)
     expect(await untilClaimed(store, () => 'c')).toBeLessThan(5_000)
@@ -243,7 +241,8 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
       const store = redisStore({ client })
       await store.claim('a', LEASE_MS)
       proxy.mute()
-      await untilGiven(() => store.claim(`b ${looked}`, LEASE_MS))
+      let number = 0
+      expect(await untilClaimed(store, () => `b ${number++}`)).toBeLessThan(35_000)
       const echoes = Array.from({ length: 200 }, (_, index) => `echo ${index}`)
       expect(await Promise.all(echoes.map((each) => client.echo(each)))).toEqual(echoes)
       proxy.closeMuted()
@@ -286,11 +285,11 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     const store = redisStore({ client })
     await store.claim('a', LEASE_MS)
     server.freeze()
-    const claiming = setInterval(() => Promise.resolve(store.claim('b', LEASE_MS)).catch(() => {}), 50)
+    const { stop } = keepClaiming(store, 50, context)
     await sleep(4_500)
     server.thaw()
     await sleep(4_000)
-    clearInterval(claiming)
+    stop()
     expect(connected).toBe(0)
     expect(await untilClaimed(store, () => 'c')).toBeLessThan(1_000)
   })
@@ -301,9 +300,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(Object.keys(CLUSTER_
   it.skipIf(isOld)('goes on with the replica of a master that was killed', { timeout: 90_000 }, async (context) => {
     const cluster = await startCluster({ hasReplicas: true })
     context.onTestFinished(() => cluster.remove())
-    const made = await CLUSTER_CLIENTS[kind]?.(cluster.port)
-    context.onTestFinished(async () => made?.close())
-    const store = redisStore({ client: (made as TestClient).client }) // it is one of the list
+    const store = await openStore(CLUSTER_CLIENTS[kind]?.(cluster.port), context)
     const keys = Array.from({ length: 30 }, (_, index) => `key ${index}`)
     for (const key of keys) {
       const { token } = (await store.claim(key, LEASE_MS)) as { readonly token: string } // nobody else has it
@@ -326,9 +323,8 @@ describe.skipIf(redisProgram === undefined).concurrent.each(Object.keys(CLUSTER_
         return { from: port, to: await proxy.listen(), proxy }
       }),
     )
-    const made = await CLUSTER_CLIENTS[kind]?.(proxies[0]?.to ?? 0, new Map(proxies.map(({ from, to }) => [from, to])))
-    context.onTestFinished(async () => made?.close())
-    const store = redisStore({ client: (made as TestClient).client }) // it is one of the list
+    const ports = new Map(proxies.map(({ from, to }) => [from, to]))
+    const store = await openStore(CLUSTER_CLIENTS[kind]?.(proxies[0]?.to ?? 0, ports), context)
     const keys = Array.from({ length: 30 }, (_, index) => `key ${index}`)
     for (const key of keys) expect(await store.claim(key, LEASE_MS)).toMatchObject({ state: 'claimed' })
     proxies[1]?.proxy.mute()

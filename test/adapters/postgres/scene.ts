@@ -69,20 +69,6 @@ export class Scene {
   }
 }
 
-/** A client that sends what `change` makes of each query. */
-export function changedClient(change: (query: pg.QueryConfig) => object) {
-  class Changed extends pg.Client {
-    override query(...given: unknown[]): never {
-      const [query] = given
-      if (typeof query === 'object' && query !== null && 'text' in query) {
-        given[0] = change(query as pg.QueryConfig) // it has a text
-      }
-      return Reflect.apply(super.query, this, given) as never // one of many forms
-    }
-  }
-  return { Client: Changed }
-}
-
 let count = 0
 
 /** Keys that no other test has. */
