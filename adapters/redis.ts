@@ -2,9 +2,9 @@ import { type Claim, ConfigurationError, DEFAULT_RETENTION_MS, type Logger, type
 import { LostClaims } from './lost-claims.ts'
 import { makeTokens } from './make-tokens.ts'
 import { Notices } from './notices.ts'
-import { makeRunner, type RedisClient, type RunScript } from './redis/client.ts'
+import type { RedisClient } from './redis/client.ts'
+import { Connection } from './redis/connection.ts'
 import { OpenCalls } from './redis/open-calls.ts'
-import { Reconnector } from './redis/reconnect.ts'
 import { isFromServer, toNumber, toText } from './redis/reply.ts'
 import { makeScripts, type Script, type Scripts } from './redis/scripts.ts'
 import { findForgetfulSettings } from './redis/settings.ts'
@@ -14,7 +14,8 @@ export type { BareRedisClient, IoRedisClient, NodeRedisClient, RedisClient } fro
 export interface RedisStoreOptions {
   /**
    * A connected client of `redis` (node-redis) or `ioredis`, a single one, a pool or a cluster; or anything with `sendCommand`. The store
-   * never closes it, but makes it connect anew if it is not answered while a new connection is, or leads to a replica.
+   * never closes it. If it gets no answer and a `duplicate()` of it does, or it leads to a replica, the store goes on with the duplicate,
+   * which ends when the client is closed.
    */
   readonly client: RedisClient
   /** How long done ids and finish marks are kept, in milliseconds. Default 7 days. A receiver refuses less than 3 hours. */
@@ -46,22 +47,24 @@ class RedisStore implements Store {
   readonly retentionMs: number
   readonly #prefix: string
   readonly #scripts: Scripts
-  readonly #run: RunScript
-  readonly #calls = new OpenCalls(() => this.#reconnector.afterSilence())
+  readonly #calls = new OpenCalls(() => this.#connection.afterSilence())
   readonly #notices = new Notices()
   readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
-  readonly #reconnector: Reconnector
+  readonly #connection: Connection
   readonly #newToken = makeTokens()
-  #wereSettingsRead = false
+  #wasFound = false
 
   constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
     this.retentionMs = retentionMs
     this.#prefix = prefix
     this.#scripts = makeScripts(retentionMs)
-    this.#run = makeRunner(client)
-    this.#reconnector = new Reconnector(client, {
+    this.#connection = new Connection(client, {
+      prefix,
       countAnswers: () => this.#calls.answers,
-      onReconnected: () => this.#notices.warn(RECONNECTED),
+      onReplaced: () => {
+        this.#calls.forget()
+        this.#notices.warn(REPLACED)
+      },
       onStuck: () => this.#notices.warn(STUCK),
     })
   }
@@ -75,7 +78,7 @@ class RedisStore implements Store {
     if (refusal !== undefined) return Promise.reject(refusal)
     const token = this.#newToken()
     const asking = this.#call(this.#scripts.claim, key, [token, String(leaseMs)], (reply) => {
-      if (!this.#wereSettingsRead) this.#readSettings()
+      if (!this.#wasFound) this.#onFound()
       return toClaim(reply, token)
     })
     return this.#lost.watch(key, token, leaseMs, asking)
@@ -95,7 +98,7 @@ class RedisStore implements Store {
 
   #call<T>(script: Script, key: string, given: string[], read: (reply: unknown) => T): Promise<T> {
     const call = this.#calls.open()
-    return this.#run(script, this.#prefix + key, given).then(
+    return this.#connection.run(script, this.#prefix + key, given).then(
       (reply) => {
         this.#calls.onAnswer(call)
         return read(reply)
@@ -103,16 +106,17 @@ class RedisStore implements Store {
       (error: unknown) => {
         if (isFromServer(error)) this.#calls.onAnswer(call)
         else this.#calls.onGivenUp(call)
-        this.#reconnector.afterFailure(error)
+        this.#connection.afterFailure(error)
         throw error
       },
     )
   }
 
   /** Beside the first claim, which does not wait for it. */
-  #readSettings(): void {
-    this.#wereSettingsRead = true
-    this.#run(this.#scripts.settings, this.#prefix, []).then(
+  #onFound(): void {
+    this.#wasFound = true
+    void this.#connection.learn()
+    this.#connection.run(this.#scripts.settings, this.#prefix, []).then(
       (reply) => {
         const info = Array.isArray(reply) ? reply.map(toText).join('\n') : ''
         for (const message of findForgetfulSettings(info)) this.#notices.warn(message)
@@ -123,11 +127,11 @@ class RedisStore implements Store {
   }
 }
 
-const RECONNECTED =
-  'A connection to Redis had to be made anew: it was answered no more while others were, or led to a server that is a replica now.'
+const REPLACED =
+  'The client of Redis got no answer while a new connection did, or led to a server that is a replica now. The store goes on with a duplicate of it. Commands of your own on that client may still wait for answers.'
 
 const STUCK =
-  'Calls of Redis get no answer, or that of a replica, and the store cannot make this client connect anew. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a single client that may connect again.'
+  'Calls of Redis get no answer, or that of a replica, and the client that the store was given cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a single client.'
 
 function isOne(reply: unknown): boolean {
   return toNumber(reply) === 1

@@ -100,7 +100,16 @@ const FLOORS: Floors = {
     ],
   },
   'adapters/redis/': { types: ['src/index.ts'], packages: ['node:crypto'] },
-  'adapters/redis/reconnect.ts': { files: ['adapters/redis/reply.ts'] },
+  'adapters/redis/connection.ts': {
+    files: [
+      'adapters/redis/client.ts',
+      'adapters/redis/duplicate.ts',
+      'adapters/redis/reply.ts',
+      'adapters/redis/scripts.ts',
+    ],
+    packages: ['node:crypto'],
+  },
+  'adapters/redis/duplicate.ts': { files: ['adapters/redis/client.ts', 'adapters/redis/reply.ts'] },
   'adapters/redis/client.ts': {
     files: ['src/index.ts'],
     types: ['adapters/redis/scripts.ts'],

@@ -68,6 +68,14 @@ export class OpenCalls {
     this.#close(call)
   }
 
+  /** Their connection is not in use any more. */
+  forget(): void {
+    this.#open.clear()
+    this.#size = 0
+    this.#silentSince = undefined
+    this.#tick++ // calls that are made now are none of those
+  }
+
   #close(call: number): void {
     const open = this.#open.get(call)
     if (open === undefined) return // it was forgotten

@@ -13,3 +13,8 @@ export function toText(reply: unknown): string {
 export function isFromServer(error: unknown): boolean {
   return /^[A-Z][A-Z0-9]+ /.test(String(Object(error).message))
 }
+
+/** Whether the server takes no writes since it is a replica. Before Redis 7 a script's error holds the word further behind. */
+export function isOfReplica(error: unknown): boolean {
+  return /(^|-)READONLY /.test(String(Object(error).message))
+}

@@ -85,6 +85,9 @@ export function makeScripts(retentionMs: number): Scripts {
   }
 }
 
+/** Gives any answer. It counts as a write, as the others do: pauses of writes hold it up, and replicas refuse it. */
+export const PROBE = toScript(`return redis.call('DEL', KEYS[1])`)
+
 /** Milliseconds of the server. */
 const NOW = `
       local time = redis.call('TIME')

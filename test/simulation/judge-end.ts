@@ -1,6 +1,6 @@
 import { Causes } from './causes.ts'
 import type { Cluster } from './cluster.ts'
-import type { Grant, HandlerRun } from './facts.ts'
+import type { Disturbance, Grant, HandlerRun } from './facts.ts'
 import { toName } from './judge-answer.ts'
 import type { Sender } from './sender.ts'
 import type { World } from './world.ts'
@@ -55,7 +55,7 @@ function judgeRuns(world: World, causes: Causes): void {
 
 /** Returns whether the process had the time to release its claim. */
 function couldGiveBack(
-  { givesBackLostClaims }: World,
+  { givesBackLostClaims, history }: World,
   { askedAt, grantedAt, answeredAt, isEcho, life }: Grant,
   at: number,
 ): boolean {
@@ -64,7 +64,12 @@ function couldGiveBack(
   if (!givesBackLostClaims) return false
   // Without an answer it gives back what the engine came to while it still waited.
   const untilGivenBack = askedAt + CALL_LIMIT_MS + TO_GIVE_BACK_MS
-  return grantedAt <= askedAt + CALL_LIMIT_MS && untilGivenBack <= Math.min(at, life.death?.at ?? at)
+  const endsAt = Math.min(at, life.death?.at ?? at)
+  if (grantedAt > askedAt + CALL_LIMIT_MS || untilGivenBack > endsAt) return false
+  // No close() of a receiver waits for what its store gives back, and a process that is cut off when it exits cannot.
+  const isAtDeath = ({ process, from, to }: Disturbance) =>
+    (process ?? life.process) === life.process && from < endsAt && to > endsAt - TO_GIVE_BACK_MS
+  return life.death === undefined || endsAt < life.death.at || !history.disturbances.some(isAtDeath)
 }
 
 /** Checks that every handler that waits for its abort was told of it, if its process lives. */
