@@ -4,6 +4,7 @@ import { makeTokens } from './make-tokens.ts'
 import { Notices } from './notices.ts'
 import type { RedisClient } from './redis/client.ts'
 import { Connection } from './redis/connection.ts'
+import { LateRenewals } from './redis/late-renewals.ts'
 import { OpenCalls } from './redis/open-calls.ts'
 import { isFromServer, toNumber, toText } from './redis/reply.ts'
 import { makeScripts, type Script, type Scripts } from './redis/scripts.ts'
@@ -50,6 +51,7 @@ class RedisStore implements Store {
   readonly #calls = new OpenCalls(() => this.#connection.afterSilence())
   readonly #notices = new Notices()
   readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
+  readonly #renewals = new LateRenewals()
   readonly #connection: Connection
   readonly #newToken = makeTokens()
   #wasFound = false
@@ -85,7 +87,8 @@ class RedisStore implements Store {
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
-    return this.#call(this.#scripts.renew, key, [token, String(leaseMs), ...marks], isOne)
+    const renewing = this.#call(this.#scripts.renew, key, [token, String(leaseMs), ...marks], isOne)
+    return this.#renewals.watch(key, token, renewing, () => this.#lost.add(key, token, leaseMs))
   }
 
   complete(key: string, token: string): Promise<boolean> {
@@ -93,6 +96,7 @@ class RedisStore implements Store {
   }
 
   release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
+    this.#renewals.onReleased(key, token)
     return this.#call(this.#scripts.release, key, [token, ...marks], isOne)
   }
 
@@ -131,7 +135,7 @@ const REPLACED =
   'The client of Redis got no answer while a new connection did, or led to a server that is a replica now. The store goes on with a duplicate of it. Commands of your own on that client may still wait for answers.'
 
 const STUCK =
-  'Calls of Redis get no answer, or that of a replica, and the client that the store was given cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a single client.'
+  'Calls of Redis get no answer, or that of a replica, and the client that the store was given cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that has duplicate().'
 
 function isOne(reply: unknown): boolean {
   return toNumber(reply) === 1

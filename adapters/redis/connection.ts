@@ -12,8 +12,9 @@ const AGAIN_AFTER_MS = 250
 const NOT_AGAIN_FOR_MS = 3_000
 /** For servers that stay replicas. */
 const LONGEST_PAUSE_MS = 60_000
-/** One that cannot be closed yet stays open: its socket is not made, or a node of a cluster never answers. */
-const MOST_DUPLICATES = 6
+/** So many duplicates may hang: those of old clusters whose nodes do not answer cannot be closed before they do. After that they are made rarely. */
+const MANY_DUPLICATES = 6
+const RARELY_MS = 60_000
 /** A cluster is asked for as many random keys, so that most of its masters have to answer. */
 const CLUSTER_PROBES = 32
 
@@ -90,21 +91,21 @@ export class Connection {
   async #look(isInUseWell: () => Promise<boolean>): Promise<void> {
     if (this.#isLooking || isClosed(this.#given)) return
     this.#isLooking = true
-    await this.#replaceUnless(isInUseWell()).catch(() => {}) // the calls that fail are told of
+    await this.#replaceUnless(isInUseWell).catch(() => {}) // the calls that fail are told of
     this.#isLooking = false
-    this.#notBefore = performance.now() + NOT_AGAIN_FOR_MS
+    this.#notBefore = performance.now() + (this.#duplicates < MANY_DUPLICATES ? NOT_AGAIN_FOR_MS : RARELY_MS)
   }
 
-  async #replaceUnless(isInUseWell: Promise<boolean>): Promise<void> {
+  async #replaceUnless(isInUseWell: () => Promise<boolean>): Promise<void> {
     if (this.#given.duplicate === undefined) {
-      if (!(await isSoIn(BEHIND_MS, isInUseWell))) this.#host.onStuck()
+      if (!(await isSoIn(BEHIND_MS, isInUseWell()))) this.#host.onStuck()
       return
     }
-    if (this.#duplicates === MOST_DUPLICATES) return
     const duplicate = this.#open()
     const run = await Promise.race([this.#runIfAnswered(duplicate), pause(NEW_LIMIT_MS)])
-    if (run === undefined || (await isSoIn(BEHIND_MS, isInUseWell)) || isClosed(this.#given)) return duplicate.close()
-    this.#duplicate?.close()
+    if (run === undefined || (await isSoIn(BEHIND_MS, isInUseWell())) || isClosed(this.#given))
+      return void duplicate.close()
+    void this.#duplicate?.close()
     this.#duplicate = duplicate
     this.#run = run
     this.#host.onReplaced()
@@ -130,7 +131,7 @@ export class Connection {
   /** Whether the connection in use is. The client may be connecting by itself, and refuse calls until it has. */
   async #isAnswered(): Promise<boolean> {
     const answers = this.#host.countAnswers()
-    const giveUpAt = performance.now() + NEW_LIMIT_MS + BEHIND_MS
+    const giveUpAt = performance.now() + BEHIND_MS
     let [isAnswered, isAsking] = [false, false]
     const ask = async () => {
       isAsking = true

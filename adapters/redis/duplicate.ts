@@ -9,8 +9,14 @@ export interface DuplicableClient {
   readonly isOpen?: boolean
   /** Of ioredis: `wait` until it is told to connect, `end` once it was closed for good. */
   readonly status?: string
+  /** Of ioredis. */
+  readonly stream?: { unref?(): unknown }
+  /** Of a single client. */
+  readonly options?: { readonly socket?: object }
   /** Of a cluster of node-redis. */
   readonly masters?: unknown
+  /** Of a cluster of node-redis 5 and later. */
+  readonly _options?: { readonly defaults?: { readonly socket?: object } }
   /** Of a cluster of ioredis. */
   readonly nodes?: unknown
   /** Pools have none. */
@@ -23,67 +29,48 @@ export interface DuplicableClient {
   /** Of node-redis 5 and later; in version 4 it is called `disconnect`, as in ioredis. */
   destroy?(): unknown
   disconnect?(): unknown
-  on?(event: 'connect' | 'error' | 'ready' | 'reconnecting', listener: () => void): unknown
+  /** Of a single client of node-redis. */
+  unref?(): unknown
+  on?(event: 'connect' | 'end' | 'error' | 'ready', listener: () => void): unknown
 }
 
 const LOOK_EVERY_MS = 500
 
-/** A client like the one that was given, with connections of its own. It ends with that one, so that it keeps no process alive. */
+/** A client like the one that was given, with connections of its own. It ends with that one, and keeps no process alive. */
 export class Duplicate {
   /** How it runs scripts, once it is connected. */
   readonly connected: Promise<RunScript>
   readonly #client: DuplicableClient
   readonly #onClosed: () => void
   readonly #following: NodeJS.Timeout
-  #canClose: boolean
-  #state: 'open' | 'closing' | 'closed' = 'open'
+  /** Ends its sockets. A client of node-redis that is closed before it has one closes nothing, and the socket comes to life later. */
+  readonly #sockets = new AbortController()
+  #isClosed = false
 
-  /** @param database the one to select, if it is known; the client may have selected it after it connected */
+  /**
+   * @param database the one to select, if it is known; the client may have selected it after it connected
+   * @param onClosed is called when nothing is left of it
+   */
   constructor(client: DuplicableClient, database: number | undefined, onClosed: () => void) {
-    this.#client = client.duplicate?.(toOptions(database)) ?? client
+    this.#client = client.duplicate?.(toOptions(client, database, this.#sockets.signal)) ?? client
     this.#onClosed = onClosed
-    this.#canClose = isOfIoRedis(client)
-    const connecting = connect(this.#client)
-    this.connected = connecting.then(() => makeRunner(this.#client))
-    this.connected.catch(() => {})
-    this.#watchSockets(connecting)
+    this.#client.on?.('error', () => {}) // without a listener an error ends the process
+    unref(this.#client)
+    this.connected = connect(this.#client).then(() => makeRunner(this.#client))
     this.#following = setInterval(() => {
-      if (isClosed(client)) this.close()
+      if (isClosed(client)) void this.close()
     }, LOOK_EVERY_MS).unref()
   }
 
-  /** At once, or as soon as it can be. */
-  close(): void {
-    this.#state = 'closing'
-    this.#end()
-  }
-
-  /**
-   * A client of node-redis that is closed before its socket is made closes nothing: the socket comes to life afterwards, and nobody owns
-   * it. Clusters do not tell of their sockets.
-   */
-  #watchSockets(connecting: Promise<unknown>): void {
-    const client = this.#client
-    const allow = () => {
-      this.#canClose = true
-      if (this.#state === 'closing') setImmediate(() => this.#end()) // version 4 cannot be closed from within its events
-    }
-    void connecting.then(allow, allow)
-    const isSingle = !isOfIoRedis(client) && client.masters === undefined
-    client.on?.('error', isSingle ? allow : () => {}) // without a listener an error ends the process
-    if (!isSingle) return
-    client.on?.('connect', allow)
-    client.on?.('reconnecting', () => {
-      this.#canClose = false
-    })
-  }
-
-  #end(): void {
-    if (!this.#canClose || this.#state === 'closed') return
-    this.#state = 'closed'
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
     clearInterval(this.#following)
+    await end(this.#client)
+    this.#sockets.abort()
+    await this.connected.catch(() => {})
+    await end(this.#client) // the sockets of some clusters can only be ended now
     this.#onClosed()
-    void close(this.#client).catch(() => {}) // it may have been closed by itself
   }
 }
 
@@ -95,13 +82,20 @@ export async function askDatabase(client: DuplicableClient): Promise<number | un
 }
 
 /** Both kinds take options that they do not know. */
-function toOptions(database: number | undefined): object {
+function toOptions(client: DuplicableClient, database: number | undefined, signal: AbortSignal): object {
+  const { options, _options: ofCluster } = client
   return {
     clientSideCache: undefined,
+    ...(database !== undefined && { db: database, database }),
+    ...(isOfIoRedis(client) || client.masters !== undefined
+      ? {}
+      : // The address has been taken apart, and would say another database.
+        { url: undefined, socket: { ...options?.socket, signal } }),
     // A cluster connects to its nodes when they are needed: one that is down must not keep it from the others.
     minimizeConnections: true,
-    // The address would say another database. It has been taken apart.
-    ...(database !== undefined && { db: database, database, url: undefined }),
+    ...(ofCluster !== undefined && {
+      defaults: { ...ofCluster.defaults, socket: { ...ofCluster.defaults?.socket, signal } },
+    }),
   }
 }
 
@@ -118,9 +112,21 @@ async function connect(client: DuplicableClient): Promise<unknown> {
   if (!isOfIoRedis(client)) return client.connect?.()
   // It has begun to connect unless it is lazy, and goes on until it can, whatever connect() says.
   if (client.status === 'wait') client.connect?.().catch(() => {})
-  return new Promise<void>((resolve) => client.on?.('ready', resolve))
+  return new Promise<void>((resolve, reject) => {
+    client.on?.('ready', resolve)
+    client.on?.('end', reject)
+  })
 }
 
-async function close(client: DuplicableClient): Promise<void> {
-  await (client.destroy === undefined ? client.disconnect?.() : client.destroy())
+function unref(client: DuplicableClient): void {
+  client.unref?.()
+  if (isOfIoRedis(client)) client.on?.('connect', () => client.stream?.unref?.())
+}
+
+async function end(client: DuplicableClient): Promise<void> {
+  try {
+    await (client.destroy === undefined ? client.disconnect?.() : client.destroy())
+  } catch {
+    // It has ended by itself.
+  }
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createEvents, signed } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FaultyProxy } from '../engines/faulty-proxy.ts'
 import { type RedisServer, redisProgram, startRedis } from '../engines/redis-server.ts'
 
 const SECRET = 'test-secret'
@@ -33,6 +34,33 @@ async function startWorker(redisUrl: string, client: string, hangs: boolean): Pr
   })
   return { child, url: `http://127.0.0.1:${address.port}/`, runs, stderr: () => stderr }
 }
+
+describe.skipIf(redisProgram === undefined).concurrent('a process whose client', () => {
+  it.each(['node-redis', 'node-redis 4', 'ioredis'])(
+    'keeps it alive no more ends, with the duplicate of %s',
+    async (kind) => {
+      const redis = await startRedis()
+      const proxy = new FaultyProxy(redis.port)
+      const child = fork(fileURLToPath(new URL('redis-leaver.ts', import.meta.url)), {
+        execArgv: ['--import', 'tsx'],
+        env: { ...process.env, CLIENT: kind, PORT: String(await proxy.listen()) },
+      })
+      try {
+        expect(await once(child, 'message')).toEqual(['claimed', undefined])
+        proxy.mute()
+        child.send('go')
+        expect(await once(child, 'message')).toEqual(['done', undefined])
+        const ended = once(child, 'exit')
+        expect(await Promise.race([ended, sleep(5_000, 'runs on')])).toEqual([0, null])
+      } finally {
+        child.kill('SIGKILL')
+        proxy.close()
+        await redis.remove()
+      }
+    },
+    SLOW,
+  )
+})
 
 describe.skipIf(redisProgram === undefined)('several processes on one Redis', () => {
   let redis: RedisServer

@@ -8,14 +8,20 @@ export class FaultyProxy {
   cutAt: { readonly text: string; readonly isForwarded: boolean } | undefined
   /** From this text of a client on, nothing passes on its connection, in either direction. Once. */
   muteAt: string | undefined
+  /** Whether new connections are silent as well. */
+  isMuteForNew = false
+  /** How many connections clients hold open. */
+  held = 0
   /** The port that new connections lead to. */
   target: number
 
   constructor(target: number) {
     this.target = target
     this.#server = createServer((client) => {
-      const connection: Connection = { client, engine: dial(this.target, '127.0.0.1'), isMute: false }
+      const connection: Connection = { client, engine: dial(this.target, '127.0.0.1'), isMute: this.isMuteForNew }
       const { engine } = connection
+      this.held++
+      client.on('close', () => this.held--)
       this.#connections.add(connection)
       for (const socket of [client, engine]) socket.on('error', () => {})
       engine.on('close', () => {
