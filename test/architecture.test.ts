@@ -109,7 +109,10 @@ const FLOORS: Floors = {
     ],
     packages: ['node:crypto'],
   },
-  'adapters/redis/duplicate.ts': { files: ['adapters/redis/client.ts', 'adapters/redis/reply.ts'] },
+  'adapters/redis/duplicate.ts': {
+    files: ['adapters/redis/client.ts', 'adapters/redis/reply.ts'],
+    packages: ['node:events'],
+  },
   'adapters/redis/client.ts': {
     files: ['src/index.ts'],
     types: ['adapters/redis/scripts.ts'],

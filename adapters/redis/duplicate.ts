@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { makeRunner, type RunScript } from './client.ts'
 import { toText } from './reply.ts'
 
@@ -52,6 +53,7 @@ export class Duplicate {
    * @param onClosed is called when nothing is left of it
    */
   constructor(client: DuplicableClient, database: number | undefined, onClosed: () => void) {
+    setMaxListeners(0, this.#sockets.signal) // a cluster has a socket for each node
     this.#client = client.duplicate?.(toOptions(client, database, this.#sockets.signal)) ?? client
     this.#onClosed = onClosed
     this.#client.on?.('error', () => {}) // without a listener an error ends the process
