@@ -1,18 +1,25 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { CallOptions, Client } from './api.ts'
 import type { Delivery } from './records.ts'
-import { type ReplayJournal, readJournal, toLine } from './replay-journal.ts'
+import {
+  type Journaled,
+  type JournaledRetry,
+  type ReplayJournal,
+  readJournal,
+  toRetryLine,
+  toWindowLine,
+} from './replay-journal.ts'
 import { planReplay, readLog } from './replay-plan.ts'
 import { hasCode } from './service-error.ts'
 import { sleep } from './sleep.ts'
 
 export interface ReplayOptions extends CallOptions {
   readonly webhookId: string
-  /** Only deliveries that were made since. Default: all of the log. */
+  /** Only deliveries that were made since. Default: all of the log. A journal keeps that of the run that began it. */
   readonly since?: Date
   /** Only failed deliveries for which it gives true, such as those of one type. */
   readonly filter?: (delivery: Delivery) => boolean
-  /** How many events are brought back at most, the oldest first. */
+  /** How many events are brought back at most, the oldest first, those of the journal included. */
   readonly limit?: number
   /** Retries under way at once. Default 2; 1 to 20. */
   readonly concurrency?: number
@@ -63,6 +70,8 @@ export interface ReplayResult {
   readonly resumed: number
   /** Failed events that were left out: another delivery of theirs had succeeded, or was under way. */
   readonly skipped: { readonly delivered: number; readonly pending: number }
+  /** When the deliveries that were looked at begin; that of the journal if it has one. Undefined: not limited. */
+  readonly since: Date | undefined
 }
 
 /** An event on its way back. */
@@ -89,23 +98,25 @@ const MAX_TRIES = 3
  * @throws ServiceError of the calls; ConfigurationError `option_invalid`
  */
 export async function replayFailed(client: Client, options: ReplayOptions): Promise<ReplayResult> {
-  const { webhookId, since, filter, limit = Number.POSITIVE_INFINITY, concurrency = 2, signal, journal } = options
+  const { webhookId, filter, limit = Number.POSITIVE_INFINITY, concurrency = 2, signal, journal } = options
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 20)
     throw new ConfigurationError('option_invalid', 'concurrency has to be a whole number from 1 to 20.')
-  const earlier = journal === undefined ? undefined : await readJournal(journal, webhookId)
+  const earlier = journal === undefined ? NOTHING : await readJournal(journal, webhookId)
+  // Given as a span, it has moved since the first run.
+  const since = earlier.since === undefined ? options.since : (earlier.since ?? undefined)
   const log = await readLog(client, webhookId, since, signal)
   const isInTime = ({ createdAt }: Delivery) => since === undefined || createdAt === undefined || createdAt >= since
-  const plan = planReplay(
-    log,
-    (delivery) => !earlier?.has(delivery.id) && isInTime(delivery) && (filter?.(delivery) ?? true),
-  )
-  const resumed = log
-    .filter(({ id }) => earlier?.has(id))
-    .map((delivery) => toItem(delivery, earlier?.get(delivery.id)))
-  const fresh = plan.toRetry.slice(0, limit).map((delivery) => toItem(delivery, undefined))
+  const isNew = isUnknownTo(earlier)
+  const plan = planReplay(log, (delivery) => isNew(delivery) && isInTime(delivery) && (filter?.(delivery) ?? true))
+  const resumed = log.flatMap((delivery) => {
+    const retry = earlier.retries.get(delivery.id)
+    return retry === undefined ? [] : [toResumed(delivery, retry)]
+  })
+  const fresh = plan.toRetry.slice(0, Math.max(limit - resumed.length, 0)).map(toItem)
   const replay = new Replay(client, options, resumed, fresh)
   if (options.dryRun) for (const item of fresh) item.outcome = 'planned'
   else {
+    if (earlier.since === undefined) await journal?.append(toWindowLine(webhookId, since))
     await replay.retryAll(concurrency)
     await replay.awaitResults()
   }
@@ -118,13 +129,28 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
     retried: replay.retried,
     resumed: resumed.length,
     skipped: { delivered: plan.delivered, pending: plan.pending },
+    since,
   }
 }
 
-function toItem(before: Delivery, journaled: { readonly attempts: number | undefined } | undefined): Item {
-  const attempts = journaled === undefined ? before.attempts : journaled.attempts
-  const item: Item = { before, attempts, after: undefined, outcome: undefined, tries: 0, isUncertain: false }
-  if (journaled !== undefined) settle(item, before)
+const NOTHING: Journaled = { since: undefined, retries: new Map() }
+
+/** An event that was retried is not retried by another of its deliveries. */
+function isUnknownTo({ retries }: Journaled): (delivery: Delivery) => boolean {
+  const events = new Set([...retries.values()].map(({ eventId }) => eventId))
+  return ({ id, eventId }) => !retries.has(id) && (eventId === undefined || !events.has(eventId))
+}
+
+function toItem(before: Delivery): Item {
+  const { attempts } = before
+  return { before, attempts, after: undefined, outcome: undefined, tries: 0, isUncertain: false }
+}
+
+/** One whose answer never came is made again if the log counts attempts, and no further one. */
+function toResumed(before: Delivery, { attempts, isAccepted }: JournaledRetry): Item {
+  const tries = attempts === undefined || before.attempts === undefined ? MAX_TRIES : 1
+  const item: Item = { ...toItem(before), attempts, tries, isUncertain: !isAccepted }
+  settle(item, before)
   return item
 }
 
@@ -174,12 +200,14 @@ class Replay {
 
   async #retry(item: Item): Promise<void> {
     const { webhookId, journal, signal } = this.#options
+    const { clock } = this.#client
     item.tries++
     item.isUncertain = false
+    await journal?.append(toRetryLine(webhookId, item.before, 'asked', clock.now()))
     try {
       const { delivery } = await this.#client.retry(webhookId, item.before.id, { signal })
       this.retried++
-      await journal?.append(toLine(webhookId, item.before, this.#client.clock.now()))
+      await journal?.append(toRetryLine(webhookId, item.before, 'accepted', clock.now()))
       if (delivery?.state === 'succeeded') settle(item, delivery)
     } catch (error) {
       if (hasCode(error, 'not_retriable')) item.outcome = 'not_retriable'

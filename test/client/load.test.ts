@@ -66,8 +66,9 @@ it('an outage of three hours is healed, interrupted halfway and resumed: each ev
   const onProgress = ({ retried }: { retried: number }) => retried >= 150 && controller.abort(new Error('interrupted'))
   const interrupted = replayFailed(client, { webhookId: webhook.id, journal, onProgress, signal: controller.signal })
   expect(await failureOf(interrupted)).toMatchObject({ message: 'interrupted' })
-  expect(lines.length).toBeGreaterThanOrEqual(150)
-  expect(lines.length).toBeLessThan(160)
+  const accepted = lines.filter((line) => line.includes('"accepted"'))
+  expect(accepted.length).toBeGreaterThanOrEqual(150)
+  expect(accepted.length).toBeLessThan(160)
 
   const { events, retried } = await replayFailed(client, { webhookId: webhook.id, journal })
   expect(new Set(events.map(({ outcome }) => outcome))).toEqual(new Set(['succeeded']))

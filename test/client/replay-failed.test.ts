@@ -163,9 +163,9 @@ describe('an interrupted replay', () => {
     expect(await failureOf(replay({ journal, onProgress, signal: controller.signal }))).toMatchObject({
       message: 'enough',
     })
-    expect(lines.length).toBeGreaterThanOrEqual(10)
+    expect(lines.length).toBeGreaterThanOrEqual(20)
     const result = await replay({ journal })
-    expect(result).toMatchObject({ resumed: lines.length - result.retried })
+    expect(result.resumed + result.retried).toBeGreaterThanOrEqual(19)
     expect(retried.toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `e${n}`).toSorted())
     // One that was carried out as the signal came is no failure any more.
     expect(result.events.length).toBeGreaterThanOrEqual(19)
@@ -173,7 +173,7 @@ describe('an interrupted replay', () => {
   })
 
   it('by a crash at any step sends nothing twice, and loses nothing', async () => {
-    for (let step = 1; step < 14; step++) {
+    for (let step = 1; step < 24; step++) {
       service.logs.set('w1', [])
       retried.length = 0
       for (let n = 0; n < 4; n++) fail(`e${n}`)
@@ -213,6 +213,53 @@ describe('an interrupted replay', () => {
     const full = new Error('disk full')
     const append = () => Promise.reject(full)
     expect(await failureOf(replay({ journal: { read: () => [], append }, concurrency: 1 }))).toBe(full)
-    expect(retried).toHaveLength(1)
+    expect(retried).toEqual([])
+  })
+
+  it('keeps the window with which it began, though it was given as a span', async () => {
+    for (let n = 0; n < 6; n++) fail(`e${n}`)
+    const times = service.logs.get('w1')?.map(({ createdAt }) => new Date(createdAt).getTime()) ?? []
+    const { journal } = makeJournal()
+    const controller = new AbortController()
+    const onProgress = ({ retried }: { retried: number }) => retried === 2 && controller.abort(new Error('enough'))
+    const since = new Date(Math.min(...times))
+    await failureOf(replay({ journal, since, onProgress, concurrency: 1, signal: controller.signal }))
+    const later = new Date(Math.max(...times) + 1)
+    const { events, ...result } = await replay({ journal, since: later })
+    expect([result.since, events.length]).toEqual([since, 6])
+    expect(retried.toSorted()).toEqual(['e0', 'e1', 'e2', 'e3', 'e4', 'e5'])
+  })
+
+  it('does not retry an older delivery of an event that its journal knows', async () => {
+    fail('e1')
+    fail('e1')
+    service.onRetry = (delivery) => {
+      retried.push(delivery.eventId)
+      delivery.attempts++
+    }
+    const { journal } = makeJournal()
+    await replay({ journal })
+    expect(await replay({ journal })).toMatchObject({ retried: 0, resumed: 1 })
+    expect(retried).toEqual(['e1'])
+  })
+
+  it('counts what it has retried before towards its limit', async () => {
+    for (let n = 0; n < 6; n++) fail(`e${n}`)
+    const { journal } = makeJournal()
+    await replay({ journal, limit: 2 })
+    expect(await replay({ journal, limit: 3 })).toMatchObject({ retried: 1, resumed: 2 })
+  })
+
+  it.each([
+    ['made again if the log counts no further attempt', 5, 'succeeded', 1],
+    ['not made again if the log shows one', 6, 'failed', 0],
+    ['not made again if the log counts none', undefined, 'unresolved', 0],
+  ])('with a retry that was noted and never answered: it is %s', async (_what, attempts, outcome, count) => {
+    const { _id } = fail('e1', { attempts } as Partial<StoredDelivery>)
+    const noted = { webhookId: 'w1', deliveryId: _id, eventId: 'e1', step: 'asked', ...(attempts && { attempts: 5 }) }
+    const { lines, journal } = makeJournal()
+    lines.push(JSON.stringify(noted))
+    expect(await outcomesOf(replay({ journal }))).toEqual({ e1: outcome })
+    expect(retried).toHaveLength(count)
   })
 })

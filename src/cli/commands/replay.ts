@@ -37,7 +37,7 @@ export function addReplay(program: Command, io: Io, finish: Finish): void {
     .option('--failed', 'what failed; nothing else can be retried, so this may be left out')
     .option('--since <time>', 'only deliveries made since: 24h, or a date', readSince)
     .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectWords)
-    .option('--limit <n>', 'so many events at most, the oldest first', readCount)
+    .option('--limit <n>', 'so many events at most, the oldest first, those of the journal included', readCount)
     .option('--concurrency <n>', 'retries under way at the same time, up to 20', readCount, 2)
     .addOption(
       new Option('--timeout <time>', 'how long to wait for a further result')
@@ -109,7 +109,12 @@ function addSkipped(result: ReplayResult, { skipped }: ReplayResult): ReplayResu
   return { ...result, skipped: { delivered: delivered + skipped.delivered, pending: pending + skipped.pending } }
 }
 
-function tellResult(result: ReplayResult, display: ProgressDisplay, { json }: ReplayCommandOptions, io: Io): number {
+function tellResult(
+  result: ReplayResult,
+  display: ProgressDisplay,
+  { json, since }: ReplayCommandOptions,
+  io: Io,
+): number {
   display.end()
   const { events, retried, resumed, skipped } = result
   const counts = countOutcomes(events)
@@ -123,9 +128,15 @@ function tellResult(result: ReplayResult, display: ProgressDisplay, { json }: Re
       .map(({ delivery, after, outcome }) => [outcome, ...toColumns(after ?? delivery)])
     if (rows.length > 0) io.stdout.write(`${formatTable(['OUTCOME', ...COLUMNS], rows)}\n`)
   }
+  if (since?.getTime() !== result.since?.getTime())
+    io.stderr.write(`deliveries ${toWindow(result.since)}, as when the journal was begun\n`)
   io.stderr.write(formatSummary(result))
   if (counts.failed + counts.not_retriable + counts.gone > 0) return EXIT.failed
   return counts.unresolved > 0 ? EXIT.gaveUp : EXIT.done
+}
+
+function toWindow(since: Date | undefined): string {
+  return since === undefined ? 'of any time' : `since ${since.toISOString()}`
 }
 
 function toLine({ delivery, after, outcome }: ReplayedEvent): object {
