@@ -4,7 +4,6 @@ import { makeTokens } from './make-tokens.ts'
 import { Notices } from './notices.ts'
 import type { RedisClient } from './redis/client.ts'
 import { Connection } from './redis/connection.ts'
-import { LateRenewals } from './redis/late-renewals.ts'
 import { OpenCalls } from './redis/open-calls.ts'
 import { isFromServer, toNumber, toText } from './redis/reply.ts'
 import { makeScripts, type Script, type Scripts } from './redis/scripts.ts'
@@ -51,9 +50,10 @@ class RedisStore implements Store {
   readonly #calls = new OpenCalls(() => this.#connection.afterSilence())
   readonly #notices = new Notices()
   readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
-  readonly #renewals = new LateRenewals()
   readonly #connection: Connection
   readonly #newToken = makeTokens()
+  /** How often the connection has changed. Tokens end with it. */
+  #switches = 0
   #wasFound = false
 
   constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
@@ -64,6 +64,7 @@ class RedisStore implements Store {
       prefix,
       countAnswers: () => this.#calls.answers,
       onReplaced: () => {
+        this.#switches++
         this.#calls.forget()
         this.#notices.warn(REPLACED)
       },
@@ -78,7 +79,7 @@ class RedisStore implements Store {
   claim(key: string, leaseMs: number): Promise<Claim> {
     const refusal = this.#calls.refuse()
     if (refusal !== undefined) return Promise.reject(refusal)
-    const token = this.#newToken()
+    const token = `${this.#newToken()}.${this.#switches}`
     const asking = this.#call(this.#scripts.claim, key, [token, String(leaseMs)], (reply) => {
       if (!this.#wasFound) this.#onFound()
       return toClaim(reply, token)
@@ -87,8 +88,7 @@ class RedisStore implements Store {
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
-    const renewing = this.#call(this.#scripts.renew, key, [token, String(leaseMs), ...marks], isOne)
-    return this.#renewals.watch(key, token, renewing, () => this.#lost.add(key, token, leaseMs))
+    return this.#call(this.#scripts.renew, key, [token, String(leaseMs), ...marks], isOne)
   }
 
   complete(key: string, token: string): Promise<boolean> {
@@ -96,7 +96,9 @@ class RedisStore implements Store {
   }
 
   release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
-    this.#renewals.onReleased(key, token)
+    // The claim, or a renewal, may wait on the connection where it was made. Carried out later, it would take what is free.
+    if (!token.endsWith(`.${this.#switches}`))
+      this.#connection.runBehind(this.#scripts.release, this.#prefix + key, [token, ...marks])
     return this.#call(this.#scripts.release, key, [token, ...marks], isOne)
   }
 

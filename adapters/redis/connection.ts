@@ -31,7 +31,8 @@ interface Host {
 
 /**
  * Runs scripts by the client that was given, or by a duplicate of it where that client gets no answer and a new one does, or leads to a
- * replica. The client is the app's: it is never closed or made to connect from here.
+ * replica; by the client again once the duplicate has lost its connection. The client is the app's: it is never closed or made to
+ * connect from here.
  */
 export class Connection {
   readonly #given: DuplicableClient
@@ -43,6 +44,8 @@ export class Connection {
   /** The one in use, if one is. */
   #duplicate: Duplicate | undefined
   #duplicates = 0
+  /** The one that was in use before. */
+  #left: RunScript | undefined
   #isLooking = false
   #notBefore = 0
   #demotedAt = Number.NEGATIVE_INFINITY
@@ -64,6 +67,15 @@ export class Connection {
   async learn(): Promise<void> {
     if (this.#given.duplicate !== undefined && !this.#isCluster)
       this.#database = await askDatabase(this.#given).catch(() => undefined)
+  }
+
+  /** Runs it on the connection that was in use before as well, behind what waits there. */
+  runBehind(script: Script, key: string, given: string[]): void {
+    const run = this.#left
+    // Twice: what waits there is sent again, as its whole text, if the server does not know the script.
+    run?.(script, key, given)
+      .then(() => run(script, key, given))
+      .catch(() => {})
   }
 
   /** For a call without an answer. */
@@ -107,7 +119,7 @@ export class Connection {
       return void duplicate.close()
     void this.#duplicate?.close()
     this.#duplicate = duplicate
-    this.#run = run
+    this.#use(run)
     this.#host.onReplaced()
   }
 
@@ -116,10 +128,15 @@ export class Connection {
       this.#duplicates--
       if (this.#duplicate !== duplicate) return
       this.#duplicate = undefined
-      this.#run = this.#runGiven
+      this.#use(this.#runGiven)
     })
     this.#duplicates++
     return duplicate
+  }
+
+  #use(run: RunScript): void {
+    this.#left = this.#run
+    this.#run = run
   }
 
   async #runIfAnswered(duplicate: Duplicate): Promise<RunScript | undefined> {

@@ -13,7 +13,7 @@ export interface DuplicableClient {
   /** Of ioredis. */
   readonly stream?: { unref?(): unknown }
   /** Of a single client. */
-  readonly options?: { readonly socket?: object }
+  readonly options?: { readonly socket?: object; readonly sentinelCommandTimeout?: number }
   /** Of a cluster of node-redis. */
   readonly masters?: unknown
   /** Of a cluster of node-redis 5 and later. */
@@ -21,7 +21,7 @@ export interface DuplicableClient {
   /** Of a cluster of ioredis. */
   readonly nodes?: unknown
   /** Pools have none. */
-  duplicate?(options: object): DuplicableClient
+  duplicate?(...options: readonly object[]): DuplicableClient
   /** Of node-redis. */
   sendCommand?(words: string[]): Promise<unknown>
   /** Of ioredis. */
@@ -36,8 +36,12 @@ export interface DuplicableClient {
 }
 
 const LOOK_EVERY_MS = 500
+const SENTINEL_LIMIT_MS = 3_000
 
-/** A client like the one that was given, with connections of its own. It ends with that one, and keeps no process alive. */
+/**
+ * A client like the one that was given, with connections of its own. It never connects again, ends with that one, and keeps no process
+ * alive.
+ */
 export class Duplicate {
   /** How it runs scripts, once it is connected. */
   readonly connected: Promise<RunScript>
@@ -54,13 +58,13 @@ export class Duplicate {
    */
   constructor(client: DuplicableClient, database: number | undefined, onClosed: () => void) {
     setMaxListeners(0, this.#sockets.signal) // a cluster has a socket for each node
-    this.#client = client.duplicate?.(toOptions(client, database, this.#sockets.signal)) ?? client
+    this.#client = duplicate(client, database, this.#sockets.signal)
     this.#onClosed = onClosed
     this.#client.on?.('error', () => {}) // without a listener an error ends the process
     unref(this.#client)
     this.connected = connect(this.#client).then(() => makeRunner(this.#client))
     this.#following = setInterval(() => {
-      if (isClosed(client)) void this.close()
+      if (isClosed(client) || isClosed(this.#client)) void this.close()
     }, LOOK_EVERY_MS).unref()
   }
 
@@ -83,21 +87,38 @@ export async function askDatabase(client: DuplicableClient): Promise<number | un
   return database === undefined ? undefined : Number(database)
 }
 
-/** Both kinds take options that they do not know. */
-function toOptions(client: DuplicableClient, database: number | undefined, signal: AbortSignal): object {
-  const { options, _options: ofCluster } = client
+function duplicate(client: DuplicableClient, database: number | undefined, signal: AbortSignal): DuplicableClient {
+  const options = isOfIoRedis(client) ? toOptionsOfIoRedis(client, database) : toOptions(client, database, signal)
+  // Clusters of ioredis take their nodes first, and none for those that they have.
+  return client.duplicate?.(...(client.nodes === undefined ? [options] : [[], options])) ?? client
+}
+
+function toOptions(
+  { options, masters, _options }: DuplicableClient,
+  database: number | undefined,
+  signal: AbortSignal,
+) {
+  const once = { signal, reconnectStrategy: false }
+  if (masters === undefined)
+    return {
+      clientSideCache: undefined,
+      url: undefined, // it has been taken apart, and would say another database
+      socket: { ...options?.socket, ...once },
+      ...(database !== undefined && { database }),
+    }
   return {
-    clientSideCache: undefined,
-    ...(database !== undefined && { db: database, database }),
-    ...(isOfIoRedis(client) || client.masters !== undefined
-      ? {}
-      : // The address has been taken apart, and would say another database.
-        { url: undefined, socket: { ...options?.socket, signal } }),
-    // A cluster connects to its nodes when they are needed: one that is down must not keep it from the others.
-    minimizeConnections: true,
-    ...(ofCluster !== undefined && {
-      defaults: { ...ofCluster.defaults, socket: { ...ofCluster.defaults?.socket, signal } },
-    }),
+    minimizeConnections: true, // one node that is down must not keep it from the others
+    ...(_options && { defaults: { ..._options.defaults, socket: { ..._options.defaults?.socket, ...once } } }),
+  }
+}
+
+function toOptionsOfIoRedis({ options, nodes }: DuplicableClient, database: number | undefined): object {
+  if (nodes !== undefined) return { clusterRetryStrategy: null }
+  return {
+    retryStrategy: null,
+    sentinelRetryStrategy: null,
+    sentinelCommandTimeout: options?.sentinelCommandTimeout ?? SENTINEL_LIMIT_MS, // it would wait for ever
+    ...(database !== undefined && { db: database }),
   }
 }
 
