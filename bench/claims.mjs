@@ -6,9 +6,11 @@ export const LEASE_MS = 15_000
 /** A new key, in the form that the receiver makes. Random, which is the worst case for a tree: every claim touches another page. */
 export const makeKey = () => ['7:default4:acme28:', `evt_${randomBytes(12).toString('hex')}`].join('')
 
-/** Claims new keys, `beside` of them concurrently. `claim` returns whether it got the key. */
-export async function measureClaims(claims, beside, claim) {
-  const keys = Array.from({ length: claims }, makeKey)
+export const makeKeys = (claims) => Array.from({ length: claims }, makeKey)
+
+/** Claims these keys, which are new, `beside` of them concurrently. `claim` returns whether it got the key; `onEnd` is called right after. */
+export async function measureClaims(keys, beside, claim, onEnd = () => {}) {
+  const claims = keys.length
   const [first] = keys
   const times = []
   const started = performance.now()
@@ -22,6 +24,7 @@ export async function measureClaims(claims, beside, claim) {
       }
     }),
   )
+  onEnd()
   const cpu = readCpu() / claims
   const rate = (claims / (performance.now() - started)) * 1_000
   if (await claim(first)) throw new Error('a key was claimed twice')

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { postgresStore } from '../../dist/postgres.js'
 import { answer } from '../answer.mjs'
-import { LEASE_MS, measureClaims } from '../claims.mjs'
+import { LEASE_MS, makeKeys, measureClaims } from '../claims.mjs'
 
 const [url, name] = process.argv.slice(2)
 const pool = new pg.Pool({ connectionString: url })
@@ -20,5 +20,5 @@ const ready =
 
 answer(async ({ claims, beside }) => {
   await ready
-  return measureClaims(claims, beside, claimers[name])
+  return measureClaims(makeKeys(claims), beside, claimers[name])
 })

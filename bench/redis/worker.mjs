@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { redisStore } from '../../dist/redis.js'
 import { answer } from '../answer.mjs'
-import { LEASE_MS, makeKey, measureClaims } from '../claims.mjs'
+import { LEASE_MS, makeKey, makeKeys, measureClaims } from '../claims.mjs'
 
 const [kind, contestant, port] = process.argv.slice(2)
 const url = `redis://127.0.0.1:${port}`
@@ -31,4 +31,6 @@ async function fill(ids) {
     await Promise.all(Array.from({ length: 1_000 }, () => store.complete(makeKey(), 'token')))
 }
 
-answer(({ claims, beside, ids }) => (ids === undefined ? measureClaims(claims, beside, CLAIMS[contestant]) : fill(ids)))
+answer(({ claims, beside, ids }) =>
+  ids === undefined ? measureClaims(makeKeys(claims), beside, CLAIMS[contestant]) : fill(ids),
+)

@@ -5,7 +5,7 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { openSqlite, sqliteStore } from '../../dist/sqlite.js'
 import { answer } from '../answer.mjs'
-import { LEASE_MS, measureClaims } from '../claims.mjs'
+import { LEASE_MS, makeKeys, measureClaims } from '../claims.mjs'
 
 const [path, synchronous] = process.argv.slice(2)
 const database = openSqlite(path, { synchronous })
@@ -28,6 +28,7 @@ function probeDisk() {
 
 answer(async ({ claims, beside }) => {
   const disk = probeDisk()
+  const keys = makeKeys(claims)
   let stall = 0
   let last = performance.now()
   const tick = () => {
@@ -36,11 +37,11 @@ answer(async ({ claims, beside }) => {
     last = now
   }
   const ticking = setInterval(tick, 1)
-  const figures = await measureClaims(claims, beside, async (key) => {
+  const claim = async (key) => {
     const { state } = await store.claim(key, LEASE_MS)
     return state === 'claimed'
-  })
-  tick()
+  }
+  const figures = await measureClaims(keys, beside, claim, tick)
   clearInterval(ticking)
   return { ...figures, driver: database.driver, stall, disk }
 })
