@@ -63,6 +63,8 @@ export class Transport {
   // What a login's headers say is about another limit than that of the other calls.
   readonly #loginGate: RateGate
   readonly #gate: RateGate
+  /** Requests without an end. fetch() of Node 20 is not told of an abort once its Request was collected, and keeps the socket. */
+  readonly #sent = new Set<Request>()
 
   constructor(settings: Settings) {
     this.#settings = settings
@@ -151,7 +153,12 @@ export class Transport {
     const timer = clock.setTimeout(timeUp, timeoutMs)
     try {
       const either = AbortSignal.any([signal, timeout.signal])
-      return await untilAborted(fetch(new Request(request, { signal: either })).then(readWhole), either)
+      const sent = new Request(request, { signal: either })
+      this.#sent.add(sent)
+      const work = fetch(sent)
+        .then(readWhole)
+        .finally(() => this.#sent.delete(sent))
+      return await untilAborted(work, either)
     } finally {
       clock.clearTimeout(timer)
     }

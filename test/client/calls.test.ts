@@ -1,4 +1,8 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { ServiceError } from 'postern/client'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
@@ -317,6 +321,25 @@ describe('a signal', () => {
     const client = clientOf(service, { clock })
     expect(await failureOf(client.webhooks.get('w1', { signal: controller.signal }))).toBe(reason)
   })
+
+  it.each(['signal', 'time limit'])(
+    'or a time limit lets the process end though garbage was collected before it came: %s',
+    { timeout: 30_000 },
+    async (how) => {
+      service = await startService(() => () => {})
+      const child = fork(fileURLToPath(new URL('aborted-call.ts', import.meta.url)), {
+        execArgv: ['--import', 'tsx', '--expose-gc'],
+        env: { ...process.env, BASE_URL: service.url, HOW: how },
+      })
+      try {
+        expect(await once(child, 'message')).toEqual(['given up', undefined])
+        const ended = once(child, 'exit')
+        expect(await Promise.race([ended, sleep(5_000, 'runs on')])).toEqual([0, null])
+      } finally {
+        child.kill('SIGKILL')
+      }
+    },
+  )
 
   it("of one call doesn't end the login that others wait for", async () => {
     const controller = new AbortController()
