@@ -1,12 +1,21 @@
 import type { CallOptions, Client } from './api.ts'
+import { isMade, readReplaced, toDescription } from './marks.ts'
 import type { Webhook } from './records.ts'
-import { activate, deleteIfThere, findRegistrations, register, type SecretKeeper } from './registrations.ts'
+import {
+  activate,
+  deleteIfThere,
+  findRegistrations,
+  type Registrations,
+  register,
+  type SecretKeeper,
+} from './registrations.ts'
 import { hasCode, ServiceError } from './service-error.ts'
 
 export interface EnsureOptions extends SecretKeeper, CallOptions {
   readonly url: string
   /** What the webhook is subscribed to, such as `receiver.eventTypes().types`. */
   readonly events: readonly string[]
+  /** Stands before the mark by which webhooks that were made here are known. */
   readonly description?: string
   /**
    * Also delete an ACTIVE webhook of this URL whose secret is not saved, and make a new one. Default false: it may be somebody else's,
@@ -18,17 +27,20 @@ export interface EnsureOptions extends SecretKeeper, CallOptions {
 export interface EnsuredWebhook {
   readonly webhook: Webhook
   readonly isNew: boolean
-  /** Ids of webhooks that were deleted, since nobody knows their secret. */
+  /** Ids of webhooks that were deleted: nobody knows their secret, or another was made at the same time. */
   readonly deleted: readonly string[]
 }
 
 /** A creation whose answer was lost is looked for, and made again, this often. */
-const MAX_CREATIONS = 3
+const MAX_FAILURES = 3
+/** Several that run at once change what the others saw. */
+const MAX_ROUNDS = 20
 
 /**
  * Sees to it that the URL has one active webhook whose secret is saved: makes it inactive, has its secret saved, then activates it.
  * Does nothing where all is well, and can be repeated after a crash at any step: what was made without its secret being saved is found
- * and deleted. Run it in one place at a time, such as a deployment step: two at once make two webhooks.
+ * and deleted. Of several that run at once the oldest webhook stays. It deletes only what it made, which it knows by the end of the
+ * description.
  *
  * @throws ServiceError `webhook_not_ours`, `secret_not_saved`, and those of the calls
  * @example
@@ -41,28 +53,62 @@ const MAX_CREATIONS = 3
  */
 export async function ensureWebhook(client: Client, options: EnsureOptions): Promise<EnsuredWebhook> {
   const { url, events, description, replaceActive = false, signal } = options
+  const made = new Set<string>()
   const deleted: string[] = []
-  for (let creations = 0; ; creations++) {
-    const { saved, unsaved } = await findRegistrations(client, url, options, { signal })
-    const ours = saved.find(({ active }) => active === true) ?? saved[0]
-    for (const webhook of unsaved) {
-      // With a webhook of ours at hand, somebody else's at the same URL is left alone.
-      if (webhook.active !== false && (ours !== undefined || !replaceActive)) {
-        if (ours !== undefined) continue
-        throw notOurs(webhook, url)
+  const drop = async ({ id }: Webhook) => {
+    await deleteIfThere(client, id, { signal })
+    deleted.push(id)
+  }
+  let failures = 0
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const found = await findRegistrations(client, url, options, { signal })
+    const ours = pick(found)
+    if (ours === undefined) {
+      const foreign = found.unsaved.filter(({ active }) => active !== false)
+      if (!replaceActive && foreign[0] !== undefined) throw notOurs(foreign[0], url)
+      for (const webhook of foreign) await drop(webhook)
+      try {
+        const wanted = { url, events, description: toDescription(description) }
+        made.add((await register(client, wanted, options, { signal })).id)
+      } catch (error) {
+        if (!hasCode(error, 'outcome_unknown') || ++failures === MAX_FAILURES) throw error
       }
-      await deleteIfThere(client, webhook.id, { signal })
-      deleted.push(webhook.id)
+      continue // whatever came of it, or of others that run at the same time, is in the list now
     }
-    if (ours !== undefined) return { webhook: await activate(client, ours, events, { signal }), isNew: false, deleted }
-    try {
-      const made = await register(client, { url, events, ...(description !== undefined && { description }) }, options, {
-        signal,
-      })
-      return { webhook: await activate(client, made, events, { signal }), isNew: true, deleted }
-    } catch (error) {
-      if (!hasCode(error, 'outcome_unknown') || creations + 1 >= MAX_CREATIONS) throw error
-    }
+    for (const webhook of findSpare(found, ours)) await drop(webhook)
+    const webhook = await activateIfThere(client, ours, events, signal)
+    if (webhook !== undefined && ours.active !== false) return { webhook, isNew: made.has(webhook.id), deleted }
+  }
+  const message = `The webhook of ${new URL(url).origin} did not stay active, though it was activated ${MAX_ROUNDS} times.`
+  throw new ServiceError('answer_unusable', message, { route: 'PUT /api/integrations/webhooks' })
+}
+
+/** The oldest of ours: an active one if there is one, and none that is about to be replaced. */
+function pick({ saved }: Registrations): Webhook | undefined {
+  const replaced = new Set(saved.map(readReplaced))
+  const lasting = saved.filter(({ id }) => !replaced.has(id))
+  return lasting.find(({ active }) => active === true) ?? lasting[0]
+}
+
+/** What was made here besides: without its secret being saved, or at the same time. */
+function findSpare({ saved, unsaved }: Registrations, ours: Webhook): readonly Webhook[] {
+  const replaced = new Set(saved.map(readReplaced))
+  const idle = unsaved.filter(({ active }) => active === false)
+  return [...saved, ...idle].filter((each) => each.id !== ours.id && isMade(each) && !replaced.has(each.id))
+}
+
+/** Undefined if another run has deleted it meanwhile. */
+async function activateIfThere(
+  client: Client,
+  webhook: Webhook,
+  events: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Webhook | undefined> {
+  try {
+    return await activate(client, webhook, events, { signal })
+  } catch (error) {
+    if (hasCode(error, 'not_found')) return undefined
+    throw error
   }
 }
 

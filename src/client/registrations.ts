@@ -1,4 +1,5 @@
 import type { CallOptions, Client, NewWebhook } from './api.ts'
+import { readReplaced } from './marks.ts'
 import type { Webhook } from './records.ts'
 import { hasCode, ServiceError } from './service-error.ts'
 
@@ -13,16 +14,36 @@ export interface SecretKeeper {
   saveSecret(secret: string, webhook: Webhook): void | Promise<void>
 }
 
-/** The registrations of one URL, by whether their secret is saved. The newest is first. */
+/** Registrations, by whether their secret is saved. The oldest is first. */
 export interface Registrations {
   readonly saved: readonly Webhook[]
   readonly unsaved: readonly Webhook[]
 }
 
-/** Finds the registrations of a URL. Lists of some services leave the URL out; those are read one by one. */
-export async function findRegistrations(
+/** Finds the registrations of a URL. */
+export function findRegistrations(
   client: Client,
   url: string,
+  keeper: SecretKeeper,
+  options: CallOptions,
+): Promise<Registrations> {
+  return find(client, (webhook) => webhook.url !== undefined && isSameUrl(webhook.url, url), keeper, options)
+}
+
+/** Finds what was made to replace a webhook. */
+export function findSuccessors(
+  client: Client,
+  webhookId: string,
+  keeper: SecretKeeper,
+  options: CallOptions,
+): Promise<Registrations> {
+  return find(client, (webhook) => readReplaced(webhook) === webhookId, keeper, options)
+}
+
+/** Lists of some services leave the URL out, and more; those are read one by one. */
+async function find(
+  client: Client,
+  isWanted: (webhook: Webhook) => boolean,
   keeper: SecretKeeper,
   options: CallOptions,
 ): Promise<Registrations> {
@@ -30,11 +51,11 @@ export async function findRegistrations(
   const unsaved: Webhook[] = []
   for (const listed of await client.webhooks.list(options)) {
     const webhook = listed.url === undefined ? await readIfThere(client, listed.id, options) : listed
-    if (webhook?.url === undefined || !isSameUrl(webhook.url, url)) continue
+    if (webhook === undefined || !isWanted(webhook)) continue
     if (await keeper.hasSecret(webhook.id)) saved.push(webhook)
     else unsaved.push(webhook)
   }
-  return { saved: saved.sort(newestFirst), unsaved: unsaved.sort(newestFirst) }
+  return { saved: saved.sort(oldestFirst), unsaved: unsaved.sort(oldestFirst) }
 }
 
 /** Makes a webhook that does not deliver yet, and has its secret saved. One whose secret can't be saved is of no use, and deleted. */
@@ -95,8 +116,10 @@ function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.every((each) => other.includes(each)) && other.every((each) => one.includes(each))
 }
 
-function newestFirst(one: Webhook, other: Webhook): number {
-  return (other.createdAt?.getTime() ?? 0) - (one.createdAt?.getTime() ?? 0)
+/** Of those of one moment every run picks the same. */
+function oldestFirst(one: Webhook, other: Webhook): number {
+  const age = (one.createdAt?.getTime() ?? 0) - (other.createdAt?.getTime() ?? 0)
+  return age === 0 ? (one.id < other.id ? -1 : 1) : age
 }
 
 /** The owner's own error, unless it repeats the secret. */

@@ -72,19 +72,58 @@ describe('ensureWebhook', () => {
     expect(await ensure()).toMatchObject({ isNew: false })
   })
 
-  it('takes the newest active one of ours, as in the midst of a rotation', async () => {
-    for (const active of [true, true, false]) {
-      const { _id, secret } = service.add({ active, events })
-      secrets.set(_id, secret)
-    }
-    expect(await ensure()).toMatchObject({ webhook: { id: 'w2' } })
+  const addSaved = (fields: object) => {
+    const { _id, secret } = service.add({ events, ...fields })
+    secrets.set(_id, secret)
+  }
+
+  it('takes the oldest active one of ours, and leaves what it did not make', async () => {
+    for (const active of [false, true, true]) addSaved({ active })
+    expect(await ensure()).toMatchObject({ webhook: { id: 'w2' }, deleted: [] })
     expect(service.webhooks.size).toBe(3)
   })
 
+  it('takes the new one in the midst of a rotation, and deletes neither', async () => {
+    addSaved({ description: '(postern)' })
+    addSaved({ description: '(postern, replaces w1)' })
+    expect(await ensure()).toMatchObject({ webhook: { id: 'w2' }, deleted: [] })
+    expect(service.webhooks.size).toBe(2)
+  })
+
+  it('keeps the oldest of several that were made at once', async () => {
+    for (const active of [true, false, true]) addSaved({ active, description: 'orders (postern)' })
+    expect(await ensure()).toMatchObject({ webhook: { id: 'w1' }, deleted: ['w2', 'w3'] })
+    expectOneGoodWebhook()
+  })
+
+  it('makes one webhook though it runs five times at once', async () => {
+    const results = await Promise.all([1, 2, 3, 4, 5].map(() => ensure({ description: 'orders' })))
+    expectOneGoodWebhook()
+    const [id] = [...service.webhooks.keys()]
+    expect(results.map(({ webhook }) => webhook.id)).toContain(id)
+    expect(results.filter(({ webhook, isNew }) => isNew && webhook.id === id)).toHaveLength(1)
+  })
+
   it('deletes what was made without its secret being saved', async () => {
-    service.add({ active: false })
+    service.add({ active: false, description: '(postern)' })
     expect(await ensure()).toMatchObject({ isNew: true, deleted: ['w1'] })
     expectOneGoodWebhook()
+  })
+
+  it("leaves somebody else's paused webhook alone", async () => {
+    service.add({ active: false })
+    expect(await ensure()).toMatchObject({ isNew: true, deleted: [] })
+    expect([...service.webhooks.keys()]).toEqual(['w1', 'w2'])
+  })
+
+  it('gives up where the webhook does not stay active', async () => {
+    service.onAnswer = ({ method }) => {
+      for (const webhook of service.webhooks.values()) webhook.active = false
+      return method === 'PUT'
+        ? { body: [...service.webhooks.values()].map(({ secret, ...rest }) => rest)[0] }
+        : undefined
+    }
+    expect(await failureOf(ensure())).toMatchObject({ code: 'answer_unusable' })
   })
 
   it("leaves somebody else's active webhook alone, unless it is told to replace it", async () => {
@@ -158,8 +197,8 @@ describe('a crash', () => {
     await ensureWebhook(doomed.client, { url: URL_, events, ...keeper((done) => doomed.step(done)) }).catch(() => {})
     return doomed.steps
   }
-  // List, create, save, activate.
-  const STEPS = 4
+  // List, create, save, list, activate, list. A list that is not empty takes two calls.
+  const STEPS = 8
 
   it('can come at these steps', async () => {
     expect(await run(Number.POSITIVE_INFINITY)).toBe(STEPS)

@@ -102,16 +102,53 @@ describe('rotateWebhook', () => {
     expect(await rotate({ webhookId: 'w2', waitMs: 0 })).toMatchObject({ state: 'waiting', pending: 1 })
   })
 
+  it('touches no other webhook of the same URL', async () => {
+    const { _id, secret } = service.add({ events: ['finance.payment.failed'] })
+    secrets.set(_id, secret)
+    service.add({ active: false })
+    expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w4', events: ['contact.created'] } })
+    expect(idsOf()).toEqual(['w2', 'w3', 'w4'])
+    expect(service.webhooks.get('w2')).toMatchObject({ events: ['finance.payment.failed'], active: true })
+    expect(secrets.get('w4')).toBe(service.webhooks.get('w4')?.secret)
+  })
+
+  it('carries the description over, time and again', async () => {
+    Object.assign(service.webhooks.get('w1') ?? {}, { description: 'orders' })
+    await rotate()
+    await rotate({ webhookId: 'w2' })
+    expect(service.webhooks.get('w3')?.description).toBe('orders (postern, replaces w2)')
+  })
+
+  it('leaves a paused webhook paused, and does not wait for what it holds back', async () => {
+    Object.assign(service.webhooks.get('w1') ?? {}, { active: false })
+    const line = service.fail('w1', 'e1', { status: 'pending' })
+    service.fail('w1', 'e2')
+    const calls = service.calls.length
+    expect(await rotate()).toMatchObject({ state: 'waiting', pending: 0, held: 1, failed: 1 })
+    expect(service.calls.length - calls).toBeLessThan(12)
+    expect(service.webhooks.get('w2')).toMatchObject({ active: false, events: ['contact.created'] })
+    line.status = 'success'
+    expect(await rotate({ giveUpFailed: true })).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
+  })
+
+  it('makes none where the service does not keep descriptions', async () => {
+    service.onAnswer = ({ method, path }) => {
+      if (method !== 'GET' || !path.endsWith('/webhooks')) return undefined
+      return { body: [...service.webhooks.values()].map(({ description, secret, ...rest }) => rest) }
+    }
+    expect(await failureOf(rotate())).toMatchObject({ code: 'answer_unusable' })
+    expect(idsOf()).toEqual(['w1'])
+  })
+
   it('is finished where it was finished', async () => {
     await rotate()
     expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
     expect(idsOf()).toEqual(['w2'])
   })
 
-  it('fails where neither the webhook nor a successor is there', async () => {
-    expect(await failureOf(rotate({ webhookId: 'w7', url: 'https://other.example.test' }))).toMatchObject({
-      code: 'not_found',
-    })
+  it('fails where neither the webhook nor its successor is there, as with a mistyped id', async () => {
+    expect(await failureOf(rotate({ webhookId: 'w7' }))).toMatchObject({ code: 'not_found' })
+    expect(idsOf()).toEqual(['w1'])
   })
 
   it('deletes nothing where the second does not become active', async () => {

@@ -8,6 +8,7 @@ interface StoredWebhook {
   url: string
   events: readonly string[]
   active: boolean
+  readonly description?: string
   readonly createdAt: string
   readonly secret: string
 }
