@@ -1,5 +1,5 @@
 import type { Client, Webhook } from '../client/client.ts'
-import { EXIT, ExitError, type Io } from './io.ts'
+import { EXIT, ExitError, type Io, writeOut } from './io.ts'
 import { toPrintable } from './printable.ts'
 import { reserveSecretFile, type SecretFile } from './secret-file.ts'
 
@@ -20,8 +20,11 @@ export async function createWebhook(client: Client, wanted: Wanted, io: Io): Pro
   const { secretFile, isActive, isJson } = wanted
   const file = secretFile === undefined ? undefined : await reserveSecretFile(secretFile)
   const { webhook, secret } = await register(client, wanted, file, io)
-  if (file === undefined) io.stdout.write(isJson ? `${toJson(webhook, { secret })}\n` : `${secret}\n`)
-  else await save(client, file, webhook, secret, secretFile)
+  if (file !== undefined) await save(client, webhook, () => file.save(secret), `${secretFile}`, file)
+  else {
+    const text = isJson ? toJson(webhook, { secret }) : secret
+    await save(client, webhook, () => writeOut(io.stdout, `${text}\n`), 'standard output', undefined)
+  }
   if (file !== undefined && isJson) io.stdout.write(`${toJson(webhook, { secretFile })}\n`)
   const id = toPrintable(webhook.id)
   const where = secretFile === undefined ? 'on standard output' : `in ${secretFile}`
@@ -61,14 +64,15 @@ async function register(
 /** A webhook whose secret nobody has is of no use. */
 async function save(
   client: Client,
-  file: SecretFile,
   { id }: Webhook,
-  secret: string,
-  path: string | undefined,
+  write: () => Promise<void>,
+  path: string,
+  file: SecretFile | undefined,
 ): Promise<void> {
   try {
-    await file.save(secret)
+    await write()
   } catch (error) {
+    await file?.discard().catch(() => {})
     const why = error instanceof Error ? error.message : error
     const isGone = await client.webhooks.delete(id).then(
       () => true,

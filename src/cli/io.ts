@@ -1,7 +1,27 @@
 /** Where text goes: data to stdout, words for people to stderr. */
 export interface Output {
   readonly isTTY?: boolean
-  write(text: string): unknown
+  /** @param callback is told when the text is out, or why it is not */
+  write(text: string, callback?: (error?: Error | null) => void): unknown
+}
+
+/** Ends a command whose standard output nobody takes any more: a pipe that was closed, or a disk that is full. */
+export class BrokenOutput extends Error {
+  override readonly name = 'BrokenOutput'
+  readonly exitCode: number
+
+  constructor(cause: NodeJS.ErrnoException) {
+    const isClosed = cause.code === 'EPIPE'
+    super(isClosed ? 'standard output was closed' : `standard output cannot be written: ${cause.message}`, { cause })
+    this.exitCode = isClosed ? EXIT.closed : EXIT.failed
+  }
+}
+
+/** Writes what must not be lost. Rejects if it is not out. */
+export function writeOut(output: Output, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    output.write(text, (error) => (error ? reject(error) : resolve()))
+  })
 }
 
 /** All that a command has of its process. */
@@ -10,7 +30,7 @@ export interface Io {
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Output
-  /** Aborted by Ctrl-C. */
+  /** Aborted by Ctrl-C, or by BrokenOutput. */
   readonly interrupt: AbortSignal
   /** At a terminal: calls back with each key, without waiting for the end of a line. Gives what ends it. */
   readonly listenToKeys?: ((listener: (key: string) => void) => () => void) | undefined
@@ -20,7 +40,16 @@ export interface Io {
 export type Finish = (exitCode: number) => void
 
 /** What the exit codes of all commands mean. */
-export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, refused: 4, gaveUp: 5, interrupted: 130 } as const
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  unreachable: 3,
+  refused: 4,
+  gaveUp: 5,
+  interrupted: 130,
+  closed: 141,
+} as const
 
 /** Ends a command with a message for people. */
 export class ExitError extends Error {

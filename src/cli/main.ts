@@ -1,16 +1,19 @@
 #!/usr/bin/env node
 import { argv, env, stderr, stdin, stdout } from 'node:process'
+import { BrokenOutput, EXIT } from './io.ts'
 import { run } from './run.ts'
 
 const interrupt = new AbortController()
 // Once: whoever presses it again means it. Containers and supervisors end programs by the other one.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort())
 
-// Whoever reads, such as `head`, has seen enough.
+// Whoever reads, such as `head`, has seen enough. What is under way comes to its end, and says how it went.
+let broken: BrokenOutput | undefined
 stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
+  broken ??= new BrokenOutput(error)
+  interrupt.abort(broken)
 })
+stderr.on('error', () => {}) // there is nobody to tell
 
 function listenToKeys(listener: (key: string) => void): () => void {
   // Ctrl-C is a key like others then.
@@ -26,4 +29,8 @@ function listenToKeys(listener: (key: string) => void): () => void {
 const io = { env, stdin, stdout, stderr, interrupt: interrupt.signal }
 run(argv.slice(2), stdin.isTTY ? { ...io, listenToKeys } : io).then((code) => {
   process.exitCode = code
+})
+// Not before: a command may be done before its last write has failed.
+process.once('exit', () => {
+  if (broken !== undefined && process.exitCode === EXIT.done) process.exitCode = broken.exitCode
 })

@@ -11,14 +11,14 @@ import { addTrigger } from './commands/trigger.ts'
 import { addVerify } from './commands/verify.ts'
 import { addWebhooks } from './commands/webhooks.ts'
 import { exitCodeFor } from './exit-code.ts'
-import { EXIT, ExitError, type Io } from './io.ts'
+import { BrokenOutput, EXIT, ExitError, type Io } from './io.ts'
 import { toPrintable } from './printable.ts'
 import { readVersion } from './version.ts'
 
 /**
  * Runs one command line, without the name of the program.
  *
- * @returns the exit code: 0 done, 1 what was asked failed, 2 usage, 3 cannot start or connect, 4 login refused, 5 gave up, 130 interrupted
+ * @returns the exit code: 0 done, 1 what was asked failed, 2 usage, 3 cannot start or connect, 4 login refused, 5 gave up, 130 interrupted, 141 standard output was closed
  */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   let exitCode: number = EXIT.done
@@ -43,6 +43,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     // Commander has said what is wrong by itself; help that was asked for is no error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
     if (error instanceof ExitError) return sayAndExit(io, error.message, error.exitCode)
+    if (error instanceof BrokenOutput) return sayAndExit(io, error.message, error.exitCode)
     if (io.interrupt.aborted && error === io.interrupt.reason) return sayAndExit(io, 'interrupted', EXIT.interrupted)
     // It may repeat what a service has said.
     if (error instanceof PosternError) return sayAndExit(io, printLines(error.message), exitCodeFor(error.code))

@@ -5,7 +5,7 @@ import { EXIT, ExitError } from './io.ts'
 export interface SecretFile {
   /** Fulfilled once it is on the disk. */
   save(secret: string): Promise<void>
-  /** Takes the empty file away again. */
+  /** Takes the file away again, with whatever of the secret it has. */
   discard(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export async function reserveSecretFile(path: string): Promise<SecretFile> {
       await file.close()
     },
     discard: async () => {
-      await file.close()
+      await file.close().catch(() => {}) // it may be closed
       await rm(path, { force: true })
     },
   }

@@ -89,6 +89,38 @@ it('a webhook whose secret cannot be written is deleted again', { timeout: SLOW 
   expect(started.stderr).toMatch(/full.secret cannot be written: EFBIG.* Webhook \w+ is deleted again/)
   expect(started.stdout).toBe('')
   expect(crm.webhooks.list()).toEqual([])
+  // The next run finds no file in its way.
+  const again = program.start(create, {
+    ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url },
+  })
+  expect(await again.exitCode, again.stderr).toBe(0)
+  expect(crm.webhooks.list()).toHaveLength(1)
+})
+
+it('a webhook whose secret nobody reads is deleted again', { timeout: SLOW }, async () => {
+  await using crm = await startEmulator({ logger: quiet })
+  const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed'
+  const started = program.start(`(${create}; echo $? > code) | true; cat code`, {
+    ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url },
+  })
+  await started.exitCode
+  expect(started.stdout, started.stderr).toBe('1\n')
+  expect(started.stderr).toMatch(/standard output cannot be written: .*EPIPE.* Webhook \w+ is deleted again/)
+  expect(crm.webhooks.list()).toEqual([])
+})
+
+it('a closed pipe is no success, and no reason to forget what was found', { timeout: SLOW }, async () => {
+  await using crm = await startEmulator({ logger: quiet })
+  const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url }
+  crm.webhooks.create({ url: 'https://app.example.com/', events: ['sync.failed'] })
+  const codes = await Promise.all(
+    [`check ${crm.url}/nothing-there`, 'webhooks list'].map(async (command, at) => {
+      const started = program.start(`(postern ${command}; echo $? > code${at}) | true; cat code${at}`, env)
+      await started.exitCode
+      return started.stdout
+    }),
+  )
+  expect(codes).toEqual(['1\n', '141\n'])
 })
 
 it('the program itself: login refused, and no service there', { timeout: SLOW }, async () => {

@@ -33,7 +33,10 @@ export function startCli(args: readonly string[], setting: Setting = {}): Runnin
   const written = new Written()
   const to = (name: 'stdout' | 'stderr') => ({
     isTTY,
-    write: (text: string) => written.add(name, text),
+    write: (text: string, callback?: () => void) => {
+      written.add(name, text)
+      callback?.()
+    },
   })
   async function* read() {
     yield Buffer.from(stdin)
