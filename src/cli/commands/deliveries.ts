@@ -19,6 +19,8 @@ interface ListOptions extends ServiceOptions {
 
 /** Between two looks at the log. */
 const POLL_MS = 2_000
+/** Every so many looks the log is read whole: something that was finished long ago may have been retried by hand. */
+const WHOLE_EVERY = 30
 
 /** `postern deliveries …`: the delivery log of a webhook. */
 export function addDeliveries(program: Command, io: Io, finish: Finish): void {
@@ -42,15 +44,17 @@ export function addDeliveries(program: Command, io: Io, finish: Finish): void {
     })
 }
 
-async function read(client: Client, id: string, { failed, since, type }: ListOptions, io: Io) {
-  const log = await readLog(client, id, since, io.interrupt)
+async function read(client: Client, id: string, options: ListOptions, io: Io) {
+  const log = await readLog(client, id, options.since, io.interrupt)
+  return log.filter(isWanted(options))
+}
+
+function isWanted({ failed, since, type }: ListOptions): (delivery: Delivery) => boolean {
   const isOfType = isOfTypes(type)
-  return log.filter(
-    (delivery) =>
-      isOfType(delivery) &&
-      (!failed || delivery.state === 'failed') &&
-      (since === undefined || delivery.createdAt === undefined || delivery.createdAt >= since),
-  )
+  return (delivery) =>
+    isOfType(delivery) &&
+    (!failed || delivery.state === 'failed') &&
+    (since === undefined || delivery.createdAt === undefined || delivery.createdAt >= since)
 }
 
 function show(deliveries: readonly Delivery[], { json }: ListOptions, io: Io): void {
@@ -61,18 +65,65 @@ function show(deliveries: readonly Delivery[], { json }: ListOptions, io: Io): v
 
 /** The latest last, and then each line again as it changes. */
 async function follow(client: Client, id: string, options: ListOptions, io: Io): Promise<void> {
-  const shown = new Map<string, string>()
+  const known = new Map<string, Known>()
+  const isOfInterest = isWanted(options)
+  let canStop = false
   if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', webhookId: id })}\n`)
-  while (!io.interrupt.aborted) {
-    const news: Delivery[] = []
-    for (const delivery of await read(client, id, options, io)) {
-      const text = JSON.stringify(toColumns(delivery))
-      if (shown.get(delivery.id) !== text) news.push(delivery)
-      shown.set(delivery.id, text)
-    }
-    if (news.length > 0) show(news.toReversed(), options, io)
+  for (let look = 0; !io.interrupt.aborted; look++) {
+    const isWhole = look % WHOLE_EVERY === 0
+    const log =
+      isWhole || !canStop
+        ? await readLog(client, id, options.since, io.interrupt)
+        : await readNews(client, id, known, io)
+    if (isWhole) canStop = isNewestFirst(log)
+    const news = log.filter((delivery) => known.get(delivery.id)?.text !== toText(delivery))
+    for (const delivery of log) known.set(delivery.id, { text: toText(delivery), isOpen: isOpen(delivery) })
+    const wanted = news.filter(isOfInterest)
+    if (wanted.length > 0) show(wanted.toReversed(), options, io)
     await sleep(POLL_MS, undefined, { signal: io.interrupt }).catch(() => {})
   }
+}
+
+/** A line of the log as it was last seen. */
+interface Known {
+  readonly text: string
+  /** Whether it may change by itself. */
+  readonly isOpen: boolean
+}
+
+function isOpen({ state }: Delivery): boolean {
+  return state === 'pending' || state === 'unknown'
+}
+
+function toText(delivery: Delivery): string {
+  return JSON.stringify(toColumns(delivery))
+}
+
+/** The log down to where all is known and finished: each page of it costs of the rate limit. */
+async function readNews(
+  client: Client,
+  id: string,
+  known: ReadonlyMap<string, Known>,
+  io: Io,
+): Promise<readonly Delivery[]> {
+  const open = new Set([...known].filter(([, { isOpen }]) => isOpen).map(([id]) => id))
+  const news: Delivery[] = []
+  for await (const delivery of client.deliveries(id, { signal: io.interrupt })) {
+    if (open.size === 0 && known.get(delivery.id)?.text === toText(delivery)) break
+    open.delete(delivery.id)
+    news.push(delivery)
+  }
+  return news
+}
+
+/** Only in such a log is what is new to be found at the beginning. */
+function isNewestFirst(log: readonly Delivery[]): boolean {
+  const times = log.map(({ createdAt }) => createdAt?.getTime() ?? Number.NaN)
+  return (
+    times.length > 1 &&
+    times.every((time, at) => at === 0 || time <= (times[at - 1] ?? Number.NaN)) &&
+    times[0] !== times.at(-1)
+  )
 }
 
 const EXAMPLES = `
