@@ -44,12 +44,11 @@ export class Connection {
   /** The one in use, if one is. */
   #duplicate: Duplicate | undefined
   #duplicates = 0
-  /** The one that was in use before. */
-  #left: RunScript | undefined
   #isLooking = false
   #notBefore = 0
   #demotedAt = Number.NEGATIVE_INFINITY
-  #demotedPauseMs = NOT_AGAIN_FOR_MS
+  /** How long the next look waits for. It grows while new connections lead to replicas too. */
+  #demotedPauseMs = 0
 
   constructor(client: unknown, host: Host) {
     this.#given = Object(client)
@@ -69,11 +68,12 @@ export class Connection {
       this.#database = await askDatabase(this.#given).catch(() => undefined)
   }
 
-  /** Runs it on the connection that was in use before as well, behind what waits there. */
+  /** Runs it by the client that was given as well if a duplicate is in use, behind what waits there. */
   runBehind(script: Script, key: string, given: string[]): void {
-    const run = this.#left
+    const run = this.#runGiven
+    if (this.#run === run) return
     // Twice: what waits there is sent again, as its whole text, if the server does not know the script.
-    run?.(script, key, given)
+    run(script, key, given)
       .then(() => run(script, key, given))
       .catch(() => {})
   }
@@ -93,7 +93,7 @@ export class Connection {
     const now = performance.now()
     const since = now - this.#demotedAt
     if (since < this.#demotedPauseMs || this.#isLooking) return
-    const isFirst = since > 2 * LONGEST_PAUSE_MS
+    const isFirst = since > 2 * LONGEST_PAUSE_MS || this.#demotedPauseMs === 0
     this.#demotedPauseMs = isFirst ? NOT_AGAIN_FOR_MS : Math.min(2 * this.#demotedPauseMs, LONGEST_PAUSE_MS)
     this.#demotedAt = now
     void this.#look(async () => false)
@@ -115,11 +115,12 @@ export class Connection {
     }
     const duplicate = this.#open()
     const run = await Promise.race([this.#runIfAnswered(duplicate), pause(NEW_LIMIT_MS)])
-    if (run === undefined || (await isSoIn(BEHIND_MS, isInUseWell())) || isClosed(this.#given))
+    if (run === undefined || (await isSoIn(BEHIND_MS, isInUseWell())) || duplicate.isClosed)
       return void duplicate.close()
     void this.#duplicate?.close()
     this.#duplicate = duplicate
-    this.#use(run)
+    this.#run = run
+    this.#demotedPauseMs = 0 // it has led to a master
     this.#host.onReplaced()
   }
 
@@ -128,15 +129,10 @@ export class Connection {
       this.#duplicates--
       if (this.#duplicate !== duplicate) return
       this.#duplicate = undefined
-      this.#use(this.#runGiven)
+      this.#run = this.#runGiven
     })
     this.#duplicates++
     return duplicate
-  }
-
-  #use(run: RunScript): void {
-    this.#left = this.#run
-    this.#run = run
   }
 
   async #runIfAnswered(duplicate: Duplicate): Promise<RunScript | undefined> {

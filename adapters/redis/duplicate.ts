@@ -50,7 +50,7 @@ export class Duplicate {
   readonly #following: NodeJS.Timeout
   /** Ends its sockets. A client of node-redis that is closed before it has one closes nothing, and the socket comes to life later. */
   readonly #sockets = new AbortController()
-  #isClosed = false
+  isClosed = false
 
   /**
    * @param database the one to select, if it is known; the client may have selected it after it connected
@@ -69,8 +69,8 @@ export class Duplicate {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (this.isClosed) return
+    this.isClosed = true
     clearInterval(this.#following)
     await end(this.#client)
     this.#sockets.abort()
@@ -122,9 +122,9 @@ function toOptionsOfIoRedis({ options, nodes }: DuplicableClient, database: numb
   }
 }
 
-/** Whether the app has closed the client, or that has given up by itself. */
-export function isClosed(client: DuplicableClient): boolean {
-  return client.isOpen === false || client.status === 'end'
+/** Whether the app has closed the client, or that has given up by itself. Clusters of ioredis may stay at `close`. */
+export function isClosed({ isOpen, status }: DuplicableClient): boolean {
+  return isOpen === false || status === 'end' || status === 'close'
 }
 
 function isOfIoRedis(client: DuplicableClient): boolean {

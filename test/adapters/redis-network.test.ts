@@ -127,6 +127,26 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
     expect(await untilClaimed(store, () => 'b')).toBeLessThan(15_000)
   })
 
+  it.skipIf(kind === 'a pool of node-redis')(
+    'that leads to a replica may lose its duplicates again and again',
+    {
+      timeout: 60_000,
+    },
+    async (context) => {
+      const [server, successor] = [await start(context), await start(context)]
+      const { proxy, store } = await open(kind, server, context)
+      const admin = new Redis(successor.port)
+      context.onTestFinished(() => admin.disconnect())
+      expect((await store.claim('a', LEASE_MS)).state).toBe('claimed')
+      await server.demote(successor.port)
+      proxy.target = successor.port
+      for (let round = 0; round < 5; round++) {
+        expect(await untilClaimed(store, () => `b ${round}`), `round ${round}`).toBeLessThan(6_000)
+        await admin.call('CLIENT', 'KILL', 'TYPE', 'normal')
+      }
+    },
+  )
+
   it('that loses the answer to a claim does not keep its event busy', { timeout: 60_000 }, async (context) => {
     const { proxy, store, other } = await open(kind, await start(context), context)
     expect((await store.claim('a', LEASE_MS)).state).toBe('claimed')
@@ -435,12 +455,17 @@ describe.skipIf(redisProgram === undefined).concurrent.each(Object.keys(CLUSTER_
 
   it('is done without if one connection to a master is silent', { timeout: 90_000 }, async (context) => {
     const { proxies, ports } = await startBehindProxies(context)
-    const store = await openStore(CLUSTER_CLIENTS[kind]?.(proxies[0]?.to ?? 0, ports), context)
+    const made = await CLUSTER_CLIENTS[kind]?.(proxies[0]?.to ?? 0, ports)
+    if (made === undefined) throw new Error('no client has this name')
+    const store = redisStore({ client: made.client })
     const keys = Array.from({ length: 30 }, (_, index) => `key ${index}`)
     for (const key of keys) expect(await store.claim(key, LEASE_MS)).toMatchObject({ state: 'claimed' })
     proxies[1]?.proxy.mute()
     let number = 0
     const claimAll = () => Promise.all(keys.map(async () => store.claim(`new ${number++}`, LEASE_MS)))
     expect(await untilAnswered(claimAll)).toBeLessThan(20_000)
+    await made.close()
+    const held = () => proxies.reduce((sum, { proxy }) => sum + proxy.held, 0)
+    await vi.waitFor(() => expect(held()).toBe(0), 10_000)
   })
 })
