@@ -8,7 +8,7 @@ export interface EmulatorClock extends Clock {
   readonly isManual: boolean
   /**
    * Moves a manual clock on: what falls due on the way is attempted in order, and attempts under way come to rest before the next,
-   * or get a quarter of a second of real time.
+   * or get a second of real time.
    *
    * @param by milliseconds, or text such as `30s`, `5m30s` or `2h`
    * @throws ConfigurationError `option_invalid` where the clock is not a manual one
@@ -16,7 +16,7 @@ export interface EmulatorClock extends Clock {
   advance(by: number | string): Promise<void>
   /** Moves a manual clock to the next attempt that is due, and makes it. Gives false, and stays, where none is planned. */
   next(): Promise<boolean>
-  /** The clock goes on once this has ended, or taken a quarter of a second of real time. */
+  /** The clock goes on once this has ended, or nothing has for a second of real time. */
   track(work: PromiseLike<unknown>): void
 }
 

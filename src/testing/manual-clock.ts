@@ -12,14 +12,18 @@ export interface ManualClock extends Clock {
   advance(by: number | string): Promise<void>
   /** Moves to the time of the next timer, and runs all that are due then. Gives false, and stays, where none is set. */
   next(): Promise<boolean>
-  /** The clock goes on once this has ended, or taken a quarter of a second of real time. A sender calls it for its requests. */
+  /** The clock goes on once this has ended, or nothing has for a second of real time. A sender calls it for its requests. */
   track(work: PromiseLike<unknown>): void
   /** How many timers are set and have not gone off. */
   readonly pending: number
 }
 
-/** How long, of real time, one stop waits for what is under way: it may hang until the time has moved. */
-const REAL_WAIT_MS = 250
+/**
+ * How long, of real time, one stop waits for what is under way, from the last piece of it that ended: what is left may hang until the
+ * time has moved. Less for what has hung at a stop before, and at the same time.
+ */
+const PATIENCE_MS = 1_000
+const PATIENCE_AGAIN_MS = 250
 /** Turns of the event loop at every stop. A chain of promises ends in one; streams in memory take a few. */
 const TURNS = 8
 /** Turns without a pause, before the wait becomes one for real I/O. */
@@ -54,6 +58,11 @@ class StandingClock implements ManualClock {
   #count = 0
   readonly #timers = new Map<number, Timer>()
   readonly #underWay = new Set<PromiseLike<unknown>>()
+  /** What hung at a stop before. */
+  readonly #hanging = new WeakSet<PromiseLike<unknown>>()
+  /** At which time something hung last. */
+  #hungAt: number | undefined
+  #ended = 0
   #moving: Promise<unknown> = Promise.resolve()
 
   constructor(start: string | number | Date) {
@@ -85,7 +94,10 @@ class StandingClock implements ManualClock {
   }
 
   track(work: PromiseLike<unknown>): void {
-    const end = () => this.#underWay.delete(work)
+    const end = () => {
+      this.#underWay.delete(work)
+      this.#ended++
+    }
     this.#underWay.add(work)
     work.then(end, end)
   }
@@ -134,11 +146,24 @@ class StandingClock implements ManualClock {
 
   /** Until all that was set going has come to rest. */
   async #settle(): Promise<void> {
-    const until = real.performance.now() + REAL_WAIT_MS
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
-    for (let turn = 0; this.#underWay.size > 0 && real.performance.now() < until; turn++)
+    let [ended, since] = [this.#ended, real.performance.now()]
+    for (let turn = 0; this.#underWay.size > 0; turn++) {
+      if (this.#ended !== ended) [ended, since] = [this.#ended, real.performance.now()]
+      if (real.performance.now() - since >= this.#patienceMs()) break
       await (turn < BUSY_TURNS ? nextTurn() : pause())
+    }
+    for (const work of this.#underWay) {
+      this.#hanging.add(work)
+      this.#hungAt = this.#elapsed
+    }
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+  }
+
+  #patienceMs(): number {
+    if (this.#hungAt === this.#elapsed) return PATIENCE_AGAIN_MS
+    for (const work of this.#underWay) if (!this.#hanging.has(work)) return PATIENCE_MS
+    return PATIENCE_AGAIN_MS
   }
 }
 

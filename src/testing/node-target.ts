@@ -11,6 +11,10 @@ import { DEFAULT_PATH, type Target, type TargetOptions } from './target.ts'
  * @example nodeTarget(app, { path: '/webhooks' })
  */
 export function nodeTarget(listener: RequestListener, { path = DEFAULT_PATH }: TargetOptions = {}): Target {
+  if (typeof listener !== 'function')
+    throw new TypeError(
+      'nodeTarget() takes a function of a request and a response, as createServer() does. Of a server give what was given to createServer(); one that listens is a target by urlTarget(url).',
+    )
   const server = createServer(listener)
   const url = new URL(path, 'http://localhost')
   return {

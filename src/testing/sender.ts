@@ -75,12 +75,15 @@ export function createSender({ target, clock = systemClock, ...defaults }: Sende
   return {
     send: async (event, options) => attempt(event, options),
     async duplicate(event, count, options) {
+      checkCount('duplicate', count)
       const attempts: Attempt[] = []
       while (attempts.length < count) attempts.push(await attempt(event, options))
       return attempts
     },
-    concurrently: async (event, count, options) =>
-      Promise.all(Array.from({ length: count }, () => attempt(event, options))),
+    async concurrently(event, count, options) {
+      checkCount('concurrently', count)
+      return Promise.all(Array.from({ length: count }, () => attempt(event, options)))
+    },
     async outOfOrder(events, options) {
       const attempts: Attempt[] = []
       for (const event of events.toReversed()) attempts.unshift(await attempt(event, options))
@@ -94,6 +97,13 @@ export function createSender({ target, clock = systemClock, ...defaults }: Sende
       return deliver((number) => makeAttempt(target, clock, toPlan(delivery, { number })), clock)
     },
   }
+}
+
+function checkCount(method: string, count: unknown): void {
+  if (!Number.isInteger(count) || Number(count) < 1)
+    throw new RangeError(
+      `${method}() takes how many times to send as its second argument, 1 or more, not ${String(count)}.`,
+    )
 }
 
 /** How one attempt differs from a plain one. */

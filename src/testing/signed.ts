@@ -3,27 +3,30 @@ import type { WebhookEvent } from '../protocol/events.ts'
 import { type BodyFormat, formatJson } from '../protocol/format-json.ts'
 import { type Secret, SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
 
-/** What is wrong with the delivery: each spoils one thing only. */
-export type Tamper =
-  | 'none'
+const TAMPERS = [
+  'none',
   /** One bit of the body is flipped after signing. */
-  | 'flip-bit'
+  'flip-bit',
   /** Signed with a secret that is not the receiver's. */
-  | 'other-secret'
-  | 'no-header'
+  'other-secret',
+  'no-header',
   /** The digest without `sha256=`. */
-  | 'no-prefix'
+  'no-prefix',
   /** `sha1=` and an HMAC-SHA1. */
-  | 'sha1'
+  'sha1',
   /** The last two digits are missing. */
-  | 'short'
+  'short',
   /** Two digits too many. */
-  | 'long'
-  | 'non-hex'
+  'long',
+  'non-hex',
   /** The signature is over the same JSON, written another way. */
-  | 'reserialised'
+  'reserialised',
   /** The header is there twice: the right signature, then one by another secret. */
-  | 'two-headers'
+  'two-headers',
+] as const
+
+/** What is wrong with the delivery: each spoils one thing only. */
+export type Tamper = (typeof TAMPERS)[number]
 
 export interface SignedOptions {
   readonly secret: Secret
@@ -58,6 +61,8 @@ export function signed(
   event: Sendable,
   { secret, format = 'spaced', tamper = 'none', seed }: SignedOptions,
 ): SignedDelivery {
+  if (!TAMPERS.includes(tamper))
+    throw new TypeError(`There is no tamper ${JSON.stringify(tamper)}. There are ${TAMPERS.join(', ')}.`)
   const body = toBytes(event, format, seed)
   const signature = tamperedSignature(body, event, secret, tamper)
   const bytes = tamper === 'flip-bit' ? flipBit(body) : body

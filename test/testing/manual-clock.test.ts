@@ -102,6 +102,26 @@ describe('a manual clock', () => {
     expect(performance.now() - begun).toBeGreaterThan(200)
   })
 
+  it('waits for work that takes 700 ms of real time, and as long for the next', async () => {
+    const clock = manualClock(START)
+    const log: string[] = []
+    clock.setTimeout(() => {
+      for (const ms of [700, 1_400]) clock.track(sleep(ms).then(() => log.push(`work ${clock.monotonic()}`)))
+    }, 100)
+    clock.setTimeout(() => log.push('timer'), 101)
+    await clock.advance(200)
+    expect(log).toEqual(['work 100', 'work 100', 'timer'])
+  })
+
+  it('waits less for work that has hung before', async () => {
+    const clock = manualClock(START)
+    clock.track(new Promise(() => {}))
+    for (let ms = 1; ms <= 4; ms++) clock.setTimeout(() => {}, ms)
+    const begun = performance.now()
+    await clock.advance(4)
+    expect(performance.now() - begun).toBeLessThan(4_000)
+  })
+
   it('jumps to the next time that something is due, and says whether there was one', async () => {
     const clock = manualClock(START)
     const log: number[] = []

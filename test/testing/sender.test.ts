@@ -179,4 +179,10 @@ describe('a sender', () => {
     await expect(sender.send('', { tamper: 'flip-bit' })).rejects.toThrow(TypeError)
     expect(() => sender.deliver('', { tamper: 'flip-bit' })).toThrow(TypeError)
   })
+
+  it.each([undefined, 0, -1, 1.5, '2'])('refuses to send %s times, which would be none and pass', async (count) => {
+    const sender = newSender(answering())
+    for (const method of ['duplicate', 'concurrently'] as const)
+      await expect(sender[method](events.syncCompleted(), count as number)).rejects.toThrow(/how many times/)
+  })
 })

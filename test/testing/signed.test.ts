@@ -119,6 +119,12 @@ describe('signed', () => {
 })
 
 describe('a tampered delivery', () => {
+  it('is refused if nobody knows the tamper, with the names that there are', () => {
+    expect(() => signed(events.syncCompleted(), { secret: SECRET, tamper: 'flipbit' as never })).toThrow(
+      /"flipbit".*flip-bit/,
+    )
+  })
+
   const everyEvent = [
     events.contact.created(),
     events.contact.deleted(),

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import express from 'express'
 import fastify from 'fastify'
 import { createSender, events, fastifyTarget, fetchTarget, manualClock, nodeTarget, type Target } from 'postern/testing'
@@ -146,6 +146,10 @@ describe('nodeTarget', () => {
       response.end('done')
     }
     expect(await newSender(nodeTarget(callback)).send('x')).toMatchObject({ status: 200, body: 'done' })
+  })
+
+  it('refuses a server, which it could not send to', () => {
+    expect(() => nodeTarget(createServer() as never)).toThrow(/urlTarget/)
   })
 
   it('answers as the framework does where there is no route', async () => {
