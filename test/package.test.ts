@@ -85,7 +85,7 @@ describe('the tarball', () => {
     ['next', [...CORE, 'raw-body']],
     ['node', [...CORE, 'raw-body']],
     ['web', CORE],
-    ['redis', CORE],
+    ['redis', ['lru-cache', 'node:buffer', 'node:crypto', 'node:events', 'node:util']],
     ['sqlite', ['lru-cache', 'node:buffer', 'node:crypto', 'node:fs', 'node:module', 'node:path', 'node:util']], // its drivers when a file is opened
     ['models', ['zod']],
     ['client', ['ky', 'node:util', 'zod']],

@@ -3,7 +3,7 @@ import { SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
 import { type Guess, readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
-import { hasCode, ServiceError } from './service-error.ts'
+import { ServiceError } from './service-error.ts'
 import { Session } from './session.ts'
 import { type ClientOptions, checkOptions, type Settings } from './settings.ts'
 import { type Answer, type Call, Transport } from './transport.ts'
@@ -121,14 +121,16 @@ async function deleteWebhook(send: Send, id: string, signal: AbortSignal | undef
   }
 }
 
+/** Services differ in how they say it (assumption A14). */
+const NOT_RETRIABLE: ReadonlySet<number> = new Set([400, 409, 410, 422])
+
 async function retry(send: Send, webhookId: string, deliveryId: string, signal: AbortSignal | undefined) {
   const path = [...WEBHOOKS, checkId(webhookId), 'retry', checkId(deliveryId)]
   try {
     const answer = await send({ method: 'POST', path, isRepeatable: false, signal })
     return { delivery: toDelivery(findIdentified(answer.body)) }
   } catch (error) {
-    // Services differ in how they say it (assumption A14).
-    if (error instanceof ServiceError && hasCode(error, 'request_refused'))
+    if (error instanceof ServiceError && NOT_RETRIABLE.has(error.status ?? 0))
       throw new ServiceError('not_retriable', `${error.message}. Only a failed delivery can be retried.`, error)
     throw error
   }

@@ -71,6 +71,8 @@ export async function refusalOf(response: Response, call: CallFacts, redactor: R
 function codeFor(status: number, isLogin: boolean): readonly [ErrorCode, string] {
   if (status === 429) return ['rate_limited', 'the rate limit is still exceeded after waiting']
   if (status >= 500) return ['service_failed', 'the service failed']
+  if (isLogin && (status === 404 || status === 405))
+    return ['service_unreachable', 'there is no login at this address. Is the base URL right?']
   if (isLogin) return ['login_refused', 'the service refuses the e-mail address and password']
   if (status === 401) return ['token_refused', 'the service refuses a token that it has just given']
   if (status === 404 || status === 403) return ['not_found', 'there is no such thing in this account']

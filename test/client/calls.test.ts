@@ -61,7 +61,16 @@ describe('the login', () => {
     expect(service.logins).toBe(2)
   })
 
-  it.each([400, 401, 403, 404, 422])('that is refused with %d is told, and not repeated', async (status) => {
+  it.each([404, 405])('that is not at that address is no wrong password: %d', async (status) => {
+    service = await startService(
+      () => ({}),
+      () => ({ status }),
+    )
+    const error = await failureOf(clientOf(service).webhooks.get('w1'))
+    expect(error).toMatchObject({ code: 'service_unreachable', status, message: expect.stringMatching(/base URL/) })
+  })
+
+  it.each([400, 401, 403, 422])('that is refused with %d is told, and not repeated', async (status) => {
     service = await startService(
       () => ({}),
       () => ({ status, body: { error: { message: `${PASSWORD} is wrong` } } }),

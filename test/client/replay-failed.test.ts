@@ -126,6 +126,12 @@ describe('replayFailed', () => {
     expect(await outcomesOf(replay())).toEqual({ refused: outcome, fine: 'succeeded' })
   })
 
+  it.each([408, 413])('does not take %d for a delivery that cannot be retried', async (status) => {
+    fail('e1')
+    service.onAnswer = ({ method }) => (method === 'POST' ? { status } : undefined)
+    expect(await failureOf(replay())).toMatchObject({ code: 'request_refused', status })
+  })
+
   it.each([0, 21, 1.5])('refuses a concurrency of %d', async (concurrency) => {
     await expect(replay({ concurrency })).rejects.toMatchObject({ code: 'option_invalid' })
   })
