@@ -10,6 +10,8 @@ export interface DuplicableClient {
   readonly isOpen?: boolean
   /** Of ioredis: `wait` until it is told to connect, `end` once it was closed for good. */
   readonly status?: string
+  /** Of ioredis: whether it was told to close. */
+  readonly manuallyClosing?: boolean
   /** Of ioredis. */
   readonly stream?: { unref?(): unknown }
   /** Of a single client. */
@@ -123,8 +125,10 @@ function toOptionsOfIoRedis({ options, nodes }: DuplicableClient, database: numb
 }
 
 /** Whether the app has closed the client, or that has given up by itself. Clusters of ioredis may stay at `close`. */
-export function isClosed({ isOpen, status }: DuplicableClient): boolean {
-  return isOpen === false || status === 'end' || status === 'close'
+export function isClosed({ isOpen, status, manuallyClosing }: DuplicableClient): boolean {
+  if (isOpen === false || status === 'end' || status === 'close') return true
+  // Closed between two tries to connect, those of ioredis come to no end.
+  return manuallyClosing === true && (status === 'reconnecting' || status === 'disconnecting')
 }
 
 function isOfIoRedis(client: DuplicableClient): boolean {

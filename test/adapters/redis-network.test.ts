@@ -241,6 +241,25 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     },
   )
 
+  it('is followed by the duplicate if it is closed between two tries to connect', {
+    timeout: 60_000,
+  }, async (context) => {
+    const server = await start(context)
+    const proxy = new FaultyProxy(server.port)
+    context.onTestFinished(() => proxy.close())
+    const client = new Redis(await proxy.listen(), '127.0.0.1', { retryStrategy: () => 60_000 })
+    client.on('error', () => {})
+    const store = redisStore({ client })
+    await store.claim('a', LEASE_MS)
+    proxy.mute()
+    expect(await untilClaimed(store, () => 'b')).toBeLessThan(15_000)
+    proxy.closeMuted()
+    await vi.waitFor(() => expect(client.status).toBe('reconnecting'), 5_000)
+    expect(proxy.held).toBe(1)
+    client.disconnect()
+    await vi.waitFor(() => expect(proxy.held).toBe(0), 5_000)
+  })
+
   it.for(['node-redis', 'node-redis 4', 'ioredis'])(
     'is done without in the database that the app selected: %s',
     { timeout: 60_000 },
