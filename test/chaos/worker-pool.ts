@@ -24,8 +24,8 @@ export class WorkerPool {
   readonly #folder: string
   readonly #settings: Omit<WorkerSettings, 'journalPath'>
   readonly #slots: Slot[] = []
-  readonly #ended: Slot[] = []
-  #started = 0
+  /** Every process there was, the ended ones too. */
+  readonly #lives: Slot[] = []
   #turn = 0
   #isClosing = false
 
@@ -61,7 +61,7 @@ export class WorkerPool {
     if (victim === undefined) return
     victim.killedAt = machineTime()
     this.kills++
-    const gone = once(victim.child, 'exit')
+    const gone = once(victim.child, 'close')
     victim.child.kill('SIGKILL')
     await gone
   }
@@ -70,14 +70,14 @@ export class WorkerPool {
   async close(): Promise<readonly Life[]> {
     await this.#whenAllListen()
     this.#isClosing = true
-    const gone = this.#slots.map(({ child }) => once(child, 'exit'))
+    const gone = this.#slots.map(({ child }) => once(child, 'close'))
     for (const { child } of this.#slots) child.send('close')
     await Promise.all(gone)
-    return this.#ended.map(({ journalPath, killedAt }) => ({ records: readJournal(journalPath), killedAt }))
+    return this.#lives.map(({ journalPath, killedAt }) => ({ records: readJournal(journalPath), killedAt }))
   }
 
   #startInto(at: number): void {
-    const journalPath = join(this.#folder, `journal-${++this.#started}`)
+    const journalPath = join(this.#folder, `journal-${this.#lives.length}`)
     const settings: WorkerSettings = { ...this.#settings, journalPath }
     const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), [JSON.stringify(settings)], {
       execArgv: ['--import', 'tsx', '--unhandled-rejections=strict'],
@@ -85,6 +85,7 @@ export class WorkerPool {
     })
     const slot: Slot = { child, port: undefined, killedAt: undefined, journalPath }
     this.#slots[at] = slot
+    this.#lives.push(slot)
     let words = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       words = (words + text).slice(-2_000)
@@ -95,7 +96,6 @@ export class WorkerPool {
     })
     child.once('close', (code) => {
       slot.port = undefined
-      this.#ended.push(slot)
       if (slot.killedAt === undefined && (!this.#isClosing || code !== 0)) {
         this.diedByThemselves++
         this.lastWords.push(words.trim())
