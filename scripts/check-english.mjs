@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const FOLDERS = ['src/host', 'src/protocol', 'src/store', 'src/receiver']
+const FOLDERS = ['src/host', 'src/protocol', 'src/store', 'src/receiver', 'src/wire']
 const FILES = ['answer', 'body', 'check-options', 'express', 'fastify', 'next', 'node', 'web'].map(
-  (name) => `adapters/${name}.ts`,
+  (name) => `adapters/http/${name}.ts`,
 )
 
 const BANNED = [

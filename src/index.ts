@@ -18,6 +18,7 @@ export type {
   ServiceEventType,
   WebhookEvent,
 } from './protocol/events.ts'
+export { OptionChecker } from './protocol/option-checker.ts'
 export {
   type Busy,
   type Duplicate,

@@ -4,7 +4,12 @@ import { listFiles, readText } from './support/repository.ts'
 
 const HTTP_TYPES = { packageTypes: ['node:http'] }
 
-const NODE_ADAPTER = ['src/index.ts', 'adapters/answer.ts', 'adapters/body.ts', 'adapters/check-options.ts']
+const HTTP = 'adapters/http'
+const NODE_ADAPTER = ['src/index.ts', ...['answer', 'body', 'check-options'].map((name) => `${HTTP}/${name}.ts`)]
+
+const STORES = 'adapters/stores'
+const shared = (...names: readonly string[]) => names.map((name) => `${STORES}/${name}.ts`)
+const redis = (...names: readonly string[]) => names.map((name) => `${STORES}/redis/${name}.ts`)
 
 /** Who may import what. A new part or adapter needs a row here, and so a decision. */
 const FLOORS: Floors = {
@@ -20,26 +25,23 @@ const FLOORS: Floors = {
     packageTypes: ['node:crypto'],
   },
   'src/models/': { packages: ['zod'] },
+  'src/wire/': {
+    files: ['src/host/', 'src/protocol/', 'src/wire/'],
+    packages: ['node:crypto', 'node:http', 'node:https'],
+  },
   'src/testing/': {
-    files: ['src/host/', 'src/protocol/', 'src/testing/'],
+    files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/testing/'],
     types: ['src/models/', 'src/store/', 'src/receiver/'],
-    packages: ['node:assert/strict', 'node:crypto', 'node:http', 'node:https', 'node:stream', 'node:timers/promises'],
+    packages: ['node:assert/strict', 'node:crypto', 'node:http', 'node:stream', 'node:timers/promises'],
   },
   'src/testing/vitest.ts': { files: ['src/testing/'], packages: ['vitest'] },
   'src/check/': {
-    files: ['src/protocol/', 'src/check/'],
-    packages: [
-      'node:crypto',
-      'node:http',
-      'node:https',
-      'node:child_process',
-      'node:stream/consumers',
-      'node:timers/promises',
-    ],
+    files: ['src/protocol/', 'src/wire/', 'src/check/'],
+    packages: ['node:crypto', 'node:child_process', 'node:stream/consumers', 'node:timers/promises'],
   },
   'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['ky', 'zod'] },
   'src/emulator/': {
-    files: ['src/host/', 'src/protocol/', 'src/emulator/', 'src/testing/manual-clock.ts', 'src/testing/duration.ts'],
+    files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/emulator/'],
     packages: [
       '@hono/node-server',
       '@hono/node-server/utils/response',
@@ -53,15 +55,14 @@ const FLOORS: Floors = {
       'node:dns',
       'node:events',
       'node:http',
-      'node:https',
       'node:net',
       'zod',
     ],
   },
   'src/cli/': {
     files: [
-      ...['src/protocol/', 'src/client/', 'src/check/', 'src/testing/', 'src/emulator/', 'src/cli/'],
-      'adapters/sqlite.ts',
+      ...['host', 'protocol', 'wire', 'client', 'check', 'testing', 'emulator', 'cli'].map((name) => `src/${name}/`),
+      'adapters/stores/sqlite.ts',
     ],
     packages: [
       'commander',
@@ -77,63 +78,49 @@ const FLOORS: Floors = {
     ],
   },
   'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/receiver/'] },
-  'adapters/chunk.ts': {},
-  'adapters/body.ts': { files: ['src/index.ts', 'adapters/chunk.ts'], packages: ['raw-body'], ...HTTP_TYPES },
-  'adapters/answer.ts': { types: ['src/index.ts'], ...HTTP_TYPES },
-  'adapters/check-options.ts': { files: ['src/index.ts'] },
-  'adapters/express.ts': { files: NODE_ADAPTER, ...HTTP_TYPES },
-  'adapters/fastify.ts': { files: NODE_ADAPTER, packageTypes: ['fastify'] },
-  'adapters/next.ts': { files: [...NODE_ADAPTER, 'adapters/web.ts'], ...HTTP_TYPES },
-  'adapters/node.ts': { files: NODE_ADAPTER, ...HTTP_TYPES },
-  'adapters/web.ts': { files: ['src/index.ts', 'adapters/check-options.ts', 'adapters/chunk.ts'] },
-  'adapters/check-retention.ts': { files: ['src/index.ts'] },
-  'adapters/lost-claims.ts': { files: ['src/index.ts'] },
-  'adapters/make-tokens.ts': { packages: ['node:crypto'] },
-  'adapters/notices.ts': { types: ['src/index.ts'] },
-  'adapters/redis.ts': {
-    files: [
-      'src/index.ts',
-      'adapters/redis/',
-      'adapters/lost-claims.ts',
-      'adapters/make-tokens.ts',
-      'adapters/notices.ts',
-    ],
+  [`${HTTP}/chunk.ts`]: {},
+  [`${HTTP}/body.ts`]: { files: ['src/index.ts', `${HTTP}/chunk.ts`], packages: ['raw-body'], ...HTTP_TYPES },
+  [`${HTTP}/answer.ts`]: { types: ['src/index.ts'], ...HTTP_TYPES },
+  [`${HTTP}/check-options.ts`]: { files: ['src/index.ts'] },
+  [`${HTTP}/express.ts`]: { files: NODE_ADAPTER, ...HTTP_TYPES },
+  [`${HTTP}/fastify.ts`]: { files: NODE_ADAPTER, packageTypes: ['fastify'] },
+  [`${HTTP}/next.ts`]: { files: [...NODE_ADAPTER, `${HTTP}/web.ts`], ...HTTP_TYPES },
+  [`${HTTP}/node.ts`]: { files: NODE_ADAPTER, ...HTTP_TYPES },
+  [`${HTTP}/web.ts`]: { files: ['src/index.ts', `${HTTP}/check-options.ts`, `${HTTP}/chunk.ts`] },
+  [`${STORES}/longest-retention.ts`]: {},
+  [`${STORES}/lost-claims.ts`]: { files: ['src/index.ts'] },
+  [`${STORES}/make-tokens.ts`]: { packages: ['node:crypto'] },
+  [`${STORES}/notices.ts`]: { types: ['src/index.ts'] },
+  [`${STORES}/redis.ts`]: {
+    files: ['src/index.ts', `${STORES}/redis/`, ...shared('lost-claims', 'make-tokens', 'notices')],
   },
-  'adapters/redis/': { types: ['src/index.ts'], packages: ['node:crypto'] },
-  'adapters/redis/connection.ts': {
-    files: [
-      'adapters/redis/client.ts',
-      'adapters/redis/duplicate.ts',
-      'adapters/redis/reply.ts',
-      'adapters/redis/scripts.ts',
-    ],
+  [`${STORES}/redis/`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
+  [`${STORES}/redis/connection.ts`]: {
+    files: redis('client', 'duplicate', 'reply', 'scripts'),
     packages: ['node:crypto'],
   },
-  'adapters/redis/duplicate.ts': {
-    files: ['adapters/redis/client.ts', 'adapters/redis/reply.ts'],
-    packages: ['node:events'],
-  },
-  'adapters/redis/client.ts': {
+  [`${STORES}/redis/duplicate.ts`]: { files: redis('client', 'reply'), packages: ['node:events'] },
+  [`${STORES}/redis/client.ts`]: {
     files: ['src/index.ts'],
-    types: ['adapters/redis/scripts.ts'],
+    types: redis('scripts'),
     packageTypes: ['node:events'],
   },
-  'adapters/postgres.ts': { files: ['adapters/postgres/'] },
-  'adapters/postgres/': {
+  [`${STORES}/postgres.ts`]: { files: [`${STORES}/postgres/`] },
+  [`${STORES}/postgres/`]: {
     files: [
-      ...['src/index.ts', 'adapters/postgres/'],
-      ...['adapters/check-retention.ts', 'adapters/lost-claims.ts', 'adapters/make-tokens.ts', 'adapters/notices.ts'],
+      ...['src/index.ts', `${STORES}/postgres/`],
+      ...shared('longest-retention', 'lost-claims', 'make-tokens', 'notices'),
     ],
     packages: ['node:crypto'],
   },
-  'adapters/sqlite.ts': { files: ['adapters/sqlite/'] },
-  'adapters/sqlite/': {
-    files: ['src/index.ts', 'adapters/sqlite/', 'adapters/check-retention.ts', 'adapters/make-tokens.ts'],
+  [`${STORES}/sqlite.ts`]: { files: [`${STORES}/sqlite/`] },
+  [`${STORES}/sqlite/`]: {
+    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('longest-retention', 'make-tokens')],
     packages: ['node:fs', 'node:path'],
   },
-  'adapters/sqlite/database.ts': {},
-  'adapters/sqlite/drivers.ts': {
-    types: ['adapters/sqlite/database.ts'],
+  [`${STORES}/sqlite/database.ts`]: {},
+  [`${STORES}/sqlite/drivers.ts`]: {
+    types: [`${STORES}/sqlite/database.ts`],
     packages: ['node:module', 'better-sqlite3', 'better-sqlite3/package.json', 'libsql'],
   },
 }
@@ -154,7 +141,7 @@ describe('the source', () => {
 
   it('has been read as a whole', () => {
     expect(paths).toEqual(
-      expect.arrayContaining(['src/index.ts', 'src/receiver/create-receiver.ts', 'adapters/body.ts']),
+      expect.arrayContaining(['src/index.ts', 'src/receiver/create-receiver.ts', 'adapters/http/body.ts']),
     )
   })
 
@@ -172,9 +159,9 @@ describe('a tree that breaks one rule', () => {
     'src/models/contact.ts': "import * as z from 'zod'\nexport const contact = z.string()\n",
     'src/testing/signed.ts': "import type { run } from '../receiver/run.ts'\nexport type Signed = typeof run\n",
     'src/index.ts': "export { run } from './receiver/run.ts'\n",
-    'adapters/body.ts': "import getRawBody from 'raw-body'\nexport const body = getRawBody\n",
-    'adapters/web.ts': "import type { run } from '../src/index.ts'\nexport type Web = typeof run\n",
-    'adapters/next.ts':
+    'adapters/http/body.ts': "import getRawBody from 'raw-body'\nexport const body = getRawBody\n",
+    'adapters/http/web.ts': "import type { run } from '../../src/index.ts'\nexport type Web = typeof run\n",
+    'adapters/http/next.ts':
       "import { body } from './body.ts'\nimport type { Web } from './web.ts'\nexport const x: Web = body\n",
   }
   const breachesOf = (change: Readonly<Record<string, string>>) =>
@@ -197,9 +184,9 @@ describe('a tree that breaks one rule', () => {
     ['anything from host', 'src/host/clock.ts', "import type { sign } from '../protocol/signature.ts'\n"],
     ['a value where types are allowed', 'src/testing/signed.ts', "import { run } from '../receiver/run.ts'\n"],
     ['a value among types', 'src/testing/signed.ts', "import { type run, run as r } from '../receiver/run.ts'\n"],
-    ['the insides, from an adapter', 'adapters/web.ts', "import { run } from '../src/receiver/run.ts'\n"],
-    ['another adapter', 'adapters/web.ts', "import { body } from './body.ts'\n"],
-    ['an adapter, from the source', 'src/receiver/run.ts', "import { body } from '../../adapters/body.ts'\n"],
+    ['the insides, from an adapter', 'adapters/http/web.ts', "import { run } from '../../src/receiver/run.ts'\n"],
+    ['another adapter', 'adapters/http/web.ts', "import { body } from './body.ts'\n"],
+    ['an adapter, from the source', 'src/receiver/run.ts', "import { body } from '../../adapters/http/body.ts'\n"],
     ['a file that is not there', 'src/receiver/run.ts', "import { gone } from './gone.ts'\n"],
   ])('is told from %s', (_what, path, text) => {
     const [breach, ...more] = breachesOf({ [path]: text }).filter((each) => !each.startsWith('cycle'))

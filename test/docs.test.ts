@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import packageJson from '../package.json' with { type: 'json' }
 import { RUNTIMES } from '../scripts/runtimes/runtimes.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS, SERVICE_DEADLINE_MS } from '../src/protocol/schedule.ts'
-import { listen, toListener } from './adapters/hosts.ts'
+import { listen, toListener } from './adapters/http/hosts.ts'
 import {
   type Example,
   installPackage,

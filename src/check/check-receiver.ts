@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import { importSecret, type Secret } from '../protocol/signature.ts'
+import { isLoopback, showTarget } from '../wire/target.ts'
 import { GROUPS, type Scene, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
 import { createMaker } from './maker.ts'
@@ -8,7 +9,6 @@ import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
 import { send } from './send.ts'
-import { isLoopback, showTarget } from './target.ts'
 
 /** How far a run is. */
 export interface CheckProgress {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { formatJson } from '../protocol/format-json.ts'
 import { type Secret, sign } from '../protocol/signature.ts'
+import { formatJson } from '../wire/json-forms.ts'
 import type { DeliveryChanges, Maker, TestEvent } from './case.ts'
 import type { Delivery } from './exchange.ts'
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import type { Delivery } from '../client/client.ts'
-import { parseDuration } from '../testing/duration.ts'
+import { parseDuration } from '../host/duration.ts'
 
 /** Deliveries of these types; all of them where none is named. `*` stands for any text: `contact.*`, `*.deleted`. */
 export function isOfTypes(types: readonly string[] | undefined): (delivery: Delivery) => boolean {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { openSqlite, type SqliteDatabase } from '../../adapters/sqlite.ts'
+import { openSqlite, type SqliteDatabase } from '../../adapters/stores/sqlite.ts'
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../emulator/emulator.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { EXIT, ExitError, type Io } from './io.ts'

@@ -1,6 +1,5 @@
-import { escapeSlashes, escapeUnicode } from '../check/json-forms.ts'
-import { formatJson } from '../protocol/format-json.ts'
 import { isWellFormed, verify } from '../protocol/signature.ts'
+import { escapeSlashes, escapeUnicode, formatJson } from '../wire/json-forms.ts'
 
 /** One thing that is wrong. */
 export interface Finding {

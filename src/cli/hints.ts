@@ -1,4 +1,4 @@
-import { showTarget } from '../check/target.ts'
+import { showTarget } from '../wire/target.ts'
 import type { Io } from './io.ts'
 
 /** Says what to do about attempts that were not acknowledged: once for each kind of failure, however many there are. */

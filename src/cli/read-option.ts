@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { parseDuration } from '../testing/duration.ts'
+import { parseDuration } from '../host/duration.ts'
 
 /** Words with commas between them, and the option several times. */
 export function collectWords(value: string, before: readonly string[] = []): readonly string[] {

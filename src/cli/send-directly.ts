@@ -1,8 +1,9 @@
-import { showTarget } from '../check/target.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import type { Attempt } from '../testing/attempt.ts'
 import { createSender } from '../testing/sender.ts'
 import { urlTarget } from '../testing/url-target.ts'
+import { toConnectionFailure } from '../wire/connection-failure.ts'
+import { showTarget } from '../wire/target.ts'
 import { readCode } from './delivery-line.ts'
 import { createHints } from './hints.ts'
 import { EXIT, hasColour, type Io } from './io.ts'
@@ -114,14 +115,5 @@ function toJson(io: Io): Write {
 function toResult({ status, failure, error }: Attempt): string {
   if (status !== undefined) return String(status)
   if (failure !== 'connection') return failure ?? ''
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return WORDS[code] ?? (code || 'connection')
-}
-
-/** What Node calls the usual ways not to get an answer, and what the delivery log does. */
-const WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'refused',
-  ECONNRESET: 'reset',
-  ENOTFOUND: 'dns',
-  EAI_AGAIN: 'dns',
+  return error instanceof Error ? toConnectionFailure(error).kind : 'connection'
 }

@@ -1,4 +1,4 @@
-import { isLoopback } from '../check/target.ts'
+import { isLoopback } from '../wire/target.ts'
 import { EXIT, ExitError } from './io.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../host/clock.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
-import { ConfigurationError } from '../protocol/errors.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Wait } from './rate-gate.ts'
 import { Redactor } from './redactor.ts'
 
@@ -45,11 +45,13 @@ export interface Settings {
   readonly redactor: Redactor
 }
 
+const check = new OptionChecker('createClient')
 const OPTIONS =
-  'baseUrl, email, password, allowHttp, timeoutMs, maxRetries, maxWaitMs, fetch, clock, random, logger, onWait'
+  'baseUrl email password allowHttp timeoutMs maxRetries maxWaitMs fetch clock random logger onWait'.split(' ')
 
 /** @throws ConfigurationError `option_unknown`, `option_invalid` */
 export function checkOptions(options: ClientOptions): Settings {
+  check.isObject(options, '{ baseUrl, email, password }')
   const {
     baseUrl,
     email,
@@ -65,20 +67,20 @@ export function checkOptions(options: ClientOptions): Settings {
     onWait = () => {},
     ...unknown
   } = options
-  const [stray] = Object.keys(unknown)
-  if (stray !== undefined)
-    throw new ConfigurationError('option_unknown', `createClient has no option "${stray}". It takes ${OPTIONS}.`)
-  for (const [name, value] of Object.entries({ fetch, random, onWait }))
-    if (typeof value !== 'function') throw invalid(`${name} has to be a function.`)
+  check.isKnown(unknown, OPTIONS)
+  check.areFunctions({ fetch, random, onWait })
+  check.isWhole('timeoutMs', timeoutMs, 100, 600_000, 'milliseconds')
+  check.isWhole('maxRetries', maxRetries, 0, 20)
+  check.isWhole('maxWaitMs', maxWaitMs, 100, 3_600_000, 'milliseconds')
   const redactor = new Redactor()
   redactor.add(checkText('password', password))
   return {
     baseUrl: checkBaseUrl(baseUrl, allowHttp),
     email: checkText('email', email),
     password: checkText('password', password),
-    timeoutMs: checkNumber('timeoutMs', timeoutMs, 100, 600_000),
-    maxRetries: checkNumber('maxRetries', maxRetries, 0, 20),
-    maxWaitMs: checkNumber('maxWaitMs', maxWaitMs, 100, 3_600_000),
+    timeoutMs,
+    maxRetries,
+    maxWaitMs,
     fetch,
     clock,
     random,
@@ -88,33 +90,24 @@ export function checkOptions(options: ClientOptions): Settings {
   }
 }
 
-function invalid(message: string): ConfigurationError {
-  return new ConfigurationError('option_invalid', message)
-}
-
 /** The value is never in the message: it may be the password, or one in the wrong place. */
 function checkText(name: string, value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '') return value
-  throw invalid(
+  throw check.invalid(
     `${name} is ${value === undefined ? 'not given' : 'no text, or empty'}. Is its environment variable set?`,
   )
 }
 
-function checkNumber(name: string, value: unknown, least: number, most: number): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
-  throw invalid(`${name} has to be a whole number from ${least} to ${most}.`)
-}
-
 function checkBaseUrl(value: unknown, allowHttp: boolean): string {
   const text = value instanceof URL ? value.href : checkText('baseUrl', value)
-  if (!URL.canParse(text)) throw invalid('baseUrl is no absolute URL. Give one such as https://crm.example.com.')
+  if (!URL.canParse(text)) throw check.invalid('baseUrl is no absolute URL. Give one such as https://crm.example.com.')
   const url = new URL(text)
   if (url.username !== '' || url.password !== '')
-    throw invalid('baseUrl has credentials in it. Give them as email and password.')
-  if (url.search !== '' || url.hash !== '') throw invalid('baseUrl has a query or a fragment. Give it without.')
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw invalid('baseUrl has to be https.')
+    throw check.invalid('baseUrl has credentials in it. Give them as email and password.')
+  if (url.search !== '' || url.hash !== '') throw check.invalid('baseUrl has a query or a fragment. Give it without.')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw check.invalid('baseUrl has to be https.')
   if (url.protocol === 'http:' && !allowHttp && !isLoopback(url))
-    throw invalid(
+    throw check.invalid(
       'baseUrl is http, which would send the password over the network for all to read. Give https, or allowHttp: true.',
     )
   return url.href.endsWith('/') ? url.href : `${url.href}/`

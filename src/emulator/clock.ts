@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../host/clock.ts'
+import { type ManualClock, manualClock } from '../host/manual-clock.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
 
 /** The time that the emulator goes by: delays, expiry of tokens, rate windows and timestamps. */
 export interface EmulatorClock extends Clock {

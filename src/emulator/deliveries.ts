@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts'
-import { type BodyFormat, formatJson } from '../protocol/format-json.ts'
 import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
+import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
 import type { Assumed } from './assumptions.ts'
 import type { Signing, StoredDelivery } from './delivery.ts'
 import type { DeliveryLog } from './delivery-log.ts'

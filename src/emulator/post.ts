@@ -1,6 +1,6 @@
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
 import type { Clock } from '../host/clock.ts'
+import { toConnectionFailure } from '../wire/connection-failure.ts'
+import { exchange, type WireAnswer } from '../wire/exchange.ts'
 import { BlockedAddress, findHostProblem, guardLookup, type UrlRule } from './addresses.ts'
 import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 
@@ -21,54 +21,39 @@ const MAX_KEPT_BYTES = 4 * 1_024
 const MAX_KEPT_HEADERS = 50
 
 /**
- * Makes one request, on a connection of its own, and follows no redirect. It has succeeded if a 2xx status came before the
- * deadline; the body is read as far as it came by then, and may be cut. Never rejects.
+ * Makes one request on a connection of its own. It has succeeded if a 2xx status came before the deadline; the body is read as
+ * far as it came by then, and may be cut. Never rejects.
  */
-export function post(url: URL, options: PostOptions): Promise<PostResult> {
-  const { clock, deadlineMs, rule, signal } = options
+export async function post(url: URL, options: PostOptions): Promise<PostResult> {
+  const { headers, body, clock, deadlineMs, rule, signal: closing } = options
   const problem = findHostProblem(url, rule)
-  if (problem !== undefined) return Promise.resolve(fail('blocked-url', `the URL ${problem}`))
-  return new Promise((resolve) => {
-    let answer: IncomingMessage | undefined
-    const parts: Uint8Array[] = []
-    const finish = (failure: PostResult) => {
-      clock.clearTimeout(timer)
-      signal.removeEventListener('abort', cut)
-      request.destroy()
-      resolve(answer === undefined ? failure : conclude(answer, parts))
-    }
-    const cut = () => finish(fail('reset', 'the emulator was closed'))
-    const late = fail('timeout', `no answer within ${deadlineMs / 1_000} s`)
-    const timer = clock.setTimeout(() => finish(late), deadlineMs)
-    const request = open(url, options)
-    request.on('error', (error) => finish(fail(kindOf(error), tell(error))))
-    request.on('response', (response) => {
-      answer = response
-      let length = 0
-      response.on('data', (part: Uint8Array) => {
-        if (length < MAX_KEPT_BYTES) parts.push(part)
-        length += part.length
-        if (length >= MAX_READ_BYTES) finish(late)
-      })
-      for (const end of ['end', 'error', 'close']) response.on(end, () => finish(late))
-    })
-    signal.addEventListener('abort', cut, { once: true })
-    request.end(options.body)
-  })
+  if (problem !== undefined) return fail('blocked-url', `the URL ${problem}`)
+  const ending = new AbortController()
+  const late = fail('timeout', `no answer within ${deadlineMs / 1_000} s`)
+  const timer = clock.setTimeout(() => ending.abort(late), deadlineMs)
+  const close = () => ending.abort(fail('reset', 'the emulator was closed'))
+  closing.addEventListener('abort', close, { once: true })
+  try {
+    const request = { headers: Object.entries(headers), body }
+    const { signal } = ending
+    const lookup = guardLookup(url.protocol, rule)
+    return conclude(await exchange(url, request, { signal, maxBodyBytes: MAX_READ_BYTES, agent: false, lookup }))
+  } catch (error) {
+    if (error === ending.signal.reason) return ending.signal.reason
+    if (error instanceof BlockedAddress) return fail('blocked-url', error.message)
+    const { kind, text } = toConnectionFailure(error as NodeJS.ErrnoException) // of node:http
+    return fail(kind, kind === 'refused' ? `${text}; is the receiver running?` : text)
+  } finally {
+    clock.clearTimeout(timer)
+    closing.removeEventListener('abort', close)
+  }
 }
 
-function open(url: URL, { headers, rule }: PostOptions): ClientRequest {
-  const open = url.protocol === 'https:' ? requestHttps : requestHttp
-  return open(url, { method: 'POST', agent: false, headers, lookup: guardLookup(url.protocol, rule) })
-}
-
-function conclude(answer: IncomingMessage, parts: readonly Uint8Array[]): PostResult {
-  const status = answer.statusCode ?? 0
-  const headers = Object.entries(answer.headers).slice(0, MAX_KEPT_HEADERS)
+function conclude({ status, headers, body }: WireAnswer): PostResult {
   const seen = {
     status,
-    responseHeaders: Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
-    responseBody: Buffer.concat(parts).toString('utf8', 0, MAX_KEPT_BYTES),
+    responseHeaders: Object.fromEntries(Object.entries(headers).slice(0, MAX_KEPT_HEADERS)),
+    responseBody: body.toString('utf8', 0, MAX_KEPT_BYTES),
   }
   if (status >= 200 && status < 300) return { ...seen, failure: undefined, error: undefined }
   if (status >= 300 && status < 400)
@@ -79,23 +64,4 @@ function conclude(answer: IncomingMessage, parts: readonly Uint8Array[]): PostRe
 /** An attempt without an answer. */
 export function fail(failure: FailureKind, error: string): PostResult {
   return { status: undefined, failure, error, responseHeaders: {}, responseBody: '' }
-}
-
-const UNREACHABLE = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EHOSTDOWN']
-
-function kindOf(error: NodeJS.ErrnoException): FailureKind {
-  const code = error.code ?? ''
-  if (error instanceof BlockedAddress) return 'blocked-url'
-  if (error instanceof AggregateError && error.errors.length > 0) return kindOf(error.errors[0])
-  if (UNREACHABLE.includes(code)) return 'refused'
-  if (error.syscall === 'getaddrinfo') return 'dns'
-  const isTls = /^ERR_(TLS|SSL)|CERT|^EPROTO$|ISSUER|SIGNATURE_FAILURE|^CRL_/.test(code)
-  return isTls ? 'tls' : 'reset'
-}
-
-function tell(error: NodeJS.ErrnoException): string {
-  const code = error.code ?? ''
-  if (code === 'ECONNREFUSED') return 'the connection was refused; is the receiver running?'
-  if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection ended without an answer'
-  return error.message === '' ? code : error.message
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from './errors.ts'
+import { OptionChecker } from './option-checker.ts'
 import { show } from './show.ts'
 
 /**
@@ -10,18 +10,10 @@ import { show } from './show.ts'
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  */
 export function checkMs(call: string, name: string, options: unknown, fallback: number, most: number): number {
-  if (typeof options !== 'object' || options === null)
-    throw new ConfigurationError(
-      'option_invalid',
-      `${call}() takes an object of options, { ${name} }, not ${show(options)}.`,
-    )
+  const check = new OptionChecker(`${call}()`)
+  check.isObject(options, `{ ${name} }`)
   const { [name]: ms = fallback, ...unknown } = options as Readonly<Record<string, unknown>> // checked here
-  const [stray] = Object.keys(unknown)
-  if (stray !== undefined)
-    throw new ConfigurationError('option_unknown', `${call}() has no option "${stray}". It takes ${name}.`)
+  check.isKnown(unknown, [name])
   if (typeof ms === 'number' && ms >= 0 && (ms <= most || ms === Number.POSITIVE_INFINITY)) return ms
-  throw new ConfigurationError(
-    'option_invalid',
-    `${call}(): ${name} is ${show(ms)}; give milliseconds from 0 to ${most}, or Infinity.`,
-  )
+  throw check.invalid(`${name} is ${show(ms)}; give milliseconds from 0 to ${most}, or Infinity.`)
 }

@@ -1,8 +1,10 @@
 import { isPlain } from './copy-plain.ts'
-import { ConfigurationError } from './errors.ts'
 import { type EventSchemas, type ModelSchemas, splitType } from './events.ts'
+import { OptionChecker } from './option-checker.ts'
 import type { StandardSchema } from './schema.ts'
 import { show } from './show.ts'
+
+const check = new OptionChecker('createReceiver')
 
 /**
  * Returns the schemas of an option by key.
@@ -15,12 +17,12 @@ export function checkSchemas(
   checkKey: (key: string) => void,
 ): ReadonlyMap<string, StandardSchema> {
   if (!isPlain(schemas) || Array.isArray(schemas))
-    throw invalid(`${option} is ${show(schemas)}; give a plain object of schemas by key.`)
+    throw check.invalid(`${option} is ${show(schemas)}; give a plain object of schemas by key.`)
   const checked = new Map<string, StandardSchema>()
   for (const [key, schema] of Object.entries(schemas)) {
     checkKey(key)
     if (typeof schema?.['~standard']?.validate !== 'function')
-      throw invalid(
+      throw check.invalid(
         schema === undefined
           ? `${option}.${key} is undefined. If it is imported from a module that imports this one, it does not exist yet.`
           : `${option}.${key} is not a schema. Give one of zod, valibot, arktype or any other that follows Standard Schema, or record<YourType>() for types without checks.`,
@@ -32,7 +34,7 @@ export function checkSchemas(
 
 export function checkModelKey(key: string): void {
   if (key === '' || key.includes('.') || key.includes('*'))
-    throw invalid(
+    throw check.invalid(
       `"${key}" cannot be a model key: it is the part before the dot in "contact.created", without dot or star.`,
     )
 }
@@ -40,11 +42,9 @@ export function checkModelKey(key: string): void {
 export function checkEventType(type: string): void {
   const model = splitType(type)?.model
   if (model !== undefined)
-    throw invalid(`events.${type} is an event about a record: declare its model instead, models: { ${model}: … }.`)
+    throw check.invalid(
+      `events.${type} is an event about a record: declare its model instead, models: { ${model}: … }.`,
+    )
   if (type === '' || type.split('.')[0] === '*' || type.endsWith('.*'))
-    throw invalid(`"${type}" cannot be an event type: it reads as a pattern.`)
-}
-
-function invalid(message: string): ConfigurationError {
-  return new ConfigurationError('option_invalid', `createReceiver: ${message}`)
+    throw check.invalid(`"${type}" cannot be an event type: it reads as a pattern.`)
 }

@@ -2,8 +2,9 @@ import { type Clock, systemClock } from '../host/clock.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import type { Secrets, SecretsFunction } from '../protocol/authenticate.ts'
 import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
-import { ConfigurationError, type PosternError } from '../protocol/errors.ts'
+import type { PosternError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas } from '../protocol/events.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS, MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { StandardSchema } from '../protocol/schema.ts'
@@ -90,10 +91,11 @@ export interface Settings extends Pick<Given, WithDefaults | 'maxInFlight' | 'cl
   readonly onError: Given['onError'] | undefined
 }
 
+const check = new OptionChecker('createReceiver')
+
 /** Checks all options together, and refuses what cannot work with a message that says the fix. */
 export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): Settings {
-  if (typeof options !== 'object' || options === null)
-    throw invalid('it takes one object of options: createReceiver({ secret }).')
+  check.isObject(options, 'createReceiver({ secret })')
   const {
     secret,
     models,
@@ -114,36 +116,22 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
     ...hooks
   } = rest
   const { logger = consoleLogger, onOutcome, onError, ...unknown } = hooks
-  refuseUnknown(unknown)
+  check.isKnown(unknown, OPTIONS, hintFor)
 
   if (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name))
-    throw invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
-  checkNumber('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824)
+    throw check.invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
+  check.isWhole('maxBodyBytes', maxBodyBytes, 1, 1_073_741_824, 'bytes')
   const maxBodyCost = Math.max(maxBodyBytes * MAX_OVERHEAD, LEAST_BODY_COST)
   if (maxBufferedBytes !== undefined)
-    checkNumber(
-      'maxBufferedBytes',
-      maxBufferedBytes,
-      maxBodyCost,
-      Number.MAX_SAFE_INTEGER,
-      'one body in small fragments may cost that',
-    )
-  checkNumber('deadlineMs', deadlineMs, 100, MAX_DEADLINE_MS)
-  checkNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
-  checkNumber('leaseMs', leaseMs, 2_000, 25_000)
-  checkNumber('maxInFlight', maxInFlight, 1, 1_000_000)
-  if (maxAge !== undefined)
-    checkNumber(
-      'maxAge',
-      maxAge,
-      MIN_MEMORY_MS,
-      Number.MAX_SAFE_INTEGER,
-      'the last of the five attempts comes 2 h 36 min after the event',
-    )
-  checkMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
-  checkMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
-  for (const [hook, value] of Object.entries({ onOutcome, onError }))
-    if (value !== undefined && typeof value !== 'function') throw invalid(`${hook} is ${show(value)}; give a function.`)
+    check.isNumber('maxBufferedBytes', maxBufferedBytes, maxBodyCost, Number.MAX_SAFE_INTEGER, BUFFER_REASON)
+  check.isNumber('deadlineMs', deadlineMs, 100, MAX_DEADLINE_MS)
+  check.isNumber('handlerTimeoutMs', handlerTimeoutMs, 1, 86_400_000)
+  check.isNumber('leaseMs', leaseMs, 2_000, 25_000)
+  check.isNumber('maxInFlight', maxInFlight, 1, 1_000_000)
+  if (maxAge !== undefined) check.isNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
+  check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
+  check.hasMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
+  check.areFunctions({ onOutcome, onError })
 
   return {
     secret,
@@ -166,48 +154,24 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
   }
 }
 
-const OPTIONS =
-  'secret, models, events, store, name, maxBodyBytes, maxBufferedBytes, deadlineMs, handlerTimeoutMs, leaseMs, maxInFlight, maxAge, clock, logger, onOutcome, onError'
+const BUFFER_REASON = 'one body in small fragments may cost that'
+const AGE_REASON = 'the last of the five attempts comes 2 h 36 min after the event'
+const OPTIONS = (
+  'secret models events store name maxBodyBytes maxBufferedBytes deadlineMs handlerTimeoutMs leaseMs maxInFlight maxAge ' +
+  'clock logger onOutcome onError'
+).split(' ')
 
-function refuseUnknown(unknown: object): void {
-  const [stray] = Object.keys(unknown)
-  if (stray === undefined) return
-  const hint = stray === 'secrets' ? ' Several secrets are given as a list in "secret".' : ''
-  throw new ConfigurationError('option_unknown', `createReceiver has no option "${stray}".${hint} It takes ${OPTIONS}.`)
-}
-
-function checkNumber(option: string, value: unknown, least: number, most: number, why?: string): void {
-  if (
-    typeof value === 'number' &&
-    Number.isFinite(value) &&
-    value >= least &&
-    value <= most &&
-    (option !== 'maxBodyBytes' || Number.isInteger(value))
-  )
-    return
-  throw invalid(
-    `${option} is ${show(value)}; give a number from ${least} to ${most}${why === undefined ? '' : `, since ${why}`}.`,
-  )
-}
-
-function checkMethods(option: string, value: unknown, methods: readonly string[]): void {
-  const missing = methods.find(
-    (method) => typeof value !== 'object' || value === null || typeof Reflect.get(value, method) !== 'function',
-  )
-  if (missing !== undefined) throw invalid(`${option} has no method ${missing}(); it needs ${methods.join(', ')}.`)
+function hintFor(stray: string): string | undefined {
+  return stray === 'secrets' ? 'Several secrets are given as a list in "secret".' : undefined
 }
 
 function checkStore(store: Store): Store {
   const optional = ['transaction', 'transactionSync'].filter(
     (method) => Reflect.get(Object(store), method) !== undefined,
   )
-  checkMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])
+  check.hasMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])
   if (typeof store.retentionMs === 'number' && store.retentionMs >= MIN_MEMORY_MS) return store
-  throw invalid(
+  throw check.invalid(
     `the store keeps done events for ${show(store.retentionMs)} ms, and the service's own retries come up to 2 h 36 min after the event: they would run again. Give it a retentionMs of at least ${MIN_MEMORY_MS} (3 h); 7 days is the default.`,
   )
-}
-
-function invalid(message: string): ConfigurationError {
-  return new ConfigurationError('option_invalid', `createReceiver: ${message}`)
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../host/clock.ts'
 import type { LogFields, Logger } from '../host/logger.ts'
 import { accountOfKey, accountPartOf } from '../protocol/dedup-key.ts'
-import { ConfigurationError } from '../protocol/errors.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { DEFAULT_RETENTION_MS } from '../protocol/schedule.ts'
 import type { Claim, Store } from './store.ts'
 
@@ -210,24 +210,14 @@ function union(known: readonly string[], more: readonly string[]): readonly stri
   return more.length === 0 ? known : [...new Set([...known, ...more])]
 }
 
-function checkOptions(options: MemoryStoreOptions): Required<MemoryStoreOptions> {
-  if (typeof options !== 'object' || options === null) throw invalid('it takes one object of options: { max: 1000 }.')
-  const { max = 100_000, retentionMs = DEFAULT_RETENTION_MS, clock = systemClock, ...unknown } = options
-  const [stray] = Object.keys(unknown)
-  if (stray !== undefined)
-    throw new ConfigurationError(
-      'option_unknown',
-      `memoryStore has no option "${stray}". It takes max, retentionMs and clock.`,
-    )
-  if (!Number.isInteger(max) || max < 1 || max > MOST)
-    throw invalid(`max is ${String(max)}; give a whole number of events from 1 to ${MOST}.`)
-  if (!Number.isSafeInteger(retentionMs) || retentionMs < 1)
-    throw invalid(`retentionMs is ${String(retentionMs)}; give a whole number of milliseconds, 1 or more.`)
-  if (typeof clock?.monotonic !== 'function')
-    throw invalid('clock has no method monotonic(); leave it out for the clock of the machine.')
-  return { max, retentionMs, clock }
-}
+const check = new OptionChecker('memoryStore')
 
-function invalid(message: string): ConfigurationError {
-  return new ConfigurationError('option_invalid', `memoryStore: ${message}`)
+function checkOptions(options: MemoryStoreOptions): Required<MemoryStoreOptions> {
+  check.isObject(options, '{ max: 1000 }')
+  const { max = 100_000, retentionMs = DEFAULT_RETENTION_MS, clock = systemClock, ...unknown } = options
+  check.isKnown(unknown, ['max', 'retentionMs', 'clock'])
+  check.isWhole('max', max, 1, MOST, 'events')
+  check.isWhole('retentionMs', retentionMs, 1, Number.MAX_SAFE_INTEGER, 'milliseconds')
+  check.hasMethods('clock', clock, ['monotonic'])
+  return { max, retentionMs, clock }
 }

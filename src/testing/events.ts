@@ -9,7 +9,7 @@ import type {
   ServiceEventType,
   WebhookEvent,
 } from '../protocol/events.ts'
-import { SAMPLES } from '../protocol/samples.ts'
+import { SAMPLES } from '../wire/samples.ts'
 
 /** What a builder may be told about the envelope. */
 export interface EnvelopeOptions {

@@ -1,4 +1,4 @@
-import { formatDuration, parseDuration } from './duration.ts'
+import { formatDuration, parseDuration } from '../host/duration.ts'
 import type { HandlerRecorder, HandlerRun } from './recorder.ts'
 import type { DeliveryResult } from './sender.ts'
 

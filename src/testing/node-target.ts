@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
-import { exchange } from './http-exchange.ts'
 import { MemorySocket } from './memory-socket.ts'
 import { DEFAULT_PATH, type Target, type TargetOptions } from './target.ts'
+import { sendOverHttp } from './url-target.ts'
 
 /**
  * An app on node:http, without a port: a real server takes the requests, over a connection in memory. Heads, chunks and
@@ -21,7 +21,7 @@ export function nodeTarget(listener: RequestListener, { path = DEFAULT_PATH }: T
     send(request) {
       const [client, connection] = MemorySocket.createPair()
       server.emit('connection', connection)
-      return exchange(url, request, { createConnection: () => client, defaultPort: 80 })
+      return sendOverHttp(url, request, { createConnection: () => client, defaultPort: 80 })
     },
   }
 }

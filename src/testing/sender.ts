@@ -1,8 +1,8 @@
 import { systemClock } from '../host/clock.ts'
+import { parseDuration } from '../host/duration.ts'
 import { ATTEMPT_DELAYS_MS } from '../protocol/schedule.ts'
 import { SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from './attempt.ts'
-import { parseDuration } from './duration.ts'
 import { type Sendable, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
 import type { Target } from './target.ts'
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { WebhookEvent } from '../protocol/events.ts'
-import { type BodyFormat, formatJson } from '../protocol/format-json.ts'
 import { type Secret, SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
+import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
 
 const TAMPERS = [
   'none',

@@ -1,5 +1,5 @@
-import { exchange } from './http-exchange.ts'
-import type { Target } from './target.ts'
+import { type ExchangeOptions, exchange } from '../wire/exchange.ts'
+import { sendParts, type Target, type TargetAnswer, type TargetRequest, withLength } from './target.ts'
 
 /**
  * A server that is running, by its URL. Each request has a connection of its own.
@@ -8,5 +8,17 @@ import type { Target } from './target.ts'
  */
 export function urlTarget(url: string | URL): Target {
   const address = new URL(url)
-  return { send: (request) => exchange(address, request, { agent: false }) }
+  return { send: (request) => sendOverHttp(address, request, { agent: false }) }
+}
+
+/** Sends a request of the kit over a connection. */
+export async function sendOverHttp(
+  url: URL,
+  request: TargetRequest,
+  connection: Omit<ExchangeOptions, 'signal'>,
+): Promise<TargetAnswer> {
+  const { signal } = request
+  const sent = { headers: withLength(request), body: sendParts(request) }
+  const { body, ...answer } = await exchange(url, sent, { ...connection, signal })
+  return { ...answer, body: body.toString() }
 }

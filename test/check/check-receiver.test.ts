@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { checkReceiver, commandProbe, formatReport, type Report } from 'postern/check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { listen } from '../adapters/hosts.ts'
+import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
 import { HandWritten, SECRET } from './faulty/hand-written.ts'
 import { LeaksDigest } from './faulty/signatures.ts'

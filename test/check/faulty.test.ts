@@ -1,7 +1,7 @@
 import { type CheckOptions, checkReceiver, urlProbe } from 'postern/check'
 import { describe, expect, it } from 'vitest'
 import { CASES } from '../../src/check/cases.ts'
-import { listen } from '../adapters/hosts.ts'
+import { listen } from '../adapters/http/hosts.ts'
 import * as deliveries from './faulty/deliveries.ts'
 import { HandWritten, SECRET } from './faulty/hand-written.ts'
 import * as signatures from './faulty/signatures.ts'

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { createReceiver } from 'postern'
 import { checkReceiver, urlProbe } from 'postern/check'
 import { describe, expect, it } from 'vitest'
-import { hosts, listen } from '../adapters/hosts.ts'
+import { hosts, listen } from '../adapters/http/hosts.ts'
 import { mustBeSound } from './judge.ts'
 
 const SECRET = 'a secret for the checks'

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { onTestFinished } from 'vitest'
-import { listen } from '../adapters/hosts.ts'
+import { listen } from '../adapters/http/hosts.ts'
 
 /** One request as it came in. */
 export interface Received {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { sign } from 'postern'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { listen } from '../adapters/hosts.ts'
+import { listen } from '../adapters/http/hosts.ts'
 import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
 import { HandWritten, SECRET } from '../check/faulty/hand-written.ts'
 import { findFreePort } from '../support/programs.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { startEmulator } from 'postern/emulator'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { listen } from '../adapters/hosts.ts'
+import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, runCli } from './run-cli.ts'

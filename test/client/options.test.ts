@@ -33,10 +33,10 @@ describe('options', () => {
     [{ password: undefined }, 'password is not given'],
     [{ password: ' ' }, 'password is no text, or empty'],
     [{ password: 5 }, 'password is no text, or empty'],
-    [{ timeoutMs: 99 }, 'timeoutMs has to be a whole number from 100 to 600000'],
-    [{ maxRetries: 1.5 }, 'maxRetries has to be'],
-    [{ maxWaitMs: Number.NaN }, 'maxWaitMs has to be'],
-    [{ fetch: 'fetch' }, 'fetch has to be a function'],
+    [{ timeoutMs: 99 }, 'timeoutMs is 99; give a whole number of milliseconds from 100 to 600000'],
+    [{ maxRetries: 1.5 }, 'maxRetries is 1.5; give a whole number from 0 to 20'],
+    [{ maxWaitMs: Number.NaN }, 'maxWaitMs is NaN; give'],
+    [{ fetch: 'fetch' }, 'fetch is "fetch"; give a function'],
   ])('are refused with what is wrong: %j', (options, message) => {
     expect(() => create(options)).toThrow(expect.objectContaining({ code: 'option_invalid' }))
     expect(() => create(options)).toThrow(message)

@@ -1,6 +1,6 @@
 /** An emulator in a process of its own, on the file of the first argument; what a test kills. */
 
-import { openSqlite } from '../../adapters/sqlite.ts'
+import { openSqlite } from '../../adapters/stores/sqlite.ts'
 import { startEmulator } from '../../src/emulator/emulator.ts'
 
 try {

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import { memoryStore, sign } from 'postern'
 import { events, signed } from 'postern/testing'
 import { dedupKey } from '../../src/protocol/dedup-key.ts'
-import { head } from '../adapters/wire.ts'
+import { head } from '../adapters/http/wire.ts'
 import { report } from './figures.ts'
 import { type FromServer, SECRET, type ToServer } from './messages.ts'
 

@@ -75,10 +75,10 @@ const FILES: readonly Judged[] = [
     return { file: `src/receiver/${file}`, tests: tests.join(), allTests: RECEIVER }
   }),
   {
-    file: 'adapters/body.ts',
-    tests: 'adapters/body,adapters/ends,adapters/express,adapters/fastify,adapters/node',
+    file: 'adapters/http/body.ts',
+    tests: ['body', 'ends', 'express', 'fastify', 'node'].map((name) => `adapters/http/${name}`).join(),
     allTests: ['body', 'ends', 'http2', 'closing', 'early-answers', 'every-host-bodies', 'next']
-      .map((name) => `adapters/${name}`)
+      .map((name) => `adapters/http/${name}`)
       .join(),
   },
 ].filter(({ file }) => !TYPES_ONLY.includes(file))

@@ -43,7 +43,7 @@ describe('options', () => {
     ['a name of another alphabet', { name: 'é' }, 'printable'],
     ['a name that is no text', { name: 7 }, 'name is 7'],
     ['a null name', { name: null }, 'name is null'],
-    ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a number from 1 to 1073741824'],
+    ['maxBodyBytes 0', { maxBodyBytes: 0 }, 'maxBodyBytes is 0; give a whole number of bytes from 1 to 1073741824'],
     ['maxBodyBytes NaN', { maxBodyBytes: Number.NaN }, 'maxBodyBytes is NaN'],
     ['maxBodyBytes Infinity', { maxBodyBytes: Number.POSITIVE_INFINITY }, 'maxBodyBytes is Infinity'],
     ['maxBodyBytes in words', { maxBodyBytes: '1mb' }, 'maxBodyBytes is "1mb"'],
@@ -684,8 +684,8 @@ describe('close', () => {
 
   it.each<[string, unknown, string]>([
     ['an option of another name', { timeout: 1 }, 'close() has no option "timeout". It takes timeoutMs.'],
-    ['a bare number', 1, 'close() takes an object of options, { timeoutMs }, not 1.'],
-    ['null', null, 'close() takes an object of options, { timeoutMs }, not null.'],
+    ['a bare number', 1, 'close(): it takes one object of options: { timeoutMs }.'],
+    ['null', null, 'close(): it takes one object of options: { timeoutMs }.'],
     ['text', { timeoutMs: '1' }, 'close(): timeoutMs is "1"'],
     ['NaN', { timeoutMs: Number.NaN }, 'close(): timeoutMs is NaN'],
     ['less than no time', { timeoutMs: -1 }, 'close(): timeoutMs is -1'],

@@ -1,5 +1,5 @@
 import type { Claim, Store, TransactionClaim } from 'postern'
-import type { LostClaims } from '../../adapters/lost-claims.ts'
+import type { LostClaims } from '../../adapters/stores/lost-claims.ts'
 import type { Life } from './life.ts'
 import type { Fate, Method } from './plan.ts'
 import { Chance } from './random.ts'

@@ -1,5 +1,5 @@
 import { createReceiver, memoryStore } from 'postern'
-import { LostClaims } from '../../adapters/lost-claims.ts'
+import { LostClaims } from '../../adapters/stores/lost-claims.ts'
 import { Engine } from './engine.ts'
 
 /** What is judged: the library, what its stores have in common, and the engine that it stands on. Planted faults are bundled from here. */

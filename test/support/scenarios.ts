@@ -4,7 +4,7 @@ import { createServer, type RequestListener, request as sendRequest } from 'node
 import { events, type SignedDelivery, signed } from 'postern/testing'
 import { vi } from 'vitest'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/schedule.ts'
-import { listen } from '../adapters/hosts.ts'
+import { listen } from '../adapters/http/hosts.ts'
 
 /** Makes an app that answers POST /webhooks, with the secret in WEBHOOK_SECRET, and saves the record of each `contact.created`. */
 export type CreateApp = (saveContact: (record: { readonly _id: string }) => Promise<void>) => RequestListener

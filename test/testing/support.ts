@@ -10,7 +10,7 @@ import { nodeHandler } from 'postern/node'
 import { fastifyTarget, fetchTarget, nodeTarget, type Target, urlTarget } from 'postern/testing'
 import { fetchHandler } from 'postern/web'
 import { onTestFinished } from 'vitest'
-import { listen } from '../adapters/hosts.ts'
+import { listen } from '../adapters/http/hosts.ts'
 
 export const secret = 'test-secret'
 export const START = '2025-01-01T00:00:00Z'

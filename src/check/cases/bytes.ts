@@ -1,6 +1,5 @@
-import { formatJson } from '../../protocol/format-json.ts'
+import { escapeSlashes, escapeUnicode, formatJson } from '../../wire/json-forms.ts'
 import type { Case, SingleCase } from '../case.ts'
-import { escapeSlashes, escapeUnicode } from '../json-forms.ts'
 import { mustBeAccepted, shouldBeAccepted } from '../verdict.ts'
 
 const WHY = 'It is genuine: the signature covers the bytes, and how the service writes its JSON is not documented.'

@@ -1,6 +1,6 @@
 import { SERVICE_DEADLINE_MS } from '../../protocol/schedule.ts'
+import { isLoopback } from '../../wire/target.ts'
 import type { Case } from '../case.ts'
-import { isLoopback } from '../target.ts'
 import { isRedirect, isSuccess, mustBeAccepted, toVerdict } from '../verdict.ts'
 
 const COMFORTABLE_MS = 2_000

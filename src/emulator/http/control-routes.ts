@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import * as z from 'zod'
-import { parseDuration } from '../../testing/duration.ts'
+import { parseDuration } from '../../host/duration.ts'
 import type { FeedMessage } from '../feed.ts'
 import { account as accountShape, deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'

@@ -1,7 +1,7 @@
 import type { PlantedFault } from './planted-fault.ts'
 
 const ENGINE = 'test/simulation/engine.ts'
-const LOST_CLAIMS = 'adapters/lost-claims.ts'
+const LOST_CLAIMS = 'adapters/stores/lost-claims.ts'
 
 /** Faults of stores: the simulated engine and the memory store. */
 export const FAULTS_OF_STORES: readonly PlantedFault[] = [

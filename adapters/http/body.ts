@@ -1,0 +1,173 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import getRawBody from 'raw-body'
+import type { BodyFailure, BodyIntake, DeliveryRequest, HeaderValue } from '../../src/index.ts'
+import { toKept } from './chunk.ts'
+
+/** Options that every adapter takes. */
+export interface AdapterOptions<Request> {
+  /** Says by the route which registration or tenant a request is for. It sees the request before its signature is checked. */
+  readonly source?: (request: Request) => string | undefined
+  /** Keeps a serverless host awake for handlers that end after the answer. */
+  readonly waitUntil?: (work: Promise<unknown>) => void
+}
+
+/** A request of node:http, and of every framework that stands on it, as the receiver takes it. */
+export class NodeRequest<Request extends IncomingMessage> implements DeliveryRequest {
+  readonly method: string | undefined
+  readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
+  readonly #request: Request
+  readonly #response: ServerResponse
+  readonly #source: ((request: Request) => string | undefined) | undefined
+  readonly #fix: string
+
+  /** @param fix what to change if the app's own parser came first */
+  constructor(request: Request, response: ServerResponse, { source, waitUntil }: AdapterOptions<Request>, fix: string) {
+    this.method = request.method
+    this.waitUntil = waitUntil
+    this.#request = request
+    this.#response = response
+    this.#source = source
+    this.#fix = fix
+  }
+
+  source(): string | undefined {
+    return this.#source?.(this.#request)
+  }
+
+  header(name: string): HeaderValue {
+    return this.#request.headers[name]
+  }
+
+  onAnswered(callback: () => void): void {
+    const { stream } = this.#response as { readonly stream?: { readonly destroyed: boolean } } // of HTTP/2
+    const { destroyed, closed, socket } = this.#response
+    if (destroyed || closed || stream?.destroyed || (socket === null && this.#request.socket?.destroyed))
+      return callback()
+    // Comes after the last byte of the answer, and also if the sender has gone away.
+    if (socket === null && typeof this.#request.socket?.on === 'function')
+      this.#response.on('close', alsoWith(this.#request.socket, callback))
+    else if (stream !== undefined || 'ref' in Object(socket)) this.#response.on('close', callback)
+    // A serverless host has made the response, on a socket that is none: it may only finish.
+    else this.#response.on('finish', callback).on('close', callback)
+  }
+
+  read(limit: number, intake: BodyIntake): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
+    const request: IncomingMessage & { readonly rawBody?: unknown; readonly body?: unknown } = this.#request
+    if (request.aborted) return { failure: 'body_incomplete' }
+    if (request.readableDidRead || request.readableEncoding !== null) {
+      if (request.rawBody instanceof Uint8Array) return request.rawBody
+      // Parsers of bytes, such as express.raw(), leave them here.
+      return request.body instanceof Uint8Array ? request.body : { failure: 'body_consumed', fix: this.#fix }
+    }
+    if (request.readableEnded) return new Uint8Array() // something read it, and there was nothing in it
+    return readBody(request, limit, intake)
+  }
+}
+
+function readBody(request: IncomingMessage, limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
+  const stream = new CountedStream(request, intake)
+  // What raw-body calls of a stream is all there. Without a callback it makes no AsyncResource.
+  const reading = getRawBody(stream as unknown as NodeJS.ReadableStream, {
+    limit,
+    length: request.headers['content-length'] ?? null,
+  })
+  request.resume() // something before may have paused it
+  return request.httpVersionMajor === 1 ? reading.then(undefined, toFailure) : reading.then(afterResets, toFailure)
+
+  async function afterResets(body: Uint8Array): Promise<Uint8Array | BodyFailure> {
+    // HTTP/2 clients end a stream before they reset it, and the server hears of the reset two turns of the event loop later.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+    return request.aborted ? { failure: 'body_incomplete' } : body
+  }
+}
+
+function toFailure(error: { readonly type?: unknown }): BodyFailure {
+  if (error === NOT_BYTES)
+    return {
+      failure: 'body_consumed',
+      fix: 'Something called setEncoding() on the request while the receiver read it. Leave the request alone, and look at the event in a handler instead.',
+    }
+  return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
+}
+
+/** Callbacks for the end of a socket. They share one listener, since hundreds of requests may wait on a socket for their turn. */
+const waitingOn = new WeakMap<IncomingMessage['socket'], Set<() => void>>()
+
+/**
+ * Returns a callback that is also called when the socket closes: an answer that waits for its turn on a connection hears nothing of
+ * its end.
+ */
+function alsoWith(socket: IncomingMessage['socket'], callback: () => void): () => void {
+  const waiting = waitingOn.get(socket) ?? new Set()
+  if (!waitingOn.has(socket)) {
+    waitingOn.set(socket, waiting)
+    socket.on('close', () => {
+      for (const call of waiting) call()
+    })
+  }
+  const call = () => {
+    waiting.delete(call)
+    callback()
+  }
+  waiting.add(call)
+  return call
+}
+
+/** Ends a body whose chunks have become text: its bytes are lost. */
+const NOT_BYTES = new TypeError('a chunk of the body is text')
+
+type Listener = (...args: readonly unknown[]) => void
+
+/** A request as raw-body sees it: each chunk is counted before it is kept. */
+class CountedStream {
+  readonly #request: IncomingMessage
+  readonly #intake: BodyIntake
+  #keep: Listener = ignore
+  #fail: Listener = ignore
+  #isCut = false
+
+  constructor(request: IncomingMessage, intake: BodyIntake) {
+    this.#request = request
+    this.#intake = intake
+  }
+
+  get readable(): boolean {
+    return this.#request.readable
+  }
+
+  on(event: string, listener: Listener): void {
+    if (event === 'data') {
+      this.#keep = listener
+      this.#request.on('data', this.#onData)
+      return
+    }
+    this.#request.on(event, listener)
+    if (event === 'error') this.#fail = listener
+    if (event !== 'close') return
+    // What raw-body cleans up with makes it let go of all that it has kept, as at the end of a connection.
+    this.#intake.onCut = () => {
+      this.#isCut = true
+      listener()
+    }
+  }
+
+  /** Leaves the listeners of a body that was read, since they do nothing any more and taking five away costs time. */
+  removeListener(event: string, listener: Listener): void {
+    if (event === 'data') this.#keep = ignore
+    else if (this.#isCut) this.#request.removeListener(event, listener)
+  }
+
+  unpipe(): void {}
+
+  pause(): void {
+    this.#request.pause()
+  }
+
+  readonly #onData = (chunk: unknown): void => {
+    if (!(chunk instanceof Uint8Array)) return this.#fail(NOT_BYTES)
+    if (this.#keep === ignore || !this.#intake.take(chunk.length)) return
+    this.#keep(toKept(chunk))
+  }
+}
+
+const ignore = () => {}

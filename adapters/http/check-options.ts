@@ -1,0 +1,70 @@
+import { ConfigurationError, OptionChecker } from '../../src/index.ts'
+
+/** The arguments of a request listener, for messages. */
+export const NODE_ARGUMENTS = 'a request and response of node:http'
+
+/**
+ * Checks the arguments of an adapter when it is made, so that the stack leads to the mistake.
+ *
+ * @param name of the adapter's function, for the message
+ * @param known the options that it takes beside `source` and `waitUntil`
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
+ */
+export function checkOptions(name: string, receiver: unknown, options: object, known: readonly string[] = []): void {
+  if (typeof Reflect.get(Object(receiver), 'handle') !== 'function')
+    throw invalid(
+      receiver === undefined
+        ? `${name} was given undefined for a receiver. If it is imported from a module that imports this one, it does not exist yet: make the receiver in a module of its own.`
+        : `${name} was given something else for a receiver. Give it what createReceiver() returned.`,
+    )
+  const check = new OptionChecker(name)
+  check.isObject(options, '{ source }')
+  const { source, waitUntil, ...others } = options as Readonly<Record<string, unknown>> // checked above
+  const unknown = Object.entries(others).filter(([option]) => !known.includes(option))
+  check.isKnown(Object.fromEntries(unknown), ['source', 'waitUntil', ...known])
+  check.areFunctions({ source, waitUntil })
+}
+
+/** Checks a path that an adapter is to answer. */
+export function checkPath(name: string, option: string, path: unknown): void {
+  if (path !== undefined && !(typeof path === 'string' && path.startsWith('/') && !/[?#]/.test(path)))
+    throw invalid(`${name}: ${option} is ${JSON.stringify(path)}; give a path that begins with "/", without a query.`)
+}
+
+/**
+ * Returns the error of a handler that its host calls with other arguments than the adapter takes. Handlers throw it before they return
+ * a promise, so that it reaches the host's own error handling.
+ *
+ * @param name of the adapter's function, for the message
+ * @param wanted the arguments that it takes
+ * @param given the first argument of the call
+ */
+export function wrongHost(name: string, wanted: string, given: unknown): ConfigurationError {
+  const [what, fix] = describeHost(given)
+  return invalid(`${name} was given ${what}, not ${wanted}: ${fix}.`)
+}
+
+/** Names the first argument of a host's call, and the fix. */
+function describeHost(given: unknown): readonly [what: string, fix: string] {
+  const { req, raw, request }: { req?: { raw?: unknown }; raw?: unknown; request?: unknown } = Object(given)
+  if (isRequest(given)) return ['a Request', 'use fetchHandler, or nextHandler under Next.js']
+  if (isRequest(req?.raw)) return ['a Hono context', 'pass c.req.raw to fetchHandler(receiver)']
+  if (isRequest(raw)) return ["Hono's own request", 'pass c.req.raw to fetchHandler(receiver)']
+  if (isRequest(request)) return ['an object with a Request in it', 'pass its request to fetchHandler(receiver)']
+  if (isNodeRequest(raw)) return ['a request of Fastify', 'register fastifyPlugin']
+  if (isNodeRequest(given)) return ['a request of node:http', 'use nodeHandler, or expressHandler under Express']
+  return [given == null ? String(given) : `something of type ${typeof given}`, 'use the adapter of your framework']
+}
+
+/** Returns whether a value is a Request: its headers have the method `get`. */
+export function isRequest(value: unknown): value is Request {
+  return typeof (value as Partial<Request> | undefined)?.headers?.get === 'function' // any value may be asked for a field
+}
+
+function isNodeRequest(value: unknown): boolean {
+  return typeof Object(value).httpVersionMajor === 'number'
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError('option_invalid', message)
+}

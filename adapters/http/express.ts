@@ -1,0 +1,90 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Receives } from '../../src/index.ts'
+import { writeReply } from './answer.ts'
+import { type AdapterOptions, NodeRequest } from './body.ts'
+import { checkOptions, wrongHost } from './check-options.ts'
+
+const FIX =
+  "A body parser such as express.json() is mounted before the receiver, which reads by itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
+
+/** The request that a `source` option sees, unless it names another type. */
+interface RoutedRequest extends IncomingMessage {
+  /** The parameters of the path: `tenant` of `/webhooks/:tenant`. */
+  readonly params: Readonly<Record<string, string>>
+}
+
+type ExpressHandler<Request> = (
+  request: Request,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => Promise<void>
+
+/**
+ * A handler for Express 4.18 and later, and 5. Under `app.use` it answers the mount path itself and leaves deeper ones to others.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
+ * @example app.post('/webhooks', expressHandler(receiver))
+ */
+export function expressHandler(receiver: Receives): ExpressHandler<IncomingMessage>
+export function expressHandler(
+  receiver: Receives,
+  options: AdapterOptions<RoutedRequest>,
+): ExpressHandler<RoutedRequest>
+export function expressHandler<Request extends IncomingMessage>(
+  receiver: Receives,
+  options: AdapterOptions<Request>,
+): ExpressHandler<Request>
+export function expressHandler<Request extends IncomingMessage>(
+  receiver: Receives,
+  options: AdapterOptions<Request> = {},
+): ExpressHandler<Request> {
+  checkOptions('expressHandler', receiver, options)
+  const handler: ExpressHandler<Request> = (request, response, next) => {
+    if (typeof next !== 'function') throw wrongHost('expressHandler', 'the three arguments of Express', request)
+    return answer(request, response, next)
+  }
+  const answer: ExpressHandler<Request> = async (request, response, next) => {
+    // Express strips the mount path from `url` for app.use.
+    if (request.url?.split('?', 1)[0] !== '/' && !isRouted(request, handler)) return next()
+    return writeReply(request, response, await receiver.handle(new NodeRequest(request, response, options, FIX)))
+  }
+  return handler
+}
+
+interface Route {
+  readonly path?: unknown
+  readonly stack?: readonly { readonly handle?: unknown }[]
+}
+
+/**
+ * Whether app.post and the like called, and not app.use. Express leaves the last route in `request.route`, also when that has called
+ * next(). It is the one that called if the handler stands in it. A handler within another function does not: then the route has to name
+ * the path, or a parameter of it.
+ */
+function isRouted(
+  { route, url = '', params }: IncomingMessage & { readonly route?: Route; readonly params?: object },
+  handler: unknown,
+): boolean {
+  if (route === undefined) return false
+  if (route.stack?.some(({ handle }) => handle === handler)) return true
+  const path = normalize(url.split('?', 1)[0] ?? '')
+  const paths: readonly unknown[] = Array.isArray(route.path) ? route.path : [route.path]
+  return paths.some((known) => normalize(String(known)) === path) || Object.keys(params ?? {}).length > 0
+}
+
+function normalize(path: string): string {
+  return path.toLowerCase().replace(/(.)\/$/, '$1')
+}
+
+/**
+ * Keeps the exact bytes in `request.rawBody`, for apps whose JSON parser has to come first.
+ *
+ * @example app.use(express.json({ verify: captureRawBody }))
+ */
+export function captureRawBody(
+  request: IncomingMessage & { rawBody?: unknown },
+  _response: ServerResponse,
+  bytes: Uint8Array,
+): void {
+  request.rawBody = bytes
+}

@@ -1,0 +1,44 @@
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { Receives } from '../../src/index.ts'
+import { isUnread, limitStream, writeReply } from './answer.ts'
+import { type AdapterOptions, NodeRequest } from './body.ts'
+import { checkOptions, checkPath } from './check-options.ts'
+
+export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
+  readonly receiver: Receives
+  /** The path to answer. Default `/`, below the prefix that the plugin is registered with. */
+  readonly url?: string
+}
+
+const FIX =
+  'A hook of this Fastify app (preParsing, onRequest) read the request before the receiver. Register fastifyPlugin in a scope without it.'
+
+/** Options of `register` itself, which Fastify hands on. */
+const FASTIFY_OPTIONS = ['receiver', 'url', 'prefix', 'logLevel', 'logSerializers']
+
+/**
+ * A plugin for Fastify 5. Content type parsers are removed in its own scope only: sibling routes keep theirs.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`, while the app gets ready
+ * @example await app.register(fastifyPlugin, { receiver, url: '/webhooks' })
+ */
+export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (
+  app,
+  { receiver, url = '/', source, waitUntil, ...rest },
+) => {
+  checkOptions('fastifyPlugin', receiver, { source, waitUntil, ...rest }, FASTIFY_OPTIONS)
+  checkPath('fastifyPlugin', 'url', url)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  const common = waitUntil === undefined ? {} : { waitUntil }
+  app.all(url, async (request, reply) => {
+    const options = source === undefined ? common : { ...common, source: () => source(request) }
+    const answer = await receiver.handle(new NodeRequest(request.raw, reply.raw, options, FIX))
+    if (isUnread(request.raw)) {
+      reply.hijack()
+      return writeReply(request.raw, reply.raw, answer)
+    }
+    limitStream(request.raw, reply.raw)
+    return reply.code(answer.status).headers(answer.headers).send(answer.body)
+  })
+}

@@ -1,0 +1,65 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Receives } from '../../src/index.ts'
+import { writeReply } from './answer.ts'
+import { type AdapterOptions, NodeRequest } from './body.ts'
+import { checkOptions, isRequest, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
+import { type FetchHandlerOptions, fetchHandler } from './web.ts'
+
+const FIX =
+  'Next.js parsed the body before the receiver. Export this beside the handler: export const config = { api: { bodyParser: false } }'
+
+/**
+ * A route handler for the App Router.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
+ * @example export const POST = nextHandler(receiver)
+ */
+export function nextHandler(
+  receiver: Receives,
+  options: FetchHandlerOptions = {},
+): (request: Request) => Promise<Response> {
+  checkOptions('nextHandler', receiver, options)
+  return (request) => {
+    if (!isRequest(request)) throw wrongHost('nextHandler', 'a Request', request)
+    const waitUntil = options.waitUntil ?? hostWaitUntil()
+    return fetchHandler(receiver, { ...options, ...(waitUntil && { waitUntil }) })(request)
+  }
+}
+
+/**
+ * An API route for the Pages Router. It needs Next's own parser off: `export const config = { api: { bodyParser: false } }`.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
+ * @example export default nextApiHandler(receiver)
+ */
+export function nextApiHandler<Request extends IncomingMessage = IncomingMessage>(
+  receiver: Receives,
+  options: AdapterOptions<Request> = {},
+): (request: Request, response: ServerResponse) => Promise<void> {
+  checkOptions('nextApiHandler', receiver, options)
+  const answer = async (request: Request, response: ServerResponse) => {
+    const waitUntil = options.waitUntil ?? hostWaitUntil()
+    const delivery = new NodeRequest(request, response, { ...options, ...(waitUntil && { waitUntil }) }, FIX)
+    return writeReply(request, response, await receiver.handle(delivery))
+  }
+  return (request, response) => {
+    if (typeof response?.writeHead !== 'function') throw wrongHost('nextApiHandler', NODE_ARGUMENTS, request)
+    return answer(request, response)
+  }
+}
+
+/** Hosts of Next.js leave the context of the request under one of these symbols, so that libraries need no import to find it. */
+const CONTEXT_SYMBOLS = [Symbol.for('@next/request-context'), Symbol.for('@vercel/request-context')]
+
+interface RequestContext {
+  readonly waitUntil?: (work: Promise<unknown>) => void
+}
+
+function hostWaitUntil(): ((work: Promise<unknown>) => void) | undefined {
+  for (const symbol of CONTEXT_SYMBOLS) {
+    const holder: { get?(): RequestContext | undefined } | undefined = Reflect.get(globalThis, symbol)
+    const context = holder?.get?.()
+    if (typeof context?.waitUntil === 'function') return (work) => context.waitUntil?.(work)
+  }
+  return undefined
+}

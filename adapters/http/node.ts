@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Receives } from '../../src/index.ts'
+import { writeReply } from './answer.ts'
+import { type AdapterOptions, NodeRequest } from './body.ts'
+import { checkOptions, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
+
+export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
+  /** The path to answer, without query; any other gets 404. Default: every path. */
+  readonly path?: string
+}
+
+const FIX =
+  'Something read the request before nodeHandler did. Call nodeHandler first, or leave the exact bytes in request.rawBody.'
+const NOT_FOUND = {
+  status: 404,
+  headers: { 'content-type': 'application/json' },
+  body: '{"code":"not_found"}',
+  close: false,
+  drainMs: 2_000,
+}
+
+/**
+ * A request listener for node:http, node:https and the compatibility layer of node:http2.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`; the listener throws `option_invalid` if another host calls it
+ * @example createServer(nodeHandler(receiver, { path: '/webhooks' })).listen(3000)
+ */
+export function nodeHandler(
+  receiver: Receives,
+  options: NodeHandlerOptions = {},
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  checkOptions('nodeHandler', receiver, options, ['path'])
+  checkPath('nodeHandler', 'path', options.path)
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const isOurs = options.path === undefined || pathOf(request.url) === options.path
+    const reply = isOurs ? await receiver.handle(new NodeRequest(request, response, options, FIX)) : NOT_FOUND
+    return writeReply(request, response, reply)
+  }
+  return (request, response) => {
+    if (typeof response?.writeHead !== 'function') throw wrongHost('nodeHandler', NODE_ARGUMENTS, request)
+    return answer(request, response)
+  }
+}
+
+/** The path of a request's target, which proxies may write as a whole URL. */
+function pathOf(target = ''): string {
+  const path = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  return path.split('?', 1)[0] || '/'
+}

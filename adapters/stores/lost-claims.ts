@@ -1,0 +1,137 @@
+import { type Claim, type Clock, systemClock } from '../../src/index.ts'
+
+/** Receivers wait for a claim no longer. */
+const CLAIM_LIMIT_MS = 3_000
+const LOOK_EVERY_MS = 250
+const AGAIN_AFTER_MS = 500
+const MOST_AT_ONCE = 100
+
+interface Asked {
+  readonly key: string
+  readonly token: string
+  readonly leaseMs: number
+  readonly askedAt: number
+}
+
+interface Open extends Asked {
+  readonly reject: (error: unknown) => void
+}
+
+interface Lost extends Asked {
+  /** When its lease has ended. An answer that comes late begins it anew. */
+  readonly endsAt: number
+  /** When it is given back next; `Infinity` while that is under way. */
+  nextAt: number
+}
+
+/**
+ * Gives back claims whose answer was lost, or too late for whoever asked. The engine may have carried them out, and would keep their
+ * events busy until their leases end.
+ */
+export class LostClaims {
+  readonly #giveBack: (key: string, token: string) => Promise<unknown>
+  readonly #clock: Clock
+  readonly #open = new Set<Open>()
+  readonly #lost = new Set<Lost>()
+  #underWay = 0
+  #isLooking = false
+
+  /** @param giveBack releases the key if the token holds it; rejects if the engine cannot be reached, and is called again then */
+  constructor(giveBack: (key: string, token: string) => Promise<unknown>, clock: Clock = systemClock) {
+    this.#giveBack = giveBack
+    this.#clock = clock
+  }
+
+  /**
+   * Returns the claim that was asked for. Rejects if there is no answer in time. One promise and no timer of its own: this is on the path
+   * of every claim.
+   */
+  watch(key: string, token: string, leaseMs: number, asking: Promise<Claim>): Promise<Claim> {
+    return new Promise((resolve, reject) => {
+      const open: Open = { key, token, leaseMs, askedAt: this.#clock.monotonic(), reject }
+      this.#open.add(open)
+      this.#look()
+      asking.then(
+        (claim) => {
+          if (this.#open.delete(open)) resolve(claim)
+          else if (claim.state === 'claimed') this.#lose(open) // it was given back too early
+        },
+        (error: unknown) => {
+          if (!this.#open.delete(open)) return
+          this.#lose(open)
+          reject(error)
+        },
+      )
+    })
+  }
+
+  /** Gives back a claim of which it is not known what became of it. */
+  add(key: string, token: string, leaseMs: number): void {
+    const askedAt = this.#clock.monotonic()
+    this.#lose({ key, token, leaseMs, askedAt })
+  }
+
+  #lose({ key, token, leaseMs, askedAt }: Asked): void {
+    const endsAt = this.#clock.monotonic() + leaseMs
+    this.#lost.add({ key, token, leaseMs, askedAt, endsAt, nextAt: askedAt })
+    this.#work()
+    this.#look()
+  }
+
+  #work(): void {
+    const now = this.#clock.monotonic()
+    for (const lost of this.#lost) {
+      if (this.#underWay === MOST_AT_ONCE) return
+      if (lost.nextAt <= now) void this.#release(lost)
+    }
+  }
+
+  async #release(lost: Lost): Promise<void> {
+    this.#underWay++
+    lost.nextAt = Number.POSITIVE_INFINITY
+    const isTaken = await this.#inTime(this.#giveBack(lost.key, lost.token))
+    this.#underWay--
+    const now = this.#clock.monotonic()
+    // The engine may come to a claim later than to what gave it back.
+    const heardAt = lost.askedAt + CLAIM_LIMIT_MS
+    if (now >= lost.endsAt || (isTaken && now >= heardAt)) this.#lost.delete(lost)
+    lost.nextAt = isTaken ? heardAt : now + AGAIN_AFTER_MS
+  }
+
+  #inTime(releasing: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#after(CLAIM_LIMIT_MS, () => resolve(false))
+      const end = (isTaken: boolean) => () => {
+        this.#clock.clearTimeout(timer)
+        resolve(isTaken)
+      }
+      releasing.then(end(true), end(false))
+    })
+  }
+
+  /** Looks after what is open and lost, now and then: a timer for each claim would cost more than the rest of it. */
+  #look(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    this.#after(LOOK_EVERY_MS, () => {
+      this.#isLooking = false
+      const longAgo = this.#clock.monotonic() - CLAIM_LIMIT_MS
+      for (const open of this.#open) {
+        if (open.askedAt > longAgo) break
+        this.#open.delete(open)
+        this.#lose(open)
+        open.reject(new Error(`no answer within ${CLAIM_LIMIT_MS} ms`))
+      }
+      this.#work()
+      if (this.#open.size + this.#lost.size > 0) this.#look()
+    })
+  }
+
+  /** Keeps no process alive. */
+  #after(ms: number, callback: () => void): unknown {
+    const timer = this.#clock.setTimeout(callback, ms)
+    const { unref } = Object(timer)
+    if (typeof unref === 'function') unref.call(timer)
+    return timer
+  }
+}

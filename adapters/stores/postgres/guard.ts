@@ -1,0 +1,107 @@
+import { PosternError } from '../../../src/index.ts'
+import type { PgClient } from './pool.ts'
+
+/** A statement that begins or ends a transaction. Savepoints do not. */
+const ENDS_IT =
+  /^\s*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|prepare\s+transaction)\b/i
+/** Comments of one line, and the beginnings of others and of quotes: texts in which a backslash stands for something, others, names, texts between dollars. */
+const OPENINGS =
+  /--[^\n\r]*|\/\*|(?<![\w$\u0080-\uffff])(?:[eE]'|\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)|'|"/g
+/** A statement whose body may hold others, each with its own semicolon. */
+const MAY_HAVE_BODY = /^\s*create\s+(?:or\s+replace\s+)?(?:function|procedure)\b/i
+const ENDED_BY_END = /\b(?:(begin\s+atomic|case)|end)\b/gi
+
+/** The client as `work` gets it. */
+export interface GuardedClient<C> {
+  readonly client: C
+  /** From here on the client refuses every query: its connection may be somebody else's by then. */
+  close(): void
+}
+
+/**
+ * The client itself, in all but two methods. `query` refuses what would begin or end a transaction, and everything once the
+ * transaction has ended: a query that nobody waited for would run outside it, or within another handler's. `release` does nothing,
+ * since libraries that were given the client as a pool of one call it.
+ */
+export function guardClient<C extends PgClient>(inner: C): GuardedClient<C> {
+  let isOpen = true
+  const query = (...given: readonly unknown[]): unknown => {
+    if (!isOpen) throw misuse('A query came after its transaction had ended. Await every query within the work.')
+    if (endsTransaction(textOf(given[0])))
+      throw misuse(
+        'The work began or ended a transaction itself: its writes would be committed without the finish mark. It is in a transaction already; for a part that may fail use SAVEPOINT.',
+      )
+    return Reflect.apply(inner.query, inner, given)
+  }
+  const client = Object.create(inner, { query: { value: query }, release: { value: () => {} } }) as C // C but for two methods
+  return {
+    client,
+    close: () => {
+      isOpen = false
+    },
+  }
+}
+
+function textOf(query: unknown): string {
+  if (typeof query === 'string') return query
+  const text = typeof query === 'object' && query !== null && 'text' in query ? query.text : ''
+  return typeof text === 'string' ? text : ''
+}
+
+/** Whether a statement of the text begins or ends a transaction. The END of a function's body does not. */
+function endsTransaction(text: string): boolean {
+  let depth = 0
+  for (const statement of statementsOf(text)) {
+    if (depth === 0 && ENDS_IT.test(statement)) return true
+    if (depth > 0 || MAY_HAVE_BODY.test(statement))
+      for (const [, isBegun] of statement.matchAll(ENDED_BY_END)) depth = Math.max(depth + (isBegun ? 1 : -1), 0)
+  }
+  return false
+}
+
+/** The statements of a text, with a blank for each comment and what stands in quotes. A pattern for whole quotes would run out of stack on long ones. */
+function statementsOf(text: string): readonly string[] {
+  const parts: string[] = []
+  let at = 0
+  OPENINGS.lastIndex = 0
+  for (let found = OPENINGS.exec(text); found !== null; found = OPENINGS.exec(text)) {
+    parts.push(text.slice(at, found.index))
+    at = findEnd(text, found[0], OPENINGS.lastIndex)
+    OPENINGS.lastIndex = at
+  }
+  parts.push(text.slice(at))
+  return parts.join(' ').split(';')
+}
+
+/** The position behind what was opened; the end of the text if it is never closed. A doubled quote closes one text and opens the next. */
+function findEnd(text: string, opening: string, start: number): number {
+  if (opening === '/*') return endOfComment(text, start)
+  if (/^e/i.test(opening)) return endOfEscaped(text, start)
+  if (opening.startsWith('--')) return start
+  const end = text.indexOf(opening, start)
+  return end === -1 ? text.length : end + opening.length
+}
+
+function endOfEscaped(text: string, start: number): number {
+  const stops = /\\[\s\S]|''|'/g
+  stops.lastIndex = start
+  for (let found = stops.exec(text); found !== null; found = stops.exec(text))
+    if (found[0] === "'") return stops.lastIndex
+  return text.length
+}
+
+/** Comments of this kind may hold others. */
+function endOfComment(text: string, start: number): number {
+  const ends = /\/\*|\*\//g
+  ends.lastIndex = start
+  let depth = 1
+  for (let found = ends.exec(text); found !== null; found = ends.exec(text)) {
+    depth += found[0] === '/*' ? 1 : -1
+    if (depth === 0) return ends.lastIndex
+  }
+  return text.length
+}
+
+export function misuse(message: string, cause?: unknown): PosternError {
+  return new PosternError('transaction_misused', message, cause === undefined ? {} : { cause })
+}

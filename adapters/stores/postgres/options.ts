@@ -1,0 +1,72 @@
+import { DEFAULT_RETENTION_MS, OptionChecker } from '../../../src/index.ts'
+import { LONGEST_RETENTION_MS } from '../longest-retention.ts'
+import { type ClientOf, maxOf, type PgClient, type PgPool } from './pool.ts'
+import { DEFAULT_TABLE, type TableName } from './statements.ts'
+
+export interface PostgresStoreOptions<P, Tx> extends TableName {
+  /** A `Pool` of `pg`, whose `max` is 3 or more. The app may use it as well. */
+  readonly pool: P
+  /** How long events are remembered, in milliseconds. Default 7 days. */
+  readonly retentionMs?: number
+  /**
+   * Makes what `context.transaction` hands to a handler's work: the object of a query builder, on the client that is given. Default:
+   * the client itself.
+   */
+  readonly wrap?: (client: ClientOf<P>) => Tx
+}
+
+export interface CheckedOptions<Tx> {
+  readonly pool: PgPool
+  readonly retentionMs: number
+  readonly wrap: (client: PgClient) => Tx
+  readonly schema: string | undefined
+  readonly table: string
+}
+
+const LEAST_CONNECTIONS = 3
+/** Longer names are cut off by Postgres, and two could become one. */
+const LONGEST_NAME = 63 - '_swept'.length
+
+const check = new OptionChecker('postgresStore')
+
+export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): CheckedOptions<Tx> {
+  check.isObject(options, '{ pool }')
+  const { pool, retentionMs = DEFAULT_RETENTION_MS, schema, table, wrap, ...unknown } = options
+  check.isKnown(unknown, ['pool', 'retentionMs', 'schema', 'table', 'wrap'])
+  if (typeof pool?.connect !== 'function' || typeof pool.on !== 'function')
+    throw check.invalid('pool is no Pool of pg; give new Pool({ connectionString: process.env.DATABASE_URL }).')
+  if (maxOf(pool) < LEAST_CONNECTIONS)
+    throw check.invalid(
+      `the pool has ${maxOf(pool)} connections at most (max); give it ${LEAST_CONNECTIONS} or more. One is kept for renewals, one is left for claims, and transactions share the others.`,
+    )
+  check.isWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
+  check.areFunctions({ wrap })
+  return {
+    pool,
+    retentionMs,
+    wrap: wrap ?? ((client) => client as Tx), // Tx is the client where nothing wraps it
+    ...checkTableName({ schema, table }),
+  }
+}
+
+export function checkTableName({ schema, table = DEFAULT_TABLE }: TableName): {
+  readonly schema: string | undefined
+  readonly table: string
+} {
+  for (const [option, name] of Object.entries({ schema, table }))
+    if (name !== undefined && !isName(name))
+      throw check.invalid(
+        `${option} is not a name that Postgres can hold: text of 1 to ${LONGEST_NAME} bytes without NUL.`,
+      )
+  return { schema, table }
+}
+
+function isName(name: unknown): boolean {
+  return (
+    typeof name === 'string' &&
+    name !== '' &&
+    Buffer.byteLength(name) <= LONGEST_NAME &&
+    !name.includes('\0') &&
+    name === Buffer.from(name).toString()
+  )
+}

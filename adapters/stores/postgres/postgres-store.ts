@@ -1,0 +1,152 @@
+import type { Claim, Logger, TransactionalStore, TransactionClaim } from '../../../src/index.ts'
+import { LostClaims } from '../lost-claims.ts'
+import { makeTokens } from '../make-tokens.ts'
+import { decodeMark, encodeKey, encodeMark, toArrayLiteral } from './encode.ts'
+import { Groups } from './groups.ts'
+import { type CheckedOptions, checkOptions, type PostgresStoreOptions } from './options.ts'
+import { CALL_LIMIT_MS, type ClientOf, type PgPool } from './pool.ts'
+import { SharedPool } from './shared-pool.ts'
+import { Sweeper } from './sweeper.ts'
+import { Table } from './table.ts'
+import { Transactions } from './transactions.ts'
+
+/** A store on Postgres. */
+export interface PostgresStore<Tx> extends TransactionalStore<Tx> {
+  /**
+   * Makes the table, or brings it to the shape of this version; any number of processes may call it at once. The user of the pool
+   * needs the right to create; where it has none, run what `postgresSchema()` gives.
+   *
+   * @throws PosternError `store_unavailable`, by rejecting
+   */
+  migrate(): Promise<void>
+}
+
+/**
+ * Deduplication across processes on a table of Postgres, and `context.transaction`: handlers write in the same database, and their
+ * writes are committed together with their finish marks. Works behind PgBouncer in transaction mode.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @example
+ * const pool = new Pool({ connectionString: process.env.DATABASE_URL })
+ * const store = postgresStore({ pool })
+ * await store.migrate()
+ * const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET, store })
+ */
+export function postgresStore<P extends PgPool, Tx = ClientOf<P>>(
+  options: PostgresStoreOptions<P, Tx>,
+): PostgresStore<Tx> {
+  return new StoreOnPostgres<Tx>(checkOptions(options as PostgresStoreOptions<PgPool, Tx>)) // its client is the pool's own
+}
+
+interface Asked {
+  readonly key: string
+  readonly token: string
+  readonly lease: number
+}
+
+interface Settled {
+  readonly key: string
+  readonly token: string
+  readonly lease: number | null
+  readonly done: boolean
+  readonly marks: readonly string[]
+}
+
+const NO_MARKS: readonly string[] = []
+const DONE: Claim = { state: 'done' }
+const BUSY: Claim = { state: 'busy' }
+/** The most connections that claims without an answer may take at once. */
+const MOST_CLAIMING = 4
+
+class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
+  readonly retentionMs: number
+  readonly #pool: SharedPool
+  readonly #table: Table
+  readonly #sweeper: Sweeper
+  readonly #transactions: Transactions<Tx>
+  readonly #claims: Groups<Asked, Claim>
+  readonly #settlements: Groups<Settled, boolean>
+  readonly #lost = new LostClaims((key, token) => this.#settle(key, token, null, false, NO_MARKS))
+  readonly #newToken = makeTokens()
+
+  constructor({ pool, retentionMs, schema, table, wrap }: CheckedOptions<Tx>) {
+    this.retentionMs = retentionMs
+    this.#pool = SharedPool.of(pool)
+    this.#table = new Table(this.#pool, { schema, table }, retentionMs)
+    this.#sweeper = new Sweeper(this.#pool, this.#table)
+    this.#transactions = new Transactions(this.#pool, this.#table, wrap)
+    const toError = (cause: unknown) => this.#table.explain(cause)
+    this.#claims = new Groups({
+      run: (asked) => this.#claimAll(asked),
+      toError,
+      onNoAnswer: (asked) => {
+        for (const { key, token, lease } of asked) this.#lost.add(key, token, lease)
+      },
+      most: MOST_CLAIMING,
+    })
+    this.#settlements = new Groups({ run: (settled) => this.#settleAll(settled), toError })
+  }
+
+  reportTo(logger: Logger): void {
+    this.#pool.notices.addLogger(logger)
+  }
+
+  migrate(): Promise<void> {
+    return this.#table.migrate()
+  }
+
+  claim(key: string, leaseMs: number): Promise<Claim> {
+    const token = this.#newToken()
+    return this.#claims.add({ key: encodeKey(key), token, lease: leaseMs })
+  }
+
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
+    return this.#settle(encodeKey(key), token, leaseMs, false, marks)
+  }
+
+  complete(key: string, token: string): Promise<boolean> {
+    return this.#settle(encodeKey(key), token, null, true, NO_MARKS)
+  }
+
+  release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
+    return this.#settle(encodeKey(key), token, null, false, marks)
+  }
+
+  transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
+    return this.#transactions.run(claim, work)
+  }
+
+  /** @param key encoded */
+  #settle(key: string, token: string, lease: number | null, done: boolean, marks: readonly string[]): Promise<boolean> {
+    return this.#settlements.add({ key, token, lease, done, marks: marks.map(encodeMark) })
+  }
+
+  async #claimAll(asked: readonly Asked[]): Promise<readonly Claim[]> {
+    const { claim } = await this.#table.statements()
+    const rows = await this.#pool.claim(claim, [
+      toArrayLiteral(asked.map(({ key }) => key)),
+      toArrayLiteral(asked.map(({ token }) => token)),
+      toArrayLiteral(asked.map(({ lease }) => lease)),
+    ])
+    const known = new Map(rows.map((row) => [row[0], row]))
+    if (known.has(null)) throw new Error(`Postgres came to the claim more than ${CALL_LIMIT_MS} ms after it was sent`)
+    return asked.map(({ key, token }) => toClaim(token, known.get(key)))
+  }
+
+  async #settleAll(settled: readonly Settled[]): Promise<readonly (boolean | undefined)[]> {
+    const { settle } = await this.#table.statements()
+    const rows = await this.#pool.runKept(settle, [JSON.stringify(settled)])
+    this.#sweeper.nudge()
+    const known = new Map(rows.map(([key, isHeld]) => [key, isHeld === 'true']))
+    return settled.map(({ key }) => known.get(key))
+  }
+}
+
+/** @param row what was found for a key that was there before: marks if it was free, and whether it is done */
+function toClaim(token: string, row: readonly unknown[] | undefined): Claim {
+  if (row === undefined) return { state: 'claimed', token, marks: NO_MARKS }
+  const [, marks, isDone] = row
+  if (typeof marks === 'string')
+    return { state: 'claimed', token, marks: (JSON.parse(marks) as string[]).map(decodeMark) } // an array of text
+  return isDone === 'true' ? DONE : BUSY
+}

@@ -1,0 +1,190 @@
+import { asText, quoteName } from './encode.ts'
+import { CALL_LIMIT_MS } from './pool.ts'
+
+export interface TableName {
+  /** The schema of the table. Default: the first one of the connection's search_path. */
+  readonly schema?: string | undefined
+  /** Default `postern_claims`. */
+  readonly table?: string | undefined
+}
+
+export const DEFAULT_TABLE = 'postern_claims'
+/** Of the table's shape; it stands in the table's comment. */
+export const TABLE_VERSION = 1
+/** How long a transaction may stand still between its fence and its commit, in milliseconds: other claims of its key wait for it. */
+const COMMIT_WITHIN_MS = 10_000
+const SWEEP_SIZE = 1_000
+const NOW = 'clock_timestamp()'
+/** Names the transaction that was begun, and nothing once that has ended, whatever ended it. */
+export const TRANSACTION_SETTING = 'postern.transaction'
+const CURRENT = `current_setting('${TRANSACTION_SETTING}', true)`
+
+/**
+ * Every statement of the store, for one table. Times are the server's, by a clock that goes on while a statement waits. Rows are looked
+ * up one by one (`LATERAL`, `OFFSET 0`) and written by their key: joins would be planned for the size that the table has when a
+ * connection prepares the statement, and read all of it later.
+ */
+export interface Statements {
+  /** Makes what is missing. Several statements, without parameters. */
+  readonly create: string
+  readonly claim: string
+  readonly settle: string
+  commitMark(key: string, token: string, mark: string, transaction: string): string
+  readonly sweep: string
+}
+
+/** The table's name as statements have it. */
+export function nameOf({ schema, table = DEFAULT_TABLE }: TableName): string {
+  return schema === undefined ? quoteName(table) : `${quoteName(schema)}.${quoteName(table)}`
+}
+
+/** The pieces of SQL that several statements have in common. */
+function makePieces(tableName: TableName, retentionMs: number) {
+  const retention = `interval '${retentionMs} ms'`
+  // Rows are swept somewhat later than they are forgotten, so that a completion need not move the time: it stays out of the index.
+  const slack = `interval '${Math.min(retentionMs, 3_600_000)} ms'`
+  const inMs = (column: string) => `${NOW} + ${column} * interval '1 ms'`
+  const leased = `(key, token, ends_at, kept_until, swept_after)
+  SELECT key, token, ${inMs('lease')}, ${inMs('lease')} + ${retention}, ${inMs('lease')} + ${retention} + ${slack}`
+  return { name: nameOf(tableName), retention, slack, inMs, leased }
+}
+
+type Pieces = ReturnType<typeof makePieces>
+
+export function makeStatements(tableName: TableName, retentionMs: number): Statements {
+  const pieces = makePieces(tableName, retentionMs)
+  return {
+    create: makeCreate(pieces, quoteName(`${tableName.table ?? DEFAULT_TABLE}_swept`)),
+    claim: makeClaim(pieces),
+    settle: makeSettle(pieces),
+    commitMark: makeCommitMark(pieces),
+    sweep: makeSweep(pieces),
+  }
+}
+
+function makeCreate({ name }: Pieces, index: string): string {
+  const comment = `BEGIN
+  IF obj_description(${asText(name)}::regclass, 'pg_class') IS NULL THEN
+    COMMENT ON TABLE ${name} IS 'postern ${TABLE_VERSION}';
+  END IF;
+END`
+  return `
+CREATE TABLE IF NOT EXISTS ${name} (
+  key text COLLATE "C" PRIMARY KEY,
+  token text NOT NULL,                  -- of whoever called last
+  ends_at timestamptz,                  -- of the lease; null where nobody holds the key
+  done boolean NOT NULL DEFAULT false,
+  marks text[] NOT NULL DEFAULT '{}',   -- handlers that have finished
+  kept_until timestamptz NOT NULL,      -- what is older than this counts as forgotten
+  swept_after timestamptz NOT NULL
+) WITH (fillfactor = 70);
+CREATE INDEX IF NOT EXISTS ${index} ON ${name} (swept_after);
+DO ${asText(comment)};
+`.trimStart()
+}
+
+/**
+ * Keys, tokens, lengths of leases. Gives a row for each key that was there before: its marks where it was free, else whether it
+ * is done. Nothing here waits for a row that another transaction holds: such a key is busy, and is not among those that are
+ * inserted, since an INSERT waits for a row that is being changed. Nor is anything claimed for callers who have given up, because
+ * the table was locked: the transaction is older then, and the only row has no key.
+ */
+function makeClaim({ name, leased }: Pieces): string {
+  return `
+WITH wanted AS MATERIALIZED (
+  SELECT * FROM unnest($1::text[], $2::text[], $3::float8[]) AS w (key, token, lease)
+  WHERE (SELECT ${NOW} < now() + interval '${CALL_LIMIT_MS} ms')
+), fresh AS (
+  INSERT INTO ${name} ${leased}
+  FROM wanted w WHERE NOT EXISTS (SELECT FROM ${name} c WHERE c.key = w.key OFFSET 0) ORDER BY key
+  ON CONFLICT (key) DO NOTHING
+  RETURNING key
+), free AS (
+  SELECT w.* FROM wanted w CROSS JOIN LATERAL (
+    SELECT FROM ${name} c WHERE c.key = w.key
+      AND (c.ends_at IS NULL OR c.ends_at <= ${NOW} OR c.token = w.token) AND (NOT c.done OR c.kept_until <= ${NOW})
+    FOR UPDATE SKIP LOCKED
+  ) c
+), taken AS (
+  INSERT INTO ${name} AS c ${leased}
+  FROM free
+  ON CONFLICT (key) DO UPDATE SET
+    token = excluded.token, ends_at = excluded.ends_at, done = false,
+    marks = CASE WHEN c.kept_until <= ${NOW} THEN '{}' ELSE c.marks END,
+    kept_until = excluded.kept_until, swept_after = excluded.swept_after
+  RETURNING key, marks
+)
+SELECT w.key, to_json(taken.marks)::text, (c.done AND c.kept_until > ${NOW})::text
+FROM wanted w LEFT JOIN taken ON taken.key = w.key
+LEFT JOIN LATERAL (SELECT done, kept_until FROM ${name} c WHERE c.key = w.key OFFSET 0) c ON true
+WHERE NOT EXISTS (SELECT FROM fresh WHERE fresh.key = w.key)
+UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)`
+}
+
+/**
+ * Renewals, completions and releases in one: a renewal has a lease, a completion is done. The caller's token stays in the row
+ * without a lease as well. Returns whether the key was not held by another, nor done if it was to be renewed. A key whose row
+ * another transaction has locked is left alone and has no row in the answer: waiting for one would hold up all others.
+ */
+function makeSettle({ name, retention, slack, inMs }: Pieces): string {
+  return `
+WITH given AS MATERIALIZED (
+  SELECT * FROM jsonb_to_recordset($1::jsonb) AS w (key text, token text, lease float8, done boolean, marks jsonb)
+), mine AS (
+  SELECT given.key FROM given CROSS JOIN LATERAL (
+    SELECT FROM ${name} c WHERE c.key = given.key FOR NO KEY UPDATE SKIP LOCKED
+  ) c
+), written AS (
+  INSERT INTO ${name} AS c (key, token, ends_at, done, marks, kept_until, swept_after)
+  SELECT key, token, ${inMs('lease')}, done, ARRAY(SELECT jsonb_array_elements_text(marks)),
+    ${inMs('coalesce(lease, 0)')} + ${retention}, ${inMs('coalesce(lease, 0)')} + ${retention} + ${slack}
+  FROM given WHERE key IN (SELECT key FROM mine) OR NOT EXISTS (SELECT FROM ${name} c WHERE c.key = given.key OFFSET 0)
+  ORDER BY key
+  ON CONFLICT (key) DO UPDATE SET
+    token = excluded.token, ends_at = excluded.ends_at,
+    done = excluded.done OR c.done AND c.kept_until > ${NOW},
+    marks = CASE
+      WHEN excluded.done THEN '{}'
+      WHEN c.kept_until <= ${NOW} THEN excluded.marks
+      WHEN excluded.marks = '{}' THEN c.marks
+      ELSE ARRAY(SELECT DISTINCT unnest(c.marks || excluded.marks)) END,
+    kept_until = CASE WHEN c.done AND c.kept_until > ${NOW} THEN c.kept_until ELSE excluded.kept_until END,
+    swept_after = CASE WHEN c.swept_after >= excluded.kept_until THEN c.swept_after ELSE excluded.swept_after END
+  WHERE (c.ends_at IS NULL OR c.ends_at <= ${NOW} OR c.token = excluded.token)
+    AND NOT (excluded.ends_at IS NOT NULL AND c.done AND c.kept_until > ${NOW})
+  RETURNING key
+)
+SELECT key, 'true' FROM written
+UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM written)`
+}
+
+/**
+ * The fence: returns whether the transaction is still the one that was begun, and whether the last claim is still this one. Only
+ * if both hold is the mark set. Checks that were deferred come before: one that waits must not do so with the claim's row locked.
+ */
+function makeCommitMark({ name, retention }: Pieces): Statements['commitMark'] {
+  return (key, token, mark, transaction) => `
+SET CONSTRAINTS ALL IMMEDIATE;
+WITH marked AS (
+  UPDATE ${name}
+  SET marks = array_append(marks, ${asText(mark)}), kept_until = greatest(kept_until, ${NOW} + ${retention})
+  WHERE key = ${asText(key)} AND token = ${asText(token)} AND ends_at IS NOT NULL AND NOT done
+    AND ${asText(mark)} <> ALL (marks) AND ${CURRENT} = ${asText(transaction)}
+  RETURNING set_config('idle_in_transaction_session_timeout', '${COMMIT_WITHIN_MS}', true)
+)
+SELECT (${CURRENT} = ${asText(transaction)})::text, EXISTS (SELECT FROM marked)::text`
+}
+
+/** Returns a row for each that was removed. */
+function makeSweep({ name }: Pieces): string {
+  return `
+DELETE FROM ${name} WHERE key = ANY (ARRAY(
+  SELECT key FROM ${name} WHERE swept_after < now() AND (ends_at IS NULL OR ends_at < now())
+  ORDER BY swept_after LIMIT ${SWEEP_SIZE} FOR UPDATE SKIP LOCKED
+)) RETURNING 1`
+}
+
+/** Whether a sweep may have left something. */
+export function wasFullSweep(rows: readonly unknown[]): boolean {
+  return rows.length === SWEEP_SIZE
+}

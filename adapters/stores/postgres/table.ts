@@ -1,0 +1,146 @@
+import { PosternError } from '../../../src/index.ts'
+import { asText, quoteName } from './encode.ts'
+import { CALL_LIMIT_MS, INSUFFICIENT_PRIVILEGE, NoAnswer, type PgClient, runStatement, sqlStateOf } from './pool.ts'
+import type { SharedPool } from './shared-pool.ts'
+import { makeStatements, nameOf, type Statements, TABLE_VERSION, type TableName } from './statements.ts'
+
+/** Of the lock under which tables are made: two processes that did it at once would fail. It ends with the transaction. */
+const LOCK = 7_066_398_211
+const UNDEFINED_TABLE = '42P01'
+const UNDEFINED_SCHEMA = '3F000'
+const LOCK_NOT_AVAILABLE = '55P03'
+/** How long `migrate()` waits for what another session has locked. */
+const LOCKED_FOR_S = 10
+/** The server then refuses before its answer is given up. */
+const MIGRATE_LIMIT_MS = LOCKED_FOR_S * 1_000 + CALL_LIMIT_MS
+/** The search path that the connection began with: what an app set on it later would lead to another table. It holds for the message. */
+const DEFAULT_PATH = 'SET LOCAL search_path TO DEFAULT'
+const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE'
+
+/** The table of a store: how it is made and found, and the statements for it. */
+export class Table {
+  readonly #pool: SharedPool
+  readonly #name: Required<TableName>
+  readonly #retentionMs: number
+  #statements: Promise<Statements> | undefined
+
+  constructor(pool: SharedPool, name: Required<TableName>, retentionMs: number) {
+    this.#pool = pool
+    this.#name = name
+    this.#retentionMs = retentionMs
+  }
+
+  /** Rejects with `store_unavailable` if there is no table. */
+  statements(): Promise<Statements> {
+    this.#statements ??= this.#find().catch((error: unknown) => {
+      this.#statements = undefined
+      throw error
+    })
+    return this.#statements
+  }
+
+  async #find(): Promise<Statements> {
+    if (this.#name.schema !== undefined) return makeStatements(this.#name, this.#retentionMs)
+    const [row] = await this.#pool.runKept(findSchema(this.#name)).catch((error: unknown) => {
+      // No claim was sent that would have to be given back.
+      throw error instanceof NoAnswer ? new Error(error.message, { cause: error.cause }) : error
+    })
+    if (row === undefined) throw this.#missing()
+    return makeStatements({ ...this.#name, schema: String(row[0]) }, this.#retentionMs)
+  }
+
+  /** Makes the table if it is not there, and refuses one of a later version of this package. */
+  async migrate(): Promise<void> {
+    const { create } = makeStatements(this.#name, this.#retentionMs)
+    const [row = []] = await this.#pool.use(async (client) => {
+      try {
+        return await runStatement(client, makeTable(this.#name, create), { limitMs: MIGRATE_LIMIT_MS })
+      } catch (cause) {
+        throw await this.#explainMigration(client, cause)
+      }
+    })
+    const version = /^postern (\d+)$/.exec(String(row[0]))?.[1]
+    if (version !== undefined && Number(version) !== TABLE_VERSION) throw unknownVersion(version)
+  }
+
+  /** Returns what the owner is told of a failed statement. */
+  explain(cause: unknown): unknown {
+    const state = sqlStateOf(cause)
+    if (state === UNDEFINED_TABLE) return this.#missing(cause)
+    if (state !== INSUFFICIENT_PRIVILEGE) return cause
+    return unavailable(`the pool's user may not use the table: GRANT ${RIGHTS} ON ${nameOf(this.#name)} TO it.`, cause)
+  }
+
+  #missing(cause?: unknown): PosternError {
+    return unavailable(
+      `the table ${this.#name.table} is not there. Call await store.migrate() once when the app starts, or run the SQL that postgresSchema() gives.`,
+      cause,
+    )
+  }
+
+  async #explainMigration(client: PgClient, cause: unknown): Promise<PosternError> {
+    const state = sqlStateOf(cause)
+    if (state === LOCK_NOT_AVAILABLE) return unavailable(await describeLock(client), cause)
+    if (state !== INSUFFICIENT_PRIVILEGE && state !== UNDEFINED_SCHEMA)
+      return unavailable('migrate() could not make its table.', cause)
+    const { schema } = this.#name
+    if (state === UNDEFINED_SCHEMA && schema !== undefined)
+      return unavailable(`the schema ${schema} is not there: CREATE SCHEMA ${quoteName(schema)}.`, cause)
+    const user = quoteName(await findUser(client))
+    const given = schema === undefined ? '' : `{ schema: '${schema}' }`
+    return unavailable(
+      `${user} may not create ${nameOf(this.#name)}. Have a user who may run the SQL that postgresSchema(${given}) gives, and then GRANT ${RIGHTS} ON ${nameOf(this.#name)} TO ${user}.`,
+      cause,
+    )
+  }
+}
+
+/** A message that returns the schema of what a name leads to. */
+function findSchema(name: TableName): string {
+  return `${DEFAULT_PATH};
+SELECT n.nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = to_regclass(${asText(nameOf(name))})`
+}
+
+/**
+ * A message that makes the table if it is not there, and returns its comment. The server commits it by itself: a process that falls
+ * silent meanwhile leaves no lock behind.
+ */
+function makeTable(name: TableName, create: string): string {
+  const regclass = `to_regclass(${asText(nameOf(name))})`
+  const body = `BEGIN IF ${regclass} IS NULL THEN EXECUTE ${asText(create)}; END IF; END`
+  return `${DEFAULT_PATH}; SET LOCAL lock_timeout = '${LOCKED_FOR_S}s';
+SELECT pg_advisory_xact_lock(${LOCK});
+DO ${asText(body)};
+SELECT obj_description(${regclass}, 'pg_class')`
+}
+
+async function describeLock(client: PgClient): Promise<string> {
+  const query = `SELECT pid::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND (classid::bigint << 32 | objid::bigint) = ${LOCK}`
+  const rows = await runStatement(client, query).catch(() => [])
+  const found = rows.map(([pid]) => `SELECT pg_terminate_backend(${pid})`).join('; ')
+  const waited = `migrate() waited ${LOCKED_FOR_S} s for a session of the server that makes a table and does not end`
+  return found === ''
+    ? `${waited}. Look for it in pg_stat_activity.`
+    : `${waited}. Call it again, or end that session: ${found}.`
+}
+
+async function findUser(client: PgClient): Promise<string> {
+  try {
+    const [row = []] = await runStatement(client, 'SELECT current_user::text')
+    return String(row[0])
+  } catch {
+    return 'the user of the pool'
+  }
+}
+
+function unknownVersion(version: string): PosternError {
+  return unavailable(
+    `the table is of version ${version}, and this version of the package knows ${TABLE_VERSION}. Update the package in every process.`,
+  )
+}
+
+function unavailable(message: string, cause?: unknown): PosternError {
+  return new PosternError('store_unavailable', `postgresStore: ${message}`, cause === undefined ? {} : { cause })
+}

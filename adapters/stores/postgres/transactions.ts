@@ -1,0 +1,130 @@
+import { PosternError, type TransactionClaim } from '../../../src/index.ts'
+import { encodeKey, encodeMark } from './encode.ts'
+import { guardClient, misuse } from './guard.ts'
+import {
+  CALL_LIMIT_MS,
+  INSUFFICIENT_PRIVILEGE,
+  NoAnswer,
+  type PgClient,
+  runStatement,
+  STATEMENT_LIMIT_MS,
+  sqlStateOf,
+} from './pool.ts'
+import type { SharedPool } from './shared-pool.ts'
+import { TRANSACTION_SETTING } from './statements.ts'
+import type { Table } from './table.ts'
+
+/** Whatever the database's default is: at a stricter level each renewal would make the fence fail. */
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+/** The server then notices within a second that a handler was given up, though it is busy with a statement; else its locks would stay. */
+const WATCH = '; SET LOCAL client_connection_check_interval = 1000'
+/** Servers before version 14 do not know that setting; those on some systems cannot do it. */
+const UNKNOWN_SETTING = new Set(['42704', '22023'])
+
+/** The transactions of a store: as many at once as its pool can spare. */
+export class Transactions<Tx> {
+  readonly #pool: SharedPool
+  readonly #table: Table
+  readonly #wrap: (client: PgClient) => Tx
+  #watch = WATCH
+  #count = 0
+
+  constructor(pool: SharedPool, table: Table, wrap: (client: PgClient) => Tx) {
+    this.#pool = pool
+    this.#table = table
+    this.#wrap = wrap
+  }
+
+  async run<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
+    const { signal } = claim
+    await this.#pool.slots.take(signal)
+    try {
+      const { client, giveBack } = await this.#pool.checkOut({ signal })
+      // Closing the connection rolls back, also in the middle of a statement.
+      const abandon = () => giveBack(false)
+      signal.addEventListener('abort', abandon, { once: true })
+      try {
+        const value = await this.#commit(client, claim, work)
+        giveBack(true)
+        return value
+      } catch (error) {
+        giveBack(!signal.aborted && !(error instanceof NoAnswer) && (await isRolledBack(client)))
+        throw error
+      } finally {
+        signal.removeEventListener('abort', abandon)
+      }
+    } finally {
+      this.#pool.slots.give()
+    }
+  }
+
+  /** The claim's row is locked at the very end: nothing that renews or asks for it has to wait for the work. */
+  async #commit<T>(client: PgClient, claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
+    const { key, token, mark, signal } = claim
+    const { commitMark } = await this.#table.statements()
+    const name = (this.#count++).toString(36)
+    await this.#open(client, name)
+    const guarded = guardClient(client)
+    let value: T
+    try {
+      value = await unlessAborted(signal, () => work(this.#wrap(guarded.client)))
+    } finally {
+      guarded.close()
+    }
+    const fence = commitMark(encodeKey(key), token, encodeMark(mark), name)
+    const [row = []] = await this.#pool.run(client, fence, { limitMs: STATEMENT_LIMIT_MS }).catch((error: unknown) => {
+      throw sqlStateOf(error) === INSUFFICIENT_PRIVILEGE ? misuse(OTHER_ROLE, error) : error
+    })
+    const [isSame, isMarked] = row
+    if (isSame !== 'true') throw misuse(ENDED_IT)
+    if (isMarked !== 'true')
+      throw new PosternError(
+        'lease_lost',
+        'Another process has taken over the event, or has finished this handler: the transaction was rolled back.',
+      )
+    signal.throwIfAborted()
+    await this.#pool.run(client, 'COMMIT', { limitMs: STATEMENT_LIMIT_MS })
+    return value
+  }
+
+  async #open(client: PgClient, name: string): Promise<void> {
+    const begin = `${BEGIN}; SET LOCAL ${TRANSACTION_SETTING} = '${name}'`
+    try {
+      await this.#pool.run(client, begin + this.#watch)
+    } catch (error) {
+      if (this.#watch === '' || !UNKNOWN_SETTING.has(sqlStateOf(error) ?? '')) throw error
+      this.#watch = ''
+      await this.#pool.run(client, `ROLLBACK; ${begin}`)
+    }
+  }
+}
+
+const ENDED_IT =
+  'The work ended its transaction by itself, past the client that it was given: what it had written before may be committed without the finish mark.'
+
+const OTHER_ROLE =
+  "Postgres refused the finish mark, or a deferred check, for lack of rights: the transaction was rolled back. The pool's user writes the mark: work that changes its role (SET LOCAL ROLE) has to end with RESET ROLE."
+
+async function unlessAborted<T>(signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
+  let onAbort = () => {}
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    signal.throwIfAborted()
+    return await Promise.race([work(), aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** Whether the connection can be used for something else. */
+async function isRolledBack(client: PgClient): Promise<boolean> {
+  try {
+    await runStatement(client, 'ROLLBACK', { limitMs: CALL_LIMIT_MS })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,54 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { ConfigurationError } from '../../../src/index.ts'
+import type { SqliteDatabase } from './database.ts'
+
+/** File systems over a network, by the number that Linux gives them. Processes on two machines see neither each other's locks nor memory there. */
+const NETWORK: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB'],
+  [0x5346414f, 'AFS'],
+  [0xc36400, 'Ceph'],
+])
+
+/**
+ * Refuses a database that could not keep what a store keeps: in memory, or on a file system that its locks don't hold on. Sets the
+ * file to write ahead, which is what lets several processes use it side by side.
+ *
+ * @throws ConfigurationError `database_unusable`
+ */
+export function checkDatabase(database: SqliteDatabase): void {
+  const file = database.pragma('database_list').find(({ name }) => name === 'main')?.file
+  if (typeof file !== 'string' || file === '')
+    throw new ConfigurationError(
+      'database_unusable',
+      'sqliteStore was given a database in memory, which would forget every event with the process. Give a file: openSqlite("data/app.db"); or leave store out for memoryStore.',
+    )
+  refuseNetwork(file, typeOf(file))
+  const mode = database.pragma('journal_mode = WAL')[0]?.journal_mode
+  if (mode !== 'wal')
+    throw new ConfigurationError(
+      'database_unusable',
+      `sqliteStore cannot use ${file}: it cannot be set to write ahead (WAL), its journal mode is ${String(mode)}. Put the file on a local disk, and open it without a VFS of its own.`,
+    )
+}
+
+/** @param type the number of its file system, undefined where that is not known */
+export function refuseNetwork(file: string, type: number | undefined): void {
+  const name = type === undefined ? undefined : NETWORK.get(type)
+  if (name === undefined) return
+  throw new ConfigurationError(
+    'database_unusable',
+    `sqliteStore cannot use ${file}: it is on a network file system (${name}), where SQLite's locks do not hold. Put the file on a local disk; for several machines use a store on a server.`,
+  )
+}
+
+function typeOf(file: string): number | undefined {
+  try {
+    return Number(statfsSync(dirname(file)).type) >>> 0
+  } catch {
+    return undefined // not on this platform
+  }
+}

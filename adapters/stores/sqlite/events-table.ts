@@ -1,0 +1,193 @@
+import { type Claim, PosternError } from '../../../src/index.ts'
+import type { SqliteDatabase, SqliteRow, SqliteStatement, SqliteValue } from './database.ts'
+
+/** A lease that began further ahead than this was taken before the machine's clock was set back, and counts as ended. */
+const CLOCK_SLACK_MS = 1_000
+/** Rows that are looked at for each claim: with two, what is outdated never fills more than half of the table. */
+const SWEPT_PER_CLAIM = 2
+
+const DONE: Claim = { state: 'done' }
+const BUSY: Claim = { state: 'busy' }
+const NO_MARKS: readonly string[] = []
+
+/** What the table knows of an event. */
+interface Entry {
+  readonly isDone: boolean
+  /** Whose the event is, or was: a lease that has ended keeps its token until another comes. */
+  readonly token: string | null
+  readonly leasedAt: number
+  readonly leasedUntil: number
+  readonly marks: readonly string[]
+}
+
+/** The table of events and its steps. All but `tryWriting` have to be called within a transaction that has the lock for writing. */
+export class EventsTable {
+  readonly #database: SqliteDatabase
+  readonly #retentionMs: number
+  readonly #now: () => number
+  readonly #insert: SqliteStatement
+  readonly #select: SqliteStatement
+  readonly #write: SqliteStatement
+  readonly #finish: SqliteStatement
+  readonly #nthKey: SqliteStatement
+  readonly #sweepRange: SqliteStatement
+  readonly #sweptTo: SqliteStatement
+  readonly #noteSwept: SqliteStatement
+  #unswept = 0
+
+  /**
+   * Makes the table where it is not there yet, and reads it.
+   *
+   * @param name has been checked: it is part of the statements
+   */
+  constructor(database: SqliteDatabase, name: string, retentionMs: number, now: () => number) {
+    this.#retentionMs = retentionMs
+    this.#now = now
+    this.#database = database
+    database.exec(createTables(name))
+    const columns = 'key, is_done, kept_until, token, leased_at, leased_until, marks'
+    const insert = `INSERT INTO ${name} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key)`
+    this.#insert = database.prepare(`${insert} DO NOTHING`)
+    this.#write = database.prepare(
+      `${insert} DO UPDATE SET is_done = excluded.is_done, kept_until = excluded.kept_until, token = excluded.token,
+        leased_at = excluded.leased_at, leased_until = excluded.leased_until, marks = excluded.marks`,
+    )
+    this.#select = database.prepare(`SELECT ${columns} FROM ${name} WHERE key = ?`)
+    this.#finish = database.prepare(
+      `UPDATE ${name} SET is_done = 1, kept_until = ?, token = NULL, leased_at = 0, leased_until = 0, marks = NULL
+        WHERE key = ? AND token = ?`,
+    )
+    this.#nthKey = database.prepare(`SELECT key FROM ${name} WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?`)
+    this.#sweepRange = database.prepare(
+      `DELETE FROM ${name} WHERE key > ? AND key <= ? AND kept_until < ? AND leased_until < ?`,
+    )
+    this.#sweptTo = database.prepare(`SELECT swept_to FROM ${name}_swept`)
+    this.#noteSwept = database.prepare(
+      `INSERT INTO ${name}_swept VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET swept_to = excluded.swept_to`,
+    )
+  }
+
+  /** Throws where nothing can be written. Changes nothing. */
+  tryWriting(): void {
+    this.#database.transaction(() => this.#finish.run(0, '', ''))
+  }
+
+  claim(key: string, token: string, leaseMs: number): Claim {
+    const now = this.#now()
+    this.#unswept += SWEPT_PER_CLAIM
+    const isNew = this.#insert.run(key, 0, now + this.#retentionMs, token, now, now + leaseMs, null).changes
+    if (Number(isNew) === 1) return { state: 'claimed', token, marks: NO_MARKS }
+    const entry = this.#read(key, now)
+    if (isHeld(entry, now)) return BUSY
+    if (entry?.isDone === true) return DONE
+    const marks = entry?.marks ?? NO_MARKS
+    this.#put(key, now, { isDone: false, token, leasedAt: now, leasedUntil: now + leaseMs, marks })
+    return { state: 'claimed', token, marks }
+  }
+
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean {
+    const now = this.#now()
+    const entry = this.#read(key, now)
+    if (isHeldByAnother(entry, token, now) || entry?.isDone === true) return false
+    const known = union(entry?.marks, marks)
+    this.#put(key, now, { isDone: false, token, leasedAt: now, leasedUntil: now + leaseMs, marks: known })
+    return true
+  }
+
+  complete(key: string, token: string): boolean {
+    const now = this.#now()
+    if (Number(this.#finish.run(now + this.#retentionMs, key, token).changes) === 1) return true
+    if (isHeldByAnother(this.#read(key, now), token, now)) return false
+    this.#put(key, now, { isDone: true, token: null, leasedAt: 0, leasedUntil: 0, marks: NO_MARKS })
+    return true
+  }
+
+  release(key: string, token: string, marks: readonly string[]): boolean {
+    const now = this.#now()
+    const entry = this.#read(key, now)
+    if (isHeldByAnother(entry, token, now)) return false
+    if (entry?.isDone === true) return true
+    const known = union(entry?.marks, marks)
+    if (entry === undefined && known.length === 0) return true
+    this.#put(key, now, { isDone: false, token: null, leasedAt: 0, leasedUntil: 0, marks: known })
+    return true
+  }
+
+  /** Notes that a handler has finished. `entry` was read in the same transaction. */
+  mark(key: string, entry: Entry, mark: string): void {
+    this.#put(key, this.#now(), { ...entry, marks: [...entry.marks, mark] })
+  }
+
+  /** Returns what is known of the event. Throws `lease_lost` if the claim was not the last, or the handler has finished. */
+  checkClaim(key: string, token: string, mark: string): Entry {
+    const entry = this.#read(key, this.#now())
+    if (entry === undefined || entry.isDone || entry.token !== token || entry.marks.includes(mark))
+      throw new PosternError('lease_lost', 'Another process took over the event: the transaction was rolled back.')
+    return entry
+  }
+
+  /** Deletes what is outdated among the next rows in the order of keys, as many as the claims since have earned. */
+  sweep(): void {
+    if (this.#unswept === 0) return
+    const now = this.#now()
+    const from = String(this.#sweptTo.get()?.swept_to ?? '')
+    const last = this.#nthKey.get(from, this.#unswept - 1)?.key
+    this.#unswept = 0
+    // Keys are printable ASCII or digests: nothing sorts behind this but what is not ours.
+    const to = typeof last === 'string' ? last : '\u{10ffff}'
+    this.#sweepRange.run(from, to, now, now)
+    this.#noteSwept.run(typeof last === 'string' ? last : '')
+  }
+
+  /** Undefined as well for what is remembered no longer. */
+  #read(key: string, now: number): Entry | undefined {
+    const row = this.#select.get(key)
+    if (row === undefined) return undefined
+    const entry = toEntry(row)
+    return Number(row.kept_until) >= now || entry.leasedUntil > now ? entry : undefined
+  }
+
+  #put(key: string, now: number, { isDone, token, leasedAt, leasedUntil, marks }: Entry): void {
+    const names: SqliteValue = marks.length === 0 ? null : JSON.stringify(marks)
+    this.#write.run(key, isDone ? 1 : 0, now + this.#retentionMs, token, leasedAt, leasedUntil, names)
+  }
+}
+
+/**
+ * The statements that make the table, and the one that says how far it was swept: each process would begin anew at the first key
+ * otherwise, and those that live for a short time would never come to the last.
+ */
+function createTables(name: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${name} (
+  key TEXT NOT NULL PRIMARY KEY,
+  is_done INTEGER NOT NULL,
+  kept_until INTEGER NOT NULL,
+  token TEXT,
+  leased_at INTEGER NOT NULL,
+  leased_until INTEGER NOT NULL,
+  marks TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ${name}_swept (id INTEGER PRIMARY KEY CHECK (id = 1), swept_to TEXT NOT NULL)`
+}
+
+function toEntry(row: SqliteRow): Entry {
+  return {
+    isDone: Number(row.is_done) === 1,
+    token: typeof row.token === 'string' ? row.token : null,
+    leasedAt: Number(row.leased_at),
+    leasedUntil: Number(row.leased_until),
+    marks: typeof row.marks === 'string' ? JSON.parse(row.marks) : NO_MARKS,
+  }
+}
+
+function isHeld(entry: Entry | undefined, now: number): boolean {
+  return entry !== undefined && entry.leasedUntil > now && entry.leasedAt <= now + CLOCK_SLACK_MS
+}
+
+function isHeldByAnother(entry: Entry | undefined, token: string, now: number): boolean {
+  return entry?.token !== token && isHeld(entry, now)
+}
+
+function union(known: readonly string[] | undefined, more: readonly string[]): readonly string[] {
+  return known === undefined ? [...new Set(more)] : [...new Set([...known, ...more])]
+}

@@ -1,0 +1,31 @@
+import { PosternError } from '../../../src/index.ts'
+import { isBusyExecuting, isWithinTransaction, resultCodeOf } from './result-code.ts'
+
+export const CANNOT_OPEN = 'its folder has to be there, and the process has to be allowed to write to it.'
+
+/** What is wrong with a file, and what to do about it. */
+const FIXES: Readonly<Record<string, string>> = {
+  SQLITE_BUSY: 'another process has it locked. End that process, or let it finish.',
+  SQLITE_READONLY:
+    'it is read-only. Open it for writing, and give the process the right to write to the file and its folder.',
+  SQLITE_IOERR: 'its disk failed to read or write. Look at the disk, and at the log of the system.',
+  SQLITE_CORRUPT:
+    'the file is damaged. Stop the app, put a sound copy in its place (`.recover` of the program sqlite3 saves what can be read), and start it again.',
+  SQLITE_FULL: 'no room is left, on its disk or below max_page_count. Make room.',
+  SQLITE_CANTOPEN: CANNOT_OPEN,
+  SQLITE_NOTADB: 'the file is not a SQLite database. Give another path.',
+}
+
+/** Returns what is wrong with the database behind an error of a driver, if it is something that the owner can mend. */
+export function findFix(error: unknown): string | undefined {
+  if (isWithinTransaction(error) || isBusyExecuting(error))
+    return 'the app has a transaction or an iteration open on the same connection. End it before you await anything.'
+  return FIXES[resultCodeOf(error) ?? '']
+}
+
+/** Returns what the owner is told if a call of the store failed. */
+export function explain(cause: unknown): unknown {
+  const fix = findFix(cause)
+  if (fix === undefined) return cause
+  return new PosternError('store_unavailable', `sqliteStore: the database cannot be used: ${fix}`, { cause })
+}

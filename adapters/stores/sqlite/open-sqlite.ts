@@ -1,0 +1,92 @@
+import { resolve } from 'node:path'
+import { ConfigurationError, OptionChecker } from '../../../src/index.ts'
+import type { SqliteDatabase, SqliteDriver } from './database.ts'
+import { DRIVERS } from './drivers.ts'
+import { CANNOT_OPEN, findFix } from './explain.ts'
+import { untilUnlocked } from './until-unlocked.ts'
+import { WrappedConnection } from './wrap-connection.ts'
+
+export interface OpenSqliteOptions {
+  /** Default: the first that is there of node:sqlite, better-sqlite3 and libsql. */
+  readonly driver?: SqliteDriver
+  /**
+   * `full` (default): what was committed outlives a power cut. `normal`: it outlives the end of the process, and a power cut can
+   * take the last commits back, but never breaks the file; several busy processes on one file wait less for each other.
+   */
+  readonly synchronous?: 'full' | 'normal'
+  /** How long a call waits, with the event loop blocked, while another process has the file locked. Default 200 ms. */
+  readonly busyTimeoutMs?: number
+}
+
+/** Bytes that the write-ahead log keeps when a long reader, which had it grow, has ended. */
+const LARGEST_IDLE_LOG = 8 * 1_048_576
+const LONGEST_BUSY_MS = 4_000
+
+/**
+ * Opens a database file, and makes it if it is not there, with the driver that is there: node:sqlite (Node 22.13 and later),
+ * better-sqlite3 or libsql. The file is set to write ahead (WAL), so that it has `-wal` and `-shm` files beside it.
+ *
+ * @param path a file's path, or `:memory:` for a database that ends with the connection
+ * @throws ConfigurationError `driver_missing` where no driver is there, or the one asked for is not; `database_unusable` where the
+ *   file cannot be opened; `option_invalid`, `option_unknown`
+ */
+export function openSqlite(path: string, options: OpenSqliteOptions = {}): SqliteDatabase {
+  const { driver, synchronous, busyTimeoutMs } = checkOptions(path, options)
+  const file = path === ':memory:' ? path : resolve(path)
+  let opened: SqliteDatabase | undefined
+  try {
+    const database = connect(file, driver)
+    opened = database
+    database.pragma(`busy_timeout = ${busyTimeoutMs}`)
+    // The change of a new file's mode is the one step for which SQLite itself does not wait.
+    untilUnlocked(() => database.pragma('journal_mode = WAL'))
+    database.pragma(`synchronous = ${synchronous}`)
+    database.pragma(`journal_size_limit = ${LARGEST_IDLE_LOG}`)
+    return database
+  } catch (cause) {
+    opened?.close()
+    if (cause instanceof ConfigurationError) throw cause
+    throw new ConfigurationError(
+      'database_unusable',
+      `openSqlite cannot open ${file}: ${findFix(cause) ?? CANNOT_OPEN}`,
+      { cause },
+    )
+  }
+}
+
+function connect(file: string, wanted: SqliteDriver | undefined): SqliteDatabase {
+  const reasons: string[] = []
+  for (const driver of wanted === undefined ? listDrivers() : [wanted]) {
+    const opener = DRIVERS[driver]()
+    if (typeof opener !== 'string') return new WrappedConnection(driver, opener(file))
+    reasons.push(`${driver}: ${opener}`)
+  }
+  throw new ConfigurationError(
+    'driver_missing',
+    `openSqlite found no driver for SQLite. ${reasons.join('. ')}. Run \`npm install libsql\`, which comes prebuilt, or use Node 22.13 or later, which brings its own.`,
+  )
+}
+
+function listDrivers(): readonly SqliteDriver[] {
+  return Object.keys(DRIVERS) as SqliteDriver[] // the keys of a record are its own type's
+}
+
+const check = new OptionChecker('openSqlite')
+
+function checkOptions(
+  path: string,
+  options: OpenSqliteOptions,
+): Required<Omit<OpenSqliteOptions, 'driver'>> & Pick<OpenSqliteOptions, 'driver'> {
+  const { driver, synchronous = 'full', busyTimeoutMs = 200, ...unknown } = options
+  check.isKnown(unknown, ['driver', 'synchronous', 'busyTimeoutMs'])
+  if (typeof path !== 'string' || path.trim() === '' || path.includes('\0') || /^(file:|[a-z]+:\/\/)/i.test(path))
+    throw check.invalid(`${JSON.stringify(path)} is not the path of a file; give one such as "data/app.db".`)
+  if (driver !== undefined && !Object.hasOwn(DRIVERS, driver))
+    throw check.invalid(
+      `driver is ${JSON.stringify(driver)}; give one of ${listDrivers().join(', ')}, or leave it out.`,
+    )
+  if (synchronous !== 'full' && synchronous !== 'normal')
+    throw check.invalid(`synchronous is ${JSON.stringify(synchronous)}; give full or normal.`)
+  check.isWhole('busyTimeoutMs', busyTimeoutMs, 0, LONGEST_BUSY_MS, 'milliseconds')
+  return { synchronous, busyTimeoutMs, ...(driver === undefined ? {} : { driver }) }
+}

@@ -1,0 +1,117 @@
+import {
+  type Clock,
+  ConfigurationError,
+  DEFAULT_RETENTION_MS,
+  OptionChecker,
+  type SyncTransactionalStore,
+  systemClock,
+} from '../../../src/index.ts'
+import { LONGEST_RETENTION_MS } from '../longest-retention.ts'
+import { makeTokens } from '../make-tokens.ts'
+import { checkDatabase } from './check-database.ts'
+import type { SqliteConnection, SqliteDatabase } from './database.ts'
+import { EventsTable } from './events-table.ts'
+import { findFix } from './explain.ts'
+import { toDatabase } from './to-database.ts'
+import { untilUnlocked } from './until-unlocked.ts'
+import { Writer } from './writer.ts'
+
+export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection = SqliteDatabase> {
+  /** What `openSqlite` gives, or a driver's own connection: a `DatabaseSync` of node:sqlite, a `Database` of better-sqlite3 or libsql. */
+  readonly database: D
+  /** How long done ids and finish marks are kept, in milliseconds. Default 7 days. */
+  readonly retentionMs?: number
+  /** Name of the store's table, which it makes itself. Default `postern_events`. */
+  readonly table?: string
+  /** Default: the machine's wall clock, which all processes on the file have to share. */
+  readonly clock?: Pick<Clock, 'now'>
+}
+
+const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
+
+/**
+ * A store in a SQLite file: durable, for one machine with any number of processes. What waits together is committed together, so
+ * that a busy process pays for one write to the disk many times less than once a claim.
+ *
+ * `context.transaction((tx) => …)` gives the handler the `database` as `tx`: what it writes there, without awaiting anything, is
+ * committed together with its finish mark.
+ *
+ * @throws ConfigurationError `database_unusable` for a database in memory, read-only, locked, on a network file system, or whose
+ *   table is another's; `option_invalid`, `option_unknown`
+ */
+export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
+  options: SqliteStoreOptions<D>,
+): SyncTransactionalStore<D> {
+  const { retentionMs, table: name, clock } = checkOptions(options)
+  const database = toDatabase(options.database)
+  const table = prepareTable(database, name, retentionMs, clock)
+  const writer = new Writer(database, () => table.sweep())
+  const newToken = makeTokens()
+  return {
+    retentionMs,
+    claim: (key, leaseMs) => {
+      const token = newToken()
+      return writer.write(() => table.claim(key, token, leaseMs))
+    },
+    renew: (key, token, leaseMs, marks) => {
+      const kept = [...marks] // the caller's list may have changed by the time it is written
+      return writer.write(() => table.renew(key, token, leaseMs, kept))
+    },
+    complete: (key, token) => writer.write(() => table.complete(key, token)),
+    release: (key, token, marks) => {
+      const kept = [...marks]
+      return writer.write(() => table.release(key, token, kept))
+    },
+    transactionSync: ({ key, token, mark, signal }, work) =>
+      writer.writeAlone(() => {
+        signal.throwIfAborted()
+        const entry = table.checkClaim(key, token, mark)
+        const result = database.guard.run(() => work(options.database))
+        table.mark(key, entry, mark) // only in the transaction that the work was in
+        return result
+      }),
+  }
+}
+
+function prepareTable(
+  database: SqliteDatabase,
+  name: string,
+  retentionMs: number,
+  clock: Pick<Clock, 'now'>,
+): EventsTable {
+  try {
+    return untilUnlocked(() => {
+      checkDatabase(database)
+      const table = new EventsTable(database, name, retentionMs, () => clock.now())
+      table.tryWriting()
+      return table
+    })
+  } catch (cause) {
+    if (cause instanceof ConfigurationError) throw cause
+    const fix =
+      findFix(cause) ??
+      `making or reading the table ${name} failed. If a table of that name is something else, give another name as table.`
+    throw new ConfigurationError('database_unusable', `sqliteStore cannot use the database: ${fix}`, { cause })
+  }
+}
+
+const check = new OptionChecker('sqliteStore')
+
+function checkOptions(
+  options: SqliteStoreOptions<SqliteDatabase | SqliteConnection>,
+): Required<Omit<SqliteStoreOptions, 'database'>> {
+  check.isObject(options, '{ database }')
+  const {
+    database: _,
+    retentionMs = DEFAULT_RETENTION_MS,
+    table = 'postern_events',
+    clock = systemClock,
+    ...unknown
+  } = options
+  check.isKnown(unknown, ['database', 'retentionMs', 'table', 'clock'])
+  check.isWhole('retentionMs', retentionMs, 1, LONGEST_RETENTION_MS, 'milliseconds')
+  if (typeof table !== 'string' || !TABLE_NAME.test(table) || /^sqlite_/i.test(table))
+    throw check.invalid(`table is ${JSON.stringify(table)}; give a name of letters, digits and underscores.`)
+  check.hasMethods('clock', clock, ['now'])
+  return { retentionMs, table, clock }
+}

@@ -1,0 +1,117 @@
+import { PosternError } from '../../../src/index.ts'
+import type { SqliteConnection, SqliteStatement, SqliteValue } from './database.ts'
+import { isBusyExecuting } from './result-code.ts'
+
+/** What the drivers say of themselves. node:sqlite says it since Node 22.16. */
+interface Transactional {
+  readonly inTransaction?: boolean
+  readonly isTransaction?: boolean
+}
+
+/**
+ * Keeps a handler's work within the open transaction: its writes and its finish mark would not be committed together otherwise. It may
+ * end by a statement of the work, or by SQLite after `INSERT OR ROLLBACK`, whose error the work can catch.
+ */
+export class WorkGuard {
+  readonly #connection: Transactional
+  readonly #exec: (sql: string) => void
+  #isAtWork = false
+  #isAbandoned = false
+
+  constructor(connection: SqliteConnection, exec: (sql: string) => void) {
+    this.#connection = connection as Transactional // whatever the driver is
+    this.#exec = exec
+  }
+
+  /** Whether a transaction is still to be rolled back: better-sqlite3 refuses that while the app iterates over rows. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned
+  }
+
+  /**
+   * Called before each statement.
+   *
+   * @throws PosternError `transaction_misused` if the work under way is in no transaction any more
+   */
+  check(): void {
+    if (this.#isAbandoned) this.rollBack()
+    if (!this.#isAtWork) return
+    const { inTransaction, isTransaction = true } = this.#connection
+    if (!(inTransaction ?? isTransaction)) throw hasEnded()
+  }
+
+  /** @throws PosternError `transaction_misused` if the work did not leave the transaction open */
+  run<T>(work: () => T): T {
+    this.#exec('SAVEPOINT postern_work')
+    this.#isAtWork = true
+    try {
+      const result = work()
+      this.#release()
+      return result
+    } finally {
+      this.#isAtWork = false
+    }
+  }
+
+  /** Rolls back, at once or as soon as it is possible. After some failures, a full disk among them, SQLite has done so by itself. */
+  rollBack(): void {
+    this.#isAbandoned = false
+    try {
+      this.#exec('ROLLBACK')
+    } catch (error) {
+      this.#isAbandoned = isBusyExecuting(error)
+    }
+  }
+
+  #release(): void {
+    try {
+      this.#exec('RELEASE postern_work')
+    } catch (cause) {
+      throw isBusyExecuting(cause) ? isIterating(cause) : hasEnded(cause)
+    }
+  }
+}
+
+/** Checks before each call. */
+export class GuardedStatement implements SqliteStatement {
+  readonly #guard: WorkGuard
+  readonly #statement: SqliteStatement
+
+  constructor(guard: WorkGuard, statement: SqliteStatement) {
+    this.#guard = guard
+    this.#statement = statement
+  }
+
+  run(...parameters: readonly SqliteValue[]): ReturnType<SqliteStatement['run']> {
+    this.#guard.check()
+    return this.#statement.run(...parameters)
+  }
+
+  get(...parameters: readonly SqliteValue[]): ReturnType<SqliteStatement['get']> {
+    this.#guard.check()
+    return this.#statement.get(...parameters)
+  }
+
+  all(...parameters: readonly SqliteValue[]): ReturnType<SqliteStatement['all']> {
+    this.#guard.check()
+    return this.#statement.all(...parameters)
+  }
+}
+
+function isIterating(cause: unknown): PosternError {
+  return misused(
+    'The work of context.transaction() returned while it iterates over rows. Read them with all() instead.',
+    cause,
+  )
+}
+
+function hasEnded(cause?: unknown): PosternError {
+  return misused(
+    'The work of context.transaction() ended the transaction before it returned. Leave COMMIT, ROLLBACK and OR ROLLBACK out: it is committed when work returns, and rolled back when work throws.',
+    cause,
+  )
+}
+
+function misused(message: string, cause: unknown): PosternError {
+  return new PosternError('transaction_misused', message, cause === undefined ? {} : { cause })
+}

@@ -1,0 +1,79 @@
+import { ConfigurationError } from './errors.ts'
+import { show } from './show.ts'
+
+/**
+ * Checks the options of one function. Each message begins with the function's name and says the fix.
+ *
+ * @example
+ * const check = new OptionChecker('myStore')
+ * check.isObject(options, '{ client }')
+ * const { client, retentionMs = DEFAULT_RETENTION_MS, ...unknown } = options
+ * check.isKnown(unknown, ['client', 'retentionMs'])
+ * check.isWhole('retentionMs', retentionMs, 1, 1e12, 'milliseconds')
+ */
+export class OptionChecker {
+  readonly #owner: string
+
+  /** @param owner the function's name, such as `myStore` */
+  constructor(owner: string) {
+    this.#owner = owner
+  }
+
+  /** @throws ConfigurationError `option_invalid` if there is no object of options */
+  isObject(options: unknown, example: string): void {
+    if (typeof options !== 'object' || options === null)
+      throw this.invalid(`it takes one object of options: ${example}.`)
+  }
+
+  /**
+   * @param unknown the options that are left over
+   * @param hint a sentence for one of them
+   * @throws ConfigurationError `option_unknown` if there are any
+   */
+  isKnown(unknown: object, known: readonly string[], hint?: (stray: string) => string | undefined): void {
+    const [stray] = Object.keys(unknown)
+    if (stray === undefined) return
+    const sentences = [`${this.#owner} has no option "${stray}".`, hint?.(stray), `It takes ${known.join(', ')}.`]
+    throw new ConfigurationError('option_unknown', sentences.filter((text) => text !== undefined).join(' '))
+  }
+
+  /**
+   * @param why the reason for the limits
+   * @throws ConfigurationError `option_invalid` if it is no number within the limits
+   */
+  isNumber(name: string, value: unknown, least: number, most: number, why?: string): void {
+    if (typeof value === 'number' && Number.isFinite(value) && value >= least && value <= most) return
+    const reason = why === undefined ? '' : `, since ${why}`
+    throw this.invalid(`${name} is ${show(value)}; give a number from ${least} to ${most}${reason}.`)
+  }
+
+  /**
+   * @param unit the unit in the plural, such as `milliseconds`
+   * @throws ConfigurationError `option_invalid` if it is no whole number within the limits
+   */
+  isWhole(name: string, value: unknown, least: number, most: number, unit?: string): void {
+    if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return
+    const number = unit === undefined ? 'a whole number' : `a whole number of ${unit}`
+    throw this.invalid(`${name} is ${show(value)}; give ${number} from ${least} to ${most}.`)
+  }
+
+  /** @throws ConfigurationError `option_invalid` if a method is missing */
+  hasMethods(name: string, value: unknown, methods: readonly string[]): void {
+    const missing = methods.find(
+      (method) => typeof value !== 'object' || value === null || typeof Reflect.get(value, method) !== 'function',
+    )
+    if (missing !== undefined) throw this.invalid(`${name} has no method ${missing}(); it needs ${methods.join(', ')}.`)
+  }
+
+  /** @throws ConfigurationError `option_invalid` if one is given that is no function */
+  areFunctions(values: Readonly<Record<string, unknown>>): void {
+    for (const [name, value] of Object.entries(values))
+      if (value !== undefined && typeof value !== 'function')
+        throw this.invalid(`${name} is ${show(value)}; give a function.`)
+  }
+
+  /** Returns an error about what only the caller can judge, to be thrown. */
+  invalid(message: string): ConfigurationError {
+    return new ConfigurationError('option_invalid', `${this.#owner}: ${message}`)
+  }
+}

@@ -1,0 +1,278 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect, createServer as createServer2 } from 'node:http2'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BodyIntake } from 'postern'
+import { nodeHandler } from 'postern/node'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { writeReply } from '../../../adapters/http/answer.ts'
+import { NodeRequest } from '../../../adapters/http/body.ts'
+import { listen, portOf } from './hosts.ts'
+import { createScene, sample, toOutgoing } from './scene.ts'
+import { chunked, type Headers, head, Wire } from './wire.ts'
+
+/** Longer than any test waits: what happens before it was caused by something else. No other timer has this length. */
+const NEVER_MS = 1_234_567
+const REPLY = { status: 401, headers: { 'content-type': 'application/json' }, body: '{"code":"unauthorized"}' }
+
+/** A server that does this with each request, and a connection to it. Timers are real, and watched. */
+async function open(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
+  const [set, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')]
+  const failures: unknown[] = []
+  const server = createServer(async (request, response) => {
+    try {
+      await answer(request, response)
+    } catch (error) {
+      failures.push(error)
+      response.destroy()
+    }
+  })
+  const { port, close } = await listen(server)
+  onTestFinished(async () => {
+    vi.restoreAllMocks()
+    await close()
+    expect(failures).toEqual([])
+  })
+  const timersOf = (ms: number) => set.mock.results.filter((_, at) => set.mock.calls[at]?.[1] === ms)
+  return {
+    wire: await Wire.open(port),
+    timers: (ms: number) => timersOf(ms).length,
+    /** Of those, how many nothing has cleared. */
+    left: (ms: number) =>
+      timersOf(ms).filter(({ value }) => !cleared.mock.calls.some(([timer]) => timer === value)).length,
+  }
+}
+
+const close = (drainMs: number) => ({ ...REPLY, close: true, drainMs })
+const keep = (drainMs: number) => ({ ...REPLY, close: false, drainMs })
+const TEN = head({ 'content-length': 10 })
+
+describe('an answer that closes the connection', () => {
+  it('closes it at once where the whole request was read before', async () => {
+    const { wire, left } = await open(async (request, response) => {
+      await text(request)
+      writeReply(request, response, close(NEVER_MS))
+    })
+    await wire.send(`${TEN}0123456789`)
+    expect(await wire.answer()).toMatchObject({ status: 401, body: REPLY.body, headers: { connection: 'close' } })
+    await wire.closed()
+    expect(left(NEVER_MS)).toBe(0)
+  })
+
+  it('closes it as soon as the sender has sent everything', async () => {
+    const { wire, timers, left } = await open((request, response) => writeReply(request, response, close(NEVER_MS)))
+    await wire.send(TEN)
+    expect(await wire.answer()).toMatchObject({ status: 401, headers: { connection: 'close' } })
+    expect([wire.isOpen, timers(NEVER_MS), left(NEVER_MS)]).toEqual([true, 1, 1])
+    await wire.send('0123456789')
+    await wire.closed()
+    expect(left(NEVER_MS)).toBe(0)
+  })
+
+  it('closes it under a sender who does not finish', async () => {
+    const { wire } = await open((request, response) => writeReply(request, response, close(100)))
+    await wire.send(TEN)
+    expect((await wire.answer()).status).toBe(401)
+    await wire.closed()
+  })
+
+  it('leaves no timer behind where the sender goes away', async () => {
+    const { wire, left } = await open((request, response) => writeReply(request, response, close(NEVER_MS)))
+    await wire.send(TEN)
+    await wire.answer()
+    expect(left(NEVER_MS)).toBe(1)
+    wire.abort()
+    await expect.poll(() => left(NEVER_MS), { timeout: 10_000 }).toBe(0)
+  })
+})
+
+describe('an answer that keeps the connection', () => {
+  it('loses a sender who does not finish', async () => {
+    const { wire } = await open((request, response) => writeReply(request, response, keep(100)))
+    await wire.send(TEN)
+    expect((await wire.answer()).headers.connection).toBe('keep-alive')
+    await wire.closed()
+  })
+
+  it('keeps one who finishes, and leaves no timer behind', async () => {
+    const { wire, timers, left } = await open((request, response) => writeReply(request, response, keep(NEVER_MS)))
+    await wire.send(TEN)
+    expect((await wire.answer()).status).toBe(401)
+    expect([timers(NEVER_MS), left(NEVER_MS)]).toEqual([1, 1])
+    await wire.send('0123456789')
+    await expect.poll(() => left(NEVER_MS), { timeout: 10_000 }).toBe(0)
+    await wire.send(`${TEN}0123456789`)
+    expect((await wire.answer()).status).toBe(401)
+    wire.abort()
+  })
+
+  it('sets no timer where the whole request was read before', async () => {
+    const { wire, timers } = await open(async (request, response) => {
+      await text(request)
+      writeReply(request, response, keep(NEVER_MS))
+    })
+    await wire.send(`${TEN}0123456789`)
+    await wire.answer()
+    expect(timers(NEVER_MS)).toBe(0)
+    wire.abort()
+  })
+
+  it('sets no timer where the whole request has come and nobody has read it', async () => {
+    const { wire, timers } = await open(async (request, response) => {
+      while (!request.complete) await sleep(1)
+      expect(request.readableEnded).toBe(false)
+      writeReply(request, response, keep(NEVER_MS))
+    })
+    await wire.send(`${TEN}0123456789`)
+    expect((await wire.answer()).status).toBe(401)
+    expect(timers(NEVER_MS)).toBe(0)
+    wire.abort()
+  })
+})
+
+describe('no answer is written', () => {
+  it.each([true, false])('after another one (close: %s)', async (isClosing) => {
+    const { wire, timers } = await open((request, response) => {
+      response.writeHead(202, { 'content-length': 0 }).end()
+      writeReply(request, response, { ...REPLY, close: isClosing, drainMs: NEVER_MS })
+    })
+    await wire.send(TEN)
+    expect(await wire.answer()).toMatchObject({ status: 202, body: '' })
+    expect(timers(NEVER_MS)).toBe(0)
+    wire.abort()
+  })
+
+  it.each([true, false])('to a connection that is gone (close: %s)', async (isClosing) => {
+    let isSent: boolean | undefined
+    const { wire, timers } = await open((request, response) => {
+      response.destroy()
+      writeReply(request, response, { ...REPLY, close: isClosing, drainMs: NEVER_MS })
+      isSent = response.headersSent
+    })
+    await wire.send(TEN)
+    await wire.closed()
+    expect([isSent, timers(NEVER_MS)]).toEqual([false, 0])
+  })
+})
+
+describe('a body that is read', () => {
+  /** A request whose head has come to a server, its intake, and the wire that it comes over. */
+  async function receive(headers: Headers, takes: readonly boolean[] = []) {
+    const server = createServer()
+    const { port, close } = await listen(server)
+    onTestFinished(close)
+    const wire = await Wire.open(port)
+    const [[request, response]] = await Promise.all([once(server, 'request'), wire.send(head(headers))])
+    const taken: number[] = []
+    const intake: BodyIntake = {
+      take: (bytes) => takes[taken.push(bytes) - 1] ?? true,
+      reserve: () => true,
+    }
+    const read = (limit: number) => new NodeRequest(request, response, {}, 'the fix').read(limit, intake)
+    return { wire, request: request as IncomingMessage, intake, taken, read }
+  }
+  const CHUNKED = { 'transfer-encoding': 'chunked' }
+
+  it('is too large by its declared length before a byte of it has come, and is paused', async () => {
+    const { wire, request, read } = await receive({ 'content-length': 11 })
+    expect(await read(10)).toEqual({ failure: 'body_too_large' })
+    expect(request.isPaused()).toBe(true)
+    wire.abort()
+  })
+
+  it('is too large once it is, is paused, and what follows is not counted', async () => {
+    const { wire, request, taken, read } = await receive(CHUNKED)
+    const reading = read(10)
+    await wire.send(chunked(Buffer.alloc(11), 11).subarray(0, -5))
+    expect(await reading).toEqual({ failure: 'body_too_large' })
+    expect([request.isPaused(), taken]).toEqual([true, [11]])
+    request.resume()
+    await wire.send(chunked(Buffer.alloc(5), 5))
+    await once(request, 'end')
+    expect(taken).toEqual([11])
+  })
+
+  it('is incomplete if its sender leaves', async () => {
+    const { wire, read } = await receive({ 'content-length': 10 })
+    const reading = read(10)
+    await wire.send('01234')
+    wire.abort()
+    expect(await reading).toEqual({ failure: 'body_incomplete' })
+  })
+
+  it('lacks the fragments that its intake did not take', async () => {
+    const { wire, taken, read } = await receive(CHUNKED, [true, false, true])
+    const reading = read(10)
+    await wire.send(chunked(Buffer.from('abc'), 1))
+    expect([await reading, taken]).toEqual([Buffer.from('ac'), [1, 1, 1]])
+  })
+
+  it('is let go of when it is cut, and what follows is not counted', async () => {
+    const { wire, request, intake, taken, read } = await receive(CHUNKED)
+    const before = request.eventNames().map((name) => request.listenerCount(name))
+    const reading = read(10)
+    await wire.send(chunked(Buffer.from('a'), 1).subarray(0, -5))
+    await expect.poll(() => taken).toEqual([1])
+    intake.onCut?.()
+    const others = request.eventNames().filter((name) => name !== 'data')
+    expect(others.map((name) => request.listenerCount(name))).toEqual(before)
+    await wire.send(chunked(Buffer.from('b'), 1))
+    await once(request, 'end')
+    expect(taken).toEqual([1])
+    expect(await Promise.race([reading, sleep(20, 'nothing')])).toBe('nothing')
+  })
+
+  it('was consumed if an encoding was set on its request', async () => {
+    const { wire, request, read } = await receive({ 'content-length': 10 })
+    request.setEncoding('utf8')
+    expect(read(10)).toEqual({ failure: 'body_consumed', fix: 'the fix' })
+    wire.abort()
+  })
+})
+
+it('requests that wait on a connection for their turn share one listener of it', async () => {
+  const { receiver, outcomes } = createScene()
+  const handler = nodeHandler(receiver)
+  let request: IncomingMessage | undefined
+  const ends: (() => void)[] = []
+  const server = createServer((incoming, response) => {
+    if (request !== undefined) return void handler(incoming, response)
+    request = incoming.resume()
+    ends.push(() => response.end())
+  })
+  const { port, close } = await listen(server)
+  onTestFinished(close)
+  const wire = await Wire.open(port)
+  await wire.send(head({ 'content-length': 0 }))
+  await expect.poll(() => ends.length).toBe(1)
+  const before = request?.socket.listenerCount('close') ?? 0
+  for (let count = 1; count <= 5; count++) {
+    await wire.send(head({ 'content-length': 0 }, { method: 'GET' }))
+    await expect.poll(() => outcomes.length).toBe(count)
+  }
+  expect(request?.socket.listenerCount('close')).toBe(before + 1)
+  wire.abort()
+})
+
+it('refuses a body over HTTP/2 without a header of connections', async () => {
+  const { receiver, runs } = createScene()
+  // A request of http2's compatibility layer has all that a handler uses of node:http's; the types don't know each other.
+  const handler = nodeHandler(receiver) as unknown as Parameters<typeof createServer2>[1]
+  const server = createServer2(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const session = connect(`http://127.0.0.1:${portOf(server)}`)
+  onTestFinished(() => {
+    session.destroy()
+    server.close()
+  })
+  const { 'content-length': _, ...headers } = sample().headers
+  const stream = session.request({ ':method': 'POST', ':path': '/', ...toOutgoing(headers) })
+  const answered = once(stream, 'response')
+  stream.end(Buffer.alloc(3_000_000))
+  const [answer] = await answered
+  expect(answer).toMatchObject({ ':status': 413 })
+  expect(answer).not.toHaveProperty('connection')
+  expect(await text(stream)).toBe('{"code":"body_too_large"}')
+  expect(runs.size).toBe(0)
+})

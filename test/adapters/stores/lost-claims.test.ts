@@ -1,0 +1,35 @@
+import type { Claim } from 'postern'
+import { manualClock } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { LostClaims } from '../../../adapters/stores/lost-claims.ts'
+
+const LEASE_MS = 5_000
+
+describe('a claim that was given up', () => {
+  it('is given back until the engine takes it, also if its answer came after the lease would have ended', async () => {
+    const clock = manualClock()
+    let isThere = true
+    const given: number[] = []
+    const start = clock.monotonic()
+    const giveBack = async () => {
+      if (!isThere) throw new Error('the engine is away')
+      given.push(clock.monotonic() - start)
+    }
+    const lost = new LostClaims(giveBack, clock)
+    let answer = (_claim: Claim) => {}
+    const asking = new Promise<Claim>((resolve) => {
+      answer = resolve
+    })
+    const claiming = lost.watch('key', 'token', LEASE_MS, asking)
+    const refused = expect(claiming).rejects.toThrow('no answer within 3000 ms')
+    await clock.advance(6_000)
+    await refused
+    isThere = false
+    given.length = 0
+    answer({ state: 'claimed', token: 'token', marks: [] }) // the engine has carried it out only now
+    await clock.advance(3_000)
+    isThere = true
+    await clock.advance(3_000)
+    expect(given.length).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,85 @@
+import pg from 'pg'
+import { postgresStore } from 'postern/postgres'
+import { describe, expect, it } from 'vitest'
+import { postgresProgram } from '../../../engines/postgres-server.ts'
+import { untilClaimed } from '../../../store/until-claimed.ts'
+import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
+
+describe.skipIf(postgresProgram === undefined)('postgresStore on connections that fail it', () => {
+  const scene = new Scene()
+
+  it('commits what a store writes while another one on the pool looks its table up', async () => {
+    const { store, pool } = await scene.store()
+    const { store: elsewhere } = await scene.store()
+    const claim = await claimFor(store)
+    const another = postgresStore({ pool })
+    const [, isDone] = await Promise.all([take(another, newKey()), store.complete(claim.key, claim.token)])
+    expect([isDone, await elsewhere.claim(claim.key, LEASE_MS)]).toEqual([true, { state: 'done' }])
+  })
+
+  it.each<[string, (client: pg.PoolClient) => Promise<unknown>]>([
+    ['is still on its way', async (client) => void client.query('BEGIN').catch(() => {})],
+    [
+      'timed out',
+      (client) =>
+        client.query({ text: 'SELECT pg_sleep(0.4); BEGIN', query_timeout: 50 } as pg.QueryConfig).catch(() => {}),
+    ],
+  ])(
+    'claims nothing within a transaction of the app, whose BEGIN %s when its client was given back',
+    async (_how, begin) => {
+      const { store, pool } = await scene.store({ max: 3 })
+      const { store: other } = await scene.store()
+      await take(store, newKey())
+      const clients = await Promise.all([1, 2].map(() => pool.connect()))
+      for (const client of clients) {
+        await begin(client)
+        client.release()
+      }
+      const key = newKey()
+      const states = [await stateOf(store.claim(key, LEASE_MS))]
+      for (let turn = 0; turn < 3; turn++) await stateOf(store.claim(newKey(), LEASE_MS))
+      if (states[0] === 'claimed') states.push(await stateOf(other.claim(key, LEASE_MS)))
+      expect(states).not.toEqual(['claimed', 'claimed'])
+      expect(await untilClaimed(store, newKey)).toBeLessThan(5_000)
+    },
+  )
+
+  it('claims on the kept connection if the server has no room for another', async () => {
+    const { pool: admin } = await scene.store()
+    await admin.query('CREATE USER narrow CONNECTION LIMIT 1; GRANT ALL ON postern_claims TO narrow')
+    const pool = scene.pool({ connectionString: scene.server.url.replace('postgres@', 'narrow@') })
+    const store = postgresStore({ pool })
+    for (let turn = 0; turn < 3; turn++) {
+      const key = newKey()
+      const { token } = await take(store, key)
+      expect(await store.complete(key, token)).toBe(true)
+    }
+  })
+
+  it('gives a claim back whose connection broke while it was written to', async () => {
+    let isBroken = false
+    class Breaking extends pg.Client {
+      override query(...given: unknown[]): never {
+        const run: Promise<unknown> = Reflect.apply(super.query, this, given) // one of many forms
+        if (isBroken || !JSON.stringify(given[0] ?? '').includes('unnest')) return run as never
+        isBroken = true
+        return run.then(() => {
+          throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
+        }) as never
+      }
+    }
+    const { store } = await scene.store({ Client: Breaking } as pg.PoolConfig)
+    const { store: other } = await scene.store()
+    const key = newKey()
+    await expect(Promise.resolve(store.claim(key, LEASE_MS))).rejects.toThrow()
+    expect(await untilClaimed(other, () => key)).toBeLessThan(5_000)
+  })
+})
+
+async function stateOf(claim: unknown): Promise<string> {
+  try {
+    return String(Object(await claim).state)
+  } catch {
+    return 'refused'
+  }
+}

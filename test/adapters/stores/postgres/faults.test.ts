@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { createReceiver, type Store } from 'postern'
+import { postgresSchema, postgresStore } from 'postern/postgres'
+import { events, signed } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { postgresProgram } from '../../../engines/postgres-server.ts'
+import { untilClaimed } from '../../../store/until-claimed.ts'
+import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
+
+const ignore = () => {}
+
+const claimOf = async (store: Store, key: string) => store.claim(key, LEASE_MS)
+
+describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () => {
+  const scene = new Scene()
+
+  async function storesOf(pool: pg.Pool, schemas: readonly string[]) {
+    const stores = schemas.map((schema) => postgresStore({ pool, schema }))
+    for (const [index, schema] of schemas.entries()) {
+      await pool.query(`CREATE SCHEMA ${schema}`)
+      await stores[index]?.migrate()
+    }
+    return stores
+  }
+
+  describe('several stores on one pool', () => {
+    it('all claim, renew and complete on the fewest connections', async () => {
+      const stores = await storesOf(scene.pool({ max: 3 }), ['a1', 'a2', 'a3', 'a4'])
+      for (let round = 0; round < 3; round++)
+        await Promise.all(
+          stores.map(async (store) => {
+            const key = newKey()
+            const { token } = await take(store, key)
+            expect(await store.renew(key, token, LEASE_MS, [])).toBe(true)
+            expect(await store.complete(key, token)).toBe(true)
+          }),
+        )
+    })
+
+    it('share what transactions may take, so that claims go on', async () => {
+      const stores = await storesOf(scene.pool(), ['b1', 'b2'])
+      const slow = await Promise.all(
+        stores.flatMap((store) =>
+          Array.from({ length: 8 }, async () => {
+            const claim = await claimFor(store)
+            return () => store.transaction(claim, (tx) => tx.query('SELECT pg_sleep(1)'))
+          }),
+        ),
+      )
+      const running = slow.map((run) => run())
+      await sleep(100)
+      let longest = 0
+      for (let count = 0; count < 5; count++)
+        for (const store of stores) longest = Math.max(longest, await untilClaimed(store, newKey))
+      expect(longest).toBeLessThan(900)
+      await Promise.all(running)
+    })
+  })
+
+  it('claims go on where the app holds every other connection', async () => {
+    const { store, pool } = await scene.store({ max: 4 })
+    const first = await claimFor(store)
+    const held = await Promise.all([1, 2, 3].map(() => pool.connect()))
+    const key = newKey()
+    const claim = await take(store, key)
+    expect(await store.renew(first.key, first.token, LEASE_MS, [])).toBe(true)
+    expect(await store.complete(key, claim.token)).toBe(true)
+    for (const client of held) client.release()
+  })
+
+  it.each(['serializable', 'repeatable read'])(
+    'answers each claim on a database whose transactions are %s by default',
+    async (level) => {
+      const options = { options: `-c default_transaction_isolation=${level.replace(' ', '\\ ')}` }
+      const { store } = await scene.store(options)
+      const { store: other } = await scene.store(options)
+      const answers = await Promise.all(
+        Array.from({ length: 300 }, async () => {
+          const key = newKey()
+          const claims = await Promise.all([store.claim(key, LEASE_MS), other.claim(key, LEASE_MS)])
+          const at = claims.findIndex(({ state }) => state === 'claimed')
+          const winner = claims[at]
+          if (winner?.state !== 'claimed') return claims
+          return (at === 0 ? store : other).complete(key, winner.token)
+        }),
+      )
+      expect(answers.filter((answer) => answer !== true)).toEqual([])
+    },
+  )
+
+  it('leaves no claim behind that its caller gave up on, however late the server comes to it', async () => {
+    const { store, pool } = await scene.store()
+    const { store: other } = await scene.store()
+    const key = newKey()
+    await take(store, newKey())
+    const locking = await pool.connect()
+    await locking.query('BEGIN; LOCK TABLE postern_claims IN ACCESS EXCLUSIVE MODE')
+    await expect(claimOf(store, key)).rejects.toThrow()
+    await sleep(1_000)
+    await locking.query('ROLLBACK')
+    locking.release()
+    expect(await untilClaimed(other, () => key)).toBeLessThan(2_000)
+  })
+
+  it('gives a claim back whose answer was lost with its connection', async () => {
+    const { store, proxy } = await scene.faulty()
+    const { store: other } = await scene.store()
+    const key = newKey()
+    proxy.cutAt = { text: key, isForwarded: true }
+    await expect(claimOf(store, key)).rejects.toThrow()
+    expect(await untilClaimed(other, () => key)).toBeLessThan(3_000)
+  })
+
+  it('trusts no connection that the app gave back within a transaction', async () => {
+    const { store, pool } = await scene.store({ max: 4 })
+    const { store: other } = await scene.store()
+    await take(store, newKey())
+    const leaked = await Promise.all([1, 2, 3].map(() => pool.connect()))
+    for (const client of leaked) await client.query('BEGIN')
+    for (const client of leaked) client.release()
+    for (let count = 0; count < 5; count++) {
+      const key = newKey()
+      const { token } = await take(store, key)
+      expect(await other.claim(key, LEASE_MS)).toEqual({ state: 'busy' })
+      expect(await store.complete(key, token)).toBe(true)
+    }
+  })
+
+  it('does not follow a search_path that the app left on a connection', async () => {
+    const { store, pool } = await scene.store({ max: 4 })
+    await pool.query(`CREATE SCHEMA tenant; ${postgresSchema({ schema: 'tenant' })}`)
+    const held = await Promise.all([1, 2, 3].map(() => pool.connect()))
+    for (const client of held) await client.query('SET search_path TO tenant')
+    for (const client of held) client.release()
+    const key = newKey()
+    await store.migrate()
+    const { token } = await take(store, key)
+    await store.renew(key, token, LEASE_MS, [])
+    await store.complete(key, token)
+    const count = async (table: string) => (await pool.query(`SELECT 1 FROM ${table} WHERE key = $1`, [key])).rowCount
+    expect([await count('public.postern_claims'), await count('tenant.postern_claims')]).toEqual([1, 0])
+  })
+
+  describe('migrate', () => {
+    it('says what is missing to a user without rights, and works where the table is there', async () => {
+      const admin = scene.pool()
+      await admin.query('CREATE USER poor; CREATE SCHEMA closed')
+      const pool = scene.pool({ connectionString: scene.server.url.replace('postgres@', 'poor@') })
+      const store = postgresStore({ pool, schema: 'closed' })
+      await expect(store.migrate()).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(/"poor".*may not create.*postgresSchema\(/),
+      })
+      await admin.query(postgresSchema({ schema: 'closed' }))
+      await admin.query('GRANT USAGE ON SCHEMA closed TO poor')
+      await expect(claimOf(store, newKey())).rejects.toMatchObject({
+        message: expect.stringContaining('GRANT SELECT, INSERT, UPDATE, DELETE'),
+      })
+      await admin.query('GRANT SELECT, INSERT, UPDATE, DELETE ON closed.postern_claims TO poor')
+      await store.migrate()
+      await take(store, newKey())
+    })
+
+    it('leaves the comment alone that an administrator wrote', async () => {
+      const { pool } = await scene.store()
+      const store = postgresStore({ pool, table: 'commented' })
+      await store.migrate()
+      await pool.query(`COMMENT ON TABLE commented IS 'ask Ada before you touch it'`)
+      await store.migrate()
+      const { rows } = await pool.query(`SELECT obj_description('commented'::regclass) AS comment`)
+      expect(rows).toEqual([{ comment: 'ask Ada before you touch it' }])
+      await take(store, newKey())
+    })
+  })
+
+  it('receivers answer every copy while transactions are serializable by default', async () => {
+    const { store } = await scene.store({ options: '-c default_transaction_isolation=serializable' })
+    const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+    const receiver = createReceiver({ secret: 'secret', store, logger: quiet }).on('*', () => sleep(1))
+    const deliveries = Array.from({ length: 200 }, () => signed(events.contact.created(), { secret: 'secret' }))
+    const outcomes = await Promise.all(
+      [...deliveries, ...deliveries].map(({ bytes, signature }) => receiver.receive({ body: bytes, signature })),
+    )
+    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200]))
+    await receiver.close()
+  })
+})

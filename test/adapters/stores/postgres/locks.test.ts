@@ -1,0 +1,174 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { postgresStore } from 'postern/postgres'
+import { describe, expect, it } from 'vitest'
+import { postgresProgram } from '../../../engines/postgres-server.ts'
+import { untilClaimed } from '../../../store/until-claimed.ts'
+import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
+
+const renew = async (store: Awaited<ReturnType<Scene['store']>>['store'], claim: { key: string; token: string }) =>
+  store.renew(claim.key, claim.token, LEASE_MS, [])
+
+describe.skipIf(postgresProgram === undefined)('postgresStore, while others hold locks', () => {
+  const scene = new Scene()
+
+  /** Runs something while a transaction of the app has done this. */
+  async function whileApp<T>(sql: string, values: unknown[], what: (end: () => Promise<unknown>) => Promise<T>) {
+    const client = await scene.pool().connect()
+    const end = () => client.query('ROLLBACK')
+    try {
+      await client.query('BEGIN')
+      await client.query(sql, values)
+      return await what(end)
+    } finally {
+      await end()
+      client.release()
+    }
+  }
+
+  async function untilWaiting(pool: pg.Pool, sessions: number): Promise<void> {
+    const giveUpAt = performance.now() + 10_000
+    const query = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+    while ((await pool.query(query)).rows[0].n < sessions) {
+      if (performance.now() > giveUpAt) throw new Error('they did not come to wait')
+      await sleep(20)
+    }
+  }
+
+  it('renews every event while the deferred checks of five transactions wait', async () => {
+    const { store, pool } = await scene.store()
+    await pool.query(`CREATE TABLE parents (id int PRIMARY KEY); INSERT INTO parents VALUES (1);
+      CREATE TABLE children (id text PRIMARY KEY, parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`)
+    const other = await claimFor(store)
+    const claims = await Promise.all([1, 2, 3, 4, 5].map(() => claimFor(store)))
+    await whileApp('SELECT 1 FROM parents WHERE id = 1 FOR UPDATE', [], async (end) => {
+      const running = claims.map((claim) =>
+        store.transaction(claim, (tx) => tx.query('INSERT INTO children VALUES ($1, 1)', [claim.key])),
+      )
+      await untilWaiting(scene.pool(), 5)
+      const renewals = await Promise.allSettled([other, ...claims].map((claim) => renew(store, claim)))
+      expect(renewals).toEqual(Array.from({ length: 6 }, () => ({ status: 'fulfilled', value: true })))
+      await end()
+      await Promise.all(running)
+    })
+    for (const { key, token } of claims) {
+      await store.release(key, token, [])
+      expect((await take(store, key)).marks).toEqual(['save'])
+    }
+  })
+
+  it('rolls a transaction back whose deferred check fails, and uses its connection again', async () => {
+    const { store, pool } = await scene.store()
+    await pool.query(
+      `CREATE TABLE numbered (n int UNIQUE DEFERRABLE INITIALLY DEFERRED); INSERT INTO numbered VALUES (1)`,
+    )
+    const claim = await claimFor(store)
+    let closed = 0
+    pool.on('remove', () => closed++)
+    const run = store.transaction(claim, (tx) => tx.query('INSERT INTO numbered VALUES (1)'))
+    await expect(run).rejects.toMatchObject({ code: '23505' })
+    expect(closed).toBe(0)
+  })
+
+  it('renews, completes and claims other events while the row of one is locked', async () => {
+    const { store } = await scene.store()
+    const [locked, free, done] = await Promise.all([1, 2, 3].map(() => claimFor(store)))
+    if (!locked || !free || !done) throw new Error('there are three')
+    const late = await whileApp('SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE', [locked.key], async () => {
+      const late = renew(store, locked)
+      for (let turn = 0; turn < 3; turn++) {
+        expect(await renew(store, free)).toBe(true)
+        await take(store, newKey())
+      }
+      expect(await store.complete(done.key, done.token)).toBe(true)
+      return { renewal: late }
+    })
+    expect(await late.renewal).toBe(true)
+  })
+
+  it('carries out what came for a locked event in its order, once the lock is gone', async () => {
+    const { store } = await scene.store()
+    const locked = await claimFor(store)
+    const [renewal, release] = await whileApp(
+      'SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE',
+      [locked.key],
+      async () => {
+        const first = renew(store, locked)
+        await sleep(50)
+        return [first, store.release(locked.key, locked.token, ['a'])]
+      },
+    )
+    expect(await Promise.all([renewal, release])).toEqual([true, true])
+    expect((await take(store, locked.key)).marks).toEqual(['a'])
+  })
+
+  it.each<[string, string]>([
+    ['set a mark', `UPDATE postern_claims SET marks = array_append(marks, 'a') WHERE key = $1`],
+    ['removed it', 'DELETE FROM postern_claims WHERE key = $1'],
+  ])(
+    'answers claims of an event, and of others with it, while a transaction that %s is not committed',
+    async (_what, change) => {
+      const { store } = await scene.store()
+      const changed = await claimFor(store)
+      await whileApp(change, [changed.key], async () => {
+        const claims = await Promise.all([changed.key, newKey(), newKey()].map((key) => store.claim(key, LEASE_MS)))
+        expect(claims.map(({ state }) => state)).toEqual(['busy', 'claimed', 'claimed'])
+      })
+    },
+  )
+
+  it('refuses a settlement whose row stays locked', async () => {
+    const { store } = await scene.store()
+    const locked = await claimFor(store)
+    await whileApp('SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE', [locked.key], async () => {
+      await expect(renew(store, locked)).rejects.toThrow()
+    })
+    expect(await renew(store, locked)).toBe(true)
+  })
+
+  it('claims nothing by a statement that the server came to too late, however long its answer was waited for', async () => {
+    const shorter = (text: string) => text.replace("interval '3000 ms'", "interval '300 ms'")
+    class Shorter extends pg.Client {
+      override query(...[query, ...rest]: unknown[]): never {
+        const { text } = Object(query)
+        const changed = typeof text === 'string' ? { ...Object(query), text: shorter(text) } : query
+        return Reflect.apply(super.query, this, [changed, ...rest]) as never // one of many forms
+      }
+    }
+    const { store, pool } = await scene.store({ Client: Shorter } as pg.PoolConfig)
+    const key = newKey()
+    await untilClaimed(store, newKey)
+    await whileApp('LOCK TABLE postern_claims', [], async (end) => {
+      const claim = Promise.resolve(store.claim(key, LEASE_MS))
+      claim.catch(() => {})
+      await untilWaiting(scene.pool(), 1)
+      await sleep(400)
+      await end()
+      await expect(claim).rejects.toThrow()
+    })
+    const { rowCount } = await pool.query('SELECT 1 FROM postern_claims WHERE key = $1', [key])
+    expect(rowCount).toBe(0)
+  })
+
+  describe('migrate', () => {
+    it('is not held up by a process that falls silent in it', async () => {
+      const silent = await scene.faulty()
+      silent.proxy.muteAt = 'obj_description'
+      const never = postgresStore({ pool: silent.pool, table: 'silent' }).migrate()
+      never.catch(() => {})
+      await sleep(500)
+      await postgresStore({ pool: scene.pool(), table: 'heard' }).migrate()
+    })
+
+    it('says which session it waited for, and how that is ended', async () => {
+      const { pool } = await scene.store()
+      const text = 'SELECT pg_advisory_xact_lock(7066398211), pg_backend_pid()'
+      await whileApp(text, [], async () => {
+        await expect(postgresStore({ pool, table: 'waited_for' }).migrate()).rejects.toMatchObject({
+          code: 'store_unavailable',
+          message: expect.stringMatching(/pg_terminate_backend\(\d+\)/),
+        })
+      })
+    })
+  })
+})

@@ -1,0 +1,95 @@
+import pg from 'pg'
+// @ts-expect-error an older release of pg, without types under this name
+import pg811 from 'pg811'
+import type { Claim, Store, TransactionClaim } from 'postern'
+import { type PostgresStore, postgresStore } from 'postern/postgres'
+import { afterAll, beforeAll } from 'vitest'
+import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
+import { type PostgresServer, startPostgres } from '../../../engines/postgres-server.ts'
+
+export const LEASE_MS = 15_000
+
+/** The drivers that the store is tried with. The older one knows no time limit of a single query and no state of transactions. */
+export const DRIVERS: readonly (readonly [version: string, driver: typeof pg])[] = [
+  ['8.11', pg811],
+  ['as installed', pg],
+]
+
+/** A server for the tests of one file, with pools that end with it. */
+export class Scene {
+  #server: PostgresServer | undefined
+  readonly #driver: typeof pg
+  readonly #pools: pg.Pool[] = []
+  readonly #proxies: FaultyProxy[] = []
+
+  constructor(driver = pg) {
+    this.#driver = driver
+    beforeAll(async () => {
+      this.#server = await startPostgres()
+    }, 60_000)
+    afterAll(async () => {
+      for (const proxy of this.#proxies) proxy.close()
+      await Promise.all(this.#pools.filter(({ ended }) => !ended).map((pool) => pool.end()))
+      await this.#server?.remove()
+    }, 60_000)
+  }
+
+  get server(): PostgresServer {
+    if (this.#server === undefined) throw new Error('the server is started before the tests')
+    return this.#server
+  }
+
+  pool(options: pg.PoolConfig = {}): pg.Pool {
+    const pool = this.#open(options)
+    pool.on('error', () => {}) // the tests cut connections
+    return pool
+  }
+
+  /** A store on a pool of its own, and that pool. */
+  async store(options: pg.PoolConfig = {}): Promise<{ store: PostgresStore<pg.PoolClient>; pool: pg.Pool }> {
+    const pool = this.#open(options) // whose errors are the store's to bear
+    const store = postgresStore({ pool })
+    await store.migrate()
+    return { store, pool }
+  }
+
+  /** A store on a pool whose connections go through a proxy. */
+  async faulty(options: pg.PoolConfig = {}) {
+    const proxy = new FaultyProxy(this.server.port)
+    const port = await proxy.listen()
+    this.#proxies.push(proxy)
+    const url = this.server.url.replace(/:\d+\//, `:${port}/`)
+    return { proxy, ...(await this.store({ connectionString: url, ...options })) }
+  }
+
+  #open(options: pg.PoolConfig): pg.Pool {
+    const pool = new this.#driver.Pool({ connectionString: this.server.url, ...options })
+    this.#pools.push(pool)
+    return pool
+  }
+}
+
+let count = 0
+
+/** Keys that no other test has. */
+export function newKey(): string {
+  return `7:default4:acme5:evt_${process.pid}_${count++}`
+}
+
+export async function take(
+  store: Store,
+  key: string,
+  leaseMs = LEASE_MS,
+): Promise<Extract<Claim, { readonly state: 'claimed' }>> {
+  const claim = await store.claim(key, leaseMs)
+  if (claim.state !== 'claimed') throw new Error(`expected to get the key, but it is ${claim.state}`)
+  return claim
+}
+
+/** A claim as the receiver gives it to a transaction. */
+export async function claimFor(
+  store: Store,
+  { key = newKey(), mark = 'save', signal = new AbortController().signal, leaseMs = LEASE_MS } = {},
+): Promise<TransactionClaim> {
+  return { key, token: (await take(store, key, leaseMs)).token, mark, signal }
+}

@@ -1,0 +1,113 @@
+import type pg from 'pg'
+import { type PostgresStore, postgresStore } from 'postern/postgres'
+import { describe, expect, it } from 'vitest'
+import { postgresProgram } from '../../../engines/postgres-server.ts'
+import { untilClaimed } from '../../../store/until-claimed.ts'
+import { claimFor, DRIVERS, LEASE_MS, newKey, Scene, take } from './scene.ts'
+
+const LIMIT_MS = 60_000
+
+// Most of these tests wait for a limit, so that they wait together.
+describe.skipIf(postgresProgram === undefined).concurrent.each(DRIVERS)(
+  'postgresStore on connections that fall silent, with pg %s',
+  (_version, driver) => {
+    const scene = new Scene(driver)
+
+    it('renews and completes on another connection if the kept one fell silent', async () => {
+      const { store, proxy } = await scene.faulty()
+      const { key, token } = await claimFor(store)
+      proxy.muteAt = token
+      await expect(renew(store, { key, token })).rejects.toThrow()
+      expect(await renew(store, { key, token })).toBe(true)
+      expect(await store.complete(key, token)).toBe(true)
+    })
+
+    it('claims again soon after all connections fell silent, also idle ones that never end', async () => {
+      const { store, proxy, pool } = await scene.faulty({ max: 10, idleTimeoutMillis: 0 })
+      const claim = await claimFor(store)
+      const clients = await Promise.all(Array.from({ length: 9 }, () => pool.connect()))
+      for (const client of clients) client.release()
+      proxy.mute()
+      expect(await untilClaimed(store, newKey)).toBeLessThan(8_000)
+      await Promise.all([1, 2, 3].map(() => take(store, newKey())))
+      expect(await renew(store, claim).catch(() => renew(store, claim))).toBe(true)
+    })
+
+    it('does not let one statement without an answer hold up the claims of all others', async () => {
+      const { store, proxy } = await scene.faulty()
+      await take(store, newKey())
+      const key = newKey()
+      proxy.muteAt = key
+      const order: string[] = []
+      const lost = Promise.resolve(store.claim(key, LEASE_MS)).catch(() => order.push('refused'))
+      while (proxy.muteAt !== undefined) await new Promise((resolve) => setTimeout(resolve, 5))
+      expect(await untilClaimed(store, newKey)).toBeLessThan(2_000)
+      order.push('claimed')
+      await lost
+      expect(order).toEqual(['claimed', 'refused'])
+    })
+
+    it('looks its table up again', async () => {
+      const { store, proxy } = await scene.faulty()
+      proxy.muteAt = 'search_path TO DEFAULT'
+      const waits = Array.from({ length: 5 }, () => untilClaimed(store, newKey))
+      expect(Math.max(...(await Promise.all(waits)))).toBeLessThan(12_000)
+    })
+
+    it('gives a migration up that has no answer', async () => {
+      const { pool, proxy } = await scene.faulty()
+      proxy.muteAt = 'obj_description'
+      const store = postgresStore({ pool, table: 'silent' })
+      await expect(store.migrate()).rejects.toMatchObject({ code: 'store_unavailable' })
+      await store.migrate()
+    })
+
+    it('opens a transaction on a connection that answers', async () => {
+      const { store, proxy, pool } = await scene.faulty({ idleTimeoutMillis: 0 })
+      const claim = await claimFor(store)
+      const clients = await Promise.all(Array.from({ length: 9 }, () => pool.connect()))
+      for (const client of clients) client.release()
+      proxy.mute()
+      const run = () => store.transaction(claim, (tx) => tx.query('SELECT 1'))
+      await expect(run()).rejects.toThrow()
+      await run()
+    })
+
+    it('ends a transaction whose ROLLBACK has no answer, and closes its connection', async () => {
+      const { store, proxy, pool } = await scene.faulty()
+      const claim = await claimFor(store)
+      let used: unknown
+      const closed = new Promise<void>((resolve) => {
+        pool.on('remove', (client) => {
+          if (client === used) resolve()
+        })
+      })
+      const run = store.transaction(claim, (tx) => {
+        used = Object.getPrototypeOf(tx) // the client itself
+        proxy.mute()
+        throw new Error('of work')
+      })
+      await expect(run).rejects.toThrow('of work')
+      await closed
+    })
+
+    it('sends nothing behind a COMMIT without an answer, and closes its connection', async () => {
+      const sent: string[] = []
+      class Watched extends driver.Client {
+        override query(...given: unknown[]): never {
+          sent.push(String(Object(given[0]).text))
+          return Reflect.apply(super.query, this, given) as never // one of many forms
+        }
+      }
+      const { store, proxy } = await scene.faulty({ Client: Watched } as pg.PoolConfig)
+      const claim = await claimFor(store)
+      proxy.muteAt = 'COMMIT\0' // its end: BEGIN names a level with COMMIT in it
+      await expect(store.transaction(claim, (tx) => tx.query('SELECT 1'))).rejects.toThrow()
+      expect(sent.at(-1)).toBe('COMMIT')
+    })
+  },
+  LIMIT_MS,
+)
+
+const renew = async (store: PostgresStore<pg.PoolClient>, claim: { readonly key: string; readonly token: string }) =>
+  store.renew(claim.key, claim.token, LEASE_MS, [])

@@ -1,0 +1,80 @@
+import { postgresStore } from 'postern/postgres'
+import { describe, expect, it } from 'vitest'
+import { makeStatements } from '../../../../adapters/stores/postgres/statements.ts'
+import { postgresProgram } from '../../../engines/postgres-server.ts'
+import { LEASE_MS, newKey, Scene, take } from './scene.ts'
+
+describe.skipIf(postgresProgram === undefined)('the statements of postgresStore', () => {
+  const scene = new Scene()
+
+  it.each(['claim', 'settle'] as const)(
+    'look rows up by their key whatever size the table had when they were prepared: %s',
+    async (which) => {
+      const pool = scene.pool({ max: 1 })
+      const name = { schema: 'public', table: `planned_${which}` }
+      await postgresStore({ pool: scene.pool(), ...name }).migrate()
+      await pool.query('SET plan_cache_mode = force_generic_plan')
+      await pool.query(`PREPARE planned AS ${makeStatements(name, 1_000)[which]}`)
+      const call = which === 'claim' ? `planned('{a}', '{b}', '{1}')` : `planned('[]')`
+      const explain = async () => {
+        const { rows } = await pool.query<Record<string, string>>(`EXPLAIN EXECUTE ${call}`)
+        return rows.map((row) => row['QUERY PLAN']).join('\n')
+      }
+      const plan = await explain()
+      expect(plan).toContain(`Index Scan using planned_${which}_pkey`)
+      expect(plan).not.toContain('Seq Scan')
+    },
+  )
+
+  it('are prepared once by each connection', async () => {
+    const { store, pool } = await scene.store({ max: 3 })
+    for (let count = 0; count < 20; count++) {
+      const key = newKey()
+      await store.complete(key, (await take(store, key)).token)
+    }
+    const query = `SELECT name, calls::int FROM (SELECT name, generic_plans + custom_plans AS calls FROM pg_prepared_statements) s WHERE name LIKE 'postern%'`
+    const clients = await Promise.all([pool.connect(), pool.connect()])
+    const calls: number[] = []
+    for (const client of clients) {
+      calls.push(...(await client.query<{ calls: number }>(query)).rows.map((row) => row.calls))
+      client.release()
+    }
+    expect(calls.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(15)
+  })
+
+  it.each([
+    ['are gone from the connections', 'DEALLOCATE ALL'],
+    ['no longer fit the table', 'ALTER TABLE postern_claims ALTER COLUMN marks TYPE varchar[]'],
+  ])('go on if those that were prepared %s', async (_what, change) => {
+    const { store, pool } = await scene.store({ max: 3 })
+    await take(store, newKey())
+    const held = await Promise.all([pool.connect(), pool.connect()])
+    for (const client of held) await client.query(change)
+    for (const client of held) client.release()
+    const key = newKey()
+    const { token } = await take(store, key)
+    expect(await store.complete(key, token)).toBe(true)
+    expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
+  })
+
+  it('are prepared by other connections, though one has lost its own', async () => {
+    const { store, pool } = await scene.store({ max: 3 })
+    const useOne = async (query: string, isOver: boolean) => {
+      const client = await pool.connect()
+      const { rows } = await client.query(query)
+      client.release(isOver)
+      return rows.length
+    }
+    await take(store, newKey())
+    await useOne('DEALLOCATE ALL', false)
+    await take(store, newKey())
+    await useOne('SELECT 1', true)
+    const giveUpAt = performance.now() + 10_000
+    let found = 0
+    while (found === 0 && performance.now() < giveUpAt) {
+      await take(store, newKey())
+      found = await useOne(`SELECT 1 FROM pg_prepared_statements WHERE name LIKE 'postern%'`, false)
+    }
+    expect(found).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { type ConfigurationError, createReceiver, type Outcome, type PosternError } from 'postern'
+import { type PostgresStoreOptions, postgresSchema, postgresStore } from 'postern/postgres'
+import { events, signed } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { postgresProgram } from '../../../engines/postgres-server.ts'
+import { LEASE_MS, newKey, Scene, take } from './scene.ts'
+
+const ignore = () => {}
+const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+
+describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
+  const scene = new Scene()
+
+  describe('its table', () => {
+    it.each([`it's; DROP TABLE x --"`, 'a$postern$b', String.raw`$$ '\' $1 $postern$`])(
+      'is made once by any number of processes at once, under any name: %s',
+      async (table) => {
+        const pool = scene.pool()
+        const schema = `an "odd" one for ${table}`
+        await pool.query(`CREATE SCHEMA "${schema.replaceAll('"', '""')}"`)
+        await pool.query(postgresSchema({ schema, table: `${table}2` }))
+        const options = { pool, schema, table }
+        const stores = Array.from({ length: 5 }, () => postgresStore(options))
+        await Promise.all(stores.map((store) => store.migrate()))
+        await stores[0]?.migrate()
+        for (const store of stores) {
+          const key = newKey()
+          await store.complete(key, (await take(store, key)).token)
+          expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
+        }
+      },
+    )
+
+    it('can be made by what postgresSchema gives, again and again', async () => {
+      const pool = scene.pool()
+      for (let turn = 0; turn < 2; turn++) await pool.query(postgresSchema({ table: 'by_hand' }))
+      const store = postgresStore({ pool, table: 'by_hand' })
+      await store.migrate()
+      expect(await take(store, newKey())).toMatchObject({ marks: [] })
+    })
+
+    it('that is missing is told with the fix', async () => {
+      const store = postgresStore({ pool: scene.pool(), table: 'nowhere' })
+      for (const call of [() => store.claim(newKey(), LEASE_MS), () => store.complete(newKey(), 'x')])
+        await expect(call()).rejects.toMatchObject({
+          code: 'store_unavailable',
+          message: expect.stringContaining('await store.migrate()'),
+        })
+    })
+
+    it('of a later version is refused', async () => {
+      const pool = scene.pool()
+      await pool.query(postgresSchema({ table: 'later' }))
+      await pool.query(`COMMENT ON TABLE later IS 'postern 2'`)
+      await expect(postgresStore({ pool, table: 'later' }).migrate()).rejects.toThrow(/version 2.*knows 1/)
+    })
+  })
+
+  it.each<[string, unknown]>([
+    ['pool', undefined],
+    ['pool', { pool: { query() {} } }],
+    ['max', { pool: { connect() {}, on() {}, options: { max: 2 } } }],
+    ['retentionMs', { retentionMs: 0 }],
+    ['retentionMs', { retentionMs: Number.NaN }],
+    ['retentionMs', { retentionMs: '7d' }],
+    ['table', { table: '' }],
+    ['table', { table: 'a\0b' }],
+    ['table', { table: 'x'.repeat(64) }],
+    ['schema', { schema: 7 }],
+    ['schema', { schema: '\ud800' }],
+    ['wrap', { wrap: 'drizzle' }],
+    ['tabel', { tabel: 'x' }],
+  ])('refuses options that cannot work: %s %o', (option, given) => {
+    const pool = { connect: ignore, on: ignore }
+    const options = typeof given === 'object' ? { pool, ...given } : given
+    expect(() => postgresStore(options as PostgresStoreOptions<pg.Pool, unknown>)).toThrow(
+      expect.objectContaining<Partial<ConfigurationError>>({
+        code: option === 'tabel' ? 'option_unknown' : 'option_invalid',
+        message: expect.stringContaining(option),
+      }),
+    )
+  })
+
+  it('takes keys and marks that Postgres text cannot hold', async () => {
+    const { store } = await scene.store()
+    const odd = ['a\0b', '\ud800', '\udfff', '\ufffd', '#', '%', '%YQBi', '', '"', '\\', 'é', 'x'.repeat(5_000)]
+    const keys = odd.map((text) => `${newKey()}${text}`)
+    const claims = await Promise.all(keys.map((key) => take(store, key)))
+    for (const [index, key] of keys.entries()) {
+      expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'busy' })
+      await store.release(key, claims[index]?.token ?? '', odd)
+      expect([...(await take(store, key)).marks].sort()).toEqual([...odd].sort())
+    }
+  })
+
+  it('answers for keys that nobody else touches while a transaction holds the row of another', async () => {
+    const { store, pool } = await scene.store()
+    const [held, free] = [newKey(), newKey()]
+    await take(store, held, 1)
+    await sleep(5)
+    const client = await pool.connect()
+    await client.query('BEGIN')
+    await client.query('SELECT 1 FROM postern_claims WHERE key = $1 FOR UPDATE', [held])
+    const [first, second] = await Promise.all([store.claim(held, LEASE_MS), store.claim(free, LEASE_MS)])
+    expect([first.state, second.state]).toEqual(['busy', 'claimed'])
+    await client.query('ROLLBACK')
+    client.release()
+    await take(store, held)
+  })
+
+  it('forgets in batches what is older than the retention, and leaves the rest', async () => {
+    const { store, pool } = await scene.store()
+    const insert = (prefix: string, interval: string, count: number) =>
+      pool.query(
+        `INSERT INTO postern_claims (key, token, done, kept_until, swept_after)
+         SELECT '${prefix}' || i, 'x', true, now() + interval '${interval}', now() + interval '${interval}' FROM generate_series(1, ${count}) i`,
+      )
+    await insert('old', '-1 hour', 2_500)
+    await insert('new', '1 hour', 10)
+    const key = newKey()
+    await store.complete(key, (await take(store, key)).token)
+    const countOf = async (prefix: string) =>
+      (await pool.query(`SELECT count(*)::int AS n FROM postern_claims WHERE key LIKE '${prefix}%'`)).rows[0].n
+    const giveUpAt = performance.now() + 15_000
+    while ((await countOf('old')) > 0 && performance.now() < giveUpAt) await sleep(50)
+    expect([await countOf('old'), await countOf('new')]).toEqual([0, 10])
+    expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
+  })
+
+  it('lives through connections that are cut, idle ones too', async () => {
+    const { store } = await scene.store()
+    const other = scene.pool()
+    for (let turn = 0; turn < 3; turn++) {
+      const key = newKey()
+      const { token } = await take(store, key)
+      expect(await store.renew(key, token, LEASE_MS, [])).toBe(true)
+      await other.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = $1',
+        ['client backend'],
+      )
+      await sleep(50)
+      expect(await store.complete(key, token)).toBe(true)
+      expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
+    }
+  })
+
+  it('does not hold up the end of its pool', async () => {
+    const { store, pool } = await scene.store()
+    await store.complete(newKey(), (await take(store, newKey())).token)
+    const start = performance.now()
+    await pool.end()
+    expect(performance.now() - start).toBeLessThan(8_000) // it would be kept for ten idle seconds
+  })
+
+  it('answers 503 while the server is stopped or frozen under load, and loses nothing', async () => {
+    const { store, pool } = await scene.store()
+    await pool.query('CREATE TABLE effects (event text)')
+    const errors: PosternError[] = []
+    const receiver = createReceiver({
+      secret: 'secret',
+      store,
+      leaseMs: 2_000,
+      logger: quiet,
+      onError: (error) => errors.push(error),
+    })
+    receiver.on('contact.created', ({ id }, { transaction }) =>
+      transaction((tx) => tx.query('INSERT INTO effects VALUES ($1)', [id])),
+    )
+    const statuses = new Map<number, number>()
+    const handled: string[] = []
+    let isOver = false
+    const sendAll = async () => {
+      while (!isOver) {
+        const event = events.contact.created()
+        const { bytes: body, signature } = signed(event, { secret: 'secret' })
+        let outcome: Outcome
+        do {
+          outcome = await receiver.receive({ body, signature })
+          statuses.set(outcome.status, (statuses.get(outcome.status) ?? 0) + 1)
+          if (outcome.status !== 200) await sleep(50)
+        } while (outcome.status !== 200)
+        handled.push(event.id)
+      }
+    }
+    const load = Promise.all(Array.from({ length: 20 }, sendAll))
+    await sleep(300)
+    await scene.server.kill('SIGINT')
+    await sleep(300)
+    await scene.server.start()
+    await sleep(300)
+    scene.server.freeze()
+    await sleep(4_000)
+    scene.server.thaw()
+    await sleep(300)
+    await scene.server.kill('SIGKILL')
+    await scene.server.start()
+    await sleep(300)
+    isOver = true
+    await load
+    expect(statuses.get(503)).toBeGreaterThan(0)
+    const { rows } = await pool.query('SELECT event FROM effects ORDER BY event COLLATE "C"')
+    expect(rows.map(({ event }) => event)).toEqual(handled.sort())
+    await receiver.close()
+  }, 60_000)
+})

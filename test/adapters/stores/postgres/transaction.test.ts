@@ -1,0 +1,396 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eq, sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { pgTable, text } from 'drizzle-orm/pg-core'
+import type pg from 'pg'
+import { createReceiver, type PosternError } from 'postern'
+import { postgresStore } from 'postern/postgres'
+import { events, signed } from 'postern/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { postgresProgram } from '../../../engines/postgres-server.ts'
+import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
+
+describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', () => {
+  const scene = new Scene()
+  let store: Awaited<ReturnType<Scene['store']>>['store']
+  let pool: pg.Pool
+
+  beforeAll(async () => {
+    ;({ store, pool } = await scene.store())
+    await pool.query('CREATE TABLE contacts (id text PRIMARY KEY, note text)')
+  }, 60_000)
+
+  const insert = (key: string) => (tx: pg.PoolClient) => tx.query('INSERT INTO contacts (id) VALUES ($1)', [key])
+  const rowsOf = async (key: string) => (await pool.query('SELECT 1 FROM contacts WHERE id = $1', [key])).rowCount
+
+  it('commit the writes and the mark, and give what work gave', async () => {
+    const claim = await claimFor(store)
+    const value = await store.transaction(claim, async (tx) => (await insert(claim.key)(tx)).rowCount)
+    expect([value, await rowsOf(claim.key)]).toEqual([1, 1])
+    await store.release(claim.key, claim.token, [])
+    expect((await take(store, claim.key)).marks).toEqual(['save'])
+  })
+
+  it.each<[string, (tx: pg.PoolClient) => unknown]>([
+    ['throws', () => Promise.reject(new Error('no'))],
+    ['fails in the database', (tx) => tx.query('SELECT * FROM nowhere')],
+    ['hides that it failed in the database', (tx) => tx.query('SELECT * FROM nowhere').catch(() => {})],
+  ])('are rolled back where work %s, and the connection is used again', async (_what, then) => {
+    const claim = await claimFor(store)
+    const before = pool.totalCount
+    const run = store.transaction(claim, async (tx) => {
+      await insert(claim.key)(tx)
+      await then(tx)
+    })
+    await expect(run).rejects.toThrow()
+    expect(await rowsOf(claim.key)).toBe(0)
+    expect(pool.totalCount).toBeGreaterThanOrEqual(before)
+    await store.release(claim.key, claim.token, [])
+    expect((await take(store, claim.key)).marks).toEqual([])
+  })
+
+  describe('are rolled back with lease_lost', () => {
+    const lost = (key: string, run: Promise<unknown>) =>
+      Promise.all([
+        expect(run).rejects.toMatchObject({ code: 'lease_lost' }),
+        run.catch(async () => expect(await rowsOf(key)).toBe(0)),
+      ])
+
+    it('where another has the claim', async () => {
+      const claim = await claimFor(store, { leaseMs: 1 })
+      await sleep(5)
+      await take(store, claim.key)
+      await lost(claim.key, store.transaction(claim, insert(claim.key)))
+    })
+
+    it('where another had it since, and gave it back or let it run out', async () => {
+      for (const ends of ['released', 'run out']) {
+        const claim = await claimFor(store, { leaseMs: 1 })
+        await sleep(5)
+        const { token } = await take(store, claim.key, 1)
+        if (ends === 'released') await store.release(claim.key, token, [])
+        else await sleep(5)
+        await lost(claim.key, store.transaction(claim, insert(claim.key)))
+      }
+    })
+
+    it('where another takes it while work runs', async () => {
+      const claim = await claimFor(store, { leaseMs: 1 })
+      const run = store.transaction(claim, async (tx) => {
+        await insert(claim.key)(tx)
+        await take(store, claim.key)
+      })
+      await lost(claim.key, run)
+    })
+
+    it('where the event is done, or the handler has its mark', async () => {
+      const done = await claimFor(store)
+      await store.complete(done.key, done.token)
+      await lost(done.key, store.transaction(done, insert(done.key)))
+      const marked = await claimFor(store)
+      await store.renew(marked.key, marked.token, LEASE_MS, ['save'])
+      await lost(marked.key, store.transaction(marked, insert(marked.key)))
+    })
+  })
+
+  it('are committed after the end of a lease that nobody took', async () => {
+    const claim = await claimFor(store, { leaseMs: 1 })
+    await sleep(5)
+    await store.transaction(claim, insert(claim.key))
+    expect(await rowsOf(claim.key)).toBe(1)
+  })
+
+  it('hold up neither renewals nor claims of their own event', async () => {
+    const claim = await claimFor(store)
+    await store.transaction(claim, async (tx) => {
+      await insert(claim.key)(tx)
+      expect(await store.renew(claim.key, claim.token, LEASE_MS, [])).toBe(true)
+      expect(await store.claim(claim.key, LEASE_MS)).toEqual({ state: 'busy' })
+    })
+    expect(await rowsOf(claim.key)).toBe(1)
+  })
+
+  it('that are slow, ten of them, starve nothing: they share what the pool can spare', async () => {
+    const small = await scene.store({ max: 4 })
+    let [open, most] = [0, 0]
+    const claims = await Promise.all(Array.from({ length: 10 }, () => claimFor(small.store)))
+    const slow = claims.map((claim) =>
+      small.store.transaction(claim, async (tx) => {
+        most = Math.max(most, ++open)
+        await tx.query('SELECT pg_sleep(0.3)')
+        open--
+      }),
+    )
+    let [answered, longest] = [0, 0]
+    const ended = Promise.all(slow).then(() => true)
+    while (!(await Promise.race([ended, sleep(20, false)]))) {
+      const start = performance.now()
+      const other = await take(small.store, newKey())
+      for (const { key, token } of claims.slice(0, 3))
+        expect(await small.store.renew(key, token, LEASE_MS, [])).toBe(true)
+      expect(await small.store.complete(newKey(), other.token)).toBe(true)
+      longest = Math.max(longest, performance.now() - start)
+      answered++
+    }
+    expect(most).toBe(2)
+    expect(answered).toBeGreaterThan(3)
+    expect(longest).toBeLessThan(3_000) // what a receiver waits for
+  })
+
+  describe('whose work changes its role', () => {
+    const asRole = (key: string, end: string) => async (tx: pg.PoolClient) => {
+      await tx.query('SET LOCAL ROLE tenant')
+      await insert(key)(tx)
+      if (end !== '') await tx.query(end)
+    }
+
+    beforeAll(async () => {
+      await pool.query('CREATE ROLE tenant; GRANT INSERT ON contacts TO tenant')
+    })
+
+    it.each(['RESET ROLE', 'SET LOCAL ROLE NONE'])('are committed if it ends with %s', async (end) => {
+      const claim = await claimFor(store)
+      await store.transaction(claim, asRole(claim.key, end))
+      expect(await rowsOf(claim.key)).toBe(1)
+      await store.release(claim.key, claim.token, [])
+      expect((await take(store, claim.key)).marks).toEqual(['save'])
+    })
+
+    it('are rolled back if it keeps the role, and say so', async () => {
+      const claim = await claimFor(store)
+      await expect(store.transaction(claim, asRole(claim.key, ''))).rejects.toMatchObject({
+        code: 'transaction_misused',
+        message: expect.stringContaining('RESET ROLE'),
+        cause: { code: '42501' },
+      })
+      expect(await rowsOf(claim.key)).toBe(0)
+      await store.transaction(claim, insert(claim.key))
+      expect(await rowsOf(claim.key)).toBe(1)
+    })
+  })
+
+  describe('of a handler that is given up', () => {
+    it('are rolled back, in the middle of a statement too', async () => {
+      const controller = new AbortController()
+      const claim = await claimFor(store, { signal: controller.signal })
+      const run = store.transaction(claim, async (tx) => {
+        await insert(claim.key)(tx)
+        await tx.query('SELECT pg_sleep(60)')
+      })
+      await sleep(100)
+      const reason = new Error('given up')
+      controller.abort(reason)
+      await expect(run).rejects.toBe(reason)
+      expect(await rowsOf(claim.key)).toBe(0)
+      await store.transaction({ ...claim, signal: new AbortController().signal }, insert(claim.key))
+      expect(await rowsOf(claim.key)).toBe(1)
+    })
+
+    it('never begin where they still stood in line, and give their place away', async () => {
+      const small = await scene.store({ max: 3 })
+      const controller = new AbortController()
+      const [first, second, third] = await Promise.all([1, 2, 3].map(() => claimFor(small.store)))
+      if (!first || !second || !third) throw new Error('there are three')
+      const order: string[] = []
+      const running = small.store.transaction(first, () => sleep(100))
+      const waiting = small.store.transaction({ ...second, signal: controller.signal }, () => order.push('second'))
+      const last = small.store.transaction(third, () => order.push('third'))
+      controller.abort(new Error('given up'))
+      await expect(waiting).rejects.toThrow('given up')
+      await Promise.all([running, last])
+      expect(order).toEqual(['third'])
+    })
+  })
+
+  describe('whose connection is cut at COMMIT', () => {
+    it.each([true, false])('run once, whether it reached the server (%s) or not', async (isForwarded) => {
+      const cut = await scene.faulty()
+      const errors: PosternError[] = []
+      const receiver = createReceiver({
+        secret: 'secret',
+        store: cut.store,
+        logger: quiet,
+        onError: (error) => errors.push(error),
+      })
+      let runs = 0
+      const event = events.contact.created()
+      receiver.on('contact.created', ({ id }, context) => {
+        runs++
+        return context.transaction(async (tx) => {
+          await tx.query('INSERT INTO contacts (id) VALUES ($1)', [id])
+        })
+      })
+      const { bytes: body, signature } = signed(event, { secret: 'secret' })
+      cut.proxy.cutAt = { text: 'COMMIT\0', isForwarded } // its end: BEGIN names a level with COMMIT in it
+      expect(await receiver.receive({ body, signature })).toMatchObject({ outcome: 'failed', status: 500 })
+      if (isForwarded) await untilSettled(async () => (await rowsOf(event.id)) === 1)
+      expect(await receiver.receive({ body, signature })).toMatchObject({ outcome: 'handled' })
+      expect([runs, await rowsOf(event.id)]).toEqual([isForwarded ? 1 : 2, 1])
+      expect(errors.map(({ code }) => code)).toEqual(['handler_failed'])
+      await receiver.close()
+      await cut.pool.end()
+    })
+  })
+
+  describe('hand out a client that', () => {
+    it.each([
+      'BEGIN',
+      ' begin;',
+      'START  TRANSACTION',
+      'commit',
+      'COMMIT AND CHAIN',
+      'end',
+      'Abort',
+      'rollback',
+      'ROLLBACK WORK',
+      "PREPARE TRANSACTION 'x'",
+      '/* x */ COMMIT',
+      '-- x\nCOMMIT',
+      '-- x\rCOMMIT',
+      '/* a /* nested */ one */ rollback',
+      'SELECT 1; COMMIT',
+      "SELECT ';'; SELECT 'it''s'; ROLLBACK",
+      "SELECT E'\\'; COMMIT --'; COMMIT; --'",
+      'SELECT $a$ ; $b$ $a$; COMMIT; BEGIN',
+      'SELECT 1 AS "a;""b"; END',
+      ';;COMMIT',
+      "SELECT 'a' 'b'''; COMMIT",
+      'CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END; COMMIT',
+      'BEGIN ATOMIC',
+    ])('refuses %j', async (statement) => {
+      const claim = await claimFor(store)
+      for (const query of [statement, { text: statement }]) {
+        const run = store.transaction(claim, async (tx) => {
+          await insert(claim.key)(tx)
+          await tx.query(query as string) // either form
+        })
+        await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
+      }
+      expect(await rowsOf(claim.key)).toBe(0)
+    })
+
+    it.each([
+      "SELECT '; COMMIT'",
+      "SELECT 'a''; COMMIT'",
+      "SELECT E'a\\'; COMMIT'",
+      '/* ; COMMIT */ SELECT 1',
+      'SELECT 1 -- ; COMMIT',
+      'SELECT $$; COMMIT;$$',
+      'SELECT $x$; COMMIT; $$ $x$',
+      'SELECT 1 AS "; COMMIT"',
+      'SELECT 1 AS commit',
+      'SELECT 1; SELECT 2',
+      'SAVEPOINT a; ROLLBACK TO a; RELEASE a',
+      'CREATE OR REPLACE FUNCTION f(a int) RETURNS int BEGIN ATOMIC SELECT 2; SELECT CASE WHEN a > 1 THEN 1 END; END',
+    ])('takes %j', async (statement) => {
+      const claim = await claimFor(store)
+      await store.transaction(claim, async (tx) => {
+        await tx.query(statement)
+        await insert(claim.key)(tx)
+      })
+      expect(await rowsOf(claim.key)).toBe(1)
+    })
+
+    it.each<[string, string]>([
+      ['literal', `SELECT length('${'x'.repeat(30_000_000)}')`],
+      ['literal with a backslash', `SELECT length(E'${'x'.repeat(30_000_000)}\\'')`],
+      ['text between dollars', `SELECT length($a$${'x'.repeat(30_000_000)}$a$)`],
+    ])('takes a %s of 30 MB', async (_what, text) => {
+      const claim = await claimFor(store)
+      await store.transaction(claim, async (tx) => {
+        expect((await tx.query(text)).rows[0].length).toBeGreaterThanOrEqual(30_000_000)
+      })
+    })
+
+    it('looks at 100,000 tags of texts in linear time', async () => {
+      const claim = await claimFor(store)
+      const tags = Array.from({ length: 100_000 }, (_, index) => `$a${index}$`).join(' ')
+      await expect(store.transaction(claim, (tx) => tx.query(`SELECT ${tags}`))).rejects.toMatchObject({
+        code: '42601',
+      })
+    })
+
+    it.each(['ROLLBACK', 'COMMIT', 'ROLLBACK; BEGIN', 'COMMIT; BEGIN'])(
+      'cannot have its mark without its transaction, if something sends %j past it',
+      async (text) => {
+        const claim = await claimFor(store)
+        const run = store.transaction(claim, async (tx) => {
+          await insert(claim.key)(tx)
+          await Object.getPrototypeOf(tx).query(text) // on the client itself
+        })
+        await expect(run).rejects.toMatchObject({ code: 'transaction_misused' })
+        await store.release(claim.key, claim.token, [])
+        expect((await take(store, claim.key)).marks).toEqual([])
+      },
+    )
+
+    it('takes savepoints', async () => {
+      const claim = await claimFor(store)
+      await store.transaction(claim, async (tx) => {
+        await insert(claim.key)(tx)
+        await tx.query('SAVEPOINT a')
+        await tx.query('SELECT * FROM nowhere').catch(() => {})
+        await tx.query('ROLLBACK TO SAVEPOINT a')
+        await tx.query('ROLLBACK WORK TO a')
+        await tx.query('RELEASE a')
+      })
+      expect(await rowsOf(claim.key)).toBe(1)
+    })
+
+    it('is of no use once the transaction has ended, and cannot be released', async () => {
+      const claim = await claimFor(store)
+      let kept: pg.PoolClient | undefined
+      await store.transaction(claim, (tx) => {
+        kept = tx
+        tx.release()
+        return insert(claim.key)(tx)
+      })
+      expect(() => kept?.query('SELECT 1')).toThrow(expect.objectContaining({ code: 'transaction_misused' }))
+      expect(await rowsOf(claim.key)).toBe(1)
+    })
+  })
+
+  describe('wrapped for Drizzle', () => {
+    const contacts = pgTable('contacts', { id: text().primaryKey(), note: text() })
+    const onDrizzle = () => postgresStore({ pool, wrap: (client) => drizzle(client, { schema: { contacts } }) })
+
+    it('write by it', async () => {
+      const receiver = createReceiver({ secret: 'secret', store: onDrizzle(), logger: quiet })
+      receiver.on('contact.created', ({ id }, context) =>
+        context.transaction(async (tx) => {
+          await tx.insert(contacts).values({ id, note: 'by drizzle' })
+          const found = await tx.select().from(contacts).where(eq(contacts.id, id))
+          if (found[0]?.note !== 'by drizzle') throw new Error('not there')
+        }),
+      )
+      const event = events.contact.created()
+      expect(await receiver.dispatch(event)).toMatchObject({ outcome: 'handled' })
+      expect(await rowsOf(event.id)).toBe(1)
+      await receiver.close()
+    })
+
+    it('refuse a transaction of its own, which would commit too early', async () => {
+      const drizzled = onDrizzle()
+      const claim = await claimFor(drizzled)
+      const run = drizzled.transaction(claim, (tx) => tx.transaction((inner) => inner.execute(sql`SELECT 1`)))
+      await expect(run).rejects.toSatisfy((error) => codeOf(error) === 'transaction_misused')
+    })
+  })
+})
+
+const ignore = () => {}
+const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+
+async function untilSettled(isSo: () => Promise<boolean>): Promise<void> {
+  const giveUpAt = performance.now() + 10_000
+  while (!(await isSo())) {
+    if (performance.now() > giveUpAt) throw new Error('it did not come about')
+    await sleep(20)
+  }
+}
+
+/** Its own, or that of what caused it. */
+function codeOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined
+  return 'code' in error && typeof error.code === 'string' ? error.code : codeOf(error.cause)
+}

@@ -1,0 +1,346 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { type Claim, createReceiver, type Logger, type Store } from 'postern'
+import { type RedisStoreOptions, redisStore } from 'postern/redis'
+import { events, signed, storeSuite } from 'postern/testing'
+import { createClient } from 'redis'
+import { afterAll, afterEach, beforeAll, describe, expect, it, type TestContext } from 'vitest'
+import { type RedisServer, redisProgram, startRedis } from '../../../engines/redis-server.ts'
+import { untilClaimed } from '../../../store/until-claimed.ts'
+import { CLIENTS, type TestClient } from './clients.ts'
+
+const LEASE_MS = 15_000
+const SLOW = 60_000
+
+interface Line {
+  readonly level: string
+  readonly message: string
+}
+
+function recordingLogger(): Logger & { readonly lines: Line[] } {
+  const lines: Line[] = []
+  const keep = (level: string) => (_fields: unknown, message: string) => lines.push({ level, message })
+  return { lines, debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') }
+}
+
+describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
+  let server: RedisServer
+  const connected: TestClient[] = []
+  const connect = async (kind: string, port = server.port): Promise<TestClient> => {
+    const client = await CLIENTS[kind]?.(port)
+    if (client === undefined) throw new Error(`no client is called ${kind}`)
+    connected.push(client)
+    return client
+  }
+  const makeStore = async (kind: string, options: Omit<RedisStoreOptions, 'client'> = {}): Promise<Store> =>
+    redisStore({ client: (await connect(kind)).client, ...options })
+  const take = async (store: Store, key: string): Promise<Extract<Claim, { state: 'claimed' }>> => {
+    const claim = await store.claim(key, LEASE_MS)
+    if (claim.state !== 'claimed') throw new Error(`${key} is ${claim.state}`)
+    return claim
+  }
+
+  beforeAll(async () => {
+    server = await startRedis()
+  })
+  afterAll(async () => {
+    await Promise.all(connected.map((client) => client.close()))
+    await server.remove()
+  })
+
+  describe.each(['node-redis', 'ioredis'])('by %s', (kind) => {
+    // Both ways for both clients, under load, are in redis-processes.test.ts.
+    const outage =
+      kind === 'ioredis'
+        ? { begin: () => server.freeze(), end: () => server.thaw() }
+        : { begin: () => server.kill('SIGKILL'), end: () => server.start() }
+    for (const { name, takesEngineAway, run } of storeSuite((options) => makeStore(kind, options), { outage }))
+      if (takesEngineAway) it(name, run, SLOW)
+
+    it('answers every call while its scripts are flushed again and again', async () => {
+      const [store, admin] = [await makeStore(kind), new Redis(server.port, '127.0.0.1')]
+      let isOver = false
+      const flush = async () => {
+        while (!isOver) await admin.script('FLUSH')
+      }
+      const flushing = flush()
+      const work = async (key: string) => {
+        const { token } = await take(store, key)
+        expect(await store.renew(key, token, LEASE_MS, ['a'])).toBe(true)
+        expect(await store.release(key, token, ['b'])).toBe(true)
+        const again = await take(store, key)
+        expect([...again.marks].sort()).toEqual(['a', 'b'])
+        expect(await store.complete(key, again.token)).toBe(true)
+        expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
+      }
+      await Promise.all(Array.from({ length: 200 }, (_, index) => work(`${kind}-flush-${index}`)))
+      isOver = true
+      await flushing
+      admin.disconnect()
+    })
+
+    it('takes one round trip for a claim', async () => {
+      const [store, admin] = [await makeStore(kind), new Redis(server.port, '127.0.0.1')]
+      await take(store, `${kind}-first`)
+      await sleep(50)
+      const countCalls = async () => {
+        const stats = await admin.info('commandstats')
+        const calls = [...stats.matchAll(/^cmdstat_(eval|evalsha|script\|load):calls=(\d+)/gm)]
+        return calls.reduce((sum, [, , count]) => sum + Number(count), 0)
+      }
+      const before = await countCalls()
+      for (let index = 0; index < 100; index++) await take(store, `${kind}-trip-${index}`)
+      expect((await countCalls()) - before).toBe(100)
+      admin.disconnect()
+    })
+  })
+
+  it('leaves nothing of a claim that nobody came back to, and one key with a term of what is done', async () => {
+    const [store, admin] = [await makeStore('node-redis', { prefix: 'mine:' }), new Redis(server.port, '127.0.0.1')]
+    await store.claim('abandoned', 50)
+    await store.complete('done', (await take(store, 'done')).token)
+    await store.release('given back', (await take(store, 'given back')).token, [])
+    await sleep(100)
+    expect(await admin.keys('mine:*')).toEqual(['mine:done'])
+    const term = await admin.pttl('mine:done')
+    expect(term).toBeGreaterThan(7 * 24 * 3_600_000 - 60_000)
+    expect(term).toBeLessThanOrEqual(7 * 24 * 3_600_000)
+    admin.disconnect()
+  })
+
+  it('rejects a claim whose client throws at once, and gives it back', async () => {
+    const client = new Redis(server.port, '127.0.0.1')
+    let isBroken = true
+    const sendCommand = ([name = '', ...words]: string[]) => {
+      if (isBroken) throw new Error('the client is not ready')
+      return client.call(name, ...words)
+    }
+    const store = redisStore({ client: { sendCommand } })
+    const claiming = Array.from({ length: 3 }, () => store.claim('thrown', LEASE_MS))
+    expect((await Promise.allSettled(claiming)).map(({ status }) => status)).toEqual(Array(3).fill('rejected'))
+    isBroken = false
+    await take(store, 'thrown')
+    client.disconnect()
+  })
+
+  it('gives the same claim again where the client sends it twice, as after a lost connection', async () => {
+    const client = new Redis(server.port, '127.0.0.1')
+    const sendTwice = async ([name = '', ...words]: string[]) => {
+      await client.call(name, ...words)
+      return client.call(name, ...words)
+    }
+    const store = redisStore({ client: { sendCommand: sendTwice } })
+    const { token } = await take(store, 'twice')
+    expect(await store.renew('twice', token, LEASE_MS, ['a'])).toBe(true)
+    expect(await store.release('twice', token, ['b'])).toBe(true)
+    expect([...(await take(store, 'twice')).marks].sort()).toEqual(['a', 'b'])
+    client.disconnect()
+  })
+
+  it('refuses claims at once when the server has been silent for long, and claims again when it is back', async () => {
+    const store = await makeStore('ioredis')
+    await take(store, 'before')
+    server.freeze()
+    try {
+      const lost = Array.from({ length: 5 }, async (_, index) => store.claim(`silent-${index}`, LEASE_MS))
+      expect((await Promise.allSettled(lost)).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+      const tries = await Promise.allSettled(
+        Array.from({ length: 100 }, async (_, index) => {
+          await sleep(index)
+          return Promise.race([store.claim(`refused-${index}`, LEASE_MS), sleep(200).then(() => 'waiting')])
+        }),
+      )
+      const refused = tries.filter((result) => result.status === 'rejected')
+      expect(refused.length).toBeGreaterThanOrEqual(98)
+      expect(String(refused[0]?.reason)).toMatch(/Redis has not answered for \d+ s/)
+    } finally {
+      server.thaw()
+    }
+    // The server comes to them when it is back, and they are given back.
+    const claim = async (key: string) => (await store.claim(key, LEASE_MS)).state
+    for (const key of ['after', 'silent-0'])
+      await expect.poll(() => claim(key).catch(String), { timeout: 8_000, interval: 100 }).toBe('claimed')
+  })
+
+  describe('behind a receiver', () => {
+    afterEach(() => server.thaw())
+
+    it('gives back a claim that came too late, with its marks', async () => {
+      const [store, errors] = [await makeStore('node-redis'), [] as string[]]
+      const runs: string[] = []
+      let fails = true
+      const receiver = createReceiver({
+        secret: 'test-secret',
+        store,
+        deadlineMs: 1_000,
+        logger: recordingLogger(),
+        onError: ({ code }) => errors.push(code),
+      })
+        .on('contact.created', { name: 'one' }, () => void runs.push('one'))
+        .on('contact.created', { name: 'two' }, () => {
+          runs.push('two')
+          if (fails) throw new Error('not yet')
+        })
+      const delivery = signed(events.contact.created(), { secret: 'test-secret' })
+      const send = async () => {
+        const { outcome } = await receiver.receive({
+          body: delivery.bytes,
+          signature: delivery.headers['x-service-signature'],
+        })
+        return outcome
+      }
+      expect(await send()).toBe('failed')
+      server.freeze()
+      expect(await send()).toBe('failed')
+      expect(errors).toEqual(['handler_failed', 'store_unavailable'])
+      server.thaw()
+      fails = false
+      // Sooner than any lease ends: the claim that Redis carried out when it woke has been given back.
+      const giveUpAt = performance.now() + 10_000
+      let outcome = await send()
+      while (outcome !== 'handled' && performance.now() < giveUpAt) {
+        await sleep(50)
+        outcome = await send()
+      }
+      expect(outcome).toBe('handled')
+      expect(runs).toEqual(['one', 'two', 'two'])
+    })
+  })
+
+  describe.concurrent.each(['node-redis', 'ioredis'])('a server in trouble, by %s', (kind) => {
+    const open = async ({ onTestFinished }: TestContext, own: RedisServer) => {
+      const made = await CLIENTS[kind]?.(own.port)
+      onTestFinished(async () => made?.close())
+      return redisStore({ client: (made as TestClient).client }) // both are among them
+    }
+
+    it('that reads its files refuses claims, and takes them once it has', { timeout: SLOW }, async (context) => {
+      const own = await startRedis()
+      context.onTestFinished(() => own.remove())
+      const store = await open(context, own)
+      const keys = Array.from({ length: 1_000 }, (_, index) => `loaded ${index}`)
+      await Promise.all(keys.map(async (key) => store.complete(key, (await take(store, key)).token)))
+      await own.kill('SIGKILL')
+      const starting = own.start('--key-load-delay', '300', '--loading-process-events-interval-bytes', '1024')
+      let isLoaded = false
+      const loaded = starting.then(() => {
+        isLoaded = true
+      })
+      const early: string[] = []
+      while (!isLoaded) {
+        const [result] = await Promise.allSettled([Promise.race([store.claim('early', LEASE_MS), loaded])])
+        if (result.status === 'rejected') early.push(String(result.reason))
+        await sleep(20)
+      }
+      expect(early.length).toBeGreaterThan(0)
+      expect(await untilClaimed(store, () => 'new')).toBeLessThan(15_000)
+      for (const key of keys.slice(0, 10)) expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
+    })
+
+    it('that has no memory left refuses claims, and still takes what is done', { timeout: SLOW }, async (context) => {
+      const own = await startRedis()
+      context.onTestFinished(() => own.remove())
+      const [store, admin] = [await open(context, own), new Redis(own.port, '127.0.0.1')]
+      context.onTestFinished(() => admin.disconnect())
+      const { token } = await take(store, 'under way')
+      await admin.config('SET', 'maxmemory', '1000')
+      await expect(store.claim('new', LEASE_MS)).rejects.toThrow(/OOM/)
+      expect(await store.renew('under way', token, LEASE_MS, ['a mark'])).toBe(true)
+      expect(await store.complete('under way', token)).toBe(true)
+      await admin.config('SET', 'maxmemory', '0')
+      expect(await store.claim('under way', LEASE_MS)).toEqual({ state: 'done' })
+      await take(store, 'new')
+    })
+  })
+
+  describe('what it reports', () => {
+    const started: RedisServer[] = []
+    afterAll(() => Promise.all(started.map((each) => each.remove())))
+    const claimOn = async (...args: readonly string[]) => {
+      const own = await startRedis(...args)
+      started.push(own)
+      const { client } = await connect('node-redis', own.port)
+      const [store, logger, second] = [redisStore({ client }), recordingLogger(), recordingLogger()]
+      store.reportTo?.(logger)
+      expect(logger.lines).toEqual([])
+      for (let index = 0; index < 10; index++) await store.claim(`key-${index}`, LEASE_MS)
+      await sleep(100)
+      store.reportTo?.(second)
+      expect(second.lines).toEqual(logger.lines)
+      return logger.lines
+    }
+
+    it('is nothing where Redis keeps what it is told', async () => {
+      expect(await claimOn()).toEqual([])
+    })
+
+    it('is, once each, what makes Redis forget, with the fix', async () => {
+      const lines = await claimOn('--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru')
+      expect(lines).toEqual([
+        { level: 'warn', message: expect.stringMatching(/"appendonly no".*Set "appendonly yes"/) },
+        {
+          level: 'warn',
+          message: expect.stringMatching(/"maxmemory-policy allkeys-lru".*"maxmemory-policy noeviction"/),
+        },
+      ])
+    })
+
+    it('is that it cannot tell, quietly, where it may not ask', async () => {
+      const lines = await claimOn('--user', 'default', 'on', 'nopass', '~*', '&*', '+@all', '-info')
+      expect(lines).toEqual([
+        { level: 'debug', message: expect.stringMatching(/appendonly.*cannot be read.*can't run this command/) },
+      ])
+    })
+  })
+})
+
+describe('a client that cannot serve', () => {
+  it.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /no client of Redis; give what createClient\(\)/],
+    ['an address', 'redis://127.0.0.1', /no client of Redis/],
+    ['an empty object', {}, /no client of Redis/],
+    ['the class', Redis, /no client of Redis/],
+    ['a promise of one', Promise.resolve(), /is a promise; await it/],
+    ['one of node-redis that is not connected', createClient(), /not connected; call "await client.connect\(\)"/],
+  ])('is refused when the store is made: %s', (_what, client, message) => {
+    // Plain JavaScript can give anything.
+    expect(() => redisStore({ client } as RedisStoreOptions)).toThrow(
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        code: 'option_invalid',
+        message: expect.stringMatching(message),
+      }),
+    )
+  })
+
+  it('is refused when the store is made: one of ioredis that was closed', () => {
+    const client = new Redis({ lazyConnect: true })
+    client.disconnect()
+    expect(() => redisStore({ client })).toThrow(/has been closed/)
+  })
+
+  it('fails each call where it gives what no script answers', async () => {
+    const store = redisStore({ client: { sendCommand: async () => 'OK' } })
+    await expect(store.claim('key', LEASE_MS)).rejects.toThrow(/none of the script's answers/)
+  })
+})
+
+describe('the options', () => {
+  const client = { sendCommand: async () => 1 }
+
+  it.each<[string, string, unknown]>([
+    ['option_unknown', 'ttl', { client, ttl: 10 }],
+    ['option_invalid', 'prefix', { client, prefix: 7 }],
+    ...[0, -1, 0.5, Number.NaN, Infinity, '7d', null].map((retentionMs): [string, string, unknown] => [
+      'option_invalid',
+      'retentionMs',
+      { client, retentionMs },
+    ]),
+    ['option_invalid', 'client', undefined],
+  ])('are refused with %s where "%s" cannot work: %o', (code, option, options) => {
+    // Plain JavaScript can give anything.
+    expect(() => redisStore(options as RedisStoreOptions)).toThrow(
+      expect.objectContaining({ name: 'ConfigurationError', code, message: expect.stringContaining(option) }),
+    )
+  })
+})
