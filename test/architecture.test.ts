@@ -91,10 +91,11 @@ const FLOORS: Floors = {
   [`${STORES}/lost-claims.ts`]: { files: ['src/index.ts'] },
   [`${STORES}/make-tokens.ts`]: { packages: ['node:crypto'] },
   [`${STORES}/notices.ts`]: { types: ['src/index.ts'] },
-  [`${STORES}/redis.ts`]: {
+  [`${STORES}/redis.ts`]: { files: [`${STORES}/redis/`] },
+  [`${STORES}/redis/`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
+  [`${STORES}/redis/redis-store.ts`]: {
     files: ['src/index.ts', `${STORES}/redis/`, ...shared('lost-claims', 'make-tokens', 'notices')],
   },
-  [`${STORES}/redis/`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
   [`${STORES}/redis/connection.ts`]: {
     files: redis('client', 'duplicate', 'reply', 'scripts'),
     packages: ['node:crypto'],

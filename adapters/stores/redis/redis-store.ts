@@ -1,0 +1,169 @@
+import { type Claim, DEFAULT_RETENTION_MS, type Logger, OptionChecker, type Store } from '../../../src/index.ts'
+import { LostClaims } from '../lost-claims.ts'
+import { makeTokens } from '../make-tokens.ts'
+import { Notices } from '../notices.ts'
+import type { RedisClient } from './client.ts'
+import { Connection } from './connection.ts'
+import { OpenCalls } from './open-calls.ts'
+import { isFromServer, toNumber, toText } from './reply.ts'
+import { makeScripts, type Script, type Scripts } from './scripts.ts'
+import { findForgetfulSettings } from './settings.ts'
+
+export interface RedisStoreOptions {
+  /**
+   * A connected client of `redis` (node-redis) or `ioredis`, a single one, a pool or a cluster; or anything with `sendCommand`. The store
+   * never closes it. If it gets no answer and a `duplicate()` of it does, or it leads to a replica, the store goes on with the duplicate,
+   * which ends when the client is closed.
+   */
+  readonly client: RedisClient
+  /** How long done ids and finish marks are kept, in milliseconds. Default 7 days. A receiver refuses less than 3 hours. */
+  readonly retentionMs?: number
+  /** Stands before every key. Default `postern:`. */
+  readonly prefix?: string
+}
+
+/**
+ * A store on Redis 5 or later, for any number of processes. One round trip a claim; one key an event, which expires by itself. Time is
+ * the server's. Redis should run with `appendonly yes` and `maxmemory-policy noeviction`: anything else is reported once, after the
+ * first claim.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @example
+ * const client = createClient({ url: process.env.REDIS_URL })
+ * await client.connect()
+ * const receiver = createReceiver({ secret, store: redisStore({ client }) })
+ */
+export function redisStore(options: RedisStoreOptions): Store {
+  return new RedisStore(checkOptions(options))
+}
+
+const BUSY: Claim = { state: 'busy' }
+const DONE: Claim = { state: 'done' }
+const NO_MARKS: readonly string[] = []
+
+class RedisStore implements Store {
+  readonly retentionMs: number
+  readonly #prefix: string
+  readonly #scripts: Scripts
+  readonly #calls = new OpenCalls(() => this.#connection.afterSilence())
+  readonly #notices = new Notices()
+  readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
+  readonly #connection: Connection
+  readonly #newToken = makeTokens()
+  /** How often the connection has changed. Tokens end with it. */
+  #switches = 0
+  #wasFound = false
+
+  constructor({ client, retentionMs, prefix }: Required<RedisStoreOptions>) {
+    this.retentionMs = retentionMs
+    this.#prefix = prefix
+    this.#scripts = makeScripts(retentionMs)
+    this.#connection = new Connection(client, {
+      prefix,
+      countAnswers: () => this.#calls.answers,
+      onReplaced: () => {
+        this.#switches++
+        this.#calls.forget()
+        this.#notices.warn(REPLACED)
+      },
+      onStuck: () => this.#notices.warn(STUCK),
+    })
+  }
+
+  reportTo(logger: Logger): void {
+    this.#notices.addLogger(logger)
+  }
+
+  claim(key: string, leaseMs: number): Promise<Claim> {
+    const refusal = this.#calls.refuse()
+    if (refusal !== undefined) return Promise.reject(refusal)
+    const token = `${this.#newToken()}.${this.#switches}`
+    const asking = this.#call(this.#scripts.claim, key, [token, String(leaseMs)], (reply) => {
+      if (!this.#wasFound) this.#onFound()
+      return toClaim(reply, token)
+    })
+    return this.#lost.watch(key, token, leaseMs, asking)
+  }
+
+  renew(key: string, token: string, leaseMs: number, marks: readonly string[]): Promise<boolean> {
+    return this.#call(this.#scripts.renew, key, [token, String(leaseMs), ...marks], isOne)
+  }
+
+  complete(key: string, token: string): Promise<boolean> {
+    return this.#call(this.#scripts.complete, key, [token], isOne)
+  }
+
+  release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
+    // The claim, or a renewal, may wait on the connection where it was made. Carried out later, it would take what is free.
+    if (!token.endsWith(`.${this.#switches}`))
+      this.#connection.runBehind(this.#scripts.release, this.#prefix + key, [token, ...marks])
+    return this.#call(this.#scripts.release, key, [token, ...marks], isOne)
+  }
+
+  #call<T>(script: Script, key: string, given: string[], read: (reply: unknown) => T): Promise<T> {
+    const call = this.#calls.open()
+    return this.#connection.run(script, this.#prefix + key, given).then(
+      (reply) => {
+        this.#calls.onAnswer(call)
+        return read(reply)
+      },
+      (error: unknown) => {
+        if (isFromServer(error)) this.#calls.onAnswer(call)
+        else this.#calls.onGivenUp(call)
+        this.#connection.afterFailure(error)
+        throw error
+      },
+    )
+  }
+
+  /** Beside the first claim, which does not wait for it. */
+  #onFound(): void {
+    this.#wasFound = true
+    void this.#connection.learn()
+    this.#connection.run(this.#scripts.settings, this.#prefix, []).then(
+      (reply) => {
+        const info = Array.isArray(reply) ? reply.map(toText).join('\n') : ''
+        for (const message of findForgetfulSettings(info)) this.#notices.warn(message)
+      },
+      (cause: unknown) =>
+        this.#notices.debug(`Whether Redis runs with appendonly and noeviction cannot be read: ${String(cause)}`),
+    )
+  }
+}
+
+const REPLACED =
+  'The client of Redis got no answer while a new connection did, or led to a server that is a replica now. The store goes on with a duplicate of it. Commands of your own on that client may still wait for answers.'
+
+const STUCK =
+  'Calls of Redis get no answer, or that of a replica, and the client that the store was given cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that has duplicate().'
+
+function isOne(reply: unknown): boolean {
+  return toNumber(reply) === 1
+}
+
+/** 0 is busy, 1 claimed without marks, 2 done; a list is claimed with these marks. */
+function toClaim(reply: unknown, token: string): Claim {
+  if (Array.isArray(reply)) return { state: 'claimed', token, marks: reply.map(toText) }
+  switch (toNumber(reply)) {
+    case 0:
+      return BUSY
+    case 1:
+      return { state: 'claimed', token, marks: NO_MARKS }
+    case 2:
+      return DONE
+    default:
+      throw new Error(`Redis answered a claim with ${typeof reply}, which is none of the script's answers.`)
+  }
+}
+
+const check = new OptionChecker('redisStore')
+
+function checkOptions(options: RedisStoreOptions): Required<RedisStoreOptions> {
+  check.isObject(options, '{ client }')
+  const { client, retentionMs = DEFAULT_RETENTION_MS, prefix = 'postern:', ...unknown } = options
+  check.isKnown(unknown, ['client', 'retentionMs', 'prefix'])
+  check.isWhole('retentionMs', retentionMs, 1, Number.MAX_SAFE_INTEGER, 'milliseconds')
+  if (typeof prefix !== 'string')
+    throw check.invalid(`prefix is of type ${typeof prefix}; give text, such as "postern:".`)
+  return { client, retentionMs, prefix }
+}
