@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
-import { PosternError } from '../protocol/errors.ts'
+import { type ErrorCode, PosternError } from '../protocol/errors.ts'
 import { addCheck } from './commands/check.ts'
 import { addDeliveries } from './commands/deliveries.ts'
 import { addDev } from './commands/dev.ts'
@@ -10,10 +11,8 @@ import { addSign } from './commands/sign.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { addVerify } from './commands/verify.ts'
 import { addWebhooks } from './commands/webhooks.ts'
-import { exitCodeFor } from './exit-code.ts'
 import { BrokenOutput, EXIT, ExitError, type Io } from './io.ts'
-import { toPrintable } from './printable.ts'
-import { readVersion } from './version.ts'
+import { toPrintable } from './output/print-table.ts'
 
 /**
  * Runs one command line, without the name of the program.
@@ -46,7 +45,8 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     if (error instanceof BrokenOutput) return sayAndExit(io, error.message, error.exitCode)
     if (io.interrupt.aborted && error === io.interrupt.reason) return sayAndExit(io, 'interrupted', EXIT.interrupted)
     // It may repeat what a service has said.
-    if (error instanceof PosternError) return sayAndExit(io, printLines(error.message), exitCodeFor(error.code))
+    if (error instanceof PosternError)
+      return sayAndExit(io, printLines(error.message), EXIT_CODES[error.code] ?? EXIT.usage)
     throw error
   }
 }
@@ -71,4 +71,29 @@ function sayAndExit(io: Io, message: string, exitCode: number): number {
 
 function printLines(text: string): string {
   return text.split('\n').map(toPrintable).join('\n')
+}
+
+/** What each code of an error ends a command with. All others are about what was written on the command line. */
+const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
+  port_in_use: EXIT.unreachable,
+  database_unusable: EXIT.unreachable,
+  driver_missing: EXIT.unreachable,
+  service_unreachable: EXIT.unreachable,
+  service_failed: EXIT.unreachable,
+  redirect_refused: EXIT.unreachable,
+  login_refused: EXIT.refused,
+  token_refused: EXIT.refused,
+  rate_limited: EXIT.gaveUp,
+  not_found: EXIT.failed,
+  not_retriable: EXIT.failed,
+  request_refused: EXIT.failed,
+  answer_unusable: EXIT.failed,
+  outcome_unknown: EXIT.failed,
+}
+
+/** The version of the package, read where it is needed only. */
+function readVersion(): string {
+  // By the name of the package: this file is nearer to package.json once it is built.
+  const { version }: { readonly version: string } = createRequire(import.meta.url)('postern/package.json')
+  return version
 }

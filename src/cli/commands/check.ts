@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { CASES } from '../../check/cases.ts'
 import {
@@ -11,12 +12,12 @@ import {
   type ReportFormat,
   urlProbe,
 } from '../../check/check.ts'
+import { toDetail } from '../../check/format-report.ts'
 import { toPage } from '../../check/page.ts'
-import { showSummary } from '../../check/report.ts'
+import { showSummary, sortByStatus } from '../../check/report.ts'
+import { collectWords, readCount, readTime } from '../input/read-option.ts'
+import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, ExitError, type Finish, hasColour, type Io } from '../io.ts'
-import { printReport } from '../print-report.ts'
-import { collectWords, readCount, readTime } from '../read-option.ts'
-import { addSecretOptions, readSecret, type SecretOptions } from '../secret.ts'
 
 interface CheckCommandOptions extends SecretOptions {
   readonly timeout?: number
@@ -101,6 +102,21 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
         throw new ExitError(EXIT.usage, `${file} cannot be written: ${error instanceof Error ? error.message : error}`)
       })
   }
+}
+
+const COLOURS = { pass: 'green', fail: 'red', warn: 'yellow', info: 'cyan', skipped: 'gray' } as const
+
+/** A report for people: what failed first, with all that helps to find out why, and the passes as mere lines. */
+function printReport(report: Report, isColoured: boolean): string {
+  const lines: string[] = []
+  for (const check of sortByStatus(report.checks)) {
+    const word = check.status.padEnd(7)
+    const status = isColoured ? styleText(COLOURS[check.status], word) : word
+    lines.push(`${status} ${check.id.padEnd(28)} ${check.reason}`)
+    if (check.status === 'fail' || check.status === 'warn')
+      lines.push(...toDetail(check).map((line) => `          ${line}`))
+  }
+  return `${lines.join('\n')}\n\n${report.target}: ${showSummary(report.summary)}\n`
 }
 
 /** A line now and then while a slow receiver is checked: every 2 s at a terminal, every 10 s elsewhere. */

@@ -5,15 +5,19 @@ import type { Emulator, Webhook } from '../../emulator/emulator.ts'
 import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import { createEvents } from '../../testing/events.ts'
 import { showTarget } from '../../wire/target.ts'
-import { buildEvent, NAMED_MODELS, typesOf } from '../build-event.ts'
-import { addEmulatorOptions, DEFAULT_PORT, type EmulatorCommandOptions, openEmulator } from '../emulator-options.ts'
-import { readEnvFile, writeEnvFile } from '../env-file.ts'
+import {
+  addEmulatorOptions,
+  DEFAULT_PORT,
+  type EmulatorCommandOptions,
+  openEmulator,
+} from '../input/emulator-options.ts'
+import { readEnvFile, writeEnvFile } from '../input/env-file.ts'
+import { NAMED_MODELS, readSubscribedTypes, typesOf } from '../input/event-types.ts'
+import { buildEvent } from '../input/make-events.ts'
+import { collectWords, readTargetUrl } from '../input/read-option.ts'
+import { addSecretOptions, envFileOf, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
-import { collectWords } from '../read-option.ts'
-import { addSecretOptions, envFileOf, readSecret, type SecretOptions } from '../secret.ts'
-import { showDeliveries } from '../show-deliveries.ts'
-import { readSubscribedTypes } from '../subscribed-types.ts'
-import { readTargetUrl } from '../target-url.ts'
+import { showDeliveries } from '../output/show-deliveries.ts'
 
 interface DevOptions extends EmulatorCommandOptions, SecretOptions {
   readonly forward: string

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { ASSUMPTIONS } from '../../emulator/emulator.ts'
-import { addEmulatorOptions, type EmulatorCommandOptions, openEmulator } from '../emulator-options.ts'
+import { addEmulatorOptions, type EmulatorCommandOptions, openEmulator } from '../input/emulator-options.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
-import { showDeliveries } from '../show-deliveries.ts'
+import { showDeliveries } from '../output/show-deliveries.ts'
 
 interface EmulatorOptions extends EmulatorCommandOptions {
   readonly assumptions?: true

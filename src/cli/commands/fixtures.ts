@@ -4,11 +4,12 @@ import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
 import { createEvents } from '../../testing/events.ts'
 import { signed } from '../../testing/signed.ts'
-import { buildEvent, MODEL_KEY, typesOf } from '../build-event.ts'
+import { MODEL_KEY, typesOf } from '../input/event-types.ts'
+import { buildEvent } from '../input/make-events.ts'
+import { collectWords } from '../input/read-option.ts'
+import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
-import { collectWords } from '../read-option.ts'
-import { addSecretOptions, readSecret, type SecretOptions } from '../secret.ts'
-import { writeOwnFiles } from '../write-own-files.ts'
+import { writeOwnFiles } from '../output/write-own-files.ts'
 
 interface FixturesOptions extends SecretOptions {
   readonly out: string

@@ -1,15 +1,15 @@
+import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { type ReplayedEvent, type ReplayResult, replayFailed } from '../../client/client.ts'
-import { confirm } from '../confirm.ts'
-import { isOfTypes, readSince } from '../delivery-filter.ts'
-import { EXIT, type Finish, type Io } from '../io.ts'
-import { type JournalFile, openJournal } from '../journal-file.ts'
-import { COLUMNS, toColumns, toRecord } from '../print-delivery.ts'
-import { formatTable } from '../print-table.ts'
-import { collectWords, readCount, readTime } from '../read-option.ts'
-import { ProgressDisplay } from '../replay-progress.ts'
-import { countErrors, countOutcomes, formatBreak, formatSummary } from '../replay-summary.ts'
-import { addServiceOptions, connectToService, type ServiceOptions } from '../service-client.ts'
+import { type ReplayedEvent, type ReplayJournal, type ReplayResult, replayFailed } from '../../client/client.ts'
+import { confirm } from '../input/confirm.ts'
+import { isOfTypes, readSince } from '../input/delivery-filter.ts'
+import { collectWords, readCount, readTime } from '../input/read-option.ts'
+import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
+import { formatTable } from '../output/print-table.ts'
+import { ProgressDisplay } from '../output/replay-progress.ts'
+import { countErrors, countOutcomes, formatBreak, formatSummary } from '../output/replay-summary.ts'
+import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
 
 interface ReplayCommandOptions extends ServiceOptions {
   readonly webhook: string
@@ -59,6 +59,32 @@ async function replay(options: ReplayCommandOptions, io: Io): Promise<number> {
     return await replayWith(journal, options, io)
   } finally {
     await journal?.[Symbol.asyncDispose]()
+  }
+}
+
+/** A journal in a file, for its owner only. */
+interface JournalFile extends ReplayJournal, AsyncDisposable {}
+
+/** Opens a journal, or makes it. Ends the command where the file is something else: lines would be added to it. */
+async function openJournal(path: string): Promise<JournalFile> {
+  let file: FileHandle
+  let text: string
+  try {
+    file = await open(path, 'a', 0o600)
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new ExitError(EXIT.usage, `${path} cannot be written: ${error instanceof Error ? error.message : error}`)
+  }
+  if (text !== '' && !text.startsWith('{"webhookId":')) {
+    await file.close()
+    throw new ExitError(EXIT.usage, `${path} is not a journal of this command. Name another file.`)
+  }
+  // A line that a crash has cut must not run into the next one.
+  if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n')
+  return {
+    read: () => text.split('\n'),
+    append: (line) => file.appendFile(`${line}\n`),
+    [Symbol.asyncDispose]: () => file.close(),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { sign } from '../../protocol/signature.ts'
+import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
-import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../secret.ts'
 
 /** `postern sign`: the value of the signature header for a body. */
 export function addSign(program: Command, io: Io, finish: Finish): void {

@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander'
-import { connectToEmulator } from '../emulator-client.ts'
-import { DEFAULT_PORT } from '../emulator-options.ts'
+import { DEFAULT_PORT } from '../input/emulator-options.ts'
+import { addEventOptions, type EventOptions, makeEvents } from '../input/make-events.ts'
+import { readCount, readRate, readTargetUrl, readTime } from '../input/read-option.ts'
+import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
-import { addEventOptions, type EventOptions, makeEvents } from '../make-events.ts'
-import { readCount, readRate, readTime } from '../read-option.ts'
-import { addSecretOptions, readSecret, type SecretOptions } from '../secret.ts'
-import { sendDirectly } from '../send-directly.ts'
-import { readTargetUrl } from '../target-url.ts'
-import { triggerEmulator } from '../trigger-emulator.ts'
+import { connectToEmulator } from '../service/emulator-client.ts'
+import { sendDirectly } from '../service/send-directly.ts'
+import { triggerEmulator } from '../service/trigger-emulator.ts'
 
 interface TriggerOptions extends EventOptions, SecretOptions {
   readonly to?: string

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { explainMismatch } from '../explain-mismatch.ts'
+import { type RecordedDelivery, readDelivery } from '../input/read-delivery.ts'
+import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
-import { type RecordedDelivery, readDelivery } from '../read-delivery.ts'
-import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../secret.ts'
+import { explainMismatch } from '../output/explain-mismatch.ts'
 
 interface VerifyOptions extends SecretOptions {
   readonly header?: string

@@ -1,12 +1,11 @@
 import type { Command } from 'commander'
 import type { Webhook } from '../../client/client.ts'
-import { createWebhook } from '../create-webhook.ts'
+import { readSubscribedTypes } from '../input/event-types.ts'
+import { collectWords } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
-import { formatTable } from '../print-table.ts'
-import { toPrintable } from '../printable.ts'
-import { collectWords } from '../read-option.ts'
-import { addServiceOptions, connectToService, type ServiceOptions } from '../service-client.ts'
-import { readSubscribedTypes } from '../subscribed-types.ts'
+import { formatTable, toPrintable } from '../output/print-table.ts'
+import { createWebhook } from '../service/create-webhook.ts'
+import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
 
 interface WebhooksOptions extends ServiceOptions {
   readonly json?: true

@@ -1,0 +1,155 @@
+import { writeFile } from 'node:fs/promises'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { openSqlite, type SqliteDatabase } from '../../../adapters/sqlite.ts'
+import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
+import { PosternError } from '../../protocol/errors.ts'
+import { EXIT, ExitError, type Io } from '../io.ts'
+import { collect, readRate, readTime } from './read-option.ts'
+
+/** Where `trigger` looks for it. */
+export const DEFAULT_PORT = 4010
+/** How many ports from there on are tried where none was asked for. */
+const PORTS_TRIED = 20
+
+/** What `dev` and `emulator` are told alike. */
+export interface EmulatorCommandOptions {
+  readonly port?: number
+  readonly host: string
+  readonly hostAllow?: readonly string[]
+  readonly retryScale: number
+  readonly clock?: 'manual'
+  readonly data?: string
+  readonly dialect: string
+  readonly assume?: readonly string[]
+  readonly account?: readonly string[]
+  readonly fail?: number
+  readonly duplicate?: number
+  readonly shuffle?: true
+  readonly latency?: string
+  readonly seed?: string
+  readonly ordered?: true
+  readonly deadline?: number
+  readonly tokenTtl?: number
+  readonly rateLimit?: string
+  readonly debugHeaders?: true
+  readonly json?: true
+}
+
+export function addEmulatorOptions(command: Command): Command {
+  const dialects = new Option('--dialect <name>', 'how the service answers where its text leaves that open')
+  return command
+    .option('--port <n>', `where it listens (default: ${DEFAULT_PORT}, or the next that is free)`, readPort)
+    .option('--host <address>', 'the address that it listens on', '127.0.0.1')
+    .option('--host-allow <name>', 'a name besides localhost by which it may be called; several times', collect)
+    .option('--retry-scale <n>', 'divide the delays between attempts: 600 makes 50 ms of 30 s', readRate, 1)
+    .addOption(new Option('--clock <kind>', 'manual: time stands still until it is moved').choices(['manual']))
+    .option('--data <file>', 'keep everything in an SQLite file, and go on from there at the next start')
+    .addOption(dialects.choices(Object.keys(DIALECTS)).default('default'))
+    .option('--assume <id=value>', 'a single assumption: A04=items; several times', collect)
+    .option('--account <key:email:password>', 'an account besides acme and globex; several times', collect)
+    .option('--fail <share>', 'lose so many attempts before they are sent: 0.2', readShare)
+    .option('--duplicate <share>', 'send so many attempts twice: 0.1', readShare)
+    .option('--shuffle', 'deliver in any order')
+    .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms')
+    .option('--seed <text>', 'the same faults and ids in every run')
+    .option('--ordered', 'one attempt at a time')
+    .option('--deadline <time>', 'how long an attempt waits for an answer (default: 10s)', readTime)
+    .option('--token-ttl <time>', 'how long an access token lives (default: 1h)', readTime)
+    .option('--rate-limit <n/time>', 'requests to the API (default: 600/60s)')
+    .option('--debug-headers', 'send ids of the emulator along, which the service does not')
+    .option('--json', 'one JSON object a line to standard output')
+}
+
+/** An emulator that listens. Closing it closes its database as well. */
+export async function openEmulator(options: EmulatorCommandOptions, io: Io): Promise<Emulator> {
+  const database = options.data === undefined ? undefined : await openDatabase(options.data)
+  const settings = { ...toSettings(options, io), ...(database !== undefined && { database }) }
+  try {
+    const emulator = await startOnPort(settings, options)
+    const close = async () => {
+      await emulator.close()
+      database?.close()
+    }
+    return { ...emulator, close, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    database?.close()
+    throw error
+  }
+}
+
+async function openDatabase(file: string): Promise<SqliteDatabase> {
+  try {
+    // It holds secrets: a new one is for its owner only.
+    await writeFile(file, '', { flag: 'a', mode: 0o600 })
+  } catch (error) {
+    throw new ExitError(
+      EXIT.unreachable,
+      `${file} cannot be written: ${error instanceof Error ? error.message : error}`,
+    )
+  }
+  return openSqlite(file)
+}
+
+async function startOnPort(settings: EmulatorOptions, { port }: EmulatorCommandOptions): Promise<Emulator> {
+  for (let next = port ?? DEFAULT_PORT; ; next++) {
+    try {
+      return await startEmulator({ ...settings, port: next })
+    } catch (error) {
+      const isTaken = error instanceof PosternError && error.code === 'port_in_use'
+      if (!isTaken || port !== undefined || next >= DEFAULT_PORT + PORTS_TRIED) throw error
+    }
+  }
+}
+
+function toSettings(options: EmulatorCommandOptions, { stderr }: Io): EmulatorOptions {
+  const { host, hostAllow = [], retryScale, clock, dialect, seed, ordered, deadline, tokenTtl, rateLimit } = options
+  const { fail = 0, duplicate = 0, shuffle = false, latency } = options
+  const say = (_fields: object, message: string) => stderr.write(`${message}\n`)
+  return {
+    host,
+    hostAllow,
+    retryScale,
+    dialect: dialect as keyof typeof DIALECTS, // one of the choices
+    assume: Object.fromEntries((options.assume ?? []).map(readAssumption)),
+    accounts: (options.account ?? []).map(readAccount),
+    faults: { fail, duplicate, shuffle, ...(latency !== undefined && { latency: readLatency(latency) }) },
+    logger: { debug: () => {}, info: () => {}, warn: say, error: say },
+    ...(clock !== undefined && { clock }),
+    ...(seed !== undefined && { seed }),
+    ...(ordered && { ordered }),
+    ...(deadline !== undefined && { deadline }),
+    ...(tokenTtl !== undefined && { tokenTtl }),
+    ...(rateLimit !== undefined && { rateLimit }),
+    ...(options.debugHeaders && { debugHeaders: true }),
+  }
+}
+
+function readAssumption(text: string): readonly [string, string] {
+  const [, id, value] = /^(A\d\d)=(.+)$/.exec(text) ?? []
+  if (id === undefined || value === undefined)
+    throw new ExitError(EXIT.usage, `--assume ${text}: write it as A04=items.`)
+  return [id, value]
+}
+
+function readAccount(text: string) {
+  const [, key, email, password] = /^([^:]+):([^:]+):(.+)$/.exec(text) ?? []
+  if (key === undefined || email === undefined || password === undefined)
+    throw new ExitError(EXIT.usage, '--account: write it as key:email:password.')
+  return { key, email, password }
+}
+
+function readLatency(text: string): string | readonly [string, string] {
+  const [, from, to, unit = ''] = /^(\d+)(?:ms|s)?-(\d+)(ms|s)$/.exec(text) ?? []
+  return from === undefined || to === undefined ? text : [`${from}${unit}`, `${to}${unit}`]
+}
+
+function readPort(value: string): number {
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
+    throw new InvalidArgumentError('It is a number up to 65535; 0 takes any that is free.')
+  return Number(value)
+}
+
+function readShare(value: string): number {
+  if (!/^\d*\.?\d+$/.test(value) || Number(value) > 1) throw new InvalidArgumentError('It is a number from 0 to 1.')
+  return Number(value)
+}

@@ -1,0 +1,60 @@
+import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../protocol/events.ts'
+import { MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
+import { EXIT, ExitError } from '../io.ts'
+import { findNearest } from './nearest.ts'
+
+/** Models that the service's text names; there may be any others. */
+export const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
+
+/** What `{model}` may be. */
+export const MODEL_KEY = /^[A-Za-z][A-Za-z0-9_]*$/
+
+/** The three types of a model. */
+export function typesOf(model: string): readonly string[] {
+  return ACTIONS.map((action) => `${model}.${action}`)
+}
+
+/**
+ * Ends the command where a type was probably misspelt: any model may exist, but one that differs from `contact` in a letter is
+ * rather a slip.
+ *
+ * @param isAny the user means it, whatever it is
+ */
+export function mustBeType(type: string, isAny: boolean): void {
+  if (type === '' || type.length > MAX_TYPE_LENGTH)
+    throw new ExitError(EXIT.usage, `An event type has 1 to ${MAX_TYPE_LENGTH} characters.`)
+  const known = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
+  if (isAny || known.includes(type)) return
+  const model = splitType(type)?.model
+  if (model !== undefined && MODEL_KEY.test(model)) {
+    const named = NAMED_MODELS.includes(model) ? undefined : findNearest(model, NAMED_MODELS)
+    if (named === undefined) return
+    throw refuse(type, type.replace(model, named))
+  }
+  throw refuse(type, findNearest(type, known, Math.ceil(type.length / 4)))
+}
+
+function refuse(type: string, nearest: string | undefined): ExitError {
+  const types = `{model}.created, {model}.updated, {model}.deleted, ${SERVICE_EVENT_TYPES.join(', ')}`
+  const meant = nearest === undefined ? `The service names ${types}.` : `Did you mean ${nearest}?`
+  return new ExitError(
+    EXIT.usage,
+    `${JSON.stringify(type)} is not a type of the service. ${meant} If it is meant as it stands, add --any-type.`,
+  )
+}
+
+/**
+ * The types that a webhook asks for. The service has no wildcards: `contact.*` is short for the three of a model here, `sync.*` for what
+ * the service names.
+ *
+ * @param isAny types are taken as they stand
+ */
+export function readSubscribedTypes(names: readonly string[], isAny: boolean): readonly string[] {
+  const types = names.flatMap((name) => {
+    if (!name.endsWith('.*')) return [name]
+    const ofService = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(name.slice(0, -1)))
+    return ofService.length > 0 ? ofService : typesOf(name.slice(0, -2))
+  })
+  for (const type of types) mustBeType(type, isAny)
+  return [...new Set(types)]
+}

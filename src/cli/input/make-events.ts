@@ -1,0 +1,90 @@
+import type { Command } from 'commander'
+import { splitType, type WebhookEvent } from '../../protocol/events.ts'
+import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../testing/events.ts'
+import { EXIT, ExitError, type Io } from '../io.ts'
+import { mustBeType } from './event-types.ts'
+import { readBytes, readStdin } from './read-bytes.ts'
+import { collect, readCount, readTime } from './read-option.ts'
+import { setValues } from './set-values.ts'
+
+/** What the events of `trigger` are like. */
+export interface EventOptions {
+  readonly set?: readonly string[]
+  readonly data?: string
+  readonly count: number
+  readonly late?: number
+  readonly account?: string
+  readonly anyType?: true
+}
+
+export function addEventOptions(command: Command): Command {
+  return command
+    .option('--set <path=value>', 'change one value: data.record.email=zoe@example.test; several times', collect)
+    .option('--data <json>', 'the whole data of the event: JSON, @file, or - for standard input')
+    .option('--account <key>', 'the accountKey of the event (default: acme)')
+    .option('--late <time>', 'the event happened so long ago, as in a late attempt: 2h', readTime)
+    .option('--any-type', 'send the type as it stands, though the service does not name it')
+    .option('--count <n>', 'make so many events', readCount, 1)
+}
+
+/** As many events as are asked for, each with an id of its own. */
+export async function makeEvents(type: string, options: EventOptions, io: Io): Promise<readonly WebhookEvent[]> {
+  const { count, late = 0, account, set = [] } = options
+  mustBeType(type, options.anyType === true)
+  const data = options.data === undefined ? undefined : await readData(options.data, io)
+  const builders = createEvents()
+  return Array.from({ length: count }, () => {
+    const timestamp = new Date(Date.now() - late).toISOString()
+    const built = buildEvent(builders, type, { timestamp, ...(account !== undefined && { accountKey: account }) })
+    // Every event has data of its own, since it may be changed.
+    const event = data === undefined ? built : { ...built, data: JSON.parse(data) }
+    setValues(event, set)
+    return event
+  })
+}
+
+/** JSON that is an object, as text. */
+async function readData(given: string, io: Io): Promise<string> {
+  const text =
+    given === '-' ? `${await readStdin(io)}` : given.startsWith('@') ? `${await readBytes(given.slice(1))}` : given
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new ExitError(EXIT.usage, `--data is no JSON: ${error instanceof Error ? error.message : error}`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ExitError(EXIT.usage, '--data is an object: {"record":{"_id":"1"}}.')
+  if ('type' in value && 'id' in value && 'data' in value)
+    throw new ExitError(
+      EXIT.usage,
+      '--data is a whole event. Give what stands in its "data"; the rest comes from the arguments.',
+    )
+  return text
+}
+
+/** A plausible event of any type, as it is in the JSON of a delivery. */
+export function buildEvent(builders: EventBuilders, type: string, envelope: EnvelopeOptions): WebhookEvent {
+  return JSON.parse(JSON.stringify(build(builders, type, envelope)))
+}
+
+function build(builders: EventBuilders, type: string, envelope: EnvelopeOptions): object {
+  switch (type) {
+    case 'finance.payment.completed':
+      return builders.paymentCompleted(undefined, envelope)
+    case 'finance.payment.failed':
+      return builders.paymentFailed(undefined, envelope)
+    case 'sync.completed':
+      return builders.syncCompleted(undefined, envelope)
+    case 'sync.failed':
+      return builders.syncFailed(undefined, envelope)
+    case 'import.completed':
+      return builders.importCompleted(undefined, envelope)
+    case 'export.completed':
+      return builders.exportCompleted(undefined, envelope)
+  }
+  const parts = splitType(type)
+  if (parts === undefined) return builders.raw(type, {}, envelope)
+  const { model, action } = parts
+  return (model === 'contact' ? builders.contact : builders.model(model))[action](undefined, envelope)
+}

@@ -1,0 +1,53 @@
+import { isObject } from '../../protocol/envelope.ts'
+import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
+import { EXIT, ExitError, type Io } from '../io.ts'
+import { readBody, type SecretOptions } from './secret.ts'
+
+/** A delivery as somebody wrote it down. */
+export interface RecordedDelivery {
+  readonly body: Buffer
+  /** Empty where there was none. */
+  readonly header: string
+}
+
+/**
+ * Reads a delivery that was written down as one JSON object: `body`, text, or `bodyBase64`, which comes first since it is exact,
+ * and `headers`, or the one value as `signature`.
+ *
+ * @param given the JSON itself, `@FILE`, or `@-` for standard input
+ */
+export async function readDelivery(given: string, secret: SecretOptions, io: Io): Promise<RecordedDelivery> {
+  const text = given.startsWith('@') ? (await readBody(given.slice(1), secret, io)).toString() : given
+  const value = parse(text)
+  if (!isObject(value)) throw unusable('one JSON object, on one line or several')
+  const { headers = {}, signature = headerOf(headers), body, bodyBase64 } = value
+  if (typeof signature !== 'string') throw unusable('"headers", an object, or "signature", text')
+  if (typeof bodyBase64 === 'string') return { body: Buffer.from(bodyBase64, 'base64'), header: signature }
+  if (typeof body !== 'string')
+    throw unusable('its body: the exact bytes as "bodyBase64", or text as "body", not what a parser made of it')
+  return { body: Buffer.from(body), header: signature }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined where these are no headers. */
+function headerOf(headers: unknown): string | undefined {
+  if (!isObject(headers)) return undefined
+  const [entry] = Object.entries(headers).filter(([name]) => name.toLowerCase() === SIGNATURE_HEADER)
+  const value: unknown = entry?.[1]
+  // HTTP writes several values of one header so.
+  return Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : ''
+}
+
+function unusable(what: string): ExitError {
+  return new ExitError(
+    EXIT.usage,
+    `--delivery needs ${what}. Example: {"headers":{"x-service-signature":"sha256=..."},"bodyBase64":"eyJ..."}`,
+  )
+}

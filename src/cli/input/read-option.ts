@@ -1,0 +1,55 @@
+import { InvalidArgumentError } from 'commander'
+import { parseDuration } from '../../host/duration.ts'
+import { isLoopback } from '../../wire/target.ts'
+import { EXIT, ExitError } from '../io.ts'
+
+/** Words with commas between them, and the option several times. */
+export function collectWords(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...value.split(',').map((name) => name.trim())]
+}
+
+/** The option several times, each value as it stands. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+export function readCount(value: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError('It is a whole number from 1 on.')
+  return Number(value)
+}
+
+/** A number above 0, fractions too. */
+export function readRate(value: string): number {
+  if (!/^\d+(\.\d+)?$/.test(value) || Number(value) <= 0) throw new InvalidArgumentError('It is a number above 0.')
+  return Number(value)
+}
+
+/** Milliseconds, 1 at least. */
+export function readTime(value: string): number {
+  let ms = 0
+  try {
+    ms = parseDuration(value)
+  } catch {
+    // Said below, as for a time of nothing.
+  }
+  if (ms < 1) throw new InvalidArgumentError('It is a number and a unit: 500ms, 10s, 5m30s, 2h.')
+  return ms
+}
+
+/**
+ * A URL that events may be sent to.
+ *
+ * @param option how the command line calls it
+ * @param allowRemote also to a host that is not this machine
+ */
+export function readTargetUrl(text: string, option: string, allowRemote: boolean): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new ExitError(EXIT.usage, `${option} ${text} is not a URL; write it whole: http://localhost:3000/webhooks`)
+  if (!allowRemote && !isLoopback(url))
+    throw new ExitError(
+      EXIT.usage,
+      `${url.hostname} is not this machine, and the events look real. If that is meant, add --yes.`,
+    )
+  return url
+}

@@ -1,0 +1,59 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { EXIT, ExitError, type Io } from '../io.ts'
+import { readEnvFile } from './env-file.ts'
+import { readBytes, readStdin } from './read-bytes.ts'
+
+/** Where the secret is. It is never an argument itself: those stand in the list of processes and in the history of the shell. */
+export interface SecretOptions {
+  readonly secretEnv: string
+  readonly secretFile?: string
+  readonly secretStdin?: true
+  readonly env?: string
+  readonly envFile?: string
+}
+
+/** The env file that was named. Node ends with code 9 where its own `--env-file`, in anybody's arguments, names none: hence two names. */
+export function envFileOf({ env, envFile }: SecretOptions): string | undefined {
+  return env ?? envFile
+}
+
+export function addSecretOptions(command: Command): Command {
+  return command
+    .option('--secret-env <name>', 'the environment variable that holds the signing secret', readName, 'WEBHOOK_SECRET')
+    .option('--secret-file <file>', 'the file that holds it')
+    .option('--secret-stdin', 'it comes on standard input')
+    .option('--env <file>', 'the env file that sets the variable, in place of the environment')
+    .addOption(new Option('--env-file <file>', 'the same, for a file that is there').hideHelp())
+}
+
+/** The secret as it is, but for the one line break that files and `echo` end with. */
+export async function readSecret(options: SecretOptions, io: Io): Promise<string> {
+  const { secretEnv, secretFile, secretStdin } = options
+  const envFile = envFileOf(options)
+  if (secretFile !== undefined && secretStdin)
+    throw new ExitError(EXIT.usage, 'Give --secret-file or --secret-stdin, not both.')
+  if (secretStdin) return withoutFinalBreak((await readStdin(io)).toString())
+  if (secretFile !== undefined) return withoutFinalBreak((await readBytes(secretFile)).toString())
+  const secret = envFile === undefined ? io.env[secretEnv] : await readEnvFile(envFile, secretEnv)
+  if (secret) return secret
+  throw new ExitError(
+    EXIT.usage,
+    `There is no secret: ${secretEnv} is not set${envFile === undefined ? '' : ` in ${envFile}`}. Set it, or name another variable (--secret-env), a file (--secret-file, --env) or standard input (--secret-stdin).`,
+  )
+}
+
+/** The body: a file, or else standard input, which then can't hold the secret too. */
+export async function readBody(file: string | undefined, { secretStdin }: SecretOptions, io: Io): Promise<Buffer> {
+  if (file !== undefined && file !== '-') return readBytes(file)
+  if (secretStdin) throw new ExitError(EXIT.usage, 'Standard input holds the secret: name the file of the body.')
+  return readStdin(io)
+}
+
+function withoutFinalBreak(text: string): string {
+  return text.replace(/\r?\n$/, '')
+}
+
+function readName(value: string): string {
+  if (!/^[A-Za-z_]\w*$/.test(value)) throw new InvalidArgumentError('It is the name of a variable, not the secret.')
+  return value
+}

@@ -1,0 +1,97 @@
+import { EXIT, ExitError } from '../io.ts'
+import { findNearest } from './nearest.ts'
+
+/** The fields of an envelope; `type` is not among them, since it is an argument of its own. */
+const ENVELOPE = ['id', 'timestamp', 'accountKey', 'data']
+
+/**
+ * Changes single values of an event: each setting is `path=value`, with names between dots. Ends the command where a path leads
+ * nowhere, or where its last name is but a slip away from one that is there.
+ *
+ * A value is taken as JSON where it is JSON, else as text. What is text in the event stays text, but for `null`.
+ */
+export function setValues(event: object, settings: readonly string[]): void {
+  for (const setting of settings) {
+    const equals = setting.indexOf('=')
+    if (equals < 1) throw refuse(setting, 'Write it as path=value: data.record.email=zoe@example.test.')
+    const path = setting.slice(0, equals)
+    const names = path.split('.')
+    if (names.includes('')) throw refuse(path, 'There is nothing between two of its dots, or at an end.')
+    setValue(event, names, setting.slice(equals + 1))
+  }
+}
+
+function setValue(event: object, names: readonly string[], text: string): void {
+  const path = names.join('.')
+  const [first = ''] = names
+  if (first === 'type') throw refuse(path, 'The type is the first argument of the command.')
+  if (!ENVELOPE.includes(first)) throw refuse(path, suggest(event, path, '', ENVELOPE))
+  let object = event
+  for (const [index, name] of names.entries()) {
+    const before = names.slice(0, index).join('.')
+    const known = Object.keys(object)
+    if (Array.isArray(object)) throw refuse(path, `${before} is a list: give it whole, as JSON.`)
+    if (index === names.length - 1) {
+      const nearest = known.includes(name) ? undefined : findNearest(name, known)
+      if (nearest !== undefined)
+        throw refuse(path, `Did you mean ${join(before, nearest)}? A field of that very name goes with --data.`)
+      define(object, name, toValue(text, read(object, name)))
+      return
+    }
+    const next = read(object, name)
+    if (typeof next !== 'object' || next === null)
+      throw refuse(
+        path,
+        known.includes(name) ? `${join(before, name)} has no fields.` : suggest(event, path, before, known),
+      )
+    object = next
+  }
+}
+
+/** What was meant by a path that leads nowhere. */
+function suggest(event: object, path: string, before: string, known: readonly string[]): string {
+  const names = path.split('.')
+  const wrong = names[before === '' ? 0 : before.split('.').length] ?? ''
+  const nearest = findNearest(wrong, known)
+  if (nearest !== undefined) return `Did you mean ${join(before, nearest)}?`
+  const last = names.at(-1) ?? ''
+  const all = listPaths(event)
+  const elsewhere = all.find((each) => each.split('.').at(-1) === last) ?? all.find((each) => each.endsWith(`.${path}`))
+  if (elsewhere !== undefined) return `Did you mean ${elsewhere}?`
+  return before === ''
+    ? `The event has ${known.join(', ')}; what happened is in data.`
+    : `${before} has ${known.join(', ') || 'no fields'}. What has fields of its own is given whole: --set ${join(before, wrong)}={"…":"…"}.`
+}
+
+function listPaths(value: object, before = ''): readonly string[] {
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const path = join(before, name)
+    return typeof inner === 'object' && inner !== null ? [path, ...listPaths(inner, path)] : [path]
+  })
+}
+
+function toValue(text: string, before: unknown): unknown {
+  if (typeof before === 'string' && text !== 'null') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Own fields only: `__proto__` and `constructor` are ordinary names. */
+function read(object: object, name: string): unknown {
+  return Object.getOwnPropertyDescriptor(object, name)?.value
+}
+
+function define(object: object, name: string, value: unknown): void {
+  Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
+}
+
+function join(before: string, name: string): string {
+  return before === '' ? name : `${before}.${name}`
+}
+
+function refuse(path: string, why: string): ExitError {
+  return new ExitError(EXIT.usage, `--set ${path} cannot be set. ${why}`)
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client, Delivery } from '../../client/client.ts'
+import { readLog } from '../../client/replay-plan.ts'
+import { toColumns } from '../output/print-delivery.ts'
+
+/** Between two looks at the log. */
+const POLL_MS = 2_000
+/** The log is read whole at one look in so many: a delivery that was finished long ago may have been retried by hand. */
+const WHOLE_EVERY = 30
+
+/** Yields what is new in a delivery log or has changed, the newest last, until the signal aborts. Begins with the whole log. */
+export async function* followLog(
+  client: Client,
+  id: string,
+  since: Date | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Delivery[]> {
+  const known = new Map<string, Known>()
+  let canStop = false
+  for (let look = 0; !signal.aborted; look++) {
+    const isWhole = look % WHOLE_EVERY === 0
+    const log =
+      isWhole || !canStop ? await readLog(client, id, since, signal) : await readNews(client, id, known, signal)
+    if (isWhole) canStop = isNewestFirst(log)
+    const news = log.filter((delivery) => known.get(delivery.id)?.text !== toText(delivery))
+    for (const delivery of log) known.set(delivery.id, { text: toText(delivery), isOpen: isOpen(delivery) })
+    yield news.toReversed()
+    await sleep(POLL_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** A line of the log as it was last seen. */
+interface Known {
+  readonly text: string
+  /** Whether it may change by itself. */
+  readonly isOpen: boolean
+}
+
+function isOpen({ state }: Delivery): boolean {
+  return state === 'pending' || state === 'unknown'
+}
+
+function toText(delivery: Delivery): string {
+  return JSON.stringify(toColumns(delivery))
+}
+
+/** The log down to where all is known and finished: each page of it costs of the rate limit. */
+async function readNews(
+  client: Client,
+  id: string,
+  known: ReadonlyMap<string, Known>,
+  signal: AbortSignal,
+): Promise<readonly Delivery[]> {
+  const open = new Set([...known].filter(([, { isOpen }]) => isOpen).map(([id]) => id))
+  const news: Delivery[] = []
+  for await (const delivery of client.deliveries(id, { signal })) {
+    if (open.size === 0 && known.get(delivery.id)?.text === toText(delivery)) break
+    open.delete(delivery.id)
+    news.push(delivery)
+  }
+  return news
+}
+
+/** Only in such a log is what is new to be found at the beginning. */
+function isNewestFirst(log: readonly Delivery[]): boolean {
+  const times = log.map(({ createdAt }) => createdAt?.getTime() ?? Number.NaN)
+  return (
+    times.length > 1 &&
+    times.every((time, at) => at === 0 || time <= (times[at - 1] ?? Number.NaN)) &&
+    times[0] !== times.at(-1)
+  )
+}

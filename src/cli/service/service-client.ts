@@ -1,0 +1,154 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Client, createClient, type Wait } from '../../client/client.ts'
+import { isLoopback } from '../../client/settings.ts'
+import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
+import { DEFAULT_PORT } from '../input/emulator-options.ts'
+import { readEnvFile } from '../input/env-file.ts'
+import { readSecret } from '../input/secret.ts'
+import { EXIT, ExitError, type Io } from '../io.ts'
+import { toPrintable } from '../output/print-table.ts'
+import { showTime } from '../output/show-time.ts'
+
+/** Where the service is, and where the credentials of an account user are. They are never arguments themselves. */
+export interface ServiceOptions {
+  readonly baseUrl?: string
+  readonly emailEnv: string
+  readonly passwordEnv: string
+  readonly passwordFile?: string
+  readonly passwordStdin?: true
+  readonly env?: string
+  readonly envFile?: string
+  readonly retries: number
+  readonly allowHttp?: true
+}
+
+const BASE_URL = 'POSTERN_BASE_URL'
+const EMULATOR = `http://127.0.0.1:${DEFAULT_PORT}`
+const EMULATOR_ANSWERS_WITHIN_MS = 2_000
+
+export function addServiceOptions(command: Command): Command {
+  return command
+    .option('--base-url <url>', `where the service is; else ${BASE_URL} says it`)
+    .option('--email-env <name>', 'the environment variable that holds the e-mail address', 'POSTERN_EMAIL')
+    .option('--password-env <name>', 'the one that holds the password', 'POSTERN_PASSWORD')
+    .option('--password-file <file>', 'the file that holds it')
+    .option('--password-stdin', 'it comes on standard input')
+    .option('--env <file>', 'the env file that sets these variables, in place of the environment')
+    .addOption(new Option('--env-file <file>', 'the same, for a file that is there').hideHelp())
+    .option('--retries <n>', 'how often a call is repeated after a failure, 0 to 20', readRetries, 5)
+    .option('--allow-http', 'http: for other machines too; the password then goes over the network for all to read')
+}
+
+function readRetries(value: string): number {
+  if (!/^(\d|1\d|20)$/.test(value)) throw new InvalidArgumentError('It is a whole number from 0 to 20.')
+  return Number(value)
+}
+
+/** A client of the service that the options name; without any, of an emulator on this machine. */
+export async function connectToService(
+  options: ServiceOptions,
+  io: Io,
+  onWait: (wait: Wait) => void = (wait) => tellWait(wait, io),
+): Promise<Client> {
+  const { baseUrl, email, password } = await findService(options, io)
+  const warn = (_: unknown, message?: string) => io.stderr.write(`postern: ${message}\n`)
+  return createClient({
+    ...{ baseUrl, email, password, onWait },
+    maxRetries: options.retries,
+    allowHttp: options.allowHttp === true,
+    logger: { debug: () => {}, info: () => {}, warn, error: warn },
+  })
+}
+
+/** Short ones pass unnoticed. */
+function tellWait({ ms, reason }: Wait, { stderr }: Io): void {
+  if (ms >= 1_000)
+    stderr.write(`waiting ${showTime(ms)} ${reason === 'rate_limit' ? 'for rate limit' : 'after a failure'}\n`)
+}
+
+interface Service {
+  readonly baseUrl: string
+  readonly email: string
+  readonly password: string
+}
+
+async function findService(options: ServiceOptions, io: Io): Promise<Service> {
+  const read = (name: string) => readVariable(name, options, io)
+  const baseUrl = options.baseUrl ?? (await read(BASE_URL))
+  const email = await read(options.emailEnv)
+  const hasPassword =
+    options.passwordFile !== undefined || options.passwordStdin || (await read(options.passwordEnv)) !== undefined
+  if (baseUrl === undefined) {
+    // Credentials belong to some service: whatever listens on this machine is not given them on a guess.
+    if (email !== undefined || hasPassword || !(await isEmulatorThere(io)))
+      throw new ExitError(EXIT.usage, `It is not said where the service is. Give --base-url URL, or set ${BASE_URL}.`)
+    const [account] = SEEDED_ACCOUNTS
+    if (account === undefined) throw new Error('the emulator has no account')
+    io.stderr.write(`service: the emulator at ${EMULATOR}, account ${account.key} (${account.email})\n`)
+    return { ...account, baseUrl: EMULATOR }
+  }
+  mustBeSafe(baseUrl, options)
+  if (email === undefined)
+    throw new ExitError(
+      EXIT.usage,
+      `There is no e-mail address: ${options.emailEnv} is not set${inFile(options)}. Set it, or name another variable (--email-env) or an env file (--env).`,
+    )
+  if (!hasPassword)
+    throw new ExitError(
+      EXIT.usage,
+      `There is no password: ${options.passwordEnv} is not set${inFile(options)}. Set it, or name another variable (--password-env), a file (--password-file, --env) or standard input (--password-stdin).`,
+    )
+  return { baseUrl, email, password: await readPassword(options, io) }
+}
+
+function readPassword(options: ServiceOptions, io: Io): Promise<string> {
+  const { passwordEnv, passwordFile, passwordStdin, env, envFile } = options
+  if (passwordFile !== undefined && passwordStdin)
+    throw new ExitError(EXIT.usage, 'Give --password-file or --password-stdin, not both.')
+  return readSecret(
+    {
+      secretEnv: passwordEnv,
+      ...(passwordFile !== undefined && { secretFile: passwordFile }),
+      ...(passwordStdin && { secretStdin: true }),
+      ...(env !== undefined && { env }),
+      ...(envFile !== undefined && { envFile }),
+    },
+    io,
+  )
+}
+
+async function readVariable(name: string, { env, envFile }: ServiceOptions, io: Io): Promise<string | undefined> {
+  const file = env ?? envFile
+  return (file === undefined ? io.env[name] : await readEnvFile(file, name)) || undefined
+}
+
+function inFile({ env, envFile }: ServiceOptions): string {
+  const file = env ?? envFile
+  return file === undefined ? '' : ` in ${file}`
+}
+
+/** The client refuses the same, in words for those who write code. */
+function mustBeSafe(baseUrl: string, { allowHttp }: ServiceOptions): void {
+  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
+    throw new ExitError(
+      EXIT.usage,
+      `${toPrintable(baseUrl.replace(/\/\/[^/]*@/, '//***@'))} is not a URL of a service; write it whole: https://crm.example.com`,
+    )
+  const url = new URL(baseUrl)
+  if (url.protocol === 'http:' && !allowHttp && !isLoopback(url))
+    throw new ExitError(
+      EXIT.usage,
+      `${url.origin} is http, which would send the password over the network for all to read. Give https, or --allow-http.`,
+    )
+}
+
+async function isEmulatorThere({ interrupt }: Io): Promise<boolean> {
+  try {
+    const signal = AbortSignal.any([interrupt, AbortSignal.timeout(EMULATOR_ANSWERS_WITHIN_MS)])
+    const response = await fetch(`${EMULATOR}/_emulator/ready`, { signal, redirect: 'error' })
+    const ready: unknown = await response.json()
+    return typeof ready === 'object' && ready !== null && 'type' in ready && ready.type === 'ready'
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { WebhookEvent } from '../../protocol/events.ts'
+import { EXIT, hasColour, type Io } from '../io.ts'
+import { formatAttempt, standAfter, toLine, toRecord, toResult } from '../output/attempt-line.ts'
+import { createHints } from '../output/hints.ts'
+import { showTime } from '../output/show-time.ts'
+import type { EmulatorClient, EmulatorState, WatchedDelivery } from './emulator-client.ts'
+import { sendAll, shuffle } from './send-all.ts'
+
+export interface EmulatedOptions {
+  /** The events happened when they say, and not when they reach the emulator. */
+  readonly isTimed: boolean
+  readonly duplicate: number
+  readonly concurrent: number
+  readonly rate?: number
+  readonly shuffle?: true
+  readonly watch?: true
+  readonly timeout: number
+  readonly json?: true
+}
+
+/** How often deliveries that are not done are looked at. */
+const POLL_MS = 50
+
+/**
+ * Lets events occur in an emulator, and shows what becomes of their deliveries where that is asked for.
+ *
+ * @returns the exit code
+ */
+export async function triggerEmulator(
+  emulator: EmulatorClient,
+  events: readonly WebhookEvent[],
+  options: EmulatedOptions,
+  io: Io,
+): Promise<number> {
+  const { json, concurrent: concurrency, rate, duplicate, isTimed, watch } = options
+  const print = (record: object, line: string) => io.stdout.write(`${json ? JSON.stringify(record) : line}\n`)
+  if (json) io.stdout.write(`${JSON.stringify({ type: 'ready', emulator: emulator.url })}\n`)
+  const state = await emulator.readState()
+  const watched: string[] = []
+  const emit = async (event: WebhookEvent) => {
+    const { timestamp, ...untimed } = event
+    const deliveries = await emulator.emit(isTimed ? event : untimed, duplicate)
+    watched.push(...deliveries)
+    const { id: eventId, type: eventType } = event
+    const count = deliveries.length === 1 ? '1 delivery' : `${deliveries.length} deliveries`
+    if (json || !watch) print({ type: 'event', eventId, eventType, deliveries }, `${eventId}  ${eventType}  ${count}`)
+  }
+  const all = options.shuffle ? shuffle(events, Math.random) : events
+  await sendAll(all, emit, { concurrency, rate, signal: io.interrupt })
+  if (watched.length === 0 && !io.interrupt.aborted) io.stderr.write(`${tellWhyNone(events, state)}\n`)
+  if (!watch) return io.interrupt.aborted ? EXIT.interrupted : EXIT.done
+  return watchDeliveries(emulator, watched, state, options, io)
+}
+
+function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorState): string {
+  const type = events[0]?.type
+  return webhooks.length === 0
+    ? 'The emulator has no webhook, so nothing is delivered. Register one, or start it as postern dev --forward URL.'
+    : `No active webhook of that account asks for ${type}, so nothing is delivered. postern dev takes --events ${type}.`
+}
+
+/** Until all are done, the time is up, or somebody has seen enough. */
+async function watchDeliveries(
+  emulator: EmulatorClient,
+  ids: readonly string[],
+  state: EmulatorState,
+  { timeout, json }: EmulatedOptions,
+  io: Io,
+): Promise<number> {
+  const show = createPrinter(state, json === true, io)
+  const shown = new Map(ids.map((id) => [id, 0]))
+  const tally = { succeeded: 0, failed: 0 }
+  const deadline = performance.now() + timeout
+  while (shown.size > 0 && !io.interrupt.aborted && performance.now() < deadline) {
+    for (const [id, from] of shown) {
+      const delivery = await emulator.readDelivery(id)
+      show(delivery, from)
+      shown.set(id, delivery.attempts.length)
+      if (delivery.status === 'pending') continue
+      shown.delete(id)
+      tally[delivery.status === 'success' ? 'succeeded' : 'failed']++
+    }
+    if (shown.size > 0) await sleep(POLL_MS, undefined, { signal: io.interrupt }).catch(ignore)
+  }
+  const { succeeded, failed } = tally
+  const pending = shown.size
+  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', succeeded, failed, pending })}\n`)
+  const begin = io.interrupt.aborted ? 'interrupted: ' : ''
+  io.stderr.write(`${begin}${succeeded} acknowledged, ${failed} failed, ${pending} pending\n`)
+  if (io.interrupt.aborted) return EXIT.interrupted
+  if (pending === 0) return failed > 0 || ids.length === 0 ? EXIT.failed : EXIT.done
+  io.stderr.write(`Not done after ${showTime(timeout)}. ${state.isManual ? STANDS_STILL : GOES_ON}\n`)
+  return EXIT.gaveUp
+}
+
+const STANDS_STILL = 'The clock of this emulator stands still: move it (key n in postern dev).'
+const GOES_ON = 'Attempts go on in the emulator; watch longer with --timeout 3h, or start it with --retry-scale 600.'
+
+/** Shows the attempts of a delivery from an index on, and what to do about those that failed. */
+function createPrinter({ retryScale }: EmulatorState, json: boolean, io: Io) {
+  const giveHint = createHints(io)
+  return (delivery: WatchedDelivery, from: number): void => {
+    for (const [index, attempt] of delivery.attempts.entries()) {
+      if (index < from) continue
+      const then = standAfter(delivery, delivery.attempts, index)
+      const line = json
+        ? JSON.stringify(toRecord(then, attempt))
+        : formatAttempt(toLine(then, attempt, retryScale), hasColour(io, io.stdout))
+      io.stdout.write(`${line}\n`)
+      if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
+    }
+  }
+}
+
+const ignore = () => {}

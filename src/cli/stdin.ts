@@ -1,9 +1,0 @@
-import type { Io } from './io.ts'
-
-/** All bytes of standard input. At a terminal it says that it waits for them. */
-export async function readStdin({ stdin, stderr }: Io): Promise<Buffer> {
-  if (stdin.isTTY) stderr.write('reading standard input, to its end (Ctrl-D)\n')
-  const parts: Uint8Array[] = []
-  for await (const part of stdin) parts.push(Buffer.from(part))
-  return Buffer.concat(parts)
-}
