@@ -29,6 +29,7 @@ function listenToKeys(listener: (key: string) => void): () => void {
 const io = { env, stdin, stdout, stderr, interrupt: interrupt.signal }
 run(argv.slice(2), stdin.isTTY ? { ...io, listenToKeys } : io).then((code) => {
   process.exitCode = code
+  stdin.destroy() // a read that is under way would keep the process alive
 })
 // Not before: a command may be done before its last write has failed.
 process.once('exit', () => {

@@ -120,6 +120,21 @@ describe('the program', () => {
     expect(line.stderr).toMatch(/^interrupted: \d+ sent, \d+ acknowledged\n$/)
   })
 
+  it.each([
+    'verify --header x',
+    'sign',
+    'sign body.json --secret-stdin',
+    'trigger contact.created --data - --to http://127.0.0.1:9/',
+  ])('ends with 130 at the first Ctrl-C while it reads a pipe that stays open: %s', { timeout: SLOW }, async (args) => {
+    // More than a pipe holds: the last of it is written when the command has begun to read.
+    const feed = '(head -c 100000 /dev/zero >&3; echo reading >&2) &'
+    const line = program.start(`rm -f pipe; mkfifo pipe; exec 3<>pipe; ${feed} exec postern ${args} <&3`)
+    await line.until(/reading/)
+    line.interrupt()
+    expect(await line.exitCode, line.stderr).toBe(130)
+    expect(line.stderr).toBe('reading\npostern: interrupted\n')
+  })
+
   it('ends quietly when its reader has seen enough', { timeout: SLOW }, async () => {
     const { url } = await recordDeliveries()
     const line = program.start(`postern trigger contact.created --count 300 --to ${url} | head -n 1`)

@@ -1,9 +1,18 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { EXIT, ExitError, type Io } from '../io.ts'
 
-/** All bytes of standard input. At a terminal it says that it waits for them. */
-export async function readStdin({ stdin, stderr }: Io): Promise<Buffer> {
+/** All bytes of standard input. At a terminal it says that it waits for them. Rejects if the command is interrupted meanwhile. */
+export async function readStdin({ stdin, stderr, interrupt }: Io): Promise<Buffer> {
+  interrupt.throwIfAborted()
   if (stdin.isTTY) stderr.write('reading standard input, to its end (Ctrl-D)\n')
+  const interrupted = once(interrupt, 'abort').then(() => {
+    throw interrupt.reason
+  })
+  return Promise.race([collectParts(stdin), interrupted])
+}
+
+async function collectParts(stdin: Io['stdin']): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for await (const part of stdin) parts.push(Buffer.from(part))
   return Buffer.concat(parts)
