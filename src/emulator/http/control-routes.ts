@@ -116,6 +116,11 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
     return c.json({ answers: service.faults.answers, deliveries: service.faults.deliveries })
   })
 
+  app.delete('/faults', (c) => {
+    service.faults.clear()
+    return c.json({ answers: service.faults.answers, deliveries: service.faults.deliveries })
+  })
+
   let streams = 0
   app.get('/stream', (c) => {
     if (streams >= MAX_STREAMS) throw new Refusal('full', `the emulator has ${MAX_STREAMS} listeners already`)
