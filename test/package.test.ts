@@ -199,7 +199,7 @@ describe("a newcomer's first five minutes, as typed", () => {
     expect(await early.exitCode).toBe(3)
     expect(early.stderr).toContain('npx postern dev --forward')
 
-    const dev = type(`npx postern dev --forward http://localhost:3000/hooks --env .env.local --port ${emulatorPort}`)
+    const dev = type(`npx postern dev --forward http://localhost:3000/webhooks --env .env.local --port ${emulatorPort}`)
     onTestFinished(dev.kill)
     await dev.until(/^try /m)
     expect(dev.stderr).toContain('nothing listens there yet: start your app')
@@ -210,7 +210,7 @@ describe("a newcomer's first five minutes, as typed", () => {
       import { nodeHandler } from 'postern/node'
       const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET })
       receiver.on('contact.created', (event) => console.log('welcome', event.data.record.email))
-      createServer(nodeHandler(receiver, { path: '/hooks' })).listen(process.env.PORT, () => console.log('listening'))`
+      createServer(nodeHandler(receiver, { path: '/webhooks' })).listen(process.env.PORT, () => console.log('listening'))`
     await writeFile(join(home, 'server.mjs'), code)
     const app = type('node --env-file=.env.local server.mjs')
     onTestFinished(app.kill)

@@ -5,7 +5,7 @@ import { expressHandler } from 'postern/express'
 /** An Express app that takes deliveries. The receiver reads the body by itself, so it stands above the JSON parser. */
 export function buildApp(receiver: Pick<Receiver, 'handle'>) {
   const app = express()
-  app.post('/hooks', expressHandler(receiver))
+  app.post('/webhooks', expressHandler(receiver))
   app.use(express.json())
   app.get('/health', (_request, response) => {
     response.json({ ok: true })

@@ -43,7 +43,7 @@ let secret: string | undefined
 const receiver = buildReceiver(() => secret, work, logger)
 const server = createServer(buildApp(receiver)).listen(0, '127.0.0.1')
 await once(server, 'listening')
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks` // a TCP server that listens
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks` // a TCP server that listens
 
 // The app logs in, and registers its webhook by the service's API. The secret is told this once.
 const client = createClient({ baseUrl: service.url, email: 'ada@acme.test', password: 'password', logger })
