@@ -73,6 +73,8 @@ const FLOORS: Floors = {
       'node:net',
       'node:path',
       'node:process',
+      'node:readline',
+      'node:stream',
       'node:timers/promises',
       'node:util',
     ],

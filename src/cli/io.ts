@@ -55,10 +55,13 @@ export const EXIT = {
 export class ExitError extends Error {
   override readonly name = 'ExitError'
   readonly exitCode: number
+  /** Advice to the user, which follows the message. */
+  readonly fix: string | undefined
 
-  constructor(exitCode: number, message: string, options?: ErrorOptions) {
+  constructor(exitCode: number, message: string, { fix, ...options }: ErrorOptions & { readonly fix?: string } = {}) {
     super(message, options)
     this.exitCode = exitCode
+    this.fix = fix
   }
 }
 

@@ -156,7 +156,9 @@ describe('postern dev', () => {
   it('is moved by keys, and left by q', async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 503 : 200))
     const dev = await startDev(['--forward', url, '--clock', 'manual'])
-    expect(dev.stderr).toContain('keys       t trigger contact.created, n next attempt, q quit\n')
+    expect(dev.stderr).toContain(
+      'keys       t trigger contact.created, r retry what failed last, n next attempt, h these keys, q quit\n',
+    )
     dev.press('t')
     await dev.until(/1\/5 +503 .*next in 30 s\n/)
     const watch = await triggerAt(dev, 'contact.deleted', '--watch')
@@ -166,6 +168,29 @@ describe('postern dev', () => {
     dev.press('q')
     expect(await dev.exitCode).toBe(0)
     expect(received.map(({ event }) => event.type)).toEqual(['contact.created', 'contact.deleted', 'contact.created'])
+  })
+
+  it('retries what failed last at the key r, and lists the keys at h', async () => {
+    const { received, url } = await recordDeliveries((_request, count) => (count <= 2 ? 503 : 200))
+    const dev = await startDev(['--forward', url])
+    const keys = 'keys       t trigger contact.created, r retry what failed last, h these keys, q quit\n'
+    expect(dev.stderr).toContain(keys)
+    dev.press('r')
+    await dev.until(/^no delivery has failed$/m)
+    dev.press('h')
+    expect(dev.stderr.split(keys)).toHaveLength(3)
+    dev.press('t')
+    await dev.until(/1\/5 +503 .*next in 30 s\n/)
+    // Half a minute before its time. The one of its own fails for good, and is retried as that.
+    dev.press('r')
+    await dev.until(/1\/5 +503 .*failed, no attempt is left\n/)
+    dev.press('r')
+    await dev.until(/2\/5 +200/)
+    dev.press('n')
+    dev.press('q')
+    expect(await dev.exitCode).toBe(0)
+    expect(new Set(received.map(({ event }) => event.id)).size).toBe(1)
+    expect(received).toHaveLength(3)
   })
 
   it('subscribes to what it is told to', async () => {

@@ -6,6 +6,8 @@ interface Setting {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
   readonly isTTY?: boolean
+  /** False: no terminal to ask at. Default true. */
+  readonly hasKeys?: boolean
   readonly interrupt?: AbortSignal
 }
 
@@ -49,10 +51,12 @@ export function startCli(args: readonly string[], setting: Setting = {}): Runnin
     stdout: to('stdout'),
     stderr: to('stderr'),
     interrupt: AbortSignal.any([stop.signal, ...(setting.interrupt ? [setting.interrupt] : [])]),
-    listenToKeys: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    ...(setting.hasKeys !== false && {
+      listenToKeys: (listener) => {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+    }),
   })
   return {
     exitCode,

@@ -74,6 +74,17 @@ describe('postern trigger, through an emulator', () => {
     expect(stranger).toMatchObject({ code: 2, stderr: expect.stringMatching(/The emulator refused: .*nobody/) })
   })
 
+  it('names the paused webhook that keeps it from being delivered', async () => {
+    const { emulator, trigger } = await start()
+    const [webhook] = emulator.webhooks.list()
+    emulator.webhooks.pause(`${webhook?.id}`)
+    const { code, stderr } = await trigger('contact.created', '--watch')
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`is paused, so nothing is delivered: postern webhooks resume ${webhook?.id}\n`),
+    ])
+  })
+
   it('gives up in time, and says what could be done', async () => {
     const { emulator, trigger } = await start(() => 500)
     const { code, stdout, stderr } = await trigger('contact.created', '--watch', '--timeout', '300ms', '--json')
@@ -112,7 +123,7 @@ describe('postern trigger, through an emulator', () => {
       `http://127.0.0.1:${port}`,
     ])
     expect([code, stdout]).toEqual([3, ''])
-    expect(stderr).toContain('npx postern dev --forward http://localhost:3000/hooks --env .env.local')
+    expect(stderr).toContain('npx postern dev --forward http://localhost:3000/webhooks --env .env.local')
   })
 
   it('is not both through an emulator and straight to a receiver', async () => {

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Command } from 'commander'
-import type { Emulator, Webhook } from '../../emulator/emulator.ts'
+import type { Delivery, Emulator, Webhook } from '../../emulator/emulator.ts'
 import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import { createEvents } from '../../testing/events.ts'
 import { showTarget } from '../../wire/target.ts'
 import {
   addEmulatorOptions,
+  countPending,
   DEFAULT_PORT,
   type EmulatorCommandOptions,
   openEmulator,
@@ -17,7 +18,7 @@ import { buildEvent } from '../input/make-events.ts'
 import { collectWords, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, envFileOf, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
-import { showDeliveries } from '../output/show-deliveries.ts'
+import { createDeliveryDisplay } from '../output/show-deliveries.ts'
 
 interface DevOptions extends EmulatorCommandOptions, SecretOptions {
   readonly forward: string
@@ -53,14 +54,15 @@ async function develop(options: DevOptions, io: Io): Promise<number> {
   const given = await findSecret(options, io)
   await using emulator = await openEmulator(options, io)
   // With a data file, attempts of the last time may be due at once.
-  const finishShow = showDeliveries(emulator, options, io)
+  const display = createDeliveryDisplay(options, io)
+  emulator.subscribe(display.show)
   const webhook = register(emulator, url, events, given)
   const envFile = envFileOf(options)
-  if (envFile !== undefined && given === undefined) await writeEnvFile(envFile, options.secretEnv, webhook.secret)
+  if (envFile !== undefined && given === undefined) await writeEnvFile(envFile, { [options.secretEnv]: webhook.secret })
   if (options.json) io.stdout.write(`${JSON.stringify(toReady(emulator, webhook, options))}\n`)
   else await introduce(emulator, webhook, options, given !== undefined, io)
   const code = await untilEnd(emulator, io)
-  finishShow()
+  display.finish(countPending(emulator))
   return code
 }
 
@@ -118,8 +120,7 @@ async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptio
     `secret     ${secret}`,
     `try        npx postern trigger contact.created --watch${where}`,
   ]
-  if (io.listenToKeys)
-    lines.push(`keys       t trigger contact.created${emulator.clock.isManual ? ', n next attempt' : ''}, q quit`)
+  if (io.listenToKeys) lines.push(listKeys(emulator))
   io.stderr.write(`${lines.join('\n')}\n`)
 }
 
@@ -135,12 +136,35 @@ function isListening({ hostname, port, protocol }: URL): Promise<boolean> {
   })
 }
 
+function listKeys({ clock }: Emulator): string {
+  const next = clock.isManual ? ', n next attempt' : ''
+  return `keys       t trigger contact.created, r retry what failed last${next}, h these keys, q quit`
+}
+
+/** Makes an attempt now of the delivery that failed last, though its next one may be hours away. */
+function retryLast({ deliveries }: Emulator): void {
+  const failed = deliveries.list().filter(({ attempts, status, isInFlight }) => {
+    return status !== 'success' && !isInFlight && attempts.at(-1)?.failure !== undefined
+  })
+  const last = failed.toSorted((one, other) => lastAttemptAt(one) - lastAttemptAt(other)).at(-1)
+  if (last === undefined) throw new Error('no delivery has failed')
+  // One that is pending keeps its schedule: the receiver takes what comes later for a duplicate.
+  if (last.status === 'failed') deliveries.retry(last.id)
+  else deliveries.resend(last.id)
+}
+
+function lastAttemptAt({ attempts }: Delivery): number {
+  return attempts.at(-1)?.at ?? 0
+}
+
 /** Ctrl-C or q. */
 async function untilEnd(emulator: Emulator, io: Io): Promise<number> {
   const quit = new AbortController()
   const press = async (key: string) => {
     if (key === 'q') quit.abort()
     if (key === 't') emulator.events.emit(buildEvent(createEvents(), 'contact.created', {}))
+    if (key === 'r') retryLast(emulator)
+    if (key === 'h') io.stderr.write(`${listKeys(emulator)}\n`)
     if (key === 'n' && emulator.clock.isManual) await emulator.clock.next()
   }
   const say = (error: unknown) => io.stderr.write(`${error instanceof Error ? error.message : error}\n`)
@@ -157,5 +181,5 @@ const EXAMPLES = `
 It ends with a summary: q and exit code 0 at a terminal, Ctrl-C and 130; 3 where it cannot start.
 
 Examples:
-  $ postern dev --forward http://localhost:3000/hooks --env .env.local
-  $ postern dev --forward http://localhost:3000/hooks --events contact.*,finance.payment.failed --retry-scale 600`
+  $ postern dev --forward http://localhost:3000/webhooks --env .env.local
+  $ postern dev --forward http://localhost:3000/webhooks --events contact.*,finance.payment.failed --retry-scale 600`

@@ -1,9 +1,14 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { ASSUMPTIONS } from '../../emulator/emulator.ts'
-import { addEmulatorOptions, type EmulatorCommandOptions, openEmulator } from '../input/emulator-options.ts'
+import {
+  addEmulatorOptions,
+  countPending,
+  type EmulatorCommandOptions,
+  openEmulator,
+} from '../input/emulator-options.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
-import { showDeliveries } from '../output/show-deliveries.ts'
+import { createDeliveryDisplay } from '../output/show-deliveries.ts'
 
 interface EmulatorOptions extends EmulatorCommandOptions {
   readonly assumptions?: true
@@ -18,18 +23,19 @@ export function addEmulator(program: Command, io: Io, finish: Finish): void {
     .option('--assumptions', 'print what is assumed where the text of the service is silent, and start nothing')
     .addHelpText('after', EXAMPLES)
     .action(async (options: EmulatorOptions) => {
-      if (options.assumptions) io.stdout.write(listAssumptions())
+      if (options.assumptions) io.stdout.write(options.json ? `${JSON.stringify(ASSUMPTIONS)}\n` : listAssumptions())
       else finish(await serve(options, io))
     })
 }
 
 async function serve(options: EmulatorCommandOptions, io: Io): Promise<number> {
   await using emulator = await openEmulator(options, io)
-  const finishShow = showDeliveries(emulator, options, io)
+  const display = createDeliveryDisplay(options, io)
+  emulator.subscribe(display.show)
   if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', url: emulator.url })}\n`)
   else io.stderr.write(`emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\n`)
   if (!io.interrupt.aborted) await once(io.interrupt, 'abort')
-  finishShow()
+  display.finish(countPending(emulator))
   return EXIT.interrupted
 }
 

@@ -3,6 +3,10 @@ import { sign } from '../../protocol/signature.ts'
 import { addSecretOptions, readBody, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
 
+interface SignOptions extends SecretOptions {
+  readonly json?: true
+}
+
 /** `postern sign`: the value of the signature header for a body. */
 export function addSign(program: Command, io: Io, finish: Finish): void {
   const command = program
@@ -10,10 +14,12 @@ export function addSign(program: Command, io: Io, finish: Finish): void {
     .description('Print the value of X-Service-Signature for a body.')
     .argument('[file]', 'the body; standard input without it')
   addSecretOptions(command)
+    .option('--json', 'print one JSON object to standard output')
     .addHelpText('after', EXAMPLES)
-    .action(async (file: string | undefined, options: SecretOptions) => {
+    .action(async (file: string | undefined, options: SignOptions) => {
       const secret = await readSecret(options, io)
-      io.stdout.write(`${sign(await readBody(file, options, io), secret)}\n`)
+      const signature = sign(await readBody(file, options, io), secret)
+      io.stdout.write(`${options.json ? JSON.stringify({ signature }) : signature}\n`)
       finish(EXIT.done)
     })
 }

@@ -1,16 +1,14 @@
 import { type Command, Option } from 'commander'
-import { DEFAULT_PORT } from '../input/emulator-options.ts'
 import { addEventOptions, type EventOptions, makeEvents } from '../input/make-events.ts'
 import { readCount, readRate, readTargetUrl, readTime } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
-import { connectToEmulator } from '../service/emulator-client.ts'
+import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { sendDirectly } from '../service/send-directly.ts'
 import { triggerEmulator } from '../service/trigger-emulator.ts'
 
-interface TriggerOptions extends EventOptions, SecretOptions {
+interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions {
   readonly to?: string
-  readonly emulator?: string
   readonly watch?: true
   readonly timeout: number
   readonly duplicate: number
@@ -30,7 +28,7 @@ export function addTrigger(program: Command, io: Io, finish: Finish): void {
     .command('trigger')
     .description('Let events of a type occur: in a running emulator, or straight to a receiver.')
     .argument('<type>', 'contact.created, finance.payment.failed, {model}.updated …')
-    .option('--emulator <url>', `the emulator (default: http://127.0.0.1:${DEFAULT_PORT})`)
+  addEmulatorUrl(command)
     .option('--watch', 'wait for the deliveries, and show their attempts; exit 1 where one failed')
     .addOption(new Option('--timeout <time>', 'how long that may take').argParser(readTime).default(60_000, '60s'))
     .option('--to <url>', 'send straight to this receiver, by the secret, without an emulator')
@@ -49,17 +47,15 @@ export function addTrigger(program: Command, io: Io, finish: Finish): void {
 }
 
 async function trigger(type: string, options: TriggerOptions, io: Io): Promise<number> {
-  const { to, emulator = `http://127.0.0.1:${DEFAULT_PORT}`, yes = false } = options
+  const { to, yes = false } = options
   mustFit(options)
-  const [url, option] = to === undefined ? ([emulator, '--emulator'] as const) : ([to, '--to'] as const)
-  // An emulator may be in another container; it delivers only where it was told to.
-  const target = readTargetUrl(url, option, yes || to === undefined)
   if (to === undefined) {
     const events = await makeEvents(type, options, io)
     const isTimed =
       options.late !== undefined || options.set?.some((setting) => setting.startsWith('timestamp=')) === true
-    return triggerEmulator(await connectToEmulator(target), events, { ...options, isTimed }, io)
+    return triggerEmulator(await connectToEmulator(options, io), events, { ...options, isTimed }, io)
   }
+  const target = readTargetUrl(to, '--to', yes)
   const secret = await readSecret(options, io)
   return sendDirectly(target, await makeEvents(type, options, io), { ...options, secret }, io)
 }
@@ -77,4 +73,4 @@ Exit codes: 0 done, 1 something was not acknowledged, 2 usage, 3 nothing answers
 
 Examples:
   $ postern trigger contact.created --set data.record.email=zoe@example.test --watch
-  $ postern trigger finance.payment.failed --duplicate 3 --concurrent 3 --to http://localhost:3000/hooks --secret-env WEBHOOK_SECRET`
+  $ postern trigger finance.payment.failed --duplicate 3 --concurrent 3 --to http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET`

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { EXIT, ExitError, type Io } from '../io.ts'
 
-/** Asks at the terminal, where one key answers: y. Ends the command where there is nobody to ask. */
+/** Asks at the terminal, and takes one key for an answer: y. Ends the command if it has no terminal to ask at. */
 export async function confirm(question: string, io: Io): Promise<boolean> {
-  if (io.listenToKeys === undefined) throw new ExitError(EXIT.usage, `${question} If that is meant, add --yes.`)
+  if (io.listenToKeys === undefined) throw new ExitError(EXIT.usage, question, { fix: 'If that is meant, add --yes.' })
   io.stderr.write(`${question} [y/N] `)
   const answered = new AbortController()
   let answer = ''
@@ -17,4 +17,9 @@ export async function confirm(question: string, io: Io): Promise<boolean> {
   io.stderr.write('\n')
   io.interrupt.throwIfAborted()
   return answer.toLowerCase() === 'y'
+}
+
+/** Ends the command, which destroys something, unless the user says yes. */
+export async function mustBeMeant(question: string, io: Io): Promise<void> {
+  if (!(await confirm(question, io))) throw new ExitError(EXIT.failed, 'nothing was changed')
 }

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { openSqlite, type SqliteDatabase } from '../../../adapters/sqlite.ts'
+import { openSqlite, type SqliteDatabase } from '../../../adapters/stores/sqlite.ts'
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
 import { PosternError } from '../../protocol/errors.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
@@ -77,6 +77,11 @@ export async function openEmulator(options: EmulatorCommandOptions, io: Io): Pro
   }
 }
 
+/** Deliveries that are to be attempted, now or later. */
+export function countPending({ deliveries }: Emulator): number {
+  return deliveries.list().filter(({ status }) => status === 'pending').length
+}
+
 async function openDatabase(file: string): Promise<SqliteDatabase> {
   try {
     // It holds secrets: a new one is for its owner only.
@@ -138,7 +143,8 @@ function readAccount(text: string) {
   return { key, email, password }
 }
 
-function readLatency(text: string): string | readonly [string, string] {
+/** `50-500ms` as from and to. */
+export function readLatency(text: string): string | readonly [string, string] {
   const [, from, to, unit = ''] = /^(\d+)(?:ms|s)?-(\d+)(ms|s)$/.exec(text) ?? []
   return from === undefined || to === undefined ? text : [`${from}${unit}`, `${to}${unit}`]
 }
@@ -149,7 +155,7 @@ function readPort(value: string): number {
   return Number(value)
 }
 
-function readShare(value: string): number {
+export function readShare(value: string): number {
   if (!/^\d*\.?\d+$/.test(value) || Number(value) > 1) throw new InvalidArgumentError('It is a number from 0 to 1.')
   return Number(value)
 }

@@ -9,16 +9,22 @@ export async function readEnvFile(file: string, name: string): Promise<string | 
 }
 
 /**
- * Writes a value into an env file, which does not set it yet, and leaves all other lines as they are. A file that is made can be read by
- * its owner only.
+ * Writes values into an env file, which does not set them yet, and leaves all other lines as they are. A new file can be read by its
+ * owner only.
  */
-export async function writeEnvFile(file: string, name: string, value: string): Promise<void> {
-  const line = `${name}=${value}\n`
-  const text = (await read(file)) ?? ''
-  const empty = new RegExp(`^(?:export +)?${name}=[ \\t"']*\\r?\\n?`, 'm')
+export async function writeEnvFile(file: string, values: Readonly<Record<string, string>>): Promise<void> {
+  const before = (await read(file)) ?? ''
+  let text = before
+  let more = ''
+  for (const [name, value] of Object.entries(values)) {
+    const empty = new RegExp(`^(?:export +)?${name}=[ \\t"']*\\r?\\n?`, 'm')
+    const line = `${name}=${value}\n`
+    if (empty.test(text)) text = text.replace(empty, line)
+    else more += line
+  }
   try {
-    if (empty.test(text)) await writeFile(file, text.replace(empty, line))
-    else await appendFile(file, text === '' || text.endsWith('\n') ? line : `\n${line}`, { mode: 0o600 })
+    if (text !== before) await writeFile(file, text)
+    if (more !== '') await appendFile(file, text === '' || text.endsWith('\n') ? more : `\n${more}`, { mode: 0o600 })
   } catch (error) {
     throw new ExitError(EXIT.usage, `${file} cannot be written: ${error instanceof Error ? error.message : error}`)
   }

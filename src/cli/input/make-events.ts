@@ -43,8 +43,20 @@ export async function makeEvents(type: string, options: EventOptions, io: Io): P
   })
 }
 
-/** JSON that is an object, as text. */
+/** The `data` of an event, as text. */
 async function readData(given: string, io: Io): Promise<string> {
+  const text = await readObject(given, io)
+  const value: object = JSON.parse(text)
+  if ('type' in value && 'id' in value && 'data' in value)
+    throw new ExitError(
+      EXIT.usage,
+      '--data is a whole event. Give what stands in its "data"; the rest comes from the arguments.',
+    )
+  return text
+}
+
+/** JSON that is an object, as text: the value of `--data`, which may name a file or standard input. */
+export async function readObject(given: string, io: Io): Promise<string> {
   const text =
     given === '-' ? `${await readStdin(io)}` : given.startsWith('@') ? `${await readBytes(given.slice(1))}` : given
   let value: unknown
@@ -54,12 +66,7 @@ async function readData(given: string, io: Io): Promise<string> {
     throw new ExitError(EXIT.usage, `--data is no JSON: ${error instanceof Error ? error.message : error}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ExitError(EXIT.usage, '--data is an object: {"record":{"_id":"1"}}.')
-  if ('type' in value && 'id' in value && 'data' in value)
-    throw new ExitError(
-      EXIT.usage,
-      '--data is a whole event. Give what stands in its "data"; the rest comes from the arguments.',
-    )
+    throw new ExitError(EXIT.usage, '--data is an object, such as {"record":{"_id":"1"}} for an event.')
   return text
 }
 

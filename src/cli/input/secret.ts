@@ -53,7 +53,8 @@ function withoutFinalBreak(text: string): string {
   return text.replace(/\r?\n$/, '')
 }
 
-function readName(value: string): string {
+/** The name of a variable. */
+export function readName(value: string): string {
   if (!/^[A-Za-z_]\w*$/.test(value)) throw new InvalidArgumentError('It is the name of a variable, not the secret.')
   return value
 }

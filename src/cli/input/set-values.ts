@@ -12,20 +12,33 @@ const ENVELOPE = ['id', 'timestamp', 'accountKey', 'data']
  */
 export function setValues(event: object, settings: readonly string[]): void {
   for (const setting of settings) {
-    const equals = setting.indexOf('=')
-    if (equals < 1) throw refuse(setting, 'Write it as path=value: data.record.email=zoe@example.test.')
-    const path = setting.slice(0, equals)
-    const names = path.split('.')
-    if (names.includes('')) throw refuse(path, 'There is nothing between two of its dots, or at an end.')
-    setValue(event, names, setting.slice(equals + 1))
+    const { path, names, text } = readSetting(setting, 'path=value: data.record.email=zoe@example.test')
+    const [first = ''] = names
+    if (first === 'type') throw refuse(path, 'The type is the first argument of the command.')
+    if (!ENVELOPE.includes(first)) throw refuse(path, suggest(event, path, '', ENVELOPE))
+    setValue(event, names, text)
   }
+}
+
+/** Changes single fields of a record in the same way: `email=zoe@example.test`. */
+export function setFields(record: object, settings: readonly string[]): void {
+  for (const setting of settings) {
+    const { names, text } = readSetting(setting, 'name=value: email=zoe@example.test')
+    setValue(record, names, text)
+  }
+}
+
+function readSetting(setting: string, form: string) {
+  const equals = setting.indexOf('=')
+  if (equals < 1) throw refuse(setting, `Write it as ${form}.`)
+  const path = setting.slice(0, equals)
+  const names = path.split('.')
+  if (names.includes('')) throw refuse(path, 'There is nothing between two of its dots, or at an end.')
+  return { path, names, text: setting.slice(equals + 1) }
 }
 
 function setValue(event: object, names: readonly string[], text: string): void {
   const path = names.join('.')
-  const [first = ''] = names
-  if (first === 'type') throw refuse(path, 'The type is the first argument of the command.')
-  if (!ENVELOPE.includes(first)) throw refuse(path, suggest(event, path, '', ENVELOPE))
   let object = event
   for (const [index, name] of names.entries()) {
     const before = names.slice(0, index).join('.')

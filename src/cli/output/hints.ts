@@ -24,6 +24,8 @@ function findHint(result: string, target: URL): string | undefined {
     '405': `405: that path does not take POST. Is it the one in ${url}?`,
     '413': '413: the body is larger than something on the way takes; a proxy, or a parser before the receiver.',
     '415': '415: something before the receiver refuses the content type or encoding.',
+    '422':
+      '422: the receiver cannot use this record or finds it too old; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.',
     refused: `refused: nothing listens at ${url}. Is your app running, and on that port?`,
     reset: 'reset: the receiver cut the connection without an answer. Did it crash? Its console may say.',
     dns: `dns: the host of ${url} has no address.`,

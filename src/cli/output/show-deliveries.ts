@@ -1,39 +1,49 @@
-import type { Emulator } from '../../emulator/emulator.ts'
 import { hasColour, type Io } from '../io.ts'
-import { formatAttempt, toLine, toRecord, toResult } from './attempt-line.ts'
+import { formatAttempt, type ShownAttempt, type ShownDelivery, toLine, toRecord, toResult } from './attempt-line.ts'
 import { createHints } from './hints.ts'
 
-export interface ShowOptions {
+interface ShowOptions {
   readonly retryScale: number
   readonly json?: true
 }
 
-/** Shows every attempt of an emulator as it ends, and what to do about the first one of each kind of failure. Gives the last words. */
-export function showDeliveries(emulator: Emulator, { retryScale, json }: ShowOptions, io: Io): () => void {
+/** Something that happened in an emulator, in this process or another one. */
+interface Message {
+  readonly type: string
+  readonly delivery?: ShownDelivery
+  readonly attempt?: ShownAttempt & { readonly url: string }
+}
+
+interface DeliveryDisplay {
+  /** Shows an attempt that has ended, and advice on the first failure of each kind. Passes over other messages. */
+  show(message: Message): void
+  /** Writes the last words. */
+  finish(pending: number): void
+}
+
+export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io): DeliveryDisplay {
   const giveHint = createHints(io)
   const tally = { deliveries: 0, attempts: 0, succeeded: 0, failed: 0 }
-  const stop = emulator.subscribe((message) => {
-    if (message.type === 'delivery') tally.deliveries++
-    if (message.type !== 'attempt') return
-    const { delivery, attempt } = message
-    tally.attempts++
-    if (delivery.status === 'success') tally.succeeded++
-    if (delivery.status === 'failed') tally.failed++
-    io.stdout.write(
-      json
-        ? `${JSON.stringify(toRecord(delivery, attempt))}\n`
-        : `${formatAttempt(toLine(delivery, attempt, retryScale), hasColour(io, io.stdout))}\n`,
-    )
-    if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
-  })
-  return () => {
-    stop()
-    const { deliveries, attempts, succeeded, failed } = tally
-    const pending = emulator.deliveries.list().filter(({ status }) => status === 'pending').length
-    if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', ...tally, pending })}\n`)
-    io.stderr.write(
-      `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed, ${pending} pending\n`,
-    )
+  return {
+    show({ type, delivery, attempt }) {
+      if (type === 'delivery') tally.deliveries++
+      if (type !== 'attempt' || delivery === undefined || attempt === undefined) return
+      tally.attempts++
+      if (delivery.status === 'success') tally.succeeded++
+      if (delivery.status === 'failed') tally.failed++
+      const line = json
+        ? JSON.stringify(toRecord(delivery, attempt))
+        : formatAttempt(toLine(delivery, attempt, retryScale), hasColour(io, io.stdout))
+      io.stdout.write(`${line}\n`)
+      if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
+    },
+    finish(pending) {
+      const { deliveries, attempts, succeeded, failed } = tally
+      if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', ...tally, pending })}\n`)
+      io.stderr.write(
+        `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed, ${pending} pending\n`,
+      )
+    },
   }
 }
 

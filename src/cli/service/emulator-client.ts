@@ -1,6 +1,11 @@
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import type { Command } from 'commander'
 import type { WebhookEvent } from '../../protocol/events.ts'
-import { EXIT, ExitError } from '../io.ts'
+import { readTargetUrl } from '../input/read-option.ts'
+import { EXIT, ExitError, type Io } from '../io.ts'
 import type { ShownAttempt, ShownDelivery } from '../output/attempt-line.ts'
+import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariable } from './address.ts'
 
 /** A delivery as the control interface tells it, with its attempts so far. */
 export interface WatchedDelivery extends ShownDelivery {
@@ -12,89 +17,175 @@ export interface WatchedDelivery extends ShownDelivery {
 export interface EmulatorState {
   readonly retryScale: number
   readonly isManual: boolean
-  readonly webhooks: readonly { readonly id: string; readonly url: string }[]
+  readonly pending: number
+  readonly faults: object
+  readonly webhooks: readonly {
+    readonly id: string
+    readonly url: string
+    readonly accountKey: string
+    readonly events: readonly string[]
+    readonly active: boolean
+  }[]
 }
+
+/** An attempt that has ended, a delivery that was made, or that the stream has begun. Other messages have other types. */
+type EmulatorMessage =
+  | { readonly type: 'delivery' | 'ready' }
+  | {
+      readonly type: 'attempt'
+      readonly delivery: ShownDelivery
+      readonly attempt: ShownAttempt & { readonly url: string }
+    }
 
 /** Without a timestamp it occurs now, by the emulator's clock. */
 type EmittedFields = Omit<WebhookEvent, 'timestamp'> & Partial<Pick<WebhookEvent, 'timestamp'>>
 
-/** An emulator that runs in another process. */
-export interface EmulatorClient {
-  readonly url: string
-  readState(): Promise<EmulatorState>
-  /** Lets an event occur, so many times with the same id. Gives the ids of the deliveries. */
-  emit(event: EmittedFields, count: number): Promise<readonly string[]>
-  readDelivery(id: string): Promise<WatchedDelivery>
+/** How a call is made. */
+interface CallSettings {
+  readonly body?: object
+  readonly signal?: AbortSignal
+  readonly withinMs?: number
 }
 
-/** What `GET /_emulator/deliveries/{id}` says of times. */
+/** An emulator that runs in another process. Ends the command with code 3 if it does not answer. */
+export interface EmulatorClient {
+  readonly url: string
+  /** Calls a route below `/_emulator/`, such as `GET clock`. Returns the JSON of its answer, if it has any. */
+  call(line: string, settings?: CallSettings): Promise<unknown>
+  readState(): Promise<EmulatorState>
+  /** Lets an event occur, so many times with the same id. Returns the ids of the deliveries. */
+  emit(event: EmittedFields, count: number): Promise<readonly string[]>
+  readDelivery(id: string): Promise<WatchedDelivery>
+  /** Yields what happens from now on, until the emulator ends. Rejects with the signal's reason. */
+  listen(signal: AbortSignal): AsyncGenerator<EmulatorMessage>
+}
+
+/** Times as the control interface writes them. */
 type Written<T, Time extends keyof T> = Omit<T, Time> & { readonly [Name in Time]: string | null }
 
 interface WrittenDelivery extends Written<Omit<WatchedDelivery, 'attempts'>, 'nextAttemptAt'> {
   readonly attempts: readonly Written<WatchedDelivery['attempts'][number], 'at'>[]
 }
 
+export interface EmulatorUrlOptions extends EnvOptions {
+  readonly emulator?: string
+}
+
+export function addEmulatorUrl(command: Command): Command {
+  return command.option('--emulator <url>', `the emulator; else ${BASE_URL} says it (default: ${EMULATOR_URL})`)
+}
+
 const ANSWER_WITHIN_MS = 10_000
 
-/** Ends the command with code 3 where no emulator answers at that URL, then or later. */
-export async function connectToEmulator(url: URL): Promise<EmulatorClient> {
-  const call = async (path: string, body?: object): Promise<unknown> => {
-    const response = await fetch(new URL(`/_emulator/${path}`, url), {
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-      redirect: 'error',
-      ...(body !== undefined && {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-    }).catch((cause: unknown) => {
-      throw new ExitError(EXIT.unreachable, `The emulator at ${url.origin} does not answer any more.`, { cause })
-    })
-    const text = await response.text()
-    if (response.ok) return JSON.parse(text)
-    const { message = text } = readObject(text) as { readonly message?: unknown } // whatever it is, it is shown
-    throw new ExitError(EXIT.usage, `The emulator refused: ${message}`)
-  }
+/** Ends the command with code 3 if no emulator answers, then or later. */
+export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Promise<EmulatorClient> {
+  const variable = await readVariable(BASE_URL, options, io)
+  const given = options.emulator ?? variable ?? EMULATOR_URL
+  // It may be in another container; it delivers only to hosts that it was told.
+  const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)
   try {
-    const ready = await call('ready')
+    const ready = await (await send(url, 'GET ready', { signal: io.interrupt })).json()
     if (typeof ready !== 'object' || ready === null || !('type' in ready)) throw new Error('no ready line')
   } catch (error) {
-    throw new ExitError(
-      EXIT.unreachable,
-      `No emulator answers at ${url.origin}. Start one in another terminal:\n  npx postern dev --forward http://localhost:3000/hooks --env .env.local\nor name it with --emulator URL, or send straight to a receiver with --to URL.`,
-      { cause: error },
-    )
+    io.interrupt.throwIfAborted()
+    const source = options.emulator === undefined && variable !== undefined ? ` (${BASE_URL})` : ''
+    throw new ExitError(EXIT.unreachable, `No emulator answers at ${url.origin}${source}.`, {
+      cause: error,
+      fix: START,
+    })
+  }
+  return createEmulatorClient(url)
+}
+
+const START = `Start one in another terminal:
+  npx postern dev --forward http://localhost:3000/webhooks --env .env.local
+or name it with --emulator URL; trigger also sends straight to a receiver, with --to URL.`
+
+function createEmulatorClient(url: URL): EmulatorClient {
+  const call = async (line: string, settings?: CallSettings): Promise<unknown> => {
+    const text = await (await send(url, line, settings)).text()
+    return text === '' ? undefined : JSON.parse(text)
   }
   return {
     url: url.origin,
+    call,
     async readState() {
-      const { settings, clock, webhooks } = (await call('state')) as StateAnswer // the emulator of this package
-      return { retryScale: settings.retryScale, isManual: clock.isManual, webhooks }
+      const { settings, clock, counts, faults, webhooks } = (await call('GET state')) as StateAnswer // the emulator of this package
+      const { retryScale } = settings
+      return { retryScale, isManual: clock.isManual, pending: counts.pending, faults, webhooks }
     },
     async emit(event, count) {
-      const { events } = (await call('events', { ...event, count })) as EventsAnswer // likewise
+      const { events } = (await call('POST events', { body: { ...event, count } })) as EventsAnswer // likewise
       return events.flatMap(({ deliveries }) => deliveries)
     },
     async readDelivery(id) {
-      const written = (await call(`deliveries/${encodeURIComponent(id)}`)) as WrittenDelivery // likewise
-      const { nextAttemptAt, attempts } = written
-      return {
-        ...written,
-        nextAttemptAt: nextAttemptAt === null ? undefined : Date.parse(nextAttemptAt),
-        attempts: attempts.map((attempt) => ({ ...attempt, at: Date.parse(attempt.at ?? '') })),
+      const written = (await call(`GET deliveries/${encodeURIComponent(id)}`)) as WrittenDelivery // likewise
+      const attempts = written.attempts.map((attempt) => ({ ...attempt, at: Date.parse(attempt.at ?? '') }))
+      return { ...written, nextAttemptAt: toTime(written.nextAttemptAt), attempts }
+    },
+    async *listen(signal) {
+      const { body } = await send(url, 'GET stream', { signal, withinMs: Number.POSITIVE_INFINITY })
+      if (body === null) return
+      try {
+        for await (const line of createInterface({ input: Readable.fromWeb(body) }))
+          if (line.startsWith('data: ')) yield toMessage(JSON.parse(line.slice(6)))
+      } catch (error) {
+        signal.throwIfAborted()
+        throw goneFrom(url, error)
       }
     },
   }
 }
 
+/** Sends one request. Ends the command if it is not answered, or refused. */
+async function send(url: URL, line: string, { body, signal, withinMs = ANSWER_WITHIN_MS }: CallSettings = {}) {
+  const [method = '', path] = line.split(' ')
+  const timeout = Number.isFinite(withinMs) ? [AbortSignal.timeout(withinMs)] : []
+  const response = await fetch(new URL(`/_emulator/${path}`, url), {
+    method,
+    signal: AbortSignal.any([...timeout, ...(signal === undefined ? [] : [signal])]),
+    redirect: 'error',
+    ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  }).catch((cause: unknown) => {
+    signal?.throwIfAborted()
+    throw goneFrom(url, cause)
+  })
+  if (response.ok) return response
+  const text = await response.text()
+  const { message = text } = readObject(text) as { readonly message?: unknown } // whatever it is, it is shown
+  // An event that names no account is a slip; a record that is not there is an answer.
+  const isAbsent = response.status === 404 && method !== 'POST'
+  throw new ExitError(isAbsent ? EXIT.failed : EXIT.usage, `The emulator refused: ${message}`)
+}
+
+function goneFrom(url: URL, cause: unknown): ExitError {
+  return new ExitError(EXIT.unreachable, `The emulator at ${url.origin} does not answer any more.`, { cause })
+}
+
 interface StateAnswer {
   readonly settings: { readonly retryScale: number }
   readonly clock: { readonly isManual: boolean }
+  readonly counts: { readonly pending: number }
+  readonly faults: object
   readonly webhooks: EmulatorState['webhooks']
 }
 
 interface EventsAnswer {
   readonly events: readonly { readonly deliveries: readonly string[] }[]
+}
+
+/** Only the delivery's times are written as text here. */
+function toMessage(written: { readonly type?: string; readonly delivery?: Written<ShownDelivery, 'nextAttemptAt'> }) {
+  const { type = 'ready', delivery } = written // the first message has none
+  const message =
+    delivery === undefined
+      ? { ...written, type }
+      : { ...written, type, delivery: { ...delivery, nextAttemptAt: toTime(delivery.nextAttemptAt) } }
+  return message as EmulatorMessage // the emulator of this package
+}
+
+function toTime(written: string | null): number | undefined {
+  return written === null ? undefined : Date.parse(written)
 }
 
 function readObject(text: string): object {

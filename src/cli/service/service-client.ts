@@ -2,28 +2,23 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Client, createClient, type Wait } from '../../client/client.ts'
 import { isLoopback } from '../../client/settings.ts'
 import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
-import { DEFAULT_PORT } from '../input/emulator-options.ts'
-import { readEnvFile } from '../input/env-file.ts'
 import { readSecret } from '../input/secret.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
+import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariable } from './address.ts'
 
 /** Where the service is, and where the credentials of an account user are. They are never arguments themselves. */
-export interface ServiceOptions {
+export interface ServiceOptions extends EnvOptions {
   readonly baseUrl?: string
   readonly emailEnv: string
   readonly passwordEnv: string
   readonly passwordFile?: string
   readonly passwordStdin?: true
-  readonly env?: string
-  readonly envFile?: string
   readonly retries: number
   readonly allowHttp?: true
 }
 
-const BASE_URL = 'POSTERN_BASE_URL'
-const EMULATOR = `http://127.0.0.1:${DEFAULT_PORT}`
 const EMULATOR_ANSWERS_WITHIN_MS = 2_000
 
 export function addServiceOptions(command: Command): Command {
@@ -81,11 +76,13 @@ async function findService(options: ServiceOptions, io: Io): Promise<Service> {
   if (baseUrl === undefined) {
     // Credentials belong to some service: whatever listens on this machine is not given them on a guess.
     if (email !== undefined || hasPassword || !(await isEmulatorThere(io)))
-      throw new ExitError(EXIT.usage, `It is not said where the service is. Give --base-url URL, or set ${BASE_URL}.`)
+      throw new ExitError(EXIT.usage, 'It is not said where the service is.', {
+        fix: `Give --base-url URL, or set ${BASE_URL}; or start an emulator in another terminal: npx postern emulator`,
+      })
     const [account] = SEEDED_ACCOUNTS
     if (account === undefined) throw new Error('the emulator has no account')
-    io.stderr.write(`service: the emulator at ${EMULATOR}, account ${account.key} (${account.email})\n`)
-    return { ...account, baseUrl: EMULATOR }
+    io.stderr.write(`service: the emulator at ${EMULATOR_URL}, account ${account.key} (${account.email})\n`)
+    return { ...account, baseUrl: EMULATOR_URL }
   }
   mustBeSafe(baseUrl, options)
   if (email === undefined)
@@ -117,11 +114,6 @@ function readPassword(options: ServiceOptions, io: Io): Promise<string> {
   )
 }
 
-async function readVariable(name: string, { env, envFile }: ServiceOptions, io: Io): Promise<string | undefined> {
-  const file = env ?? envFile
-  return (file === undefined ? io.env[name] : await readEnvFile(file, name)) || undefined
-}
-
 function inFile({ env, envFile }: ServiceOptions): string {
   const file = env ?? envFile
   return file === undefined ? '' : ` in ${file}`
@@ -145,7 +137,7 @@ function mustBeSafe(baseUrl: string, { allowHttp }: ServiceOptions): void {
 async function isEmulatorThere({ interrupt }: Io): Promise<boolean> {
   try {
     const signal = AbortSignal.any([interrupt, AbortSignal.timeout(EMULATOR_ANSWERS_WITHIN_MS)])
-    const response = await fetch(`${EMULATOR}/_emulator/ready`, { signal, redirect: 'error' })
+    const response = await fetch(`${EMULATOR_URL}/_emulator/ready`, { signal, redirect: 'error' })
     const ready: unknown = await response.json()
     return typeof ready === 'object' && ready !== null && 'type' in ready && ready.type === 'ready'
   } catch {

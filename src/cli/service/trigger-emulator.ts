@@ -54,7 +54,10 @@ export async function triggerEmulator(
 }
 
 function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorState): string {
-  const type = events[0]?.type
+  const { type = '', accountKey } = events[0] ?? {}
+  const paused = webhooks.find((each) => each.accountKey === accountKey && each.events.includes(type) && !each.active)
+  if (paused !== undefined)
+    return `Webhook ${paused.id} asks for ${type} and is paused, so nothing is delivered: postern webhooks resume ${paused.id}`
   return webhooks.length === 0
     ? 'The emulator has no webhook, so nothing is delivered. Register one, or start it as postern dev --forward URL.'
     : `No active webhook of that account asks for ${type}, so nothing is delivered. postern dev takes --events ${type}.`
@@ -94,7 +97,8 @@ async function watchDeliveries(
   return EXIT.gaveUp
 }
 
-const STANDS_STILL = 'The clock of this emulator stands still: move it (key n in postern dev).'
+const STANDS_STILL =
+  'The clock of this emulator stands still: move it with postern clock --next (or key n in postern dev).'
 const GOES_ON = 'Attempts go on in the emulator; watch longer with --timeout 3h, or start it with --retry-scale 600.'
 
 /** Shows the attempts of a delivery from an index on, and what to do about those that failed. */
