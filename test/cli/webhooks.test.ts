@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startWebhookService } from '../client/webhook-service.ts'
-import { readLines, runCli } from './run-cli.ts'
+import { readLines, runCli, startCli } from './run-cli.ts'
 import { ADA, APP, serve, serveHandMade } from './serve.ts'
 
 let folder: string
@@ -125,9 +125,32 @@ describe('postern webhooks', () => {
     expect(crm.webhooks.get(id).active).toBe(false)
     expect(readLines((await run('webhooks', 'resume', id, '--json')).stdout)).toMatchObject([{ id, active: true }])
     expect(crm.webhooks.get(id).active).toBe(true)
-    expect(await run('webhooks', 'delete', id)).toEqual({ code: 0, stdout: '', stderr: `webhook ${id} is deleted\n` })
+    expect(await run('webhooks', 'delete', id, '--yes')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `webhook ${id} is deleted\n`,
+    })
     expect(crm.webhooks.list()).toEqual([])
-    expect((await run('webhooks', 'delete', id)).code).toBe(1)
+    expect((await run('webhooks', 'delete', id, '--yes')).code).toBe(1)
+  })
+
+  it('deletes only what was meant', async () => {
+    const { crm, env, create } = await serve()
+    const { id } = create()
+    const args = ['webhooks', 'delete', id]
+    const refused = await runCli(args, { env, hasKeys: false })
+    const question = `Webhook ${id}, its log and its retries would be deleted.`
+    expect(refused).toEqual({ code: 2, stdout: '', stderr: `postern: ${question} If that is meant, add --yes.\n` })
+    const asked = startCli(args, { env })
+    await asked.until(/\[y\/N]/)
+    asked.press('\r')
+    expect(await asked.exitCode).toBe(1)
+    expect(crm.webhooks.list()).toHaveLength(1)
+    const meant = startCli(args, { env })
+    await meant.until(/\[y\/N]/)
+    meant.press('Y')
+    expect(await meant.exitCode).toBe(0)
+    expect(crm.webhooks.list()).toEqual([])
   })
 
   it.each([

@@ -1,11 +1,13 @@
 import type { Command } from 'commander'
 import type { Webhook } from '../../client/client.ts'
+import { mustBeMeant } from '../input/confirm.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
 import { collectWords } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { createWebhook } from '../service/create-webhook.ts'
 import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
+import { addRegistrations } from './registrations.ts'
 
 interface WebhooksOptions extends ServiceOptions {
   readonly json?: true
@@ -26,6 +28,10 @@ interface UpdateOptions extends WebhooksOptions {
   readonly anyType?: true
 }
 
+interface DeleteOptions extends WebhooksOptions {
+  readonly yes?: true
+}
+
 /** `postern webhooks …`: the registrations of an account. */
 export function addWebhooks(program: Command, io: Io, finish: Finish): void {
   const group = program
@@ -37,6 +43,7 @@ export function addWebhooks(program: Command, io: Io, finish: Finish): void {
       .option('--json', 'JSON to standard output, one object a webhook')
       .addHelpText('after', examples(...lines))
   const done = () => finish(EXIT.done)
+  addRegistrations(add, io, finish)
 
   add('list', 'All webhooks of the account.', 'list', 'list --json').action(async (options: WebhooksOptions) => {
     showList(await (await connectToService(options, io)).webhooks.list({ signal: io.interrupt }), options, io)
@@ -73,7 +80,7 @@ export function addWebhooks(program: Command, io: Io, finish: Finish): void {
       'update',
       'Change where a webhook delivers to, or what.',
       'update 65f0c1 --events contact.created,contact.updated',
-      'update 65f0c1 --url https://app.example.com/hooks --json',
+      'update 65f0c1 --url https://app.example.com/webhooks --json',
     ),
   )
     .argument('<id>', 'of the webhook')
@@ -98,9 +105,16 @@ export function addWebhooks(program: Command, io: Io, finish: Finish): void {
         showWebhook(await webhooks[name](id, { signal: io.interrupt }), options, io)
         done()
       })
-  add('delete', 'Remove a webhook for good, with its log and its retries.', 'delete 65f0c1', 'delete 65f0c1 --json')
+  add(
+    'delete',
+    'Remove a webhook for good, with its log and its retries.',
+    'delete 65f0c1 --yes',
+    'delete 65f0c1 --yes --json',
+  )
     .argument('<id>', 'of the webhook')
-    .action(async (id: string, options: WebhooksOptions) => {
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: DeleteOptions) => {
+      if (!options.yes) await mustBeMeant(`Webhook ${toPrintable(id)}, its log and its retries would be deleted.`, io)
       await (await connectToService(options, io)).webhooks.delete(id, { signal: io.interrupt })
       if (options.json) io.stdout.write(`${JSON.stringify({ id, isDeleted: true })}\n`)
       else io.stderr.write(`webhook ${toPrintable(id)} is deleted\n`)

@@ -1,0 +1,180 @@
+import type { Command } from 'commander'
+import { ensureWebhook, type Rotation, rotateWebhook, type Webhook } from '../../client/client.ts'
+import { hasCode } from '../../client/service-error.ts'
+import { readSubscribedTypes } from '../input/event-types.ts'
+import { collectWords, readTime } from '../input/read-option.ts'
+import { readName } from '../input/secret.ts'
+import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { toPrintable } from '../output/print-table.ts'
+import { type KeeperOptions, type NamedKeeper, openKeeper } from '../output/secret-keeper.ts'
+import { connectToService, type ServiceOptions } from '../service/service-client.ts'
+
+interface RegistrationOptions extends ServiceOptions, KeeperOptions {
+  readonly json?: true
+}
+
+interface EnsureCommandOptions extends RegistrationOptions {
+  readonly url: string
+  readonly events: readonly string[]
+  readonly description?: string
+  readonly anyType?: true
+  readonly replaceActive?: true
+}
+
+interface RotateCommandOptions extends RegistrationOptions {
+  readonly url?: string
+  readonly overlap?: number
+  readonly wait?: number
+  readonly giveUpFailed?: true
+}
+
+/** Adds a command to the group `webhooks`, with examples for its help. */
+export type AddWebhookCommand = (name: string, description: string, ...examples: readonly string[]) => Command
+
+/** `postern webhooks ensure` and `rotate`: both keep the secret, and go on if they are run again. */
+export function addRegistrations(add: AddWebhookCommand, io: Io, finish: Finish): void {
+  addPlace(
+    add(
+      'ensure',
+      'See to it that a URL has one active webhook whose secret is saved. Run again, it changes only what is not so.',
+      'ensure --url https://app.example.com/webhooks --events contact.*,sync.failed --secret-file crm.secret',
+      'ensure --url https://app.example.com/webhooks --events contact.created --to-env .env.ensured --json',
+    ),
+  )
+    .requiredOption('--url <url>', 'the address that it delivers to')
+    .requiredOption('--events <list>', 'types with commas; contact.* for the three of a model', collectWords)
+    .option('--any-type', 'take types as they stand, though the service does not name them')
+    .option('--description <text>', 'a label for a new webhook')
+    .option('--replace-active', 'delete an active webhook of this URL whose secret is not saved')
+    .action(async (options: EnsureCommandOptions) => {
+      await ensure(options, io)
+      finish(EXIT.done)
+    })
+  addPlace(
+    add(
+      'rotate',
+      'Replace a webhook by one with a new secret, without missing a delivery. Run again, it goes on.',
+      'rotate 65f0c1 --secret-file next.secret',
+      'rotate 65f0c1 --to-env .env.next --overlap 1m --wait 10m --json',
+    ),
+  )
+    .argument('<id>', 'of the webhook to be replaced')
+    .option('--url <url>', 'the address of the new webhook (default: that of the old one)')
+    .option('--overlap <time>', 'how long both deliver at least (default: 1m)', readTime)
+    .option('--wait <time>', 'how long to wait for what is pending (default: 3h)', readTime)
+    .option('--give-up-failed', 'delete the old webhook though only its log has events that failed')
+    .action(async (id: string, options: RotateCommandOptions) => finish(await rotate(id, options, io)))
+}
+
+function addPlace(command: Command): Command {
+  return command
+    .option('--secret-file <file>', 'the file for the secret; FILE.webhook beside it notes the webhook')
+    .option('--to-env <file>', 'or the env file for both')
+    .option('--secret-env <name>', 'the name of the variable in the env file', readName, 'WEBHOOK_SECRET')
+}
+
+async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
+  const { url, events, anyType, description, replaceActive } = options
+  const types = readSubscribedTypes(events, anyType === true)
+  const keeper = await openKeeper(options)
+  const client = await connectToService(options, io)
+  const wanted = { url, events: types, ...(description !== undefined && { description }), signal: io.interrupt }
+  const { webhook, isNew, deleted } = await ensureWebhook(client, {
+    ...{ ...wanted, ...keeper },
+    replaceActive: replaceActive === true,
+  }).catch((error) => explain(error, keeper))
+  if (options.json)
+    io.stdout.write(`${JSON.stringify({ ...toPlain(webhook), isNew, deleted, secretIn: keeper.name })}\n`)
+  for (const id of deleted) io.stderr.write(`webhook ${toPrintable(id)} is deleted: its secret was lost\n`)
+  const what = isNew ? 'is registered and active' : 'was there, and is active'
+  io.stderr.write(`webhook ${toPrintable(webhook.id)} ${what}; its secret is in ${keeper.name}\n`)
+}
+
+async function rotate(webhookId: string, options: RotateCommandOptions, io: Io): Promise<number> {
+  const keeper = await openKeeper(options)
+  if (await keeper.hasSecret(webhookId))
+    throw new ExitError(EXIT.usage, `${keeper.name} holds the secret of the webhook that is to be replaced.`, {
+      fix: 'Name another place, which your receiver reads too.',
+    })
+  const client = await connectToService(options, io)
+  const { overlap, wait, giveUpFailed } = options
+  const rotation = await rotateWebhook(client, {
+    ...{ webhookId, url: options.url ?? (await readUrl()), ...keeper, signal: io.interrupt },
+    ...(overlap !== undefined && { overlapMs: overlap }),
+    ...(wait !== undefined && { waitMs: wait }),
+    ...(overlap !== undefined && { pollMs: Math.min(10_000, overlap) }),
+    giveUpFailed: giveUpFailed === true,
+    onProgress: createProgress(keeper, io),
+  }).catch((error) => explain(error, keeper))
+  return tellRotation(webhookId, rotation, keeper, options, io)
+
+  /** A rotation that is nearly over has no old webhook any more, and needs no URL. */
+  async function readUrl(): Promise<string> {
+    const found = (await client.webhooks.list({ signal: io.interrupt })).find(({ id }) => id === webhookId)
+    if (found === undefined) return ''
+    const { url } = found.url === undefined ? await client.webhooks.get(webhookId, { signal: io.interrupt }) : found
+    if (url !== undefined) return url
+    throw new ExitError(EXIT.usage, 'The service does not tell the address of the webhook. Give --url.')
+  }
+}
+
+/** Says once that both deliver, and then each change of what is pending. */
+function createProgress({ name }: NamedKeeper, { stderr }: Io): (rotation: Rotation) => void {
+  let last: string | undefined
+  return ({ webhook, pending, failed }) => {
+    if (last === undefined)
+      stderr.write(
+        `webhook ${toPrintable(webhook.id)} takes its place; its secret is in ${name}: your receiver needs both\n`,
+      )
+    const line = `${pending} pending and ${failed} failed only in the old webhook's log\n`
+    if (line !== last) stderr.write(line)
+    last = line
+  }
+}
+
+function tellRotation(
+  webhookId: string,
+  rotation: Rotation,
+  { name }: NamedKeeper,
+  { json }: RotateCommandOptions,
+  io: Io,
+): number {
+  const { state, webhook, pending, failed, held, sharesEventIds } = rotation
+  if (json) {
+    const counts = { pending, failed, held, sharesEventIds }
+    io.stdout.write(`${JSON.stringify({ state, webhook: toPlain(webhook), ...counts, secretIn: name })}\n`)
+  }
+  const old = toPrintable(webhookId)
+  if (state === 'finished') {
+    io.stderr.write(
+      `webhook ${old} is deleted; ${toPrintable(webhook.id)} is in its place, and its secret in ${name}\n`,
+    )
+    return EXIT.done
+  }
+  io.stderr.write(
+    `both webhooks deliver: ${pending} pending, ${failed} failed, ${held} held back only in that of ${old}\n`,
+  )
+  if (pending > 0) {
+    io.stderr.write('The same command again goes on.\n')
+    return EXIT.gaveUp
+  }
+  io.stderr.write('Mend the cause and run the same command again, or give these events up with --give-up-failed.\n')
+  return EXIT.failed
+}
+
+function explain(error: unknown, { name }: NamedKeeper): never {
+  if (hasCode(error, 'secret_not_saved') && error instanceof Error) {
+    const why = error.cause instanceof Error ? error.cause.message : 'unknown cause'
+    throw new ExitError(EXIT.failed, `${name} cannot be written: ${why}. ${toPrintable(error.message)}`)
+  }
+  if (hasCode(error, 'webhook_not_ours') && error instanceof Error)
+    throw new ExitError(EXIT.failed, 'An active webhook of this URL has a secret that is not saved here.', {
+      cause: error,
+      fix: 'If it is yours and its secret is lost, add --replace-active.',
+    })
+  throw error
+}
+
+function toPlain({ raw: _raw, ...webhook }: Webhook): object {
+  return webhook
+}
