@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startWebhookService } from '../client/webhook-service.ts'
 import { findFreePort } from '../support/programs.ts'
+import { recordDeliveries } from './recording-server.ts'
 import { readLines, startCli } from './run-cli.ts'
 import { ADA, serve } from './serve.ts'
 
@@ -73,5 +74,72 @@ describe('postern deliveries list', () => {
       expect.anything(),
       young,
     ])
+  })
+})
+
+describe('postern deliveries resend', () => {
+  /** A delivery that has failed for good, to an app that is back. */
+  async function serveFailure(answer: () => number = () => 200) {
+    const scene = await serve()
+    const { received, url } = await recordDeliveries(answer)
+    scene.create()
+    const { id } = scene.create({ url: `http://127.0.0.1:${await findFreePort()}/` })
+    scene.crm.events.emit({ type: 'contact.created' })
+    await scene.crm.clock.advance('3h')
+    scene.crm.webhooks.update(id, { url })
+    const delivery = scene.crm.deliveries.list({ webhookId: id })[0]?.id ?? ''
+    return {
+      ...scene,
+      received,
+      id,
+      delivery,
+      resend: (...args: string[]) => scene.run('deliveries', 'resend', ...args),
+    }
+  }
+
+  it('finds the delivery, has it made again and tells its result', async () => {
+    const { resend, received, delivery } = await serveFailure()
+    const { code, stdout, stderr } = await resend(delivery)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(new RegExp(`^OUTCOME .*\\nsucceeded +${delivery} .* succeeded +6 +200\\n$`))
+    expect(received).toHaveLength(1)
+    const again = await resend(delivery, '--json')
+    expect(again.code).toBe(1)
+    expect(readLines(again.stdout)).toMatchObject([
+      { error: { message: expect.stringContaining('no failed delivery') } },
+    ])
+  })
+
+  it('says 1 if it fails again, and takes the webhook for a hint', async () => {
+    const { resend, id, delivery } = await serveFailure(() => 500)
+    const { code, stdout } = await resend(delivery, '--webhook', id, '--json')
+    expect(code).toBe(1)
+    expect(readLines(stdout)).toMatchObject([{ outcome: 'failed', id: delivery, attempts: 6, responseStatus: 500 }])
+  })
+
+  it('says 5, and why, if a paused webhook holds it back', async () => {
+    const { crm, resend, id, delivery } = await serveFailure()
+    crm.webhooks.pause(id)
+    const { code, stdout, stderr } = await resend(delivery, '--timeout', '1ms')
+    expect([code, stdout]).toEqual([5, expect.stringMatching(/^OUTCOME .*\nunresolved /)])
+    expect(stderr).toBe(`webhook ${id} is paused, and holds it back: postern webhooks resume ${id}\n`)
+  })
+
+  it('leaves alone what another delivery of the event has brought', async () => {
+    const { crm, resend, delivery, received } = await serveFailure()
+    crm.deliveries.resend(delivery)
+    await crm.deliveries.whenIdle()
+    expect(await resend(delivery)).toMatchObject({ code: 1, stderr: expect.stringContaining('was acknowledged') })
+    expect(received).toHaveLength(1)
+  })
+
+  it('refuses an unknown delivery', async () => {
+    const { resend, id } = await serveFailure()
+    expect(await resend('nothing')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('has a delivery nothing'),
+    })
+    expect(await resend('nothing', '--webhook', id)).toMatchObject({ code: 1, stdout: '' })
+    expect(await resend('nothing', '--webhook', 'nothing')).toMatchObject({ code: 1, stdout: '' })
   })
 })

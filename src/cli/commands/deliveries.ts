@@ -1,11 +1,11 @@
-import type { Command } from 'commander'
-import type { Client, Delivery } from '../../client/client.ts'
+import { type Command, Option } from 'commander'
+import { type Client, type Delivery, replayFailed } from '../../client/client.ts'
 import { readLog } from '../../client/replay-plan.ts'
 import { isOfTypes, readSince } from '../input/delivery-filter.ts'
-import { collectWords } from '../input/read-option.ts'
-import { EXIT, type Finish, type Io } from '../io.ts'
+import { collectWords, readTime } from '../input/read-option.ts'
+import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
-import { formatTable } from '../output/print-table.ts'
+import { formatTable, toPrintable } from '../output/print-table.ts'
 import { followLog } from '../service/follow-log.ts'
 import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
 
@@ -16,6 +16,15 @@ interface ListOptions extends ServiceOptions {
   readonly follow?: true
   readonly json?: true
 }
+
+interface ResendOptions extends ServiceOptions {
+  readonly webhook?: string
+  readonly timeout: number
+  readonly json?: true
+}
+
+/** A single result is soon there. */
+const FIRST_LOOK_MS = 200
 
 /** `postern deliveries …`: the delivery log of a webhook. */
 export function addDeliveries(program: Command, io: Io, finish: Finish): void {
@@ -37,6 +46,17 @@ export function addDeliveries(program: Command, io: Io, finish: Finish): void {
       else show(await read(client, id, options, io), options, io)
       finish(options.follow ? EXIT.interrupted : EXIT.done)
     })
+  addServiceOptions(
+    group.command('resend').description('Have the service make a failed delivery again, and wait for its result.'),
+  )
+    .argument('<id>', 'of the delivery')
+    .option('--webhook <id>', 'its webhook; without it, all logs of the account are searched')
+    .addOption(
+      new Option('--timeout <time>', 'how long to wait for the result').argParser(readTime).default(60_000, '60s'),
+    )
+    .option('--json', 'print one JSON object to standard output')
+    .addHelpText('after', RESEND_EXAMPLES)
+    .action(async (id: string, options: ResendOptions) => finish(await resend(id, options, io)))
 }
 
 async function read(client: Client, id: string, options: ListOptions, io: Io) {
@@ -58,6 +78,45 @@ function show(deliveries: readonly Delivery[], { json }: ListOptions, io: Io): v
   else io.stdout.write(`${formatTable(COLUMNS, deliveries.map(toColumns))}\n`)
 }
 
+/** Has one failed delivery made again, and tells its result. */
+async function resend(id: string, options: ResendOptions, io: Io): Promise<number> {
+  const client = await connectToService(options, io)
+  const webhookId = options.webhook ?? (await findWebhookOf(client, id, io))
+  const { timeout: waitMs } = options
+  const wanted = { webhookId, waitMs, pollMs: FIRST_LOOK_MS, signal: io.interrupt }
+  const { events, skipped } = await replayFailed(client, { ...wanted, filter: (delivery) => delivery.id === id })
+  const [event] = events
+  if (event === undefined) {
+    const why =
+      skipped.delivered > 0
+        ? 'Another delivery of its event was acknowledged.'
+        : skipped.pending > 0
+          ? 'Another delivery of its event is under way.'
+          : 'The log of its webhook has no failed delivery of that id.'
+    throw new ExitError(EXIT.failed, `Delivery ${toPrintable(id)} was not sent again. ${why}`)
+  }
+  const { delivery, after, outcome } = event
+  if (options.json) io.stdout.write(`${JSON.stringify({ outcome, ...toRecord(after ?? delivery) })}\n`)
+  else io.stdout.write(`${formatTable(['OUTCOME', ...COLUMNS], [[outcome, ...toColumns(after ?? delivery)]])}\n`)
+  if (outcome === 'unresolved') {
+    const { active } = await client.webhooks.get(webhookId, { signal: io.interrupt })
+    if (active === false)
+      io.stderr.write(
+        `webhook ${toPrintable(webhookId)} is paused, and holds it back: postern webhooks resume ${toPrintable(webhookId)}\n`,
+      )
+    return EXIT.gaveUp
+  }
+  return outcome === 'succeeded' ? EXIT.done : EXIT.failed
+}
+
+/** The webhook whose log has the delivery. */
+async function findWebhookOf(client: Client, id: string, io: Io): Promise<string> {
+  const signal = io.interrupt
+  for (const webhook of await client.webhooks.list({ signal }))
+    for await (const delivery of client.deliveries(webhook.id, { signal })) if (delivery.id === id) return webhook.id
+  throw new ExitError(EXIT.failed, `No webhook of the account has a delivery ${toPrintable(id)}.`)
+}
+
 /** The latest last, and then each line again as it changes. */
 async function follow(client: Client, id: string, options: ListOptions, io: Io): Promise<void> {
   const isOfInterest = isWanted(options)
@@ -74,3 +133,11 @@ Exit codes: 0 done, 1 refused, 2 usage, 3 no service there, 4 login refused, 5 g
 Examples:
   $ postern deliveries list 65f0c1 --failed --since 24h
   $ postern deliveries list 65f0c1 --failed --json > failed.ndjson`
+
+const RESEND_EXAMPLES = `
+Exit codes: 0 acknowledged, 1 failed again, or not a failed delivery, 2 usage, 3 no service there, 4 login refused,
+5 no result in time, 130 interrupted.
+
+Examples:
+  $ postern deliveries resend 77aa01
+  $ postern deliveries resend 77aa01 --webhook 65f0c1 --json`
