@@ -2,16 +2,21 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { type ErrorCode, PosternError } from '../protocol/errors.ts'
 import { addCheck } from './commands/check.ts'
+import { addClock } from './commands/clock.ts'
 import { addDeliveries } from './commands/deliveries.ts'
 import { addDev } from './commands/dev.ts'
 import { addEmulator } from './commands/emulator.ts'
+import { addFaults } from './commands/faults.ts'
 import { addFixtures } from './commands/fixtures.ts'
+import { addLogs } from './commands/logs.ts'
+import { addRecords } from './commands/records.ts'
 import { addReplay } from './commands/replay.ts'
+import { addReset } from './commands/reset.ts'
 import { addSign } from './commands/sign.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { addVerify } from './commands/verify.ts'
 import { addWebhooks } from './commands/webhooks.ts'
-import { BrokenOutput, EXIT, ExitError, type Io } from './io.ts'
+import { BrokenOutput, EXIT, ExitError, type Finish, type Io } from './io.ts'
 import { toPrintable } from './output/print-table.ts'
 
 /**
@@ -21,6 +26,27 @@ import { toPrintable } from './output/print-table.ts'
  */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   let exitCode: number = EXIT.done
+  const finish = (code: number) => {
+    exitCode = code
+  }
+  const program = createProgram(io, finish)
+  try {
+    await program.parseAsync(askForKnownHelp(program, args), { from: 'user' })
+    return exitCode
+  } catch (error) {
+    // Help and the version are reported as errors, too.
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done
+    const failure = toFailure(error, io)
+    if (failure === undefined) throw error
+    const { code, message, fix } = failure
+    // Commander has written its message already.
+    if (!(error instanceof CommanderError)) io.stderr.write(`postern: ${[message, fix].filter(Boolean).join(' ')}\n`)
+    if (isJson(args)) io.stdout.write(`${JSON.stringify({ error: { code, message, fix } })}\n`)
+    return failure.exitCode
+  }
+}
+
+function createProgram(io: Io, finish: Finish): Command {
   const program = new Command('postern')
     .description('Tools for receivers of signed webhooks.')
     .version(readVersion(), '--version', 'print the version of the package')
@@ -31,46 +57,84 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     })
     .showSuggestionAfterError()
     .showHelpAfterError('(--help tells what there is)')
-  const finish = (code: number) => {
-    exitCode = code
+    .addHelpText('after', HELP)
+  for (const [heading, adders] of Object.entries(COMMANDS)) {
+    program.commandsGroup(heading)
+    for (const add of adders) add(program, io, finish)
   }
-  for (const add of COMMANDS) add(program, io, finish)
-  try {
-    await program.parseAsync(args, { from: 'user' })
-    return exitCode
-  } catch (error) {
-    // Commander has said what is wrong by itself; help that was asked for is no error.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-    if (error instanceof ExitError) return sayAndExit(io, error.message, error.exitCode)
-    if (error instanceof BrokenOutput) return sayAndExit(io, error.message, error.exitCode)
-    if (io.interrupt.aborted && error === io.interrupt.reason) return sayAndExit(io, 'interrupted', EXIT.interrupted)
-    // It may repeat what a service has said.
-    if (error instanceof PosternError)
-      return sayAndExit(io, printLines(error.message), EXIT_CODES[error.code] ?? EXIT.usage)
-    throw error
-  }
+  return program
 }
 
-const COMMANDS = [
-  addDev,
-  addTrigger,
-  addEmulator,
-  addFixtures,
-  addCheck,
-  addSign,
-  addVerify,
-  addWebhooks,
-  addDeliveries,
-  addReplay,
-]
-
-function sayAndExit(io: Io, message: string, exitCode: number): number {
-  io.stderr.write(`postern: ${message}\n`)
-  return exitCode
+const COMMANDS: Readonly<Record<string, readonly ((program: Command, io: Io, finish: Finish) => void)[]>> = {
+  'While you write a receiver:': [addDev, addTrigger, addCheck, addSign, addVerify, addFixtures],
+  'A running emulator:': [addEmulator, addLogs, addClock, addFaults, addRecords, addReset],
+  'The service:': [addWebhooks, addDeliveries, addReplay],
 }
 
-function printLines(text: string): string {
-  return text.split('\n').map(toPrintable).join('\n')
+const HELP = `
+Exit codes: 0 done, 1 what was asked failed, 2 usage, 3 cannot start or connect, 4 login refused, 5 gave up on time or rate limit,
+130 interrupted, 141 standard output was closed.
+
+First steps, in two terminals:
+  $ postern dev --forward http://localhost:3000/webhooks --env .env.local
+  $ postern trigger contact.created --watch
+
+Read on: docs/reference/cli.md for all commands, docs/guides/troubleshooting.md for what goes wrong.`
+
+/** Commander answers `chekc --help` with the help of the program and exit code 0. Without its \`--help\` a misspelt command is reported. */
+function askForKnownHelp(program: Command, args: readonly string[]): readonly string[] {
+  const isHelp = (arg: string) => arg === '--help' || arg === '-h'
+  let command = program
+  for (const [index, arg] of args.entries()) {
+    if (command.commands.length === 0) break
+    if (arg.startsWith('-')) continue // no group takes an option with a value
+    if (arg === 'help') return askForKnownHelp(program, [...args.filter((_, at) => at !== index), '--help'])
+    const next = command.commands.find((each) => each.name() === arg)
+    if (next === undefined) return args.filter((each) => !isHelp(each))
+    command = next
+  }
+  return args
+}
+
+/** The \`--json\` of \`check\` names a file. */
+function isJson(args: readonly string[]): boolean {
+  const at = args.indexOf('--json')
+  return at >= 0 && (args[0] !== 'check' || args[at + 1] === '-')
+}
+
+/** An error of the user or of the world, as all commands report it. */
+interface Failure {
+  readonly exitCode: number
+  readonly code: string
+  readonly message: string
+  readonly fix?: string | undefined
+}
+
+/** Undefined for a defect of the program. */
+function toFailure(error: unknown, { interrupt }: Io): Failure | undefined {
+  if (error instanceof CommanderError)
+    return { exitCode: EXIT.usage, code: 'usage', message: error.message.replace(/^error: /, '') }
+  if (error instanceof ExitError || error instanceof BrokenOutput) {
+    const { exitCode, message } = error
+    const fix = error instanceof ExitError ? error.fix : undefined
+    return { exitCode, code: CODES[exitCode] ?? 'failed', message, fix }
+  }
+  if (interrupt.aborted && error === interrupt.reason)
+    return { exitCode: EXIT.interrupted, code: 'interrupted', message: 'interrupted' }
+  if (!(error instanceof PosternError)) return undefined
+  // It may repeat what a service has said.
+  const message = error.message.split('\n').map(toPrintable).join('\n')
+  return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message }
+}
+
+/** The codes of errors that are the command line's own. */
+const CODES: Readonly<Record<number, string>> = {
+  [EXIT.failed]: 'failed',
+  [EXIT.usage]: 'usage',
+  [EXIT.unreachable]: 'unreachable',
+  [EXIT.gaveUp]: 'gave_up',
+  [EXIT.interrupted]: 'interrupted',
+  [EXIT.closed]: 'output_closed',
 }
 
 /** What each code of an error ends a command with. All others are about what was written on the command line. */
@@ -89,6 +153,8 @@ const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
   request_refused: EXIT.failed,
   answer_unusable: EXIT.failed,
   outcome_unknown: EXIT.failed,
+  webhook_not_ours: EXIT.failed,
+  secret_not_saved: EXIT.failed,
 }
 
 /** The version of the package, read where it is needed only. */

@@ -32,6 +32,11 @@ describe('postern', () => {
   it.each([
     ['nothing', [], 2],
     ['an unknown command', ['chekc'], 2],
+    ['an unknown command with --help', ['chekc', '--help'], 2],
+    ['an unknown command with -h', ['webhooks', 'lst', '-h'], 2],
+    ['help of an unknown command', ['help', 'chekc'], 2],
+    ['help of a command below a group', ['help', 'webhooks', 'list'], 0],
+    ['help of a group', ['webhooks', 'help'], 0],
     ['an unknown option', ['sign', '--secret', 'x'], 2],
     ['no header', ['verify'], 2],
     ['no URL', ['check'], 2],
@@ -49,6 +54,35 @@ describe('postern', () => {
 
   it('prints its version', async () => {
     expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
+  })
+
+  it('begins with what to do first, and tells the exit codes', async () => {
+    const { stdout } = await runCli(['--help'])
+    expect(stdout).toContain('  $ postern dev --forward http://localhost:3000/webhooks --env .env.local\n')
+    expect(stdout).toMatch(/Exit codes: 0 done, .* 141 /s)
+    expect(stdout).toContain('docs/reference/cli.md')
+  })
+
+  it.each([
+    ['an unknown command', ['chekc', '--json'], 'usage', 2, /unknown command 'chekc'/],
+    ['an unknown option', ['sign', '--json', '--secret', 'x'], 'usage', 2, /unknown option/],
+    ['a secret that is missing', ['sign', '--json'], 'usage', 2, /There is no secret/],
+    ['a check without a URL', ['check', '--json', '-'], 'usage', 2, /URL of the receiver/],
+    ['a port that is taken', ['emulator', '--json', '--port', 'PORT'], 'port_in_use', 3, /cannot listen/],
+  ])('writes an error as one JSON object: %s', async (_what, args, code, exitCode, message) => {
+    const { port, close } = await listen(createServer())
+    onTestFinished(close)
+    const result = await runCli(
+      args.map((arg) => arg.replace('PORT', `${port}`)),
+      { env: {} },
+    )
+    expect(result.code).toBe(exitCode)
+    expect(JSON.parse(result.stdout)).toEqual({ error: { code, message: expect.stringMatching(message) } })
+    expect(result.stderr).not.toBe('')
+  })
+
+  it('keeps errors off standard output if --json names a file', async () => {
+    expect(await runCli(['check', '--json', join(folder, 'report.json')])).toMatchObject({ code: 2, stdout: '' })
   })
 
   it('says what was probably meant', async () => {
@@ -96,6 +130,11 @@ describe('postern sign', () => {
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(message)
   })
+})
+
+it('postern sign --json prints one object', async () => {
+  const { stdout } = await runCli(['sign', '--json'], { stdin: BODY })
+  expect(JSON.parse(stdout)).toEqual({ signature: sign(BODY, SECRET) })
 })
 
 describe('postern verify', () => {

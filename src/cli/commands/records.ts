@@ -1,0 +1,139 @@
+import type { Command } from 'commander'
+import { createEvents } from '../../testing/events.ts'
+import { mustBeMeant } from '../input/confirm.ts'
+import { readObject } from '../input/make-events.ts'
+import { collect } from '../input/read-option.ts'
+import { setFields } from '../input/set-values.ts'
+import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { formatTable, toPrintable } from '../output/print-table.ts'
+import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
+
+interface RecordsOptions extends EmulatorUrlOptions {
+  readonly account?: string
+  readonly json?: true
+}
+
+interface FieldOptions extends RecordsOptions {
+  readonly set?: readonly string[]
+  readonly data?: string
+}
+
+interface DeleteOptions extends RecordsOptions {
+  readonly yes?: true
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** `postern records …`: the records of a running emulator. Each change is an event. */
+export function addRecords(program: Command, io: Io, finish: Finish): void {
+  const group = program
+    .command('records')
+    .description('Look at the records of a running emulator, and change them, which fires events.')
+    .addHelpText('after', examples('list contact', 'create contact --set email=zoe@example.test'))
+  const add = (name: string, description: string, ...lines: readonly string[]) =>
+    addEmulatorUrl(group.command(name).description(description))
+      .argument('<model>', 'contact, opportunity, or any other')
+      .option('--account <key>', 'the account (default: acme)')
+      .option('--json', 'JSON to standard output, one object a record')
+      .addHelpText('after', examples(...lines))
+  const show = (records: readonly Fields[], { json }: RecordsOptions) => {
+    io.stdout.write(json ? records.map((record) => `${JSON.stringify(record)}\n`).join('') : formatRecords(records))
+    finish(EXIT.done)
+  }
+
+  add('list', 'All records of a model.', 'list contact', 'list contact --json').action(
+    async (model: string, options: RecordsOptions) => {
+      const records = (await callRecords('GET', [model], options, io)) as readonly Fields[] // the emulator of this package
+      if (records.length === 0) io.stderr.write(`there is no ${toPrintable(model)}\n`)
+      show(records, options)
+    },
+  )
+  addFields(
+    add(
+      'create',
+      'Make a record. A contact has the usual fields unless --data is given.',
+      'create contact --set email=zoe@example.test',
+      'create opportunity --data \'{"title":"Roof","value":1200}\' --json',
+    ),
+  ).action(async (model: string, options: FieldOptions) => {
+    const fields = await readFields(toSample(model), options, io)
+    show([(await callRecords('POST', [model], options, io, fields)) as Fields], options) // likewise
+  })
+  addFields(
+    add(
+      'update',
+      'Change fields of a record; the others stay.',
+      'update contact 65f0c1 --set status=customer',
+      'update contact 65f0c1 --data \'{"status":"customer"}\' --json',
+    ),
+  )
+    .argument('<id>', 'of the record')
+    .action(async (model: string, id: string, options: FieldOptions) => {
+      if (options.set === undefined && options.data === undefined)
+        throw new ExitError(EXIT.usage, 'Give --set, --data or both.')
+      const before = (await callRecords('GET', [model, id], options, io)) as Fields // likewise
+      const fields = await readFields(before, options, io)
+      show([(await callRecords('PUT', [model, id], options, io, fields)) as Fields], options) // likewise
+    })
+  add('delete', 'Remove a record.', 'delete contact 65f0c1 --yes', 'delete contact 65f0c1 --yes --json')
+    .argument('<id>', 'of the record')
+    .option('--yes', 'do not ask')
+    .action(async (model: string, id: string, options: DeleteOptions) => {
+      if (!options.yes) await mustBeMeant(`Record ${toPrintable(id)} would be deleted.`, io)
+      await callRecords('DELETE', [model, id], options, io)
+      if (options.json) io.stdout.write(`${JSON.stringify({ _id: id, isDeleted: true })}\n`)
+      else io.stderr.write(`${toPrintable(model)} ${toPrintable(id)} is deleted\n`)
+      finish(EXIT.done)
+    })
+}
+
+function addFields(command: Command): Command {
+  return command
+    .option('--set <name=value>', 'set one field: email=zoe@example.test; several times', collect)
+    .option('--data <json>', 'all fields: JSON, @file, or - for standard input')
+}
+
+async function callRecords(
+  method: string,
+  path: readonly string[],
+  { account, ...options }: RecordsOptions,
+  io: Io,
+  body?: object,
+): Promise<unknown> {
+  const emulator = await connectToEmulator(options, io)
+  const query = account === undefined ? '' : `?accountKey=${encodeURIComponent(account)}`
+  const route = ['records', ...path.map(encodeURIComponent)].join('/')
+  return emulator.call(`${method} ${route}${query}`, { signal: io.interrupt, ...(body && { body }) })
+}
+
+/** Names are compared with those of the usual fields, so that a slip is refused. */
+async function readFields(usual: Fields, { set = [], data }: FieldOptions, io: Io): Promise<object> {
+  const fields = data === undefined ? { ...usual } : { ...JSON.parse(await readObject(data, io)) }
+  setFields(fields, set)
+  return fields
+}
+
+/** A contact as the service has it, less its id; of other models no field is known. */
+function toSample(model: string): Fields {
+  if (model !== 'contact') return {}
+  const { _id, ...fields } = createEvents().contact.created().data.record
+  return fields
+}
+
+function formatRecords(records: readonly Fields[]): string {
+  if (records.length === 0) return ''
+  const names = [...new Set(records.flatMap(Object.keys))]
+  const toText = (value: unknown) => (value === undefined || typeof value === 'string' ? value : JSON.stringify(value))
+  return `${formatTable(
+    names,
+    records.map((record) => names.map((name) => toText(record[name]))),
+  )}\n`
+}
+
+function examples(...lines: readonly string[]): string {
+  return `
+Exit codes: 0 done, 1 no such record, or answered no, 2 usage, 3 no emulator there, 130 interrupted.
+
+Examples:
+${lines.map((line) => `  $ postern records ${line}`).join('\n')}`
+}
