@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { type ErrorCode, PosternError } from '../protocol/errors.ts'
 import { addCheck } from './commands/check.ts'
 import { addClock } from './commands/clock.ts'
+import { addCompletion } from './commands/completion.ts'
 import { addDeliveries } from './commands/deliveries.ts'
 import { addDev } from './commands/dev.ts'
 import { addEmulator } from './commands/emulator.ts'
@@ -69,6 +70,7 @@ const COMMANDS: Readonly<Record<string, readonly ((program: Command, io: Io, fin
   'While you write a receiver:': [addDev, addTrigger, addCheck, addSign, addVerify, addFixtures],
   'A running emulator:': [addEmulator, addLogs, addClock, addFaults, addRecords, addReset],
   'The service:': [addWebhooks, addDeliveries, addReplay],
+  'The shell:': [addCompletion],
 }
 
 const HELP = `

@@ -2,7 +2,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { createReceiver, sign } from 'postern'
-import { startEmulator } from 'postern/emulator'
+import { type Emulator, startEmulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
@@ -44,14 +44,14 @@ describe('the examples in the help', () => {
   }
 
   /** Lines of the help or of a document, made to meet what this test has started. */
-  const meet = (line: string, port: number, emulator: string) =>
+  const meet = (line: string, port: number) =>
     line
       .replace('npx postern', 'postern')
       .replaceAll('localhost:3000', `127.0.0.1:${port}`)
       .replace('sha256=...', sign(BODY, SECRET))
-      .replace(/(?<=trigger (?!.*--to ).*)$/, ` --emulator ${emulator}`)
       .replace('postern dev', 'postern dev --port 0')
       .replace('postern emulator', 'postern emulator --port 0')
+      .replace('rotate 65f0c1', 'rotate 65f0c1 --overlap 10ms')
       // What it says of the receiver is tested elsewhere; here it must run.
       .replace('postern check', 'postern check --only accepts-valid,duplicate')
 
@@ -68,33 +68,60 @@ describe('the examples in the help', () => {
 
   /** Those that go on are interrupted. */
   async function mustRun(line: string, env: Readonly<Record<string, string>>): Promise<void> {
-    const goesOn = /postern (dev|emulator)/.test(line)
+    const goesOn = /postern (dev|emulator|logs)/.test(line)
     const started = program.start(goesOn ? `exec ${line}` : line, env)
     if (goesOn) {
-      await started.until(/^emulator {3}|"type":"ready"/m)
+      await started.until(/^emulator {3}|"type":"ready"|until Ctrl-C/m)
       started.interrupt(line.includes('emulator') ? 'SIGTERM' : 'SIGINT')
     }
     expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(goesOn ? 130 : 0)
   }
 
+  /** A delivery that has failed for good, to a receiver that is back. */
+  async function makeFailure(emulator: Emulator, port: number): Promise<{ id: string; webhookId: string }> {
+    const events = ['import.completed']
+    const { id: webhookId } = emulator.webhooks.create({ url: 'http://127.0.0.1:9/', events }, { secret: SECRET })
+    emulator.events.emit({ type: 'import.completed', data: {} })
+    await emulator.clock.advance('3h')
+    emulator.webhooks.update(webhookId, { url: `http://127.0.0.1:${port}/` })
+    return { id: emulator.deliveries.list({ webhookId })[0]?.id ?? '', webhookId }
+  }
+
+  /** What examples write. */
+  const MADE = ['crm.secret', 'next.secret']
+    .flatMap((name) => [name, `${name}.webhook`])
+    .concat('.env.ensured', '.env.next')
+
   async function mustRunAll(lines: readonly string[]): Promise<void> {
     const port = await startReceiver()
-    await using emulator = await startEmulator()
-    const events = ['contact.created', 'contact.updated']
-    emulator.webhooks.create({ url: `http://127.0.0.1:${port}/`, events }, { secret: SECRET })
+    await using emulator = await startEmulator({ clock: 'manual' })
     const env = { POSTERN_BASE_URL: emulator.url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
     for (const line of lines) {
       // What a line is about is there, and what it makes is not.
+      await fetch(`${emulator.url}/_emulator/faults`, { method: 'DELETE' })
+      for (const { id } of emulator.webhooks.list()) emulator.webhooks.delete(id)
+      for (const name of MADE) await rm(join(program.folder, name), { force: true })
+      const events = ['contact.created', 'contact.updated']
+      emulator.webhooks.create({ url: `http://127.0.0.1:${port}/`, events }, { secret: SECRET })
       const { id } = emulator.webhooks.create({ url: 'https://app.example.com/old', events: ['sync.failed'] })
-      await rm(join(program.folder, 'crm.secret'), { force: true })
-      await mustRun(meet(line, port, emulator.url).replaceAll('65f0c1', id), env)
+      const { _id: recordId } = emulator.records.create('contact', {})
+      const failed = await makeFailure(emulator, port)
+      const ids = meet(line, port).replace(/77aa01(.*)65f0c1/, `77aa01$1${failed.webhookId}`)
+      await mustRun(
+        ids.replace('77aa01', failed.id).replaceAll('65f0c1', line.includes('records') ? recordId : id),
+        env,
+      )
     }
   }
 
   const commands = [
     ...['dev', 'emulator', 'trigger', 'fixtures', 'check', 'sign', 'verify', 'webhooks'],
-    ...['list', 'get', 'create', 'update', 'pause', 'resume', 'delete'].map((name) => `webhooks ${name}`),
-    ...['deliveries', 'deliveries list', 'replay'],
+    ...['list', 'get', 'create', 'update', 'pause', 'resume', 'delete', 'ensure', 'rotate'].map(
+      (name) => `webhooks ${name}`,
+    ),
+    ...['deliveries', 'deliveries list', 'deliveries resend', 'replay', 'logs', 'clock', 'reset', 'completion'],
+    ...['faults', 'faults show', 'faults set', 'faults clear', 'records'],
+    ...['list', 'create', 'update', 'delete'].map((name) => `records ${name}`),
   ]
 
   it.each(commands)('of %s work as they stand', { timeout: SLOW }, async (command) => {

@@ -1,0 +1,136 @@
+import { Argument, type Command, type Option } from 'commander'
+import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
+import { NAMED_MODELS, typesOf } from '../input/event-types.ts'
+import { EXIT, type Finish, type Io } from '../io.ts'
+
+/** `postern completion`: what a shell needs to complete command lines. */
+export function addCompletion(program: Command, io: Io, finish: Finish): void {
+  program
+    .command('completion')
+    .description('Print a script that lets your shell complete commands, options and event types.')
+    .addArgument(new Argument('<shell>', 'the shell that reads it').choices(Object.keys(SCRIPTS)))
+    .addHelpText('after', EXAMPLES)
+    .action((shell: keyof typeof SCRIPTS) => {
+      io.stdout.write(SCRIPTS[shell](listPlaces(program)))
+      finish(EXIT.done)
+    })
+}
+
+/** A command, and the words that may follow it. */
+interface Place {
+  /** Its words, such as `webhooks list`. */
+  readonly path: string
+  readonly commands: readonly Command[]
+  readonly options: readonly Option[]
+  /** Values of its argument, as far as they are known. */
+  readonly values: readonly string[]
+}
+
+function listPlaces(command: Command, path = ''): readonly Place[] {
+  const { visibleCommands, visibleOptions } = readHelp(command)
+  const commands = visibleCommands.filter((each) => each.name() !== 'help')
+  const values = path === 'trigger' ? EVENT_TYPES : command.registeredArguments.flatMap((each) => each.argChoices ?? [])
+  const below = commands.flatMap((each) => listPlaces(each, `${path} ${each.name()}`.trim()))
+  return [{ path, commands, options: visibleOptions, values }, ...below]
+}
+
+/** All types that a user may well type. */
+const EVENT_TYPES = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
+
+function readHelp(command: Command) {
+  const help = command.createHelp()
+  return { visibleCommands: help.visibleCommands(command), visibleOptions: help.visibleOptions(command) }
+}
+
+function listWords({ commands, options, values }: Place): string {
+  return [...commands.map((each) => each.name()), ...values, ...options.flatMap(({ long }) => long ?? [])].join(' ')
+}
+
+/** The arms of a `case` over the place and the last word: options that take a value. */
+function listValueArms(places: readonly Place[], toArm: (pattern: string, choices: string) => string): string {
+  return places
+    .flatMap(({ path, options }) =>
+      options
+        .filter(({ required, optional }) => required || optional)
+        .map(({ long, argChoices = [] }) => toArm(`'${path} ${long}'`, argChoices.join(' '))),
+    )
+    .join('')
+}
+
+/** The arms that go down from a command to one below it. */
+function listSteps(places: readonly Place[]): string {
+  return places.flatMap(({ path, commands }) => commands.map((each) => `'${path} ${each.name()}'`)).join(' | ')
+}
+
+/** Without an answer, bash completes the names of files. */
+function toBash(places: readonly Place[]): string {
+  return `_postern() {
+  local at='' words='' word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$at $word" in ${listSteps(places)}) at="\${at:+$at }$word" ;; esac
+  done
+  case "$at \${COMP_WORDS[COMP_CWORD-1]}" in
+${listValueArms(places, (pattern, choices) => `    ${pattern}) words='${choices}' ;;\n`)}    *)
+      case "$at" in
+${places.map((place) => `        '${place.path}') words='${listWords(place)}' ;;\n`).join('')}      esac ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _postern postern
+`
+}
+
+function toZsh(places: readonly Place[]): string {
+  const arm = (pattern: string, choices: string) =>
+    `    ${pattern}) ${choices ? `compadd -- ${choices}` : '_files'} ;;\n`
+  return `#compdef postern
+_postern() {
+  local at='' word
+  for word in \${words[2,CURRENT-1]}; do
+    case "$at $word" in ${listSteps(places)}) at="\${at:+$at }$word" ;; esac
+  done
+  case "$at \${words[CURRENT-1]}" in
+${listValueArms(places, arm)}    *)
+      case "$at" in
+${places.map((place) => `        '${place.path}') compadd -- ${listWords(place)} || _files ;;\n`).join('')}      esac ;;
+  esac
+}
+compdef _postern postern
+`
+}
+
+function toFish(places: readonly Place[]): string {
+  const quote = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
+  const lines = places.flatMap(({ path, commands, options, values }) => {
+    const begin = `complete -c postern -n "__postern_at '${path}'"`
+    return [
+      ...commands.map((each) => `${begin} -f -a ${each.name()} -d ${quote(each.description())}`),
+      ...(values.length > 0 ? [`${begin} -f -a ${quote(values.join(' '))}`] : []),
+      ...options.flatMap(({ long, required, optional, argChoices, description }) => {
+        const value = argChoices ? ` -x -a ${quote(argChoices.join(' '))}` : required || optional ? ' -r -F' : ''
+        return long === undefined ? [] : [`${begin} -l ${long.slice(2)}${value} -d ${quote(description)}`]
+      }),
+    ]
+  })
+  return `function __postern_at
+  set -l at
+  for word in (commandline -opc)[2..]
+    switch "$at $word"
+      case ${listSteps(places).replaceAll(' | ', ' ')}
+        set at (string trim "$at $word")
+    end
+  end
+  test "$at" = "$argv[1]"
+end
+${lines.join('\n')}
+`
+}
+
+const SCRIPTS = { bash: toBash, zsh: toZsh, fish: toFish }
+
+const EXAMPLES = `
+In ~/.bashrc or ~/.zshrc: source <(postern completion bash), or zsh. In fish: postern completion fish | source
+
+Examples:
+  $ postern completion bash > postern.bash
+  $ postern completion fish > postern.fish`

@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCli } from './run-cli.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'postern-completion-'))
+const script = join(folder, 'postern.bash')
+beforeAll(async () => writeFileSync(script, (await runCli(['completion', 'bash'])).stdout))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** What a real bash offers for the last of these words. */
+function complete(...words: readonly string[]): readonly string[] {
+  const line = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _postern; printf '%s\\n' "\${COMPREPLY[@]}"`
+  return execFileSync('bash', ['-c', line, script, 'postern', ...words], { encoding: 'utf8' })
+    .split('\n')
+    .slice(0, -1)
+}
+
+describe('postern completion bash, in bash', () => {
+  it.each([
+    [['del'], ['deliveries']],
+    [['d'], ['dev', 'deliveries']],
+    [['webhooks', 're'], ['resume']],
+    [['webhooks', ''], expect.arrayContaining(['list', 'ensure', 'rotate', '--help'])],
+    [
+      ['trigger', 'contact.'],
+      ['contact.created', 'contact.updated', 'contact.deleted'],
+    ],
+    [['dev', '--forward', 'http://localhost/', '--retry'], ['--retry-scale']],
+    [['dev', '--clock', ''], ['manual']],
+    [
+      ['faults', 'set', '--answer', '4'],
+      ['401', '429'],
+    ],
+    [['completion', ''], expect.arrayContaining(['bash', 'zsh', 'fish'])],
+    [['replay', '--dry'], ['--dry-run']],
+  ])('%j is completed', (words, offered) => {
+    expect(complete(...words)).toEqual(offered)
+  })
+
+  it('leaves the values of other options to the names of files', () => {
+    expect(complete('sign', '--secret-file', '')).toEqual([''])
+    expect(execFileSync('bash', ['-c', `source "${script}"; complete -p postern`], { encoding: 'utf8' })).toBe(
+      'complete -o default -F _postern postern\n',
+    )
+  })
+
+  it('hides what the help hides', () => {
+    expect(complete('sign', '--env')).toEqual(['--env'])
+  })
+})
+
+describe.each(['bash', 'zsh', 'fish'])('postern completion %s', (shell) => {
+  it('names every command and option of the help', async () => {
+    const { code, stdout } = await runCli(['completion', shell])
+    expect(code).toBe(0)
+    for (const command of ['', 'webhooks', 'webhooks rotate', 'trigger', 'faults set', 'records create']) {
+      const help = (await runCli([...command.split(' ').filter(Boolean), '--help'])).stdout
+      for (const [, flag = ''] of help.matchAll(/^ {2}(?:-\w, )?--([\w-]+)/gm))
+        expect(stdout).toContain(shell === 'fish' ? ` -l ${flag}` : `--${flag}`)
+    }
+  })
+
+  it('is read by that shell, if it is installed', async () => {
+    const { stdout } = await runCli(['completion', shell])
+    try {
+      execFileSync(shell, ['-n'], { input: stdout, stdio: ['pipe', 'ignore', 'pipe'] })
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+        return void console.log(`${shell} is not installed: its script is not read`)
+      throw error
+    }
+  })
+})
+
+it('knows three shells', async () => {
+  expect(await runCli(['completion', 'tcsh'])).toMatchObject({ code: 2, stdout: '' })
+  expect((await runCli(['completion'])).code).toBe(2)
+})
