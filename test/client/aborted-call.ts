@@ -1,24 +1,24 @@
-import { createClient } from 'postern/client'
+import { type CallOptions, createClient } from 'postern/client'
 import { EMAIL, PASSWORD } from './support.ts'
 
-// A process that gives up a call which is never answered, after its garbage was collected. Nothing may keep it alive then.
+// A process that gives up calls which are never answered, after its garbage was collected. Nothing may keep it alive then.
 
-const { BASE_URL = '', HOW } = process.env
-const client = createClient({
-  baseUrl: BASE_URL,
-  email: EMAIL,
-  password: PASSWORD,
-  maxRetries: 0,
-  timeoutMs: HOW === 'time limit' ? 1_000 : 60_000,
-})
+const { BASE_URL } = process.env
+
+async function call(timeoutMs: number, options?: CallOptions): Promise<string> {
+  const client = createClient({ baseUrl: BASE_URL, email: EMAIL, password: PASSWORD, maxRetries: 0, timeoutMs })
+  return client.webhooks.list(options).then(
+    () => 'answered',
+    () => 'given up',
+  )
+}
+
 const controller = new AbortController()
-const ended = client.webhooks.list({ signal: controller.signal }).then(
-  () => 'answered',
-  () => 'given up',
-)
+const bySignal = call(60_000, controller)
+const byTimeLimit = call(1_000)
 setTimeout(() => {
   globalThis.gc?.()
-  if (HOW === 'signal') setTimeout(() => controller.abort(), 200)
+  setTimeout(() => controller.abort(), 200)
 }, 500)
-process.send?.(await ended)
+process.send?.({ bySignal: await bySignal, byTimeLimit: await byTimeLimit })
 process.disconnect()

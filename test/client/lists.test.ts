@@ -145,19 +145,6 @@ describe('contacts', () => {
   })
 })
 
-it('pages that never end have an end', { timeout: 60_000 }, async () => {
-  service = await startService(() => ({ status: 500 }))
-  let page = 0
-  const client = clientOf(service, {
-    fetch: async (request) =>
-      request.url.endsWith('/login')
-        ? Response.json({ accessToken: 'a' })
-        : Response.json({ data: [{ _id: `w${page++}` }], next: `n${page}` }),
-  })
-  expect(await failureOf(client.webhooks.list())).toMatchObject({ code: 'answer_unusable' })
-  expect(page).toBe(10_001)
-})
-
 describe('the delivery log', () => {
   it('is read on by what it was last', async () => {
     service = await startService(({ query }) => {

@@ -1,0 +1,22 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { startService } from './support.ts'
+
+it('a call that was given up keeps no process alive, even if garbage was collected before', async () => {
+  const service = await startService(() => () => {})
+  const child = fork(fileURLToPath(new URL('aborted-call.ts', import.meta.url)), {
+    execArgv: ['--import', 'tsx', '--expose-gc'],
+    env: { ...process.env, BASE_URL: service.url },
+  })
+  try {
+    expect(await once(child, 'message')).toEqual([{ bySignal: 'given up', byTimeLimit: 'given up' }, undefined])
+    const ended = once(child, 'exit')
+    expect(await Promise.race([ended, sleep(5_000, 'runs on')])).toEqual([0, null])
+  } finally {
+    child.kill('SIGKILL')
+    await service.close()
+  }
+})

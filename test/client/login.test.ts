@@ -1,0 +1,102 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { busy, drop, WEBHOOK } from './replies.ts'
+import { clientOf, EMAIL, failureOf, HastyClock, PASSWORD, type Reply, type Service, startService } from './support.ts'
+
+let service: Service
+afterEach(() => service.close())
+
+describe('the login', () => {
+  it('is made once, however many calls wait for it, and its token kept', async () => {
+    service = await startService(() => ({ body: WEBHOOK }))
+    const client = clientOf(service)
+    await Promise.all(Array.from({ length: 20 }, () => client.webhooks.get('w1')))
+    await client.webhooks.get('w1')
+    expect(service.logins).toBe(1)
+    expect(JSON.parse(service.seen[0]?.body ?? '')).toEqual({ email: EMAIL, password: PASSWORD })
+    expect(service.seen[0]?.authorization).toBeUndefined()
+    expect(new Set(service.seen.slice(1).map(({ authorization }) => authorization))).toEqual(
+      new Set(['Bearer token-1']),
+    )
+  })
+
+  it('is made again, once, where many calls get 401', async () => {
+    service = await startService(({ authorization }) =>
+      authorization === 'Bearer token-1' ? { status: 401 } : { body: WEBHOOK },
+    )
+    const client = clientOf(service)
+    const webhooks = await Promise.all(Array.from({ length: 20 }, () => client.webhooks.get('w1')))
+    expect(webhooks).toHaveLength(20)
+    expect(service.logins).toBe(2)
+  })
+
+  it('is not made for ever where every token gets 401', async () => {
+    service = await startService(() => ({ status: 401, body: { message: 'no' } }))
+    expect(await failureOf(clientOf(service).webhooks.get('w1'))).toMatchObject({ code: 'token_refused', attempts: 2 })
+    expect(service.logins).toBe(2)
+  })
+
+  it.each([404, 405])('that is not at that address is no wrong password: %d', async (status) => {
+    service = await startService(
+      () => ({}),
+      () => ({ status }),
+    )
+    const error = await failureOf(clientOf(service).webhooks.get('w1'))
+    expect(error).toMatchObject({ code: 'service_unreachable', status, message: expect.stringMatching(/base URL/) })
+  })
+
+  it.each([400, 401, 403, 422])('that is refused with %d is told, and not repeated', async (status) => {
+    service = await startService(
+      () => ({}),
+      () => ({ status, body: { error: { message: `${PASSWORD} is wrong` } } }),
+    )
+    const error = await failureOf(clientOf(service).webhooks.get('w1'))
+    expect(error).toMatchObject({ code: 'login_refused', status, serviceMessage: '[redacted] is wrong' })
+    expect(service.logins).toBe(1)
+    expect(service.calls).toEqual([])
+  })
+
+  it('is made again before the token expires, whatever the wall clock does', async () => {
+    service = await startService(() => ({ body: WEBHOOK }))
+    const clock = new HastyClock()
+    const client = clientOf(service, { clock })
+    await client.webhooks.get('w1')
+    clock.advance(58 * 60_000)
+    clock.skewMs = 10 * 3_600_000
+    await client.webhooks.get('w1')
+    expect(service.logins).toBe(1)
+    clock.skewMs = -10 * 3_600_000
+    clock.advance(61_000)
+    await client.webhooks.get('w1')
+    expect(service.logins).toBe(2)
+  })
+
+  it.each<[string, Reply, string]>([
+    ['no token', { body: { token_type: 'x' } }, 'answer_unusable'],
+    ['an HTML page', { body: '<html>welcome</html>' }, 'answer_unusable'],
+    ['a token of a wrong type', { body: { accessToken: 5 } }, 'answer_unusable'],
+    ['a token with a line break', { body: { accessToken: 'a\r\nx-evil: 1' } }, 'answer_unusable'],
+    ['nothing', { status: 204 }, 'answer_unusable'],
+    ['a redirect', { status: 302, headers: { location: 'https://elsewhere.test/secret' } }, 'redirect_refused'],
+    ['502 for ever', { status: 502 }, 'service_failed'],
+    ['429 for ever', busy(), 'rate_limited'],
+    ['a cut connection for ever', drop, 'service_unreachable'],
+  ])('that gives %s fails as %s', async (_what, reply, code) => {
+    service = await startService(
+      () => ({}),
+      () => reply,
+    )
+    expect(await failureOf(clientOf(service).webhooks.get('w1'))).toMatchObject({
+      code,
+      route: 'POST /api/identity/auth/login',
+    })
+  })
+
+  it('takes a wrapped answer and a lifetime as text', async () => {
+    service = await startService(
+      () => ({ body: WEBHOOK }),
+      () => ({ body: { data: { accessToken: 'abc', expiresIn: '3600' } } }),
+    )
+    await clientOf(service).webhooks.get('w1')
+    expect(service.seen[1]?.authorization).toBe('Bearer abc')
+  })
+})

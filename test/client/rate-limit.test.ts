@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { WEBHOOK } from './replies.ts'
+import { clientOf, collect, HastyClock, type Reply, type Service, startService } from './support.ts'
+
+let service: Service
+afterEach(() => service.close())
+
+describe('the rate limit', () => {
+  /** Takes `limit` requests in a window, and says so in one of the ways. */
+  function startLimited(
+    limit: number,
+    windowMs: number,
+    clock: HastyClock,
+    say: (left: number, resetMs: number) => Record<string, string>,
+  ) {
+    let [count, startedAt, refused] = [0, Number.NEGATIVE_INFINITY, 0]
+    const answer = (): Reply => {
+      const now = clock.monotonic()
+      if (now >= startedAt + windowMs) [count, startedAt] = [0, now]
+      count++
+      const headers = {
+        date: new Date(clock.now()).toUTCString(),
+        'x-ratelimit-limit': String(limit),
+        ...say(Math.max(0, limit - count), startedAt + windowMs - now),
+      }
+      if (count <= limit) return { body: [], headers }
+      refused++
+      return { status: 429, headers }
+    }
+    return { answer, refused: () => refused }
+  }
+
+  it.each<[string, (resetMs: number, now: number) => string]>([
+    ['seconds left, rounded down', (resetMs) => String(Math.floor(resetMs / 1_000))],
+    ['seconds left, rounded up', (resetMs) => String(Math.ceil(resetMs / 1_000))],
+    ['seconds since 1970, rounded down', (resetMs, now) => String(Math.floor((now + resetMs) / 1_000))],
+    ['milliseconds since 1970', (resetMs, now) => String(now + resetMs)],
+  ])('is kept, so that no request is refused: 300 at 50 per 2 s, %s', async (_unit, toReset) => {
+    const clock = new HastyClock()
+    const limited = startLimited(50, 2_000, clock, (left, resetMs) => ({
+      'x-ratelimit-remaining': String(left),
+      'x-ratelimit-reset': toReset(resetMs, clock.now()),
+    }))
+    service = await startService(limited.answer)
+    const client = clientOf(service, { clock })
+    await collect(client.contacts())
+    const work = Array.from({ length: 4 }, async () => {
+      for (let n = 0; n < 75; n++) await collect(client.contacts())
+    })
+    await Promise.all(work)
+    expect(limited.refused()).toBe(0)
+    expect(service.calls).toHaveLength(301)
+    // At each of the 6 windows a second may have been rounded away, and the Date header has no more than seconds either.
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(10_000)
+    expect(clock.monotonic()).toBeLessThanOrEqual(24_000)
+  })
+
+  it('is learnt from a 429 where there are no other headers', async () => {
+    const clock = new HastyClock()
+    const limited = startLimited(5, 2_000, clock, () => ({}))
+    service = await startService(limited.answer)
+    const client = clientOf(service, { clock })
+    for (let n = 0; n < 20; n++) await collect(client.contacts())
+    expect(service.calls).toHaveLength(20 + limited.refused())
+  })
+
+  it('of the login is another than that of the calls', async () => {
+    const clock = new HastyClock()
+    const spent = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '50' }
+    service = await startService(
+      () => ({ body: WEBHOOK }),
+      () => ({ body: { accessToken: 'a' }, headers: spent }),
+    )
+    await clientOf(service, { clock }).webhooks.get('w1')
+    expect(clock.waits).toEqual([])
+  })
+
+  it.each([
+    ['-1', '0', '5'],
+    ['0', '0', '0'],
+    ['many', 'few', 'soon'],
+    ['5', '-3', '99999999999999999999'],
+    ['', '', ''],
+  ])('that makes no sense stops nothing: %j %j %j', async (limit, remaining, reset) => {
+    const headers = { 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset }
+    service = await startService(() => ({ body: WEBHOOK, headers }))
+    const client = clientOf(service)
+    for (let n = 0; n < 3; n++) expect(await client.webhooks.get('w1')).toMatchObject({ id: 'w1' })
+  })
+})

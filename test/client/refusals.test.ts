@@ -1,0 +1,61 @@
+import { ServiceError } from 'postern/client'
+import { afterEach, describe, expect, it } from 'vitest'
+import { WEBHOOK } from './replies.ts'
+import { clientOf, failureOf, type Service, startService } from './support.ts'
+
+let service: Service
+afterEach(() => service.close())
+
+describe('a refusal', () => {
+  const long = 'x'.repeat(5_000)
+  it.each<[string, number, unknown, string, string | undefined]>([
+    [
+      '{statusCode, error, message}',
+      422,
+      { statusCode: 422, error: 'Unprocessable', message: 'bad url' },
+      'request_refused',
+      'bad url',
+    ],
+    ['{error: {code, message}}', 400, { error: { code: 'x', message: 'bad url' } }, 'request_refused', 'bad url'],
+    ['a list of messages', 400, { message: ['bad url', 'bad events'] }, 'request_refused', 'bad url; bad events'],
+    ['problem+json', 404, { title: 'Not found', detail: 'no such thing' }, 'not_found', 'no such thing'],
+    ['a list of errors', 400, { errors: [{ message: 'bad url' }] }, 'request_refused', 'bad url'],
+    ['text', 403, 'forbidden', 'not_found', 'forbidden'],
+    ['HTML', 405, '<html><h1>Nope</h1></html>', 'request_refused', undefined],
+    ['nothing', 409, undefined, 'request_refused', undefined],
+    ['JSON of no form', 410, [[[[['deep']]]]], 'request_refused', undefined],
+    ['a long text', 400, long, 'request_refused', long.slice(0, 300)],
+  ])('is understood as far as possible: %s', async (_form, status, body, code, serviceMessage) => {
+    service = await startService(() => ({ status, body }))
+    const error = await failureOf(clientOf(service).webhooks.get('w1'))
+    expect(error).toBeInstanceOf(ServiceError)
+    expect(error).toMatchObject({
+      code,
+      status,
+      serviceMessage,
+      attempts: 1,
+      route: 'GET /api/integrations/webhooks/w1',
+    })
+    expect((error as ServiceError).body?.length).toBeLessThanOrEqual(2_048) // it is one, see above
+  })
+})
+
+describe('redirects', () => {
+  it.each([301, 302, 303, 307, 308])('are not followed: %d', async (status) => {
+    const elsewhere = await startService(() => ({ body: WEBHOOK }))
+    service = await startService(() => ({ status, headers: { location: `${elsewhere.url}/x?token=1` } }))
+    const error = await failureOf(clientOf(service).webhooks.get('w1'))
+    expect(error).toMatchObject({ code: 'redirect_refused', status })
+    expect(String(error)).toContain(`redirects to ${elsewhere.url}.`)
+    expect(elsewhere.seen).toEqual([])
+    await elsewhere.close()
+  })
+
+  it('are told where the given fetch follows them all the same', async () => {
+    service = await startService(({ path }) =>
+      path === '/there' ? { body: WEBHOOK } : { status: 302, headers: { location: '/there' } },
+    )
+    const options = { fetch: (request: Request) => fetch(new Request(request, { redirect: 'follow' })) }
+    expect(await failureOf(clientOf(service, options).webhooks.get('w1'))).toMatchObject({ code: 'redirect_refused' })
+  })
+})

@@ -1,0 +1,64 @@
+import { systemClock } from 'postern'
+import { afterEach, describe, expect, it } from 'vitest'
+import { WEBHOOK } from './replies.ts'
+import { clientOf, failureOf, type Reply, type Seen, type Service, startService } from './support.ts'
+
+let service: Service
+afterEach(() => service.close())
+
+describe('a signal', () => {
+  const reason = new Error('enough')
+
+  it('that has aborted lets nothing out', async () => {
+    service = await startService(() => ({ body: WEBHOOK }))
+    const client = clientOf(service)
+    expect(await failureOf(client.webhooks.get('w1', { signal: AbortSignal.abort(reason) }))).toBe(reason)
+    expect(service.seen).toEqual([])
+  })
+
+  it.each<[string, (seen: Seen) => Reply, (seen: Seen) => Reply]>([
+    ['the login', () => ({}), () => () => {}],
+    ['the call', () => () => {}, () => ({ body: { accessToken: 'a' } })],
+    ['the body', () => (response) => void response.writeHead(200).write('{'), () => ({ body: { accessToken: 'a' } })],
+    ['a back-off', () => ({ status: 503, headers: { 'retry-after': '50' } }), () => ({ body: { accessToken: 'a' } })],
+  ])('ends %s', async (_what, answer, login) => {
+    const controller = new AbortController()
+    const stopSoon = (reply: Reply): Reply => {
+      if (typeof reply === 'function' || 'headers' in reply) setTimeout(() => controller.abort(reason), 20)
+      return reply
+    }
+    service = await startService(
+      (seen) => stopSoon(answer(seen)),
+      (seen) => stopSoon(login(seen)),
+    )
+    const client = clientOf(service, { clock: systemClock })
+    expect(await failureOf(client.webhooks.get('w1', { signal: controller.signal }))).toBe(reason)
+  })
+
+  it("of one call doesn't end the login that others wait for", async () => {
+    const controller = new AbortController()
+    service = await startService(
+      () => ({ body: WEBHOOK }),
+      async () => {
+        controller.abort(reason)
+        return { body: { accessToken: 'a' } }
+      },
+    )
+    const client = clientOf(service)
+    const [one, other] = await Promise.allSettled([client.webhooks.get('w1', controller), client.webhooks.get('w1')])
+    expect(one).toEqual({ status: 'rejected', reason })
+    expect(other).toMatchObject({ status: 'fulfilled' })
+    expect(service.logins).toBe(1)
+  })
+
+  it('ends a list between its pages', async () => {
+    const controller = new AbortController()
+    service = await startService((_, count) => ({ body: { data: [{ _id: `c${count}` }], next: `n${count}` } }))
+    const contacts = clientOf(service).contacts(controller)
+    const read = async () => {
+      for await (const _ of contacts) controller.abort(reason)
+    }
+    expect(await failureOf(read())).toBe(reason)
+    expect(service.calls).toHaveLength(1)
+  })
+})
