@@ -32,11 +32,11 @@ export function readRateHeaders(headers: Headers, now: number, maxWaitMs: number
 }
 
 function toCount(text: string | null): number | undefined {
-  return text !== null && /^\s*\d{1,15}\s*$/.test(text) ? Number(text) : undefined
+  return /^\d{1,15}$/.test(text ?? '') ? Number(text) : undefined
 }
 
 function msUntil(text: string | null, clocks: readonly number[], maxWaitMs: number): number | undefined {
-  if (text === null || text.trim() === '') return undefined
+  if (text === null || text === '') return undefined
   const number = Number(text)
   if (Number.isNaN(number)) {
     const date = Date.parse(text)

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { Delivery } from './records.ts'
 
 /** Remembers what a replay asked for, so that one that was interrupted goes on without repeating any retry. One for each replay. */
@@ -38,32 +39,40 @@ export function toRetryLine(
   return JSON.stringify({ webhookId, deliveryId: id, eventId, attempts, step, at: new Date(at).toISOString() })
 }
 
+const entry = z.object({
+  webhookId: z.string(),
+  since: z.union([z.null(), z.iso.datetime().transform((text) => new Date(text))]).optional(),
+  deliveryId: z.string().optional(),
+  eventId: z.string().optional(),
+  attempts: z.number().optional(),
+  /** Earlier versions left it out, and wrote only what was accepted. */
+  step: z.enum(['asked', 'accepted']).default('accepted'),
+})
+
 /** The entries of one webhook. The last line may have been cut by a crash. */
 export async function readJournal(journal: ReplayJournal, webhookId: string): Promise<Journaled> {
   const retries = new Map<string, JournaledRetry>()
   let since: Date | null | undefined
   for (const line of await journal.read()) {
-    const entry = parse(line)
-    if (entry?.webhookId !== webhookId) continue
-    if (entry.since === null) since ??= null
-    if (typeof entry.since === 'string') since ??= new Date(entry.since)
-    const { deliveryId } = entry
-    if (typeof deliveryId !== 'string') continue
-    const before = retries.get(deliveryId)
-    retries.set(deliveryId, {
-      eventId: typeof entry.eventId === 'string' ? entry.eventId : undefined,
-      // Of the first line: a retry that was asked for twice has changed what the log counts.
-      attempts: before === undefined && typeof entry.attempts === 'number' ? entry.attempts : before?.attempts,
-      isAccepted: before?.isAccepted === true || entry.step !== 'asked',
+    const read = parse(line)
+    if (read?.webhookId !== webhookId) continue
+    if (read.since !== undefined) since = read.since
+    if (read.deliveryId === undefined) continue
+    const { eventId, attempts, step } = read
+    const before = retries.get(read.deliveryId)
+    retries.set(read.deliveryId, {
+      eventId,
+      // The first retry counts: it has changed what the log counted before the second.
+      attempts: attempts === undefined ? undefined : Math.min(attempts, before?.attempts ?? attempts),
+      isAccepted: before?.isAccepted === true || step === 'accepted',
     })
   }
   return { since, retries }
 }
 
-function parse(line: string): Readonly<Record<string, unknown>> | undefined {
+function parse(line: string): z.infer<typeof entry> | undefined {
   try {
-    const value: unknown = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? { ...value } : undefined
+    return entry.safeParse(JSON.parse(line)).data
   } catch {
     return undefined
   }

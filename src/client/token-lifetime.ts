@@ -1,3 +1,5 @@
+import * as z from 'zod'
+
 /** Above this a lifetime is in milliseconds. One that is misread comes out too short, which costs a login. */
 const MAX_SECONDS = 100_000
 
@@ -9,9 +11,8 @@ const MAX_SECONDS = 100_000
  */
 export function tokenLifetime(token: string, expiresIn: number | undefined, now: number): number | undefined {
   const { exp, iat } = readClaims(token)
-  const candidates = [exp === undefined ? undefined : toEpochMs(exp) - (iat === undefined ? now : toEpochMs(iat))]
-  if (expiresIn !== undefined) candidates.push(toLifetime(expiresIn, now))
-  return candidates.find((ms) => ms !== undefined && ms > 0)
+  const byClaims = toEpochMs(exp) - (iat === undefined ? now : toEpochMs(iat))
+  return [byClaims, toLifetime(expiresIn ?? 0, now)].find((ms) => ms > 0)
 }
 
 function toLifetime(value: number, now: number): number {
@@ -23,25 +24,15 @@ function toEpochMs(value: number): number {
   return value > 1e12 ? value : value * 1_000
 }
 
-interface Claims {
-  readonly exp?: number
-  readonly iat?: number
-}
+const claims = z.object({ exp: z.number(), iat: z.number().optional().catch(undefined) })
+const NO_CLAIMS: z.infer<typeof claims> = { exp: 0 }
 
 /** The times in a JWT. Nothing of it is trusted: a wrong time makes us log in too early, or be told by a 401. */
-function readClaims(token: string): Claims {
-  const [, payload, signature] = token.split('.')
-  if (payload === undefined || signature === undefined) return {}
+function readClaims(token: string): z.infer<typeof claims> {
+  const [, payload = ''] = token.split('.')
   try {
-    const claims: unknown = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
-    if (typeof claims !== 'object' || claims === null) return {}
-    return { ...timeIn(claims, 'exp'), ...timeIn(claims, 'iat') }
+    return claims.parse(JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))))
   } catch {
-    return {}
+    return NO_CLAIMS
   }
-}
-
-function timeIn(claims: object, name: 'exp' | 'iat'): Claims {
-  const value = Object.hasOwn(claims, name) ? Reflect.get(claims, name) : undefined
-  return typeof value === 'number' && Number.isFinite(value) ? { [name]: value } : {}
 }

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import { systemClock } from 'postern'
 import type { ServiceError } from 'postern/client'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { busy, cut, drop, WEBHOOK } from './replies.ts'
@@ -68,10 +69,63 @@ describe('a failure that passes', () => {
 
   it('may be a service that hangs', async () => {
     service = await startService(() => () => {})
-    const options = { timeoutMs: 100, maxRetries: 1 }
+    const options = { clock: systemClock, timeoutMs: 300, maxRetries: 1 }
     const error = await failureOf(clientOf(service, options).webhooks.get('w1'))
     expect(error).toMatchObject({ code: 'service_unreachable', attempts: 2 })
-    expect(String(error)).toContain('no whole answer within 100 ms')
+    expect(String(error)).toContain('/w1: no answer after 2 tries (no whole answer within 300 ms)')
+  })
+
+  it('may be a body that hangs', async () => {
+    service = await startService(() => (response) => void response.writeHead(200).write('{"_id":'))
+    const options = { clock: systemClock, timeoutMs: 300, maxRetries: 0 }
+    const error = await failureOf(clientOf(service, options).webhooks.get('w1'))
+    expect(error).toMatchObject({ code: 'service_unreachable', attempts: 1 })
+    expect(String(error)).toContain('/w1: no answer after 1 try (no whole answer within 300 ms)')
+  })
+
+  it('is waited out for longer and longer, up to the longest wait', async () => {
+    service = await startService((_, count) => (count < 11 ? { status: 500 } : { body: WEBHOOK }))
+    const clock = new HastyClock()
+    await clientOf(service, { clock, maxRetries: 10, maxWaitMs: 20_000 }).webhooks.get('w1')
+    expect(clock.waits).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000])
+  })
+
+  it('is waited out as long as its own answer asks, and not that of an earlier try', async () => {
+    const replies: Reply[] = [{ status: 503, headers: { 'retry-after': '7' } }, drop]
+    service = await startService((_, count) => replies[count - 1] ?? { body: WEBHOOK })
+    const clock = new HastyClock()
+    await clientOf(service, { clock }).webhooks.get('w1')
+    expect(clock.waits).toEqual([8_250, 500])
+  })
+
+  it.each([0, 2])('leaves room for the login after a 401 when %d repeats are allowed', async (maxRetries) => {
+    const failures = Array.from({ length: maxRetries }, (): Reply => ({ status: 500 }))
+    const replies = [...failures.slice(1), { status: 401 }, ...failures.slice(0, 1)]
+    service = await startService((_, count) => replies[count - 1] ?? { body: WEBHOOK })
+    const clock = new HastyClock()
+    expect(await clientOf(service, { maxRetries, clock }).webhooks.get('w1')).toMatchObject({ id: 'w1' })
+    expect([service.logins, service.calls.length]).toEqual([2, maxRetries + 2])
+    expect(clock.waits).toHaveLength(maxRetries) // none before the login
+  })
+
+  it('may be an answer of more than 64 MB, which is not asked for again', async () => {
+    const chunk = new Uint8Array(1024 * 1024).fill(0x20)
+    let cancelled = false
+    const flood = () =>
+      new ReadableStream({
+        pull: (stream) => stream.enqueue(chunk),
+        cancel: () => {
+          cancelled = true
+        },
+      })
+    service = await startService(() => ({}))
+    const client = clientOf(service, {
+      fetch: async (request) => (request.url.endsWith('/login') ? fetch(request) : new Response(flood())),
+    })
+    const error = await failureOf(client.webhooks.get('w1'))
+    expect(error).toMatchObject({ code: 'service_unreachable', attempts: 1 })
+    expect(String(error)).toContain(`over ${64 * 1024 * 1024} bytes`)
+    expect(cancelled).toBe(true)
   })
 })
 

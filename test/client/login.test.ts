@@ -70,6 +70,55 @@ describe('the login', () => {
     expect(service.logins).toBe(2)
   })
 
+  it.each<[string, unknown, number]>([
+    ['an hour', 3_600, 3_540],
+    ['a hundred seconds', 100, 90],
+  ])(
+    'is made again shortly before the end of a life of %s, counted from the question',
+    async (_life, expiresIn, renewed) => {
+      const clock = new HastyClock()
+      service = await startService(
+        () => ({ body: WEBHOOK }),
+        () => {
+          if (service.logins === 1) clock.advance(5_000)
+          return { body: { accessToken: `token-${service.logins}`, expiresIn } }
+        },
+      )
+      const client = clientOf(service, { clock })
+      await client.webhooks.get('w1')
+      clock.advance((renewed - 5) * 1_000 - 1)
+      await client.webhooks.get('w1')
+      expect(service.logins).toBe(1)
+      clock.advance(1)
+      await client.webhooks.get('w1')
+      expect(service.logins).toBe(2)
+      expect(service.seen.at(-1)?.authorization).toBe('Bearer token-2')
+    },
+  )
+
+  it('is not made again before a 401 if the service does not tell how long its token lasts', async () => {
+    const clock = new HastyClock()
+    service = await startService(
+      () => ({ body: WEBHOOK }),
+      () => ({ body: { accessToken: 'opaque' } }),
+    )
+    const client = clientOf(service, { clock })
+    await client.webhooks.get('w1')
+    clock.advance(10 * 24 * 3_600_000)
+    await client.webhooks.get('w1')
+    expect(service.logins).toBe(1)
+  })
+
+  it('is made again by the next call after it has failed', async () => {
+    service = await startService(
+      () => ({ body: WEBHOOK }),
+      (_, count) => (count === 1 ? { status: 500 } : { body: { accessToken: 'a' } }),
+    )
+    const client = clientOf(service, { maxRetries: 0 })
+    expect(await failureOf(client.webhooks.get('w1'))).toMatchObject({ code: 'service_failed' })
+    expect(await client.webhooks.get('w1')).toMatchObject({ id: 'w1' })
+  })
+
   it.each<[string, Reply, string]>([
     ['no token', { body: { token_type: 'x' } }, 'answer_unusable'],
     ['an HTML page', { body: '<html>welcome</html>' }, 'answer_unusable'],

@@ -35,6 +35,7 @@ describe('X-RateLimit-Reset', () => {
 
   it('goes by our clock where the Date makes no sense, as with a service whose time stands still', () => {
     expect(read({ 'x-ratelimit-reset': reset, date: 'Fri, 20 Nov 2026 12:00:00 GMT' }).resetMs).toBe(31_000)
+    expect(read({ 'x-ratelimit-reset': reset, date: 'Wed, 20 Nov 2024 12:00:00 GMT' }).resetMs).toBe(31_000)
     expect(read({ 'x-ratelimit-reset': reset, date: 'yesterday' }).resetMs).toBe(31_000)
   })
 })
@@ -43,6 +44,10 @@ describe('the other headers', () => {
   it('are counts, or nothing', () => {
     expect(read({ 'x-ratelimit-limit': '50', 'x-ratelimit-remaining': '0' })).toMatchObject({ limit: 50, remaining: 0 })
     expect(read({ 'x-ratelimit-limit': '-1', 'x-ratelimit-remaining': 'many' })).toMatchObject({
+      limit: undefined,
+      remaining: undefined,
+    })
+    expect(read({ 'x-ratelimit-limit': '50, 100;w=60', 'x-ratelimit-remaining': '' })).toMatchObject({
       limit: undefined,
       remaining: undefined,
     })

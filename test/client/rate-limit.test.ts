@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { WEBHOOK } from './replies.ts'
 import { clientOf, collect, HastyClock, type Reply, type Service, startService } from './support.ts'
 
@@ -35,9 +35,9 @@ describe('the rate limit', () => {
     ['seconds left, rounded up', (resetMs) => String(Math.ceil(resetMs / 1_000))],
     ['seconds since 1970, rounded down', (resetMs, now) => String(Math.floor((now + resetMs) / 1_000))],
     ['milliseconds since 1970', (resetMs, now) => String(now + resetMs)],
-  ])('is kept, so that no request is refused: 300 at 50 per 2 s, %s', async (_unit, toReset) => {
+  ])('is kept, so that no request is refused: 90 at 15 per 2 s, %s', async (_unit, toReset) => {
     const clock = new HastyClock()
-    const limited = startLimited(50, 2_000, clock, (left, resetMs) => ({
+    const limited = startLimited(15, 2_000, clock, (left, resetMs) => ({
       'x-ratelimit-remaining': String(left),
       'x-ratelimit-reset': toReset(resetMs, clock.now()),
     }))
@@ -45,14 +45,69 @@ describe('the rate limit', () => {
     const client = clientOf(service, { clock })
     await collect(client.contacts())
     const work = Array.from({ length: 4 }, async () => {
-      for (let n = 0; n < 75; n++) await collect(client.contacts())
+      for (let n = 0; n < 23; n++) await collect(client.contacts())
     })
     await Promise.all(work)
     expect(limited.refused()).toBe(0)
-    expect(service.calls).toHaveLength(301)
+    expect(service.calls).toHaveLength(93)
     // At each of the 6 windows a second may have been rounded away, and the Date header has no more than seconds either.
     expect(clock.monotonic()).toBeGreaterThanOrEqual(10_000)
     expect(clock.monotonic()).toBeLessThanOrEqual(24_000)
+  })
+
+  it('lets as many requests out as are left, and tells of the wait for more', async () => {
+    const clock = new HastyClock()
+    const limited = startLimited(3, 10_000, clock, (left, resetMs) => ({
+      'x-ratelimit-remaining': String(left),
+      'x-ratelimit-reset': String(clock.now() + resetMs),
+    }))
+    service = await startService(limited.answer)
+    const onWait = vi.fn()
+    const client = clientOf(service, { clock, onWait })
+    for (let n = 0; n < 3; n++) await collect(client.contacts())
+    expect(onWait).not.toHaveBeenCalled()
+    for (let n = 0; n < 3; n++) await collect(client.contacts())
+    expect(onWait.mock.calls).toEqual([[{ ms: clock.waits[0], reason: 'rate_limit' }]])
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(10_000)
+    expect(clock.monotonic()).toBeLessThan(11_000)
+    expect(limited.refused()).toBe(0)
+  })
+
+  it('is waited for no longer than the longest wait, and one request asks then', async () => {
+    const spent = { 'x-ratelimit-limit': '9', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '7200' }
+    service = await startService(() => ({ body: WEBHOOK, headers: spent }))
+    const clock = new HastyClock()
+    const client = clientOf(service, { clock })
+    for (let n = 0; n < 3; n++) await client.webhooks.get('w1')
+    expect(clock.waits).toEqual([60_000, 60_000])
+  })
+
+  it('of a window that has passed stops nothing, though an answer that was late speaks of it', async () => {
+    const clock = new HastyClock()
+    const headers = (remaining: number, reset: number) => ({
+      'x-ratelimit-limit': '5',
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': String(reset),
+    })
+    let answerLate = () => {}
+    const isLate = new Promise<void>((resolve) => {
+      answerLate = resolve
+    })
+    service = await startService(async ({ path }) => {
+      if (!path.endsWith('late')) return { body: WEBHOOK, headers: headers(path.endsWith('w0') ? 0 : 3, 10) }
+      await isLate
+      return { body: WEBHOOK, headers: headers(0, 50) }
+    })
+    const client = clientOf(service, { clock })
+    const late = client.webhooks.get('late')
+    await vi.waitFor(() => expect(service.calls).toHaveLength(1))
+    await client.webhooks.get('w0')
+    await client.webhooks.get('w1')
+    expect(clock.waits).toEqual([11_000])
+    answerLate()
+    await late
+    await client.webhooks.get('w1')
+    expect(clock.waits).toEqual([11_000])
   })
 
   it('is learnt from a 429 where there are no other headers', async () => {

@@ -161,6 +161,9 @@ describe('an interrupted replay', () => {
     return { lines, journal }
   }
 
+  const ASKED = { step: 'asked', attempts: 5 }
+  const ACCEPTED = { step: 'accepted', attempts: 5 }
+
   it('by its signal goes on with its journal where it stopped', async () => {
     for (let n = 0; n < 20; n++) fail(`e${n}`)
     const { lines, journal } = makeJournal()
@@ -178,8 +181,16 @@ describe('an interrupted replay', () => {
     expect(new Set(result.events.map(({ outcome }) => outcome))).toEqual(new Set(['succeeded']))
   })
 
-  it('by a crash at any step sends nothing twice, and loses nothing', async () => {
-    for (let step = 1; step < 24; step++) {
+  it.each([
+    ['succeeds', 'success'],
+    ['fails again', 'failed'],
+  ])('by a crash at any step sends nothing twice, and loses nothing, where a retry %s', async (_what, status) => {
+    service.onRetry = (delivery) => {
+      retried.push(delivery.eventId)
+      delivery.attempts++
+      delivery.status = status
+    }
+    for (let step = 1; step < 20; step++) {
       service.logs.set('w1', [])
       retried.length = 0
       for (let n = 0; n < 4; n++) fail(`e${n}`)
@@ -236,6 +247,14 @@ describe('an interrupted replay', () => {
     expect(retried.toSorted()).toEqual(['e0', 'e1', 'e2', 'e3', 'e4', 'e5'])
   })
 
+  it('stays without a window if it began without one', async () => {
+    for (let n = 0; n < 4; n++) fail(`e${n}`)
+    const { journal } = makeJournal()
+    await replay({ journal, limit: 1 })
+    const later = new Date(Date.UTC(2030, 0, 1))
+    expect(await replay({ journal, since: later })).toMatchObject({ since: undefined, retried: 3, resumed: 1 })
+  })
+
   it('does not retry an older delivery of an event that its journal knows', async () => {
     fail('e1')
     fail('e1')
@@ -256,15 +275,20 @@ describe('an interrupted replay', () => {
     expect(await replay({ journal, limit: 3 })).toMatchObject({ retried: 1, resumed: 2 })
   })
 
-  it.each([
-    ['made again if the log counts no further attempt', 5, 'succeeded', 1],
-    ['not made again if the log shows one', 6, 'failed', 0],
-    ['not made again if the log counts none', undefined, 'unresolved', 0],
-  ])('with a retry that was noted and never answered: it is %s', async (_what, attempts, outcome, count) => {
-    const { _id } = fail('e1', { attempts } as Partial<StoredDelivery>)
-    const noted = { webhookId: 'w1', deliveryId: _id, eventId: 'e1', step: 'asked', ...(attempts && { attempts: 5 }) }
+  it.each<[string, readonly object[], number | undefined, string, number]>([
+    ['made again if the log counts no further attempt', [ASKED], 5, 'succeeded', 1],
+    ['not made again if the log shows one', [ASKED], 6, 'failed', 0],
+    ['not made again if the log counts none', [{ step: 'asked' }], undefined, 'unresolved', 0],
+    ['not made again if it was taken on', [ASKED, ACCEPTED], 5, 'failed', 0],
+    ['not made again if it was taken on, whatever the order of the lines', [ACCEPTED, ASKED], 5, 'failed', 0],
+    ['not made again if an earlier version noted it, which wrote no step', [{ attempts: 5 }], 5, 'failed', 0],
+    ['judged by the first of two retries', [ASKED, { ...ASKED, attempts: 6 }], 6, 'failed', 0],
+    ['judged by the first of two retries, whatever the order', [{ ...ASKED, attempts: 6 }, ASKED], 6, 'failed', 0],
+  ])('with a retry in its journal: it is %s', async (_what, noted, attempts, outcome, count) => {
+    const { _id } = fail('e1', { attempts } as Partial<StoredDelivery>) // undefined: the log counts none
     const { lines, journal } = makeJournal()
-    lines.push(JSON.stringify(noted))
+    for (const fields of noted)
+      lines.push(JSON.stringify({ webhookId: 'w1', deliveryId: _id, eventId: 'e1', ...fields }))
     expect(await outcomesOf(replay({ journal }))).toEqual({ e1: outcome })
     expect(retried).toHaveLength(count)
   })

@@ -1,4 +1,6 @@
+import { getEventListeners } from 'node:events'
 import { systemClock } from 'postern'
+import { manualClock } from 'postern/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WEBHOOK } from './replies.ts'
 import { clientOf, failureOf, type Reply, type Seen, type Service, startService } from './support.ts'
@@ -20,6 +22,11 @@ describe('a signal', () => {
     ['the login', () => ({}), () => () => {}],
     ['the call', () => () => {}, () => ({ body: { accessToken: 'a' } })],
     ['the body', () => (response) => void response.writeHead(200).write('{'), () => ({ body: { accessToken: 'a' } })],
+    [
+      'a wait for the rate limit',
+      () => ({ status: 401, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '50' } }),
+      () => ({ body: { accessToken: 'a' } }),
+    ],
     ['a back-off', () => ({ status: 503, headers: { 'retry-after': '50' } }), () => ({ body: { accessToken: 'a' } })],
   ])('ends %s', async (_what, answer, login) => {
     const controller = new AbortController()
@@ -33,6 +40,37 @@ describe('a signal', () => {
     )
     const client = clientOf(service, { clock: systemClock })
     expect(await failureOf(client.webhooks.get('w1', { signal: controller.signal }))).toBe(reason)
+  })
+
+  it('ends the login that nobody else waits for, and the next call logs in anew', async () => {
+    const controller = new AbortController()
+    let isClosed = false
+    service = await startService(
+      () => ({ body: WEBHOOK }),
+      (_, count) => {
+        if (count > 1) return { body: { accessToken: 'a' } }
+        return (response) => {
+          response.on('close', () => {
+            isClosed = true
+          })
+          controller.abort(reason)
+        }
+      },
+    )
+    const client = clientOf(service)
+    expect(await failureOf(client.webhooks.get('w1', controller))).toBe(reason)
+    expect(await client.webhooks.get('w1')).toMatchObject({ id: 'w1' })
+    expect([service.logins, isClosed]).toEqual([2, true])
+  })
+
+  it('and the clock are left as they were once a call has ended', async () => {
+    const clock = manualClock()
+    const controller = new AbortController()
+    service = await startService(({ path }) => (path.endsWith('w1') ? { body: WEBHOOK } : { status: 404 }))
+    const client = clientOf(service, { clock })
+    await client.webhooks.get('w1', controller)
+    await failureOf(client.webhooks.get('w2', controller))
+    expect([getEventListeners(controller.signal, 'abort'), clock.pending]).toEqual([[], 0])
   })
 
   it("of one call doesn't end the login that others wait for", async () => {

@@ -1,0 +1,134 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from '../support/repository.ts'
+
+const PROTOCOL = 'protocol/**/*'
+const RECEIVER = 'receiver/**/*'
+
+/** A file, and what is wanted of its tests. */
+export interface Judged {
+  readonly file: string
+  /** Written for it. Named below test/, with commas, as is the next one. */
+  readonly tests: string
+  readonly allTests: string
+  readonly leastPercent: number
+}
+
+/** Tests of a file of the receiver, if they are not those of its own name only. */
+const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
+  attempt: ['attempt', 'run', 'lease', 'transaction'],
+  bodies: ['bodies', 'handle'],
+  context: ['transaction', 'attempt'],
+  'create-receiver': ['create-receiver', 'handle', 'runs'],
+  deliver: ['handle', 'create-receiver', 'outcomes', 'run'],
+  lease: ['lease', 'runs', 'run'],
+  options: ['create-receiver', 'bodies'],
+  run: ['run', 'runs', 'lease'],
+  'run-event': ['run', 'runs', 'lease', 'outcomes'],
+  runs: ['runs', 'run'],
+  shared: ['runs', 'handle'],
+  'store-call': ['run', 'lease', 'runs'],
+}
+
+/** What is pure of the receiver, with the tests of the receiver that judge it. */
+const PURE_TESTS: Readonly<Record<string, readonly string[]>> = {
+  authenticate: ['secrets', 'handle'],
+  'check-ms': ['create-receiver', 'runs'],
+  'check-schemas': ['create-receiver'],
+  'copy-plain': ['create-receiver', 'attempt'],
+  'describe-outcome': ['reporter'],
+  envelope: ['create-receiver', 'routes'],
+  promises: ['attempt', 'intercept', 'secrets'],
+  outcome: ['outcomes'],
+  pattern: ['routes'],
+  reply: ['handle', 'outcomes'],
+  'secret-request': ['secrets'],
+}
+
+const RECEIVING: readonly Omit<Judged, 'leastPercent'>[] = [
+  ...['signature', 'head', 'dedup-key'].map((name) => ({
+    file: `src/protocol/${name}.ts`,
+    tests: PROTOCOL,
+    allTests: PROTOCOL,
+  })),
+  ...Object.entries(PURE_TESTS).map(([name, tests]) => ({
+    file: `src/protocol/${name}.ts`,
+    tests: [PROTOCOL, ...tests.map((test) => `receiver/${test}`)].join(),
+    allTests: `${PROTOCOL},${RECEIVER}`,
+  })),
+  { file: 'src/host/timer-queue.ts', tests: 'host/timer-queue', allTests: `host/**/*,${RECEIVER}` },
+  { file: 'src/store/memory-store.ts', tests: 'store/**/*', allTests: `store/**/*,${RECEIVER}` },
+  ...readdirSync(join(ROOT, 'src/receiver')).map((file) => {
+    const name = file.replace(/\.ts$/, '')
+    const tests = (RECEIVER_TESTS[name] ?? [name]).map((test) => `receiver/${test}`)
+    return { file: `src/receiver/${file}`, tests: tests.join(), allTests: RECEIVER }
+  }),
+  {
+    file: 'adapters/http/body.ts',
+    tests: ['body', 'ends', 'express', 'fastify', 'node'].map((name) => `adapters/http/${name}`).join(),
+    allTests: ['body', 'ends', 'http2', 'closing', 'early-answers', 'every-host-bodies', 'next']
+      .map((name) => `adapters/http/${name}`)
+      .join(),
+  },
+]
+
+/** Tests of a file of the client, if all of the folder would take too long. */
+const CLIENT_TESTS: Readonly<Record<string, readonly string[]>> = {
+  'create-client': ['webhooks', 'options', 'lists', 'calls'],
+  'ensure-webhook': ['ensure-webhook'],
+  failures: ['refusals', 'calls', 'login'],
+  'find-drift': ['find-drift'],
+  'find-entry': ['lists', 'webhooks'],
+  marks: ['ensure-webhook', 'rotate-webhook'],
+  'next-page': ['lists'],
+  'rate-gate': ['rate-limit', 'calls'],
+  'rate-headers': ['rate-headers'],
+  'read-body': ['calls', 'refusals', 'signals'],
+  'read-pages': ['lists'],
+  records: ['lists', 'webhooks', 'secrecy'],
+  redactor: ['secrecy', 'calls'],
+  registrations: ['ensure-webhook', 'rotate-webhook'],
+  'replay-failed': ['replay-failed'],
+  'replay-journal': ['replay-failed'],
+  'replay-plan': ['replay-failed'],
+  'rotate-webhook': ['rotate-webhook'],
+  'service-error': ['calls', 'refusals'],
+  session: ['login', 'signals', 'calls'],
+  settings: ['options'],
+  sleep: ['signals', 'calls'],
+  'token-lifetime': ['token-lifetime', 'login'],
+  transport: ['calls', 'login', 'refusals', 'signals', 'rate-limit'],
+}
+
+/** Tests of a file of the test kit, likewise. */
+const TESTING_TESTS: Readonly<Record<string, readonly string[]>> = {
+  attempt: ['sender', 'targets'],
+  events: ['events'],
+  matchers: ['matchers'],
+  recorder: ['recorder'],
+  sender: ['sender', 'matchers'],
+  signed: ['signed', 'sender'],
+  'test-receiver': ['recorder'],
+}
+
+function listFolder(folder: string, tests: Readonly<Record<string, readonly string[]>>): readonly Judged[] {
+  const allTests = `${folder}/**/*`
+  return readdirSync(join(ROOT, 'src', folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => ({
+      file: `src/${folder}/${file}`,
+      tests: tests[file.replace(/\.ts$/, '')]?.map((name) => `${folder}/${name}`).join() ?? allTests,
+      allTests,
+      leastPercent: 85,
+    }))
+}
+
+/** In the order in which they are judged. */
+export const FILES: readonly Judged[] = [
+  ...RECEIVING.map((each) => ({ ...each, leastPercent: 92 })),
+  ...listFolder('client', CLIENT_TESTS),
+  ...listFolder('testing', TESTING_TESTS),
+  ...listFolder('check', {}),
+  ...listFolder('emulator', {}),
+  ...listFolder('cli', {}),
+]
