@@ -31,7 +31,7 @@ async function readText({ body }: Response): Promise<string> {
       if (length > MAX_BODY_BYTES) throw new BodyTooLarge(`the answer has over ${MAX_BODY_BYTES} bytes`)
       text += decoder.decode(chunk.value, { stream: true })
     }
-    return text + decoder.decode()
+    return text
   } finally {
     reader.cancel().catch(() => {})
   }

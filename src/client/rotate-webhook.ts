@@ -142,8 +142,10 @@ async function look(client: Client, oldId: string, newId: string, signal: AbortS
   // The old log first: what is in it alone, and younger than the new webhook, would be in the new log by then.
   const oldLog = await readLog(client, oldId, undefined, signal)
   const newLog = await readLog(client, newId, undefined, signal)
-  const cared = new Set(newLog.map(({ eventId }) => eventId).filter((id) => id !== undefined))
-  const isAlone = ({ eventId }: Delivery) => eventId === undefined || !cared.has(eventId)
+  const cared: ReadonlySet<string | undefined> = new Set(
+    newLog.map(({ eventId }) => eventId).filter((id) => id !== undefined),
+  )
+  const isAlone = ({ eventId }: Delivery) => !cared.has(eventId)
   const longAgo = client.clock.now() - MIN_MEMORY_MS
   // A state with an unknown name may be a pending one, as long as the schedule runs.
   const mayBePending = ({ state, createdAt }: Delivery) =>

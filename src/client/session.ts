@@ -7,8 +7,8 @@ import type { Authorisation, Transport } from './transport.ts'
 
 interface Token {
   readonly header: string
-  /** By the monotonic clock; undefined where only a 401 will tell. */
-  readonly renewAt: number | undefined
+  /** By the monotonic clock; never where only a 401 will tell. */
+  readonly renewAt: number
 }
 
 interface Login {
@@ -39,8 +39,7 @@ export class Session implements Authorisation {
 
   async header(signal: AbortSignal): Promise<string> {
     const token = this.#token
-    if (token !== undefined && (token.renewAt ?? Number.POSITIVE_INFINITY) > this.#settings.clock.monotonic())
-      return token.header
+    if (token !== undefined && token.renewAt > this.#settings.clock.monotonic()) return token.header
     this.#login ??= this.#start()
     const login = this.#login
     login.waiting++
@@ -64,14 +63,11 @@ export class Session implements Authorisation {
     const end = () => {
       if (this.#login === login) this.#login = undefined
     }
-    controller.signal.addEventListener('abort', end, { once: true })
-    login.token.then(
-      (token) => {
-        this.#token = token
-      },
-      () => {},
-    )
-    login.token.then(end, end)
+    const keep = (token: Token) => {
+      this.#token = token
+    }
+    controller.signal.addEventListener('abort', end)
+    login.token.then(keep, () => {}).then(end)
     return login
   }
 
@@ -90,10 +86,10 @@ export class Session implements Authorisation {
     // A header value may hold nothing else, and what may not stand in it would end up in an error of the HTTP library.
     if (!/^[\x21-\x7e]+$/.test(data.accessToken)) throw answer.unusable('its accessToken can not stand in a header')
     redactor.add(data.accessToken)
-    const lifetime = tokenLifetime(data.accessToken, data.expiresIn, clock.now())
+    const lifetime = tokenLifetime(data.accessToken, data.expiresIn, clock.now()) ?? Number.POSITIVE_INFINITY
     return {
       header: `Bearer ${data.accessToken}`,
-      renewAt: lifetime === undefined ? undefined : askedAt + lifetime - Math.min(MARGIN_MS, lifetime / 10),
+      renewAt: askedAt + lifetime - Math.min(MARGIN_MS, lifetime / 10),
     }
   }
 }

@@ -57,6 +57,16 @@ describe('a failure that passes', () => {
     expect(onWait).toHaveBeenCalledWith({ ms: clock.waits[0], reason: 'back_off' })
   })
 
+  it('is told with the wait that the service asked for', async () => {
+    service = await startService(() => busy({ 'retry-after': '7' }))
+    const error = await failureOf(clientOf(service, { maxRetries: 0 }).webhooks.get('w1'))
+    expect(error).toMatchObject({
+      code: 'rate_limited',
+      retryAfterMs: 8_000,
+      route: 'GET /api/integrations/webhooks/w1',
+    })
+  })
+
   it('of a server that is not there is told with its cause', async () => {
     service = await startService(() => ({}))
     const closed = createServer().listen(0, '127.0.0.1')

@@ -1,7 +1,7 @@
 import { ensureWebhook, type SecretKeeper } from 'postern/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { clientOf, failureOf } from './support.ts'
-import { Doomed, startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+import { Doomed, expectEndAtAnyStep, startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
 
 let service: WebhookService
 let secrets: Map<string, string>
@@ -153,6 +153,8 @@ describe('a secret that cannot be saved', () => {
   it.each<[string, (secret: string) => Error, boolean]>([
     ['the error is kept', () => new Error('disk full'), true],
     ['unless it repeats the secret', (secret) => new Error(`cannot write ${secret}`), false],
+    ['unless its cause does', (secret) => new Error('no', { cause: new Error(secret) }), false],
+    ['unless its stack does', (secret) => Object.assign(new Error('no'), { stack: `Error: ${secret}` }), false],
     ['unless a field of it does', (secret) => Object.assign(new Error('no'), { value: secret }), false],
   ])('is told, and the webhook deleted: %s', async (_what, toError, isKept) => {
     const thrown: Error[] = []
@@ -161,7 +163,7 @@ describe('a secret that cannot be saved', () => {
       throw thrown[0]
     }
     const error = await failureOf(ensure({ saveSecret }))
-    expect(error).toMatchObject({ code: 'secret_not_saved' })
+    expect(error).toMatchObject({ code: 'secret_not_saved', route: 'POST /api/integrations/webhooks' })
     expect((error as Error).cause === thrown[0]).toBe(isKept) // an error, see above
     expect(service.webhooks.size).toBe(0)
     await ensure()
@@ -189,6 +191,16 @@ describe('a creation whose answer is lost', () => {
     await ensure()
     expectOneGoodWebhook()
   })
+})
+
+it('ensureWebhook is ended by its signal at any step, although the service hangs', async () => {
+  const reset = () => {
+    service.webhooks.clear()
+    secrets.clear()
+    service.add({ active: true })
+    service.add({ active: false, description: '(postern)' })
+  }
+  await expectEndAtAnyStep(service, reset, (signal) => ensure({ signal, replaceActive: true }))
 })
 
 describe('a crash', () => {

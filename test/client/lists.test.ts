@@ -103,6 +103,24 @@ describe('contacts', () => {
     expect(service.calls).toHaveLength(1)
   })
 
+  it('have all the fields that are known, in whatever parts their bytes come', async () => {
+    const raw = { _id: 'c1', firstName: 'Zoë', lastName: '🐎', email: 'z@example.test', status: 'active' }
+    const bytes = Buffer.from(JSON.stringify({ data: [raw], hasMore: false }))
+    service = await startService(() => ({}))
+    const inBytes = () =>
+      new ReadableStream({
+        start(stream) {
+          for (const byte of bytes) stream.enqueue(Uint8Array.of(byte))
+          stream.close()
+        },
+      })
+    const client = clientOf(service, {
+      fetch: async (request) => (request.url.endsWith('/login') ? fetch(request) : new Response(inBytes())),
+    })
+    const { _id: id, ...fields } = raw
+    expect(await collect(client.contacts())).toEqual([{ id, ...fields, raw }])
+  })
+
   it('keep what came, and leave out what is of a wrong type', async () => {
     const raw = { _id: 7, id: 'other', firstName: null, lastName: 5, email: 'z@example.test', more: { a: 1 } }
     service = await startService(() => ({ body: { data: [raw], hasMore: false } }))
@@ -191,14 +209,20 @@ describe('the delivery log', () => {
         eventType: 'contact.created',
         attempts: 2,
         createdAt: '2025-01-01T00:00:00Z',
+        lastAttemptAt: '2025-01-01T00:00:01Z',
+        nextAttemptAt: '2025-01-01T00:00:31Z',
         responseStatus: 500,
+        error: 'it is down',
       },
       {
         eventId: 'e1',
         eventType: 'contact.created',
         attempts: 2,
         createdAt: new Date('2025-01-01T00:00:00Z'),
+        lastAttemptAt: new Date('2025-01-01T00:00:01Z'),
+        nextAttemptAt: new Date('2025-01-01T00:00:31Z'),
         responseStatus: 500,
+        error: 'it is down',
       },
     ],
     [

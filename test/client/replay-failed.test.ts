@@ -1,7 +1,14 @@
+import { getEventListeners } from 'node:events'
 import { type ReplayJournal, type ReplayOptions, replayFailed } from 'postern/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { clientOf, failureOf } from './support.ts'
-import { Doomed, type StoredDelivery, startWebhookService, type WebhookService } from './webhook-service.ts'
+import {
+  Doomed,
+  expectEndAtAnyStep,
+  type StoredDelivery,
+  startWebhookService,
+  type WebhookService,
+} from './webhook-service.ts'
 
 let service: WebhookService
 let retried: string[]
@@ -57,6 +64,32 @@ describe('replayFailed', () => {
     for (let n = 0; n < 250; n++) fail(`e${n}`)
     expect((await replay({ concurrency: 8 })).retried).toBe(250)
     expect(new Set(retried).size).toBe(250)
+  })
+
+  it('reads the whole of a log that is not sorted', async () => {
+    const at = (second: number) => ({ createdAt: new Date(Date.UTC(2025, 0, 2, 0, 0, second)).toISOString() })
+    for (const second of [9, 1, 10, 5]) fail(`e${second}`, at(second))
+    const since = new Date(at(5).createdAt)
+    await replay({ since })
+    expect(retried.toSorted()).toEqual(['e10', 'e5', 'e9'])
+  })
+
+  it('leaves nothing on its signal', async () => {
+    fail('e1')
+    service.onRetry = (delivery) => {
+      delivery.status = 'pending'
+    }
+    const { signal } = new AbortController()
+    expect(await outcomesOf(replay({ signal }))).toEqual({ e1: 'unresolved' })
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  it('is ended by its signal at any step, although the service hangs', async () => {
+    const reset = () => {
+      service.logs.set('w1', [])
+      fail('e1')
+    }
+    await expectEndAtAnyStep(service, reset, (signal) => replay({ signal }))
   })
 
   it('takes a time, a filter and a limit', async () => {

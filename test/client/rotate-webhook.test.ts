@@ -1,7 +1,7 @@
 import { type RotateOptions, type Rotation, rotateWebhook, type SecretKeeper } from 'postern/client'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { clientOf, failureOf } from './support.ts'
-import { Doomed, startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { clientOf, failureOf, HastyClock } from './support.ts'
+import { Doomed, expectEndAtAnyStep, startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
 
 let service: WebhookService
 let secrets: Map<string, string>
@@ -16,16 +16,18 @@ const keeper = (step = <T>(done: T) => done): SecretKeeper => ({
   hasSecret: (id) => secrets.has(id),
   saveSecret: (secret, { id }) => void step(secrets.set(id, secret)),
 })
-const rotate = (options: Partial<RotateOptions> = {}) =>
-  rotateWebhook(clientOf(service), { webhookId: 'w1', url: URL_, ...keeper(), ...options })
+const rotate = (options: Partial<RotateOptions> = {}, clock = new HastyClock()) =>
+  rotateWebhook(clientOf(service, { clock }), { webhookId: 'w1', url: URL_, ...keeper(), ...options })
 const idsOf = () => [...service.webhooks.keys()]
 
 describe('rotateWebhook', () => {
   it('makes a second webhook, lets both deliver, and deletes the first', async () => {
     const seen: (readonly [Rotation['state'], string[]])[] = []
-    const result = await rotate({ onProgress: ({ state }) => seen.push([state, idsOf()]) })
+    const clock = new HastyClock()
+    clock.advance(86_400_000)
+    const result = await rotate({ onProgress: ({ state }) => seen.push([state, idsOf()]) }, clock)
     expect(result).toMatchObject({ state: 'finished', webhook: { id: 'w2', active: true }, pending: 0, failed: 0 })
-    expect(seen.length).toBeGreaterThan(1)
+    expect(seen).toHaveLength(7) // one minute, every ten seconds
     for (const each of seen) expect(each).toEqual(['waiting', ['w1', 'w2']])
     expect(idsOf()).toEqual(['w2'])
     expect(service.webhooks.get('w2')).toMatchObject({ url: URL_, events: ['contact.created'], active: true })
@@ -47,6 +49,11 @@ describe('rotateWebhook', () => {
     const line = service.fail('w1', 'e1', { status: 'pending' })
     expect(await rotate({ waitMs: 0 })).toMatchObject({ state: 'waiting', pending: 1, webhook: { id: 'w2' } })
     expect(idsOf()).toEqual(['w1', 'w2'])
+    const clock = new HastyClock()
+    clock.advance(86_400_000)
+    const onProgress = vi.fn()
+    expect(await rotate({ waitMs: 90_000, onProgress }, clock)).toMatchObject({ state: 'waiting' })
+    expect(onProgress).toHaveBeenCalledTimes(10)
     line.status = 'success'
     expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
     expect(idsOf()).toEqual(['w2'])
@@ -66,12 +73,34 @@ describe('rotateWebhook', () => {
     expect(await rotate({ onProgress })).toMatchObject({ state: 'finished', sharesEventIds: true })
   })
 
-  it('tells where the two send an event under ids of their own', async () => {
-    service.fail('w1', 'e1', { status: 'success' })
-    const onProgress = () => {
-      if (service.logs.get('w2')?.length === 0) service.fail('w2', 'e9', { status: 'success' })
+  it('does not take an event that comes while it reads the logs for one that only the first has', async () => {
+    let isSent = false
+    service.onAnswer = ({ path }) => {
+      if (!isSent && path.endsWith('/deliveries')) for (const id of ['w1', 'w2']) service.fail(id, 'e1')
+      if (path.endsWith('/deliveries')) isSent = true
+      return undefined
     }
-    expect(await rotate({ onProgress })).toMatchObject({ state: 'finished', sharesEventIds: false })
+    const failed: number[] = []
+    await rotate({ overlapMs: 0, onProgress: (rotation) => failed.push(rotation.failed) })
+    expect(failed).toEqual([0])
+  })
+
+  it.each<[string, readonly (string | undefined)[], readonly (string | undefined)[], boolean | undefined]>([
+    ['an event is in both logs', ['e1', 'e2'], ['e3', 'e2'], true],
+    ['no event is in both logs', ['e1', undefined], ['e3', undefined], false],
+    ['only the first log has events', ['e1'], [], undefined],
+    ['only the second log has events', [], ['e1'], undefined],
+    ['the logs tell no ids', [undefined], [undefined], undefined],
+    ['the first log tells no ids', [undefined], ['e1'], undefined],
+  ])('tells whether ids are shared where %s', async (_what, first, second, sharesEventIds) => {
+    const send = (webhookId: string, ids: readonly (string | undefined)[]) => {
+      for (const id of ids) service.fail(webhookId, id as string, { status: 'success' }) // undefined: left out
+    }
+    send('w1', first)
+    const onProgress = () => {
+      if (service.logs.get('w2')?.length === 0) send('w2', second)
+    }
+    expect(await rotate({ onProgress })).toMatchObject({ state: 'finished', sharesEventIds })
   })
 
   it('brings back what had failed', async () => {
@@ -83,6 +112,22 @@ describe('rotateWebhook', () => {
     }
     expect(await rotate()).toMatchObject({ state: 'finished', failed: 0 })
     expect(retried).toEqual(['e1'])
+  })
+
+  it('retries each failure once, also one that comes later', async () => {
+    service.fail('w1', 'e1')
+    const retried: string[] = []
+    service.onRetry = (delivery) => {
+      retried.push(delivery.eventId)
+      delivery.attempts++
+    }
+    let looks = 0
+    const onProgress = () => {
+      looks++
+      if (looks === 3) service.fail('w1', 'e2')
+    }
+    expect(await rotate({ onProgress })).toMatchObject({ state: 'waiting', failed: 2 })
+    expect(retried).toEqual(['e1', 'e2'])
   })
 
   it('does not delete a log with failures that nobody else has, unless it is told to', async () => {
@@ -99,7 +144,11 @@ describe('rotateWebhook', () => {
     service.fail('w1', 'e1', { status: 'zorp' })
     expect(await rotate()).toMatchObject({ state: 'finished' })
     service.fail('w2', 'e1', { status: 'zorp', createdAt: new Date().toISOString() })
+    const { createdAt } = service.fail('w2', 'e2', { status: 'zorp' })
+    expect(createdAt).toMatch(/^2025/)
     expect(await rotate({ webhookId: 'w2', waitMs: 0 })).toMatchObject({ state: 'waiting', pending: 1 })
+    service.fail('w2', 'e3', { status: 'zorp', createdAt: undefined as never }) // left out
+    expect(await rotate({ webhookId: 'w2', waitMs: 0 })).toMatchObject({ state: 'waiting', pending: 2 })
   })
 
   it('touches no other webhook of the same URL', async () => {
@@ -131,12 +180,39 @@ describe('rotateWebhook', () => {
     expect(await rotate({ giveUpFailed: true })).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
   })
 
+  it('does not delete a paused webhook that holds deliveries back, unless it is told to', async () => {
+    Object.assign(service.webhooks.get('w1') ?? {}, { active: false })
+    service.fail('w1', 'e1', { status: 'pending' })
+    expect(await rotate()).toMatchObject({ state: 'waiting', held: 1, failed: 0 })
+    expect(idsOf()).toEqual(['w1', 'w2'])
+    expect(await rotate({ giveUpFailed: true })).toMatchObject({ state: 'finished' })
+    expect(idsOf()).toEqual(['w2'])
+  })
+
+  it('leaves an active successor alone whose secret is not saved here', async () => {
+    service.add({ description: '(postern, replaces w1)' })
+    expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w3' } })
+    expect(idsOf()).toEqual(['w2', 'w3'])
+  })
+
+  it('refuses a webhook whose events the service does not tell', async () => {
+    Object.assign(service.webhooks.get('w1') ?? {}, { events: [] })
+    expect(await failureOf(rotate())).toMatchObject({
+      code: 'option_invalid',
+      message: expect.stringContaining('events of webhook w1'),
+    })
+    expect(idsOf()).toEqual(['w1'])
+  })
+
   it('makes none where the service does not keep descriptions', async () => {
     service.onAnswer = ({ method, path }) => {
       if (method !== 'GET' || !path.endsWith('/webhooks')) return undefined
       return { body: [...service.webhooks.values()].map(({ description, secret, ...rest }) => rest) }
     }
-    expect(await failureOf(rotate())).toMatchObject({ code: 'answer_unusable' })
+    expect(await failureOf(rotate())).toMatchObject({
+      code: 'answer_unusable',
+      route: 'GET /api/integrations/webhooks',
+    })
     expect(idsOf()).toEqual(['w1'])
   })
 
@@ -147,13 +223,19 @@ describe('rotateWebhook', () => {
   })
 
   it('fails where neither the webhook nor its successor is there, as with a mistyped id', async () => {
-    expect(await failureOf(rotate({ webhookId: 'w7' }))).toMatchObject({ code: 'not_found' })
+    expect(await failureOf(rotate({ webhookId: 'w7' }))).toMatchObject({
+      code: 'not_found',
+      route: 'GET /api/integrations/webhooks',
+    })
     expect(idsOf()).toEqual(['w1'])
   })
 
   it('deletes nothing where the second does not become active', async () => {
     service.onAnswer = ({ method }) => (method === 'PUT' ? { body: { _id: 'w2', active: false } } : undefined)
-    expect(await failureOf(rotate())).toMatchObject({ code: 'answer_unusable' })
+    expect(await failureOf(rotate())).toMatchObject({
+      code: 'answer_unusable',
+      route: 'PUT /api/integrations/webhooks/w2',
+    })
     expect(idsOf()).toEqual(['w1', 'w2'])
   })
 
@@ -163,10 +245,20 @@ describe('rotateWebhook', () => {
     expect(idsOf()).toEqual(['w1'])
   })
 
+  it('is ended by its signal at any step, although the service hangs', async () => {
+    const reset = () => {
+      service.webhooks.clear()
+      const { _id, secret } = service.add({ _id: 'w1' })
+      service.fail(_id, 'e1')
+      secrets = new Map([[_id, secret]])
+    }
+    await expectEndAtAnyStep(service, reset, (signal) => rotate({ signal, overlapMs: 0 }))
+  })
+
   it('can be repeated after a crash at any step', async () => {
     const countSteps = async (stepsToLive: number) => {
       const doomed = new Doomed(service, stepsToLive)
-      const options = { webhookId: 'w1', url: URL_, ...keeper((done) => doomed.step(done)) }
+      const options = { webhookId: 'w1', url: URL_, overlapMs: 10_000, ...keeper((done) => doomed.step(done)) }
       await rotateWebhook(doomed.client, options).catch(() => {})
       return doomed.steps
     }
@@ -190,7 +282,7 @@ describe('rotateWebhook', () => {
         active.every(({ _id }) => secrets.has(_id)),
         `step ${step}`,
       ).toBe(true)
-      expect(await rotate()).toMatchObject({ state: 'finished' })
+      expect(await rotate({ overlapMs: 0 })).toMatchObject({ state: 'finished' })
       expect(idsOf(), `step ${step}`).toHaveLength(1)
       expect(secrets.get(idsOf()[0] ?? '')).toBe([...service.webhooks.values()][0]?.secret)
     }

@@ -62,6 +62,26 @@ describe('errors', () => {
       expectSilent(printed(await call().catch((thrown: unknown) => thrown)) + printed(client))
   })
 
+  it('have the password struck out before their text is cut', async () => {
+    service = await startService(() => ({ status: 400, body: 'x'.repeat(2_040) + PASSWORD }))
+    const error = await create()
+      .webhooks.get('w1')
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ body: expect.stringMatching(/^x{2040}\[redacte$/) })
+  })
+
+  it('do not tell the password however many tokens came after it, nor the last token', async () => {
+    service = await startService(
+      ({ authorization }) => ({ status: 401, body: `${PASSWORD} ${authorization}` }),
+      (_, count) => ({ body: { accessToken: `${TOKEN}${count}` } }),
+    )
+    const client = create()
+    for (let n = 0; n < 20; n++) await client.webhooks.get('w1').catch(() => {})
+    const error = await client.webhooks.get('w1').catch((thrown: unknown) => thrown)
+    expect(service.logins).toBeGreaterThan(16)
+    expect(error).toMatchObject({ body: '[redacted] Bearer [redacted]' })
+  })
+
   it('of a given fetch tell nothing but their message, without secrets', async () => {
     service = await startService(() => ({}))
     const failing = async (request: Request) => {

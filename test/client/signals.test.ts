@@ -73,6 +73,16 @@ describe('a signal', () => {
     expect([getEventListeners(controller.signal, 'abort'), clock.pending]).toEqual([[], 0])
   })
 
+  it('leaves no timer behind where it ends a back-off', async () => {
+    const clock = manualClock()
+    const controller = new AbortController()
+    service = await startService(() => ({ status: 503 }))
+    const onWait = () => setTimeout(() => controller.abort(reason), 5)
+    const client = clientOf(service, { clock, onWait })
+    expect(await failureOf(client.webhooks.get('w1', controller))).toBe(reason)
+    expect(clock.pending).toBe(0)
+  })
+
   it("of one call doesn't end the login that others wait for", async () => {
     const controller = new AbortController()
     service = await startService(

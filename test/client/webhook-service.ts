@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client, ClientOptions } from 'postern/client'
+import { expect } from 'vitest'
 import { clientOf, type Reply, type Seen, type Service, startService } from './support.ts'
 
 export const URL_ = 'https://app.example.test/hooks'
@@ -161,5 +163,32 @@ export class Doomed {
 
   #mustLive(): void {
     if (this.#left <= 0) throw this.death
+  }
+}
+
+/** Expects work to end with its signal, whichever of its requests the service leaves without an answer. */
+export async function expectEndAtAnyStep(
+  service: WebhookService,
+  reset: () => void,
+  work: (signal: AbortSignal) => Promise<unknown>,
+): Promise<void> {
+  const reason = new Error('enough')
+  let calls = 0
+  for (let step = 1; step <= calls + 1; step++) {
+    reset()
+    const controller = new AbortController()
+    calls = 0
+    service.onAnswer = () => {
+      calls++
+      if (calls !== step) return undefined
+      setTimeout(() => controller.abort(reason), 5)
+      return () => {}
+    }
+    const ended = work(controller.signal).then(
+      () => 'finished',
+      (error: unknown) => error,
+    )
+    const end = await Promise.race([ended, sleep(2_000, 'hangs')])
+    expect(end, `request ${step}`).toBe(calls < step ? 'finished' : reason)
   }
 }
