@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import { SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
-import type { CallOptions, Client, NewWebhook, WebhookCalls, WebhookChanges } from './api.ts'
+import type { CallOptions, Client, WebhookCalls, WebhookChanges } from './api.ts'
 import { type Guess, readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
 import { ServiceError } from './service-error.ts'
@@ -49,13 +49,8 @@ function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
       const { url, events, description, active } = webhook
       checkUrl(url)
       checkEvents(events, settings)
-      // Named one by one: nothing else that the object may hold goes out.
-      const body: NewWebhook = {
-        url,
-        events,
-        ...(description !== undefined && { description }),
-        ...(active !== undefined && { active }),
-      }
+      // Named one by one: nothing else that the object may hold goes out. JSON leaves out what is undefined.
+      const body = { url, events, description, active }
       const answer = await send({ method: 'POST', path: WEBHOOKS, body, isRepeatable: false, signal })
       const created = toWebhook(findIdentified(answer.body))
       if (created === undefined) throw answer.unusable('there is no webhook with an id in it')
@@ -101,11 +96,7 @@ async function getWebhook(send: Send, id: string, signal: AbortSignal | undefine
 /** Twice the same change is once: it may be repeated. Services may answer with nothing (assumption A03). */
 async function updateWebhook(send: Send, id: string, changes: WebhookChanges, signal: AbortSignal | undefined) {
   const { url, events, active } = changes
-  const body: WebhookChanges = {
-    ...(url !== undefined && { url }),
-    ...(events !== undefined && { events }),
-    ...(active !== undefined && { active }),
-  }
+  const body = { url, events, active }
   const answer = await send({ method: 'PUT', path: [...WEBHOOKS, checkId(id)], body, isRepeatable: true, signal })
   const webhook = toWebhook(findIdentified(answer.body))
   return webhook?.id === id && webhook.active !== undefined ? webhook : getWebhook(send, id, signal)

@@ -16,7 +16,7 @@ export function parseDuration(length: number | string): number {
   )
 }
 
-/** The same as people write it: `5m30s`. */
+/** A length of time above 0 as people write it: `5m30s`. */
 export function formatDuration(ms: number): string {
   let rest = ms
   let text = ''
@@ -25,5 +25,5 @@ export function formatDuration(ms: number): string {
     rest -= count * size
     if (count > 0) text += `${count}${unit}`
   }
-  return text || '0s'
+  return text
 }

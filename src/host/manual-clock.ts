@@ -8,6 +8,7 @@ export interface ManualClock extends Clock {
    * comes to rest before the next.
    *
    * @param by milliseconds, or text such as `30s`, `5m30s` or `2h`
+   * @throws Error if a timer sets itself again for the same time without end
    */
   advance(by: number | string): Promise<void>
   /** Moves to the time of the next timer, and runs all that are due then. Returns false, and stays, if none is set. */
@@ -28,6 +29,8 @@ const PATIENCE_AGAIN_MS = 250
 const TURNS = 8
 /** Turns without a pause, before the wait becomes one for real I/O. */
 const BUSY_TURNS = 200
+/** How often timers may go off one after the other while the time stands still. */
+const MAX_ROUNDS = 1_000
 
 // Taken while this loads: whoever fakes the global timers later must not stop this clock.
 const real = { setImmediate, setTimeout, performance }
@@ -107,7 +110,13 @@ class StandingClock implements ManualClock {
     await this.#move(async () => {
       const end = this.#elapsed + ms
       await this.#settle()
-      for (let due = this.#nextAt(); due !== undefined && due <= end; due = this.#nextAt()) await this.#runDue(due)
+      let [last, rounds] = [Number.NaN, 0]
+      for (let due = this.#nextAt(); due !== undefined && due <= end; due = this.#nextAt()) {
+        rounds = due === last ? rounds + 1 : 0
+        if (rounds === MAX_ROUNDS) throw new Error(`${MAX_ROUNDS} timers of 0 ms in a row: they set each other.`)
+        last = due
+        await this.#runDue(due)
+      }
       this.#elapsed = end
     })
   }

@@ -46,7 +46,7 @@ async function carryOut(target: Target, clock: Clock, plan: AttemptPlan): Promis
   let cutBy: 'timeout' | 'aborted' | undefined
   const cutAfter = (ms: number, why: 'timeout' | 'aborted') =>
     clock.setTimeout(() => {
-      cutBy ??= why
+      cutBy = why
       controller.abort(new Error(`The sender cut the connection after ${ms} ms.`))
     }, ms)
   const timers = [cutAfter(SERVICE_DEADLINE_MS, 'timeout')]

@@ -185,4 +185,9 @@ describe('what may have been carried out', () => {
     await clientOf(service).webhooks.delete('w1')
     await expect(clientOf(service).webhooks.delete('w1')).rejects.toMatchObject({ code: 'not_found' })
   })
+
+  it('does not count a deletion as done where the service fails for ever', async () => {
+    service = await startService(() => ({ status: 500 }))
+    await expect(clientOf(service).webhooks.delete('w1')).rejects.toMatchObject({ code: 'service_failed', attempts: 6 })
+  })
 })

@@ -60,11 +60,16 @@ describe('ensureWebhook', () => {
     expectOneGoodWebhook()
   })
 
-  it('looks at its own URL only', async () => {
-    service.add({ url: 'https://other.example.test/hooks', active: false })
-    await ensure()
-    expect(service.webhooks.size).toBe(2)
-  })
+  it.each(['https://other.example.test/hooks', 'https://app.example.test/hooks/2', 'no address'])(
+    'looks at its own URL only, and not at %s',
+    async (url) => {
+      const { _id, secret } = service.add({ url, events, description: '(postern)' })
+      secrets.set(_id, secret)
+      service.add({ url, events, active: false, description: '(postern)' })
+      expect(await ensure()).toMatchObject({ isNew: true, deleted: [], webhook: { id: 'w3', url: URL_ } })
+      expect(service.webhooks.size).toBe(3)
+    },
+  )
 
   it('knows its URL by what it means', async () => {
     const { _id, secret } = service.add({ url: 'https://APP.example.test:443/hooks', events })
@@ -96,6 +101,18 @@ describe('ensureWebhook', () => {
     expectOneGoodWebhook()
   })
 
+  it.each<[string, readonly object[], string]>([
+    ['by their times', [{ createdAt: '2025-01-03' }, { createdAt: '2025-01-01' }, { createdAt: '2025-01-02' }], 'w2'],
+    ['by their ids where they are of one time', [{ _id: 'c' }, { _id: 'a' }, { _id: 'b' }], 'a'],
+    ['by their ids where no time is told', [{ _id: 'c' }, { _id: 'a' }, { _id: 'b' }], 'a'],
+    ['by their ids where no time is told, also if it is listed first', [{ _id: 'a' }, { _id: 'b' }], 'a'],
+  ])('knows the oldest of several %s', async (what, webhooks, oldest) => {
+    const createdAt = what.includes('no time') ? undefined : '2025-01-01'
+    for (const fields of webhooks) addSaved({ description: '(postern)', createdAt, ...fields })
+    expect(await ensure()).toMatchObject({ webhook: { id: oldest } })
+    expectOneGoodWebhook()
+  })
+
   it('makes one webhook though it runs five times at once', async () => {
     const results = await Promise.all([1, 2, 3, 4, 5].map(() => ensure({ description: 'orders' })))
     expectOneGoodWebhook()
@@ -123,12 +140,39 @@ describe('ensureWebhook', () => {
         ? { body: [...service.webhooks.values()].map(({ secret, ...rest }) => rest)[0] }
         : undefined
     }
-    expect(await failureOf(ensure())).toMatchObject({ code: 'answer_unusable' })
+    expect(await failureOf(ensure())).toMatchObject({
+      code: 'answer_unusable',
+      route: 'PUT /api/integrations/webhooks',
+    })
+  })
+
+  it('makes another webhook if its own is deleted before it is active', async () => {
+    service.onAnswer = ({ method, path }) => {
+      if (method === 'GET' && path.endsWith('/webhooks')) service.webhooks.delete('w1') // after it was listed
+      return undefined
+    }
+    expect(await ensure()).toMatchObject({ isNew: true, webhook: { id: 'w2' } })
+    expectOneGoodWebhook()
+  })
+
+  it('fails if the service refuses the activation', async () => {
+    service.onAnswer = ({ method }) => (method === 'PUT' ? { status: 400 } : undefined)
+    expect(await failureOf(ensure())).toMatchObject({ code: 'request_refused' })
+  })
+
+  it('leaves an active webhook alone that was made with another keeper of secrets', async () => {
+    addSaved({ description: '(postern)' })
+    service.add({ description: '(postern)' })
+    expect(await ensure()).toMatchObject({ isNew: false, deleted: [], webhook: { id: 'w1' } })
+    expect(service.webhooks.size).toBe(2)
   })
 
   it("leaves somebody else's active webhook alone, unless it is told to replace it", async () => {
     service.add()
-    expect(await failureOf(ensure())).toMatchObject({ code: 'webhook_not_ours' })
+    expect(await failureOf(ensure())).toMatchObject({
+      code: 'webhook_not_ours',
+      route: 'GET /api/integrations/webhooks',
+    })
     expect(service.webhooks.size).toBe(1)
     expect(await ensure({ replaceActive: true })).toMatchObject({ isNew: true, deleted: ['w1'] })
     expectOneGoodWebhook()
@@ -142,6 +186,24 @@ describe('ensureWebhook', () => {
     expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id } })
   })
 
+  it('makes do with lists that leave the events out, or have a webhook that is gone', async () => {
+    const { _id, secret } = service.add()
+    secrets.set(_id, secret)
+    service.onAnswer = ({ method, path }) =>
+      method === 'GET' && path.endsWith('/webhooks')
+        ? { body: [{ _id: 'gone' }, { _id, url: URL_, active: true }] }
+        : undefined
+    expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id, events } })
+    expectOneGoodWebhook()
+  })
+
+  it.each([404, 400])('goes on only if a webhook that it deletes is gone already: %d', async (status) => {
+    service.add()
+    service.onAnswer = ({ method }) => (method === 'DELETE' ? { status } : undefined)
+    const ensured = ensure({ replaceActive: true }).catch((error: unknown) => error)
+    expect(await ensured).toMatchObject(status === 404 ? { deleted: ['w1'], isNew: true } : { code: 'request_refused' })
+  })
+
   it('refuses what could not work before anything is made', async () => {
     expect(await failureOf(ensure({ events: [] }))).toMatchObject({ code: 'option_invalid' })
     expect(await failureOf(ensure({ url: 'hooks' }))).toMatchObject({ code: 'option_invalid' })
@@ -150,14 +212,15 @@ describe('ensureWebhook', () => {
 })
 
 describe('a secret that cannot be saved', () => {
-  it.each<[string, (secret: string) => Error, boolean]>([
+  it.each<[string, (secret: string) => unknown, boolean]>([
     ['the error is kept', () => new Error('disk full'), true],
     ['unless it repeats the secret', (secret) => new Error(`cannot write ${secret}`), false],
     ['unless its cause does', (secret) => new Error('no', { cause: new Error(secret) }), false],
     ['unless its stack does', (secret) => Object.assign(new Error('no'), { stack: `Error: ${secret}` }), false],
+    ['unless it is no error', (secret) => `cannot write ${secret}`, false],
     ['unless a field of it does', (secret) => Object.assign(new Error('no'), { value: secret }), false],
   ])('is told, and the webhook deleted: %s', async (_what, toError, isKept) => {
-    const thrown: Error[] = []
+    const thrown: unknown[] = []
     const saveSecret = async (secret: string) => {
       thrown.push(toError(secret))
       throw thrown[0]

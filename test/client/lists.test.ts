@@ -97,6 +97,13 @@ describe('contacts', () => {
     expect(service.calls).toEqual(Array.from({ length: requests }, () => 'GET /api/sales/contacts'))
   })
 
+  it('are asked for again where an answer fails', async () => {
+    service = await startService((_, count) =>
+      count === 1 ? { status: 500 } : { body: { data: make(1, 7), total: 7 } },
+    )
+    expect(idsOf(await collect(clientOf(service).contacts()))).toEqual(ALL)
+  })
+
   it('may be none', async () => {
     service = await startService(() => ({ body: [] }))
     expect(await collect(clientOf(service).contacts())).toEqual([])
@@ -163,6 +170,12 @@ describe('contacts', () => {
   })
 })
 
+it('webhooks are listed page by page', async () => {
+  service = await startService((seen) => ({ body: pageOf(seen, 3) }))
+  expect(idsOf(await clientOf(service).webhooks.list())).toEqual(ALL)
+  expect(service.calls).toEqual(Array.from({ length: 4 }, () => 'GET /api/integrations/webhooks'))
+})
+
 describe('the delivery log', () => {
   it('is read on by what it was last', async () => {
     service = await startService(({ query }) => {
@@ -172,7 +185,7 @@ describe('the delivery log', () => {
       return { body: log.slice(start, start + 3).map(({ _id }) => ({ _id, status: 'success' })) }
     })
     expect(idsOf(await collect(clientOf(service).deliveries('w1')))).toEqual(ALL.toReversed())
-    expect(service.calls).toHaveLength(4)
+    expect(service.calls).toEqual(Array.from({ length: 4 }, () => 'GET /api/integrations/webhooks/w1/deliveries'))
   })
 
   it('is read on by number where that is not understood', async () => {

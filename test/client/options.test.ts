@@ -78,10 +78,18 @@ describe('arguments of calls', () => {
     ['a long id', () => client.retry('w1', 'x'.repeat(257))],
     ['an id that is no text', () => client.webhooks.get(undefined as unknown as string)], // wrong on purpose
     ['no events', () => client.webhooks.create({ url, events: [] })],
-    ['an empty event type', () => client.webhooks.update('w1', { events: [''] })],
+    ['an event type that is no text', () => client.webhooks.create({ url, events: ['sync.failed', 5 as never] })],
+    ['an empty event type beside another', () => client.webhooks.create({ url, events: ['sync.failed', ''] })],
+    ['a URL that is no text', () => client.webhooks.create({ url: new URL(url) as never, events: ['sync.failed'] })],
+    ['a relative URL of an update', () => client.webhooks.update('w1', { url: '/hooks' })],
+    ['an empty event type () => client.webhooks.update('w1', { events: [''] })],
     ['a relative URL', () => client.webhooks.create({ url: '/hooks', events: ['contact.created'] })],
   ])('are refused before anything is sent: %s', async (_what, call) => {
     await expect(async () => call()).rejects.toMatchObject({ code: 'option_invalid' })
+  })
+
+  it('may be ids of 256 characters', async () => {
+    expect(await client.webhooks.get('x'.repeat(256))).toMatchObject({ id: 'w1' })
   })
 
   it('stand in the path as one segment', async () => {

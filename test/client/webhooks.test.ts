@@ -71,6 +71,20 @@ describe('a creation', () => {
     expect(await clientOf(service).webhooks.create(stray)).toEqual({ webhook: WEBHOOK, secret: 'whsec_1' })
     expect(JSON.parse(service.seen[1]?.body ?? '')).toEqual({ url: URL_, events: ['contact.created'], active: false })
   })
+
+  it.each([{ description: 'orders' }, { active: true }, {}])('sends what it is given: %j', async (fields) => {
+    service = await startService(() => ({ status: 201, body: { ...RAW, secret: 'whsec_1' } }))
+    const given = { url: URL_, events: ['contact.created'], ...fields }
+    await clientOf(service).webhooks.create(given)
+    expect(service.calls).toEqual(['POST /api/integrations/webhooks'])
+    expect(JSON.parse(service.seen[1]?.body ?? '')).toEqual(given)
+  })
+
+  it('is not taken from an answer without an id', async () => {
+    service = await startService(() => ({ status: 201, body: { secret: 'whsec_1' } }))
+    const created = clientOf(service).webhooks.create({ url: URL_, events: ['contact.created'] })
+    await expect(created).rejects.toMatchObject({ code: 'answer_unusable', message: expect.stringContaining('an id') })
+  })
 })
 
 describe('an update', () => {
@@ -92,10 +106,15 @@ describe('an update', () => {
     const { webhooks } = clientOf(service)
     await webhooks.pause('w1')
     await webhooks.update('w1', { url: URL_, events: ['contact.created'], description: 'x' } as object) // a stray field
+    await webhooks.update('w1', { url: URL_ })
+    await webhooks.update('w1', { events: ['contact.created'] })
     expect(service.seen.slice(1).map(({ body }) => body)).toEqual([
       '{"active":false}',
       `{"url":"${URL_}","events":["contact.created"]}`,
+      `{"url":"${URL_}"}`,
+      '{"events":["contact.created"]}',
     ])
+    expect(new Set(service.calls)).toEqual(new Set(['PUT /api/integrations/webhooks/w1']))
   })
 })
 

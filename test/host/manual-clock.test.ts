@@ -4,6 +4,9 @@ import { manualClock } from 'postern/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runs } from '../support/runs.ts'
 
+// A clock that is broken ends here, and not after the twenty seconds that tests have else.
+vi.setConfig({ testTimeout: 8_000 })
+
 const START = '2025-01-01T00:00:00.000Z'
 const start = Date.parse(START)
 
@@ -81,7 +84,7 @@ describe('a manual clock', () => {
     expect(log).toEqual(['chain 100', 'timer 101'])
   })
 
-  it('waits for work that it was told of, also where that takes real time', async () => {
+  it.concurrent('waits for work that it was told of, also where that takes real time', async () => {
     const clock = manualClock(START)
     const log: string[] = []
     clock.setTimeout(() => clock.track(sleep(30).then(() => log.push(`work ${clock.monotonic()}`))), 100)
@@ -90,7 +93,34 @@ describe('a manual clock', () => {
     expect(log).toEqual(['work 100', 'timer'])
   })
 
-  it('goes on after a while without work that hangs, and takes a rejection for an end', async () => {
+  it.concurrent('waits for work that begins some turns after its timer went off', async () => {
+    const clock = manualClock(START)
+    const log: string[] = []
+    const work = async () => log.push(`work ${await sleep(30, clock.monotonic())}`)
+    clock.setTimeout(() => setImmediate(() => setImmediate(() => clock.track(work()))), 100)
+    clock.setTimeout(() => log.push('timer'), 101)
+    await clock.advance(200)
+    expect(log).toEqual(['work 100', 'timer'])
+  })
+
+  it.concurrent('does not wait for work that has ended', async () => {
+    const clock = manualClock(START)
+    for (const work of [sleep(10), Promise.reject(new Error('not ours'))]) clock.track(work)
+    for (let ms = 1; ms <= 20; ms++) clock.setTimeout(() => {}, ms)
+    const begun = performance.now()
+    await clock.advance(20)
+    expect(performance.now() - begun).toBeLessThan(4_000) // five seconds with a wait at each timer
+  })
+
+  it.concurrent('waits less for work that begins to hang at the same time as other work', async () => {
+    const clock = manualClock(START)
+    for (let n = 0; n < 6; n++) clock.setTimeout(() => clock.track(new Promise(() => {})), 1)
+    const begun = performance.now()
+    await clock.advance(1)
+    expect(performance.now() - begun).toBeLessThan(5_000) // six seconds with the whole wait each time
+  })
+
+  it.concurrent('goes on after a while without work that hangs, and takes a rejection for an end', async () => {
     const clock = manualClock(START)
     clock.track(new Promise(() => {}))
     clock.track(Promise.reject(new Error('not ours')))
@@ -102,7 +132,7 @@ describe('a manual clock', () => {
     expect(performance.now() - begun).toBeGreaterThan(200)
   })
 
-  it('waits for work that takes 700 ms of real time, and as long for the next', async () => {
+  it.concurrent('waits for work that takes 700 ms of real time, and as long for the next', async () => {
     const clock = manualClock(START)
     const log: string[] = []
     clock.setTimeout(() => {
@@ -113,7 +143,7 @@ describe('a manual clock', () => {
     expect(log).toEqual(['work 100', 'work 100', 'timer'])
   })
 
-  it('waits less for work that has hung before', async () => {
+  it.concurrent('waits less for work that has hung before', async () => {
     const clock = manualClock(START)
     clock.track(new Promise(() => {}))
     for (let ms = 1; ms <= 4; ms++) clock.setTimeout(() => {}, ms)
@@ -149,6 +179,18 @@ describe('a manual clock', () => {
     await expect(clock.advance(20)).rejects.toThrow('thrown by a timer')
     await clock.advance(20)
     expect(clock.monotonic()).toBe(30)
+  })
+
+  it('fails instead of going on for ever where a timer of 0 ms sets itself again', async () => {
+    const clock = manualClock(START)
+    let ran = 0
+    const again = () => {
+      ran++
+      clock.setTimeout(again, 0)
+    }
+    clock.setTimeout(again, 10)
+    await expect(clock.advance(20)).rejects.toThrow('1000 timers of 0 ms in a row')
+    expect([ran, clock.monotonic()]).toEqual([1_000, 10])
   })
 
   it('runs any set of timers in the order of their times', async () => {

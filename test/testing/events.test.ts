@@ -118,7 +118,7 @@ describe('with a seed', () => {
 
   it('time goes on from event to event, whatever the machine says', () => {
     const times = buildAll(createEvents({ seed: 'a' })).map(({ timestamp }) => timestamp)
-    expect(times).toEqual(times.toSorted())
+    expect(times).toEqual([...new Set(times)].toSorted())
     expect(times[0]).toMatch(/^2025-01-01T00:00:0/)
   })
 })

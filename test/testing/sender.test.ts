@@ -1,16 +1,21 @@
 import { createSender, events, manualClock, recordHandlers, type Target } from 'postern/testing'
 import 'postern/testing/vitest'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { newReceiver, START, secret, TARGETS } from './support.ts'
 
+/** A broken clock ends here, and not after the twenty seconds that tests have else. */
+vi.setConfig({ testTimeout: 8_000 })
+
+async function startSender(start: (typeof TARGETS)[number][1], work: (id: string) => unknown = () => {}) {
+  const clock = manualClock(START)
+  const receiver = newReceiver(clock).on('contact.*', (event) => work(event.id))
+  const handled = recordHandlers(receiver)
+  const sender = createSender({ target: await start(receiver), secret, clock })
+  return { clock, handled, sender }
+}
+
 describe.each(TARGETS)('a sender to %s', (_name, start) => {
-  async function setUp(work: (id: string) => unknown = () => {}) {
-    const clock = manualClock(START)
-    const receiver = newReceiver(clock).on('contact.*', (event) => work(event.id))
-    const handled = recordHandlers(receiver)
-    const sender = createSender({ target: await start(receiver), secret, clock })
-    return { clock, handled, sender }
-  }
+  const setUp = () => startSender(start)
 
   it('gets the answer of the receiver', async () => {
     const { sender, handled } = await setUp()
@@ -72,22 +77,28 @@ describe.each(TARGETS)('a sender to %s', (_name, start) => {
     expect(performance.now() - begun).toBeLessThan(5_000) // well under one on an idle machine
     expect(clock.pending).toBe(0)
   })
+})
 
-  it('gives up after ten seconds, and goes on while the handler still works', async () => {
-    let release = () => {}
-    const { clock, sender } = await setUp(
-      () =>
-        new Promise<void>((resolve) => {
-          release = resolve
-        }),
-    )
-    const delivery = sender.deliver(events.contact.created())
-    await clock.advance('8s')
-    expect(delivery.attempts).toMatchObject([{ status: 503, durationMs: 8_000 }])
-    release()
-    await clock.advance('30s')
-    expect(await delivery).toMatchObject({ status: 'success', attempts: [{}, { status: 200, number: 2 }] })
-  })
+// All at the same time: each waits for a second of real time.
+it('gives up after ten seconds, and goes on while the handler still works, whatever the target', async () => {
+  await Promise.all(
+    TARGETS.map(async ([name, start]) => {
+      let release = () => {}
+      const { clock, sender } = await startSender(
+        start,
+        () =>
+          new Promise<void>((resolve) => {
+            release = resolve
+          }),
+      )
+      const delivery = sender.deliver(events.contact.created())
+      await clock.advance('8s')
+      expect(delivery.attempts, name).toMatchObject([{ status: 503, durationMs: 8_000 }])
+      release()
+      await clock.advance('30s')
+      expect(await delivery, name).toMatchObject({ status: 'success', attempts: [{}, { status: 200, number: 2 }] })
+    }),
+  )
 })
 
 describe('a sender', () => {
@@ -125,7 +136,7 @@ describe('a sender', () => {
     expect(await clock.next()).toBe(false)
   })
 
-  it('waits ten seconds and no longer, for a target that never answers', async () => {
+  it.concurrent('waits ten seconds and no longer, for a target that never answers', async () => {
     const clock = manualClock(START)
     const target = { send: () => new Promise<never>(() => {}) }
     const attempt = newSender(target, clock).send(events.syncCompleted())
@@ -133,7 +144,7 @@ describe('a sender', () => {
     expect(await attempt).toMatchObject({ failure: 'timeout', status: undefined, durationMs: 10_000 })
   })
 
-  it('counts delays from the end of the attempt before', async () => {
+  it.concurrent('counts delays from the end of the attempt before', async () => {
     const clock = manualClock(START)
     const delivery = newSender({ send: () => new Promise<never>(() => {}) }, clock).deliver(events.syncCompleted())
     await clock.advance('50s')
@@ -163,6 +174,21 @@ describe('a sender', () => {
     await clock.advance('3h')
     expect(await delivery).toHaveAttempts(5)
     expect(new Set(bodies).size).toBe(1)
+  })
+
+  it('schedules nothing while an attempt is under way', async () => {
+    const clock = manualClock(START)
+    const scheduled: unknown[] = []
+    const target: Target = {
+      async send() {
+        await null
+        scheduled.push(delivery.next)
+        return { status: 500, headers: {}, body: '' }
+      },
+    }
+    const delivery = newSender(target, clock).deliver(events.syncCompleted())
+    await clock.advance('3h')
+    expect(scheduled).toEqual(Array.from({ length: 5 }, () => undefined))
   })
 
   it('goes by real time without a clock', async () => {

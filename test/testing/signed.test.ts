@@ -152,7 +152,8 @@ describe('a tampered delivery', () => {
     it('is the same delivery apart from that', () => {
       const event = events.contact.created()
       const [good, bad] = [signed(event, { secret: SECRET }), signed(event, { secret: SECRET, tamper })]
-      const changed = bad.bytes.filter((byte, index) => byte !== good.bytes[index]).length
+      const bits = (byte: number) => byte.toString(2).replaceAll('0', '').length
+      const changed = bad.bytes.reduce((sum, byte, index) => sum + bits(byte ^ (good.bytes[index] ?? 0)), 0)
       expect(changed).toBe(tamper === 'flip-bit' ? 1 : 0)
       expect(bad.bytes.length).toBe(good.bytes.length)
       if (tamper === 'flip-bit') expect(bad.headers).toEqual(good.headers)
