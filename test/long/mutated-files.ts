@@ -56,6 +56,8 @@ const RECEIVING: readonly Omit<Judged, 'leastPercent'>[] = [
     tests: [PROTOCOL, ...tests.map((test) => `receiver/${test}`)].join(),
     allTests: `${PROTOCOL},${RECEIVER}`,
   })),
+  { file: 'src/host/manual-clock.ts', tests: 'host/manual-clock', allTests: 'host/**/*,testing/**/*' },
+  { file: 'src/host/duration.ts', tests: 'host/manual-clock', allTests: 'host/**/*,testing/**/*' },
   { file: 'src/host/timer-queue.ts', tests: 'host/timer-queue', allTests: `host/**/*,${RECEIVER}` },
   { file: 'src/store/memory-store.ts', tests: 'store/**/*', allTests: `store/**/*,${RECEIVER}` },
   ...readdirSync(join(ROOT, 'src/receiver')).map((file) => {
@@ -128,6 +130,7 @@ export const FILES: readonly Judged[] = [
   ...RECEIVING.map((each) => ({ ...each, leastPercent: 92 })),
   ...listFolder('client', CLIENT_TESTS),
   ...listFolder('testing', TESTING_TESTS),
+  ...listFolder('wire', {}),
   ...listFolder('check', {}),
   ...listFolder('emulator', {}),
   ...listFolder('cli', {}),

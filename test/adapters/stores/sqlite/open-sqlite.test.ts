@@ -148,7 +148,7 @@ describe('openSqlite', () => {
     [':memory:', { driver: 'toString' }, 'option_invalid', /one of node:sqlite/],
     [':memory:', { synchronous: 'off' }, 'option_invalid', /full or normal/],
     [':memory:', { busyTimeoutMs: Number.NaN }, 'option_invalid', /whole number of milliseconds/],
-    [':memory:', { timeout: 5 }, 'option_unknown', /driver, synchronous and busyTimeoutMs/],
+    [':memory:', { timeout: 5 }, 'option_unknown', /driver, synchronous, busyTimeoutMs/],
   ])('refuses %j with %j', (path, options, code, message) => {
     const failure = failureOf(path, options)
     expect(failure.code).toBe(code)

@@ -173,7 +173,7 @@ describe('what cannot be a store', () => {
     [{ table: '' }, 'option_invalid', /letters, digits/],
     [{ retentionMs: Number.NaN }, 'option_invalid', /whole number/],
     [{ clock: {} }, 'option_invalid', /method now/],
-    [{ path: 'app.db' }, 'option_unknown', /database, retentionMs, table and clock/],
+    [{ path: 'app.db' }, 'option_unknown', /database, retentionMs, table, clock/],
   ])('refuses %j', (options, code, message) => {
     const failure = failureOf({ database: open(), ...options })
     expect(failure.code).toBe(code)
