@@ -43,13 +43,15 @@ export class Tokens {
   async issue({ key, email }: Account): Promise<Login> {
     const now = this.#clock.now()
     const expiresAt = now + this.#ttlMs
-    const times = { iat: Math.floor(now / 1_000), exp: Math.floor(expiresAt / 1_000) }
+    const iat = Math.floor(now / 1_000)
+    const times = { iat, exp: iat + Math.ceil(this.#ttlMs / 1_000) }
     const isRenamed = this.#assumed.A22 === 'renamed'
     const claims = isRenamed ? { user: email, tenant: key, exp: times.exp } : { sub: email, accountKey: key, ...times }
-    // Two logins in one second give two tokens.
-    const token = await sign({ ...claims, jti: randomBytes(6).toString('hex') }, this.#key, 'HS256')
+    // Two logins at one time make two tokens. The exact end stands here, since `exp` counts in whole seconds.
+    const jti = `${expiresAt}-${randomBytes(6).toString('hex')}`
+    const token = await sign({ ...claims, jti }, this.#key, 'HS256')
     const accessToken = this.#assumed.A22 === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
-    return { accessToken, expiresIn: this.#tellExpiry(expiresAt) }
+    return { accessToken, expiresIn: this.#tellExpiry(expiresAt, times.exp) }
   }
 
   /** Whose token this is. Rejects with a `Refusal` where it is nobody's, or has expired. */
@@ -57,8 +59,8 @@ export class Tokens {
     const [, token] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
     if (token === undefined) throw new Refusal('unauthorized', 'the request carries no bearer token')
     const claims = await this.#readClaims(token)
-    if (typeof claims.exp !== 'number' || claims.exp * 1_000 <= this.#clock.now())
-      throw new Refusal('unauthorized', 'the token has expired')
+    const expiresAt = Number.parseFloat(String(claims.jti))
+    if (!(expiresAt > this.#clock.now())) throw new Refusal('unauthorized', 'the token has expired')
     const account = this.#accounts.find(String(claims.accountKey ?? claims.tenant))
     if (account === undefined) throw new Refusal('unauthorized', 'the token is of an account that is not there')
     return { account, token }
@@ -74,14 +76,14 @@ export class Tokens {
     }
   }
 
-  #tellExpiry(expiresAt: number): number {
+  #tellExpiry(expiresAt: number, exp: number): number {
     switch (this.#assumed.A21) {
       case 'seconds':
         return this.#ttlMs / 1_000
       case 'milliseconds':
         return this.#ttlMs
       case 'epoch-seconds':
-        return Math.floor(expiresAt / 1_000)
+        return exp
       case 'epoch-milliseconds':
         return expiresAt
     }
