@@ -1,6 +1,8 @@
 import { type Clock, systemClock } from '../host/clock.ts'
+import { parseDuration } from '../host/duration.ts'
 import { type ManualClock, manualClock } from '../host/manual-clock.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
+import { Refusal } from './refusal.ts'
 
 /** The time that the emulator goes by: delays, expiry of tokens, rate windows and timestamps. */
 export interface EmulatorClock extends Clock {
@@ -11,7 +13,8 @@ export interface EmulatorClock extends Clock {
    * or get a second of real time.
    *
    * @param by milliseconds, or text such as `30s`, `5m30s` or `2h`
-   * @throws ConfigurationError `option_invalid` where the clock is not a manual one
+   * @throws ConfigurationError `option_invalid` if the clock is not a manual one
+   * @throws PosternError `emulator_refused` for what is no length of time, or would lead past the end of the year 9999
    */
   advance(by: number | string): Promise<void>
   /** Moves a manual clock to the next attempt that is due, and makes it. Gives false, and stays, where none is planned. */
@@ -27,6 +30,9 @@ export interface ClockHooks {
   onMove(now: number): void
 }
 
+/** Later times have no form in ISO 8601 that every reader knows, and soon after no date at all. */
+const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
 /**
  * @param given `manual`, a clock of `manualClock()` or of one's own; undefined for the machine's
  * @param startAt where a clock starts that is made here, in milliseconds since 1970
@@ -41,9 +47,16 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
       'The clock of the emulator cannot be moved: start the emulator with clock: "manual".',
     )
   }
+  // Moves that were asked for together follow one another.
+  let target = -Infinity
   const advance = async (by: number | string) => {
     const clock = mustMove()
-    await clock.advance(by)
+    const ms = readDuration(by)
+    const end = Math.max(target, clock.now()) + ms
+    if (end > LAST_TIME)
+      throw new Refusal('invalid', `advance: the clock goes to ${new Date(LAST_TIME).toISOString()} at most`)
+    target = end
+    await clock.advance(ms)
     hooks.onMove(clock.now())
   }
   return {
@@ -61,6 +74,14 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
       await advance(Math.max(0, due - base.now()))
       return true
     },
+  }
+}
+
+function readDuration(by: number | string): number {
+  try {
+    return parseDuration(by)
+  } catch (error) {
+    throw new Refusal('invalid', `advance: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

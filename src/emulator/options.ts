@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Clock } from '../host/clock.ts'
+import { type Clock, LONGEST_TIMER_MS } from '../host/clock.ts'
 import { parseDuration } from '../host/duration.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
@@ -99,7 +99,10 @@ const duration = z.union([z.number(), z.string()]).transform((value, context) =>
     return z.NEVER
   }
 })
-const positive = duration.refine((ms) => ms > 0, 'must be more than nothing')
+const NOTHING = 'must be more than nothing'
+const positive = duration.refine((ms) => ms > 0, NOTHING)
+const TOO_LONG = `must be at most ${LONGEST_TIMER_MS} ms, the longest time that a timer takes`
+const timed = duration.refine((ms) => ms <= LONGEST_TIMER_MS, TOO_LONG)
 
 const rateLimit = z.string().transform((text, context): RateLimit => {
   const [, limit = '', window = ''] = /^(\d+)\/(.+)$/.exec(text) ?? []
@@ -118,9 +121,7 @@ export const deliveryFaults = z
     fail: share.default(0),
     duplicate: share.default(0),
     shuffle: z.boolean().default(false),
-    latency: z
-      .union([z.tuple([duration, duration]), duration.transform((ms): [number, number] => [ms, ms])])
-      .optional(),
+    latency: z.union([z.tuple([timed, timed]), timed.transform((ms): [number, number] => [ms, ms])]).optional(),
   })
   .transform(({ latency, ...rest }): DeliveryFaults => ({ ...rest, latencyMs: latency }))
 
@@ -139,8 +140,9 @@ const schema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   hostAllow: z.array(z.string().min(1)).default([]),
   clock: z.union([z.literal('manual'), object<Clock>()]).optional(),
-  retryScale: z.number().positive().finite().default(1),
-  deadline: positive.default(SERVICE_DEADLINE_MS),
+  // Slower, times of attempts would be no dates any more.
+  retryScale: z.number().min(0.001).finite().default(1),
+  deadline: timed.refine((ms) => ms > 0, NOTHING).default(SERVICE_DEADLINE_MS),
   tokenTtl: positive.default(3_600_000),
   rateLimit: rateLimit.default({ limit: 600, windowMs: 60_000 }),
   loginRateLimit: rateLimit.default({ limit: 60, windowMs: 60_000 }),

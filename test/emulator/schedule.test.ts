@@ -1,4 +1,5 @@
 import { createReceiver, verify } from 'postern'
+import type { Emulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it } from 'vitest'
 import { call, pick, quiet, serve, sink, start } from './support.ts'
@@ -53,6 +54,64 @@ describe('the schedule, on the manual clock', () => {
     expect(receiver.received).toHaveLength(1)
     await crm.clock.advance('1s')
     expect(delivery).toMatchObject({ status: 'success', nextAttemptAt: undefined })
+  })
+})
+
+describe('the manual clock', () => {
+  const state = async (crm: Emulator) => Object((await call(crm, 'GET /_emulator/clock')).json)
+
+  it('goes 300 years ahead, and all answers go on', async () => {
+    const crm = await start()
+    const receiver = await sink(crm.clock, 500)
+    crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
+    crm.records.create('contact')
+    const body = { advance: `${300 * 365}d` }
+    expect((await call(crm, 'POST /_emulator/clock', { body })).status).toBe(200)
+    expect((await state(crm)).now).toMatch(/^23\d\d-/)
+    expect((await call(crm, 'GET /_emulator/state')).status).toBe(200)
+    expect((await call(crm, 'GET /_emulator/deliveries')).json).toMatchObject([{ status: 'failed' }])
+  })
+
+  it.each<[string | number, string]>([
+    ['9000000d', 'a time after the year 9999'],
+    [8.64e15, 'more than a date holds'],
+    ['9'.repeat(400).concat('d'), 'more than a number holds'],
+  ])('refuses to go past the year 9999 and stays where it is: %s, %s', async (advance) => {
+    const crm = await start()
+    const receiver = await sink(crm.clock, 500)
+    crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
+    crm.records.create('contact')
+    await crm.clock.advance(0)
+    const before = await state(crm)
+    const refused = await call(crm, 'POST /_emulator/clock', { body: { advance } })
+    expect(refused).toMatchObject({
+      status: 422,
+      json: { message: expect.stringContaining('9999-12-31T23:59:59.999Z') },
+    })
+    expect(await state(crm)).toEqual(before)
+    expect(receiver.received).toHaveLength(1)
+    await expect(crm.clock.advance(advance)).rejects.toMatchObject({ code: 'emulator_refused' })
+  })
+
+  it('takes its last millisecond, and not the next', async () => {
+    const crm = await start()
+    await crm.clock.advance(Date.UTC(9999, 11, 31, 23, 59, 59, 999) - crm.clock.now())
+    expect((await state(crm)).now).toBe('9999-12-31T23:59:59.999Z')
+    await expect(crm.clock.advance(1)).rejects.toMatchObject({ code: 'emulator_refused' })
+    expect(await crm.clock.next()).toBe(false)
+  })
+
+  it('counts moves together that were asked for at the same time', async () => {
+    const crm = await start()
+    const begin = crm.clock.now()
+    const most = Date.UTC(9999, 11, 31, 23, 59, 59, 999) - begin
+    const moves = [crm.clock.advance(most - 1), crm.clock.advance(2), crm.clock.advance(1)]
+    expect((await Promise.allSettled(moves)).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    expect(crm.clock.now() - begin).toBe(most)
   })
 })
 

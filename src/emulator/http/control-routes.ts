@@ -1,7 +1,6 @@
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import * as z from 'zod'
-import { parseDuration } from '../../host/duration.ts'
 import type { FeedMessage } from '../feed.ts'
 import { account as accountShape, deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'
@@ -58,7 +57,7 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
     if (!clock.isManual)
       throw new Refusal('invalid', 'the clock cannot be moved: start the emulator with --clock manual')
     if ('next' in wanted) return c.json({ moved: await clock.next(), ...describeClock(service) })
-    await clock.advance(readDuration(wanted.advance))
+    await clock.advance(wanted.advance)
     return c.json(describeClock(service))
   })
 
@@ -156,13 +155,5 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
 
   function describe(message: FeedMessage): object {
     return 'delivery' in message ? { ...message, delivery: describeDelivery(message.delivery) } : message
-  }
-}
-
-function readDuration(text: string | number): number {
-  try {
-    return parseDuration(text)
-  } catch (error) {
-    throw new Refusal('invalid', `advance: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
