@@ -62,15 +62,15 @@ export class Deliveries {
     const mayRetry = delivery.status === 'failed' || (assumed.A14 === 'accepted' && !delivery.isInFlight)
     if (!mayRetry) throw new Refusal('not-failed', `the delivery has not failed: it is ${delivery.status}`)
     if (delivery.status !== 'pending') log.mustTake(1)
-    delivery.status = 'pending'
-    delivery.note = undefined
-    delivery.remaining = assumed.A13 === 'schedule' ? MAX_ATTEMPTS : 1
-    delivery.nextAttemptAt = clock.now()
-    const hasNewBytes = assumed.A15 === 'new-timestamp'
-    if (hasNewBytes) delivery.bytes = this.#withNewTimestamp(delivery)
-    log.update(delivery, { hasNewBytes })
+    log.update(delivery, {
+      status: 'pending',
+      note: undefined,
+      remaining: assumed.A13 === 'schedule' ? MAX_ATTEMPTS : 1,
+      nextAttemptAt: clock.now(),
+      ...(assumed.A15 === 'new-timestamp' && { bytes: this.#withNewTimestamp(delivery) }),
+    })
     feed.publish({ type: 'delivery', delivery })
-    engine.schedule(delivery)
+    engine.schedule([delivery])
     return delivery
   }
 
@@ -94,7 +94,7 @@ export class Deliveries {
     }
     this.#parts.log.add([delivery])
     this.#parts.feed.publish({ type: 'delivery', delivery })
-    this.#parts.engine.schedule(delivery)
+    this.#parts.engine.schedule([delivery])
     return delivery
   }
 

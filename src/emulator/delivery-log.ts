@@ -10,7 +10,12 @@ export interface LogLimits {
 
 const KIND: EntryKind = 'delivery'
 
-/** What is written of a delivery; its bytes are written once, beside it. */
+/** What changes of a delivery. New bytes are there after a retry with a new timestamp only. */
+export type DeliveryChange = Partial<
+  Pick<StoredDelivery, 'status' | 'attempts' | 'nextAttemptAt' | 'note' | 'remaining' | 'bytes'>
+>
+
+/** The part of a delivery that is written at each change; its bytes are written once, beside it. */
 type WrittenDelivery = Omit<StoredDelivery, 'bytes' | 'signedBytes' | 'isInFlight' | 'ticket'>
 
 /** All deliveries, by webhook, in the order in which they were made. */
@@ -19,6 +24,7 @@ export class DeliveryLog {
   readonly #byWebhook = new Map<string, Map<string, StoredDelivery>>()
   /** In the order in which they finished. */
   readonly #finished = new Map<string, StoredDelivery>()
+  #finishCount = 0
   readonly #journal: Journal
   readonly #limits: LogLimits
 
@@ -27,8 +33,13 @@ export class DeliveryLog {
     this.#limits = limits
     for (const { id, value } of journal.load<WrittenDelivery>(KIND)) {
       const bytes = journal.loadBytes(id)
-      if (bytes !== undefined) this.#keep(toStored(value, bytes, journal.loadBytes(signedIdOf(id))))
+      if (bytes === undefined) throw new Error(`the body of delivery ${id} is missing`)
+      this.#keep(toStored(value, bytes, journal.loadBytes(signedIdOf(id))))
     }
+    const finished = [...this.#finished.values()].sort((a, b) => (a.finishOrder ?? 0) - (b.finishOrder ?? 0))
+    this.#finished.clear()
+    for (const delivery of finished) this.#finished.set(delivery.id, delivery)
+    this.#finishCount = finished.at(-1)?.finishOrder ?? 0
   }
 
   get size(): number {
@@ -66,27 +77,36 @@ export class DeliveryLog {
       )
   }
 
-  /** Writes new deliveries down, together with whatever `alongside` writes. */
+  /** Writes new deliveries down, together with whatever `alongside` writes, and drops those that they leave no room for. */
   add(deliveries: readonly StoredDelivery[], alongside?: () => void): void {
+    const dropped = this.#listOldest(this.#all.size + deliveries.length - this.#limits.kept)
     this.#journal.together(() => {
       alongside?.()
       for (const delivery of deliveries) this.#write(delivery, true)
+      for (const delivery of dropped) this.#erase(delivery)
     })
     for (const delivery of deliveries) this.#keep(delivery)
-    if (this.#all.size > this.#limits.kept) this.#journal.together(() => this.#dropOldest())
+    for (const delivery of dropped) this.#forget(delivery)
   }
 
-  /** Writes down what has changed. */
-  update(delivery: StoredDelivery, { hasNewBytes = false } = {}): void {
-    if (delivery.status === 'pending') this.#finished.delete(delivery.id)
-    else this.#finished.set(delivery.id, delivery)
-    this.#journal.together(() => this.#write(delivery, hasNewBytes))
+  /** Changes a delivery, once the change is written down. */
+  update(delivery: StoredDelivery, change: DeliveryChange): void {
+    const next = this.#next(delivery, change)
+    this.#journal.together(() => this.#write(next, change.bytes !== undefined))
+    this.#replace(delivery, next)
+  }
+
+  /** Changes a delivery in memory alone. */
+  updateUnwritten(delivery: StoredDelivery, change: DeliveryChange): void {
+    this.#replace(delivery, this.#next(delivery, change))
   }
 
   removeWebhook(webhookId: string): void {
+    const all = this.list(webhookId)
     this.#journal.together(() => {
-      for (const { id } of this.list(webhookId)) this.#remove(id, webhookId)
+      for (const delivery of all) this.#erase(delivery)
     })
+    for (const delivery of all) this.#forget(delivery)
     this.#byWebhook.delete(webhookId)
   }
 
@@ -102,17 +122,35 @@ export class DeliveryLog {
     this.#byWebhook.set(delivery.webhookId, ofWebhook)
   }
 
-  #dropOldest(): void {
-    for (const { id, webhookId } of this.#finished.values()) {
-      if (this.#all.size <= this.#limits.kept) break
-      this.#remove(id, webhookId)
-    }
+  #next(delivery: StoredDelivery, change: DeliveryChange): StoredDelivery {
+    const next = { ...delivery, ...change }
+    const finishOrder = next.status === 'pending' ? undefined : (delivery.finishOrder ?? this.#finishCount + 1)
+    return { ...next, finishOrder }
   }
 
-  #remove(id: string, webhookId: string): void {
+  #replace(delivery: StoredDelivery, next: StoredDelivery): void {
+    Object.assign(delivery, next)
+    this.#finishCount = Math.max(this.#finishCount, delivery.finishOrder ?? 0)
+    if (delivery.finishOrder === undefined) this.#finished.delete(delivery.id)
+    else this.#finished.set(delivery.id, delivery)
+  }
+
+  #listOldest(count: number): readonly StoredDelivery[] {
+    const oldest: StoredDelivery[] = []
+    for (const delivery of this.#finished.values()) {
+      if (oldest.length >= count) break
+      oldest.push(delivery)
+    }
+    return oldest
+  }
+
+  #forget({ id, webhookId }: StoredDelivery): void {
     this.#all.delete(id)
     this.#finished.delete(id)
     this.#byWebhook.get(webhookId)?.delete(id)
+  }
+
+  #erase({ id }: StoredDelivery): void {
     this.#journal.remove(KIND, id)
     this.#journal.removeBytes(id)
     this.#journal.removeBytes(signedIdOf(id))
@@ -130,6 +168,6 @@ const signedIdOf = (id: string) => `${id}:signed`
 
 /** JSON has no undefined: what is missing in it is put back. */
 function toStored(written: WrittenDelivery, bytes: Uint8Array, signedBytes: Uint8Array | undefined): StoredDelivery {
-  const nothing = { nextAttemptAt: undefined, resendOf: undefined, note: undefined }
+  const nothing = { nextAttemptAt: undefined, resendOf: undefined, note: undefined, finishOrder: undefined }
   return { ...nothing, ...written, bytes, signedBytes, isInFlight: false, ticket: 0 }
 }

@@ -59,7 +59,7 @@ export interface Delivery {
 /** What the log and the engine make of one: the same, open to change. */
 export interface StoredDelivery extends Delivery {
   status: DeliveryStatus
-  readonly attempts: DeliveryAttempt[]
+  attempts: readonly DeliveryAttempt[]
   nextAttemptAt: number | undefined
   isInFlight: boolean
   note: string | undefined
@@ -71,6 +71,8 @@ export interface StoredDelivery extends Delivery {
   remaining: number
   /** Where the first attempt goes to. */
   readonly firstUrl: string
+  /** Its place among those that have finished, in the order in which they did; undefined while it is pending. */
+  finishOrder: number | undefined
   /** Grows with every change of plan, so that an older place in the queue no longer counts. */
   ticket: number
 }

@@ -3,7 +3,7 @@ import { type Clock, LONGEST_TIMER_MS } from '../host/clock.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../protocol/schedule.ts'
 import type { Assumed } from './assumptions.ts'
 import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
-import type { DeliveryLog } from './delivery-log.ts'
+import type { DeliveryChange, DeliveryLog } from './delivery-log.ts'
 import { DueQueue } from './due-queue.ts'
 import type { Faults } from './faults.ts'
 import type { Feed } from './feed.ts'
@@ -33,7 +33,7 @@ interface Plan {
 /** What is due of one webhook. */
 interface Lane {
   readonly webhookId: string
-  readonly due: Set<StoredDelivery>
+  due: Set<StoredDelivery>
   inFlight: number
 }
 
@@ -67,14 +67,16 @@ export class Engine {
 
   /** Takes up what was pending when the process ended. */
   start(): void {
-    for (const delivery of this.#parts.log.listPending()) this.schedule(delivery)
+    this.schedule(this.#parts.log.listPending())
   }
 
-  /** Plans the next attempt, at the time that the delivery says. */
-  schedule(delivery: StoredDelivery): void {
-    delivery.ticket++
-    const at = delivery.nextAttemptAt ?? this.#parts.clock.now()
-    this.#waiting.push(at, { delivery, ticket: delivery.ticket })
+  /** Plans the next attempt of each, at the time that the delivery says. */
+  schedule(deliveries: readonly StoredDelivery[]): void {
+    for (const delivery of deliveries) {
+      delivery.ticket++
+      const at = delivery.nextAttemptAt ?? this.#parts.clock.now()
+      this.#waiting.push(at, { delivery, ticket: delivery.ticket })
+    }
     this.#pump()
   }
 
@@ -139,13 +141,13 @@ export class Engine {
     // It goes behind the others, so that busy webhooks do not hold them up.
     this.#lanes.delete(lane.webhookId)
     this.#lanes.set(lane.webhookId, lane)
-    const work = this.#carryOut(delivery, webhook).finally(() => {
+    const work = this.#carryOut(delivery, lane).finally(() => {
+      delivery.isInFlight = false
       lane.inFlight--
       this.#underWay.delete(work)
       this.#pump()
     })
     this.#underWay.add(work)
-    this.#parts.clock.track?.(work)
     return true
   }
 
@@ -160,7 +162,7 @@ export class Engine {
     return undefined
   }
 
-  /** What is due while its webhook is paused (A32). First attempts are there only where events are kept (A31). */
+  /** Retries that are due while their webhook is paused (A32). First attempts wait for the resume. */
   #passOver(lane: Lane): boolean {
     const rule = this.#parts.assumed.A32
     if (rule === 'held') return false
@@ -187,47 +189,73 @@ export class Engine {
     }
   }
 
-  async #carryOut(delivery: StoredDelivery, webhook: Webhook): Promise<void> {
+  async #carryOut(delivery: StoredDelivery, lane: Lane): Promise<void> {
+    const { clock, faults, webhooks, attempt } = this.#parts
     delivery.isInFlight = true
-    const attempt = await this.#parts.attempt(delivery, webhook, this.#closing.signal)
-    delivery.isInFlight = false
-    // The process that comes next makes this attempt again, with the same number.
-    if (this.#closing.signal.aborted) return
-    if (this.#isPending(delivery)) this.#conclude(delivery, attempt)
+    const latencyMs = faults.drawLatencyMs()
+    if (latencyMs > 0) await this.#wait(latencyMs)
+    // Meanwhile the webhook may have been deleted, paused or changed.
+    if (this.#closing.signal.aborted || !this.#isPending(delivery)) return
+    const webhook = webhooks.find(lane.webhookId)
+    if (webhook === undefined || !webhook.active) {
+      lane.due = new Set([delivery, ...lane.due])
+      return
+    }
+    const work = attempt(delivery, webhook, this.#closing.signal)
+    clock.track?.(work)
+    const made = await work
+    // The next process makes an attempt that was cut off again, with the same number.
+    if (!this.#closing.signal.aborted && this.#isPending(delivery)) this.#conclude(delivery, made)
+  }
+
+  #wait(ms: number): Promise<void> {
+    const { clock } = this.#parts
+    const { signal } = this.#closing
+    return new Promise((resolve) => {
+      const end = () => {
+        clock.clearTimeout(timer)
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = clock.setTimeout(end, ms)
+      signal.addEventListener('abort', end, { once: true })
+    })
   }
 
   #conclude(delivery: StoredDelivery, attempt: DeliveryAttempt): void {
-    const plannedAt = delivery.nextAttemptAt ?? attempt.at
-    delivery.attempts.push(attempt)
-    delivery.remaining--
-    delivery.nextAttemptAt = undefined
-    if (attempt.failure === undefined) delivery.status = 'success'
-    else if (delivery.remaining === 0) delivery.status = 'failed'
-    else {
-      const delay = (ATTEMPT_DELAYS_MS[MAX_ATTEMPTS - delivery.remaining] ?? 0) / this.#parts.retryScale
-      delivery.nextAttemptAt = (this.#parts.assumed.A36 === 'planned' ? plannedAt : this.#parts.clock.now()) + delay
-    }
-    this.#save(delivery)
+    delivery.isInFlight = false
+    const attempts = [...delivery.attempts, attempt]
+    const remaining = delivery.remaining - 1
+    const nextAttemptAt = attempt.failure === undefined ? undefined : this.#timeAfter(delivery, attempt, remaining)
+    const status = attempt.failure === undefined ? 'success' : nextAttemptAt === undefined ? 'failed' : 'pending'
+    this.#change(delivery, { attempts, remaining, nextAttemptAt, status })
     this.#parts.feed.publish({ type: 'attempt', delivery, attempt })
-    if (delivery.nextAttemptAt !== undefined) this.schedule(delivery)
+    if (status === 'pending') this.schedule([delivery])
   }
 
-  /** A delivery that will not be attempted any more. */
+  /** The time of the attempt after a failed one; undefined if that was the last. */
+  #timeAfter({ nextAttemptAt }: StoredDelivery, { at }: DeliveryAttempt, remaining: number): number | undefined {
+    if (remaining === 0) return undefined
+    const { assumed, clock, retryScale } = this.#parts
+    const from = assumed.A36 === 'planned' ? (nextAttemptAt ?? at) : clock.now()
+    return from + (ATTEMPT_DELAYS_MS[MAX_ATTEMPTS - remaining] ?? 0) / retryScale
+  }
+
+  /** Ends a delivery that will not be attempted any more. */
   abandon(delivery: StoredDelivery, note: string): void {
     delivery.ticket++
-    delivery.status = 'failed'
-    delivery.nextAttemptAt = undefined
-    delivery.note = note
-    this.#save(delivery)
+    this.#change(delivery, { status: 'failed', nextAttemptAt: undefined, note })
     this.#parts.feed.publish({ type: 'delivery', delivery })
   }
 
-  /** A disk that is full must not end the process: what is not written is attempted again after a restart. */
-  #save(delivery: StoredDelivery): void {
+  /** Survives a full disk: an attempt that is not written is made again after a restart. */
+  #change(delivery: StoredDelivery, change: DeliveryChange): void {
+    const { log, feed } = this.#parts
     try {
-      this.#parts.log.update(delivery)
+      log.update(delivery, change)
     } catch (error) {
-      this.#parts.feed.warn(`delivery ${delivery.id} could not be written to the database: ${String(error)}`)
+      log.updateUnwritten(delivery, change)
+      feed.warn(`delivery ${delivery.id} could not be written to the database: ${String(error)}`)
     }
   }
 

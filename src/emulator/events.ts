@@ -122,10 +122,8 @@ export class Events {
   #send(deliveries: readonly StoredDelivery[], write?: () => void): void {
     const { log, engine, feed } = this.#parts
     log.add(deliveries, write)
-    for (const delivery of deliveries) {
-      feed.publish({ type: 'delivery', delivery })
-      engine.schedule(delivery)
-    }
+    for (const delivery of deliveries) feed.publish({ type: 'delivery', delivery })
+    engine.schedule(deliveries)
   }
 }
 
@@ -152,6 +150,7 @@ export function newDelivery(
     signing: 'valid',
     signedBytes: undefined,
     note: undefined,
+    finishOrder: undefined,
     ticket: 0,
   }
 }

@@ -21,7 +21,6 @@ const SIGNATURE_NAME = SIGNATURE_HEADER.replace(/\b[a-z]/g, (letter) => letter.t
 /** Makes attempts: signs the bytes with the webhook's secret, and sends nothing that the service does not promise to send. */
 export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHeaders }: AttemptOptions) {
   return async (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal): Promise<DeliveryAttempt> => {
-    await wait(clock, faults.drawLatencyMs(), signal)
     const [at, startedAt] = [clock.now(), clock.monotonic()]
     const url = assumed.A34 === 'old' ? delivery.firstUrl : webhook.url
     const number = delivery.attempts.length + 1
@@ -66,17 +65,4 @@ function signatureOf(
 
 function debugHeaders({ id, webhookId }: StoredDelivery, number: number): Readonly<Record<string, string>> {
   return { 'X-Emulator-Delivery': id, 'X-Emulator-Webhook': webhookId, 'X-Emulator-Attempt': String(number) }
-}
-
-function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> | undefined {
-  if (ms === 0) return undefined
-  return new Promise((resolve) => {
-    const end = () => {
-      clock.clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = clock.setTimeout(end, ms)
-    signal.addEventListener('abort', end, { once: true })
-  })
 }

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { systemClock, verify } from 'postern'
+import type { EmulatorOptions } from 'postern/emulator'
+import { openSqlite } from 'postern/sqlite'
 import { describe, expect, it } from 'vitest'
-import { onEnd, serve, sink, start, until } from './support.ts'
+import { call, onEnd, serve, sink, start, until } from './support.ts'
 
 const EVENTS = ['contact.created']
 
@@ -112,43 +115,31 @@ describe('an attempt succeeds', () => {
 })
 
 describe('many at once', () => {
-  const load = async (count: number, options = {}) => {
-    const crm = await start(options)
-    let most = 0
-    let now = 0
+  /** Lets events occur for 12 webhooks, and answers nothing before `most` attempts are under way. */
+  const load = async (type: string, count: number, most: number) => {
+    const crm = await start()
+    const held: ServerResponse[] = []
+    let isHolding = true
     const { url } = await serve((request, response) => {
-      most = Math.max(most, ++now)
       request.resume()
-      setTimeout(() => {
-        now--
-        response.end()
-      }, 15)
+      if (isHolding) held.push(response)
+      else response.end()
     })
-    const webhooks = Array.from({ length: 12 }, (_, index) =>
-      crm.webhooks.create({ url, events: [`m${index}.created`, 'all.created'] }),
-    )
-    return {
-      crm,
-      webhooks,
-      most: () => most,
-      run: async (type: string) => {
-        crm.events.emitMany({ type }, count)
-        await crm.deliveries.whenIdle()
-        expect(crm.deliveries.list().every(({ status }) => status === 'success')).toBe(true)
-        return most
-      },
-    }
+    for (let index = 0; index < 12; index++) crm.webhooks.create({ url, events: [`m${index}.created`, 'all.created'] })
+    crm.events.emitMany({ type }, count)
+    await until(() => held.length >= most)
+    const state = await call(crm, 'GET /_emulator/clock')
+    expect(state.json).toMatchObject({ inFlight: most })
+    isHolding = false
+    for (const response of held) response.end()
+    await crm.deliveries.whenIdle()
+    expect(held).toHaveLength(most)
+    expect(new Set(crm.deliveries.list().map(({ status }) => status))).toEqual(new Set(['success']))
   }
 
-  it('at most 8 are under way for one webhook', async () => {
-    const { run } = await load(40)
-    expect(await run('m0.created')).toBe(8)
-  })
+  it('at most 8 are under way for one webhook', () => load('m0.created', 40, 8))
 
-  it('at most 64 are under way in all', async () => {
-    const { run } = await load(20)
-    expect(await run('all.created')).toBe(64)
-  })
+  it('at most 64 are under way in all', () => load('all.created', 20, 64))
 
   it('one at a time for each webhook, in order, where that is wanted', async () => {
     const crm = await start({ ordered: true })
@@ -234,6 +225,108 @@ describe('faults', () => {
     expect(receiver.received).toEqual([])
     await crm.clock.advance('100ms')
     expect(receiver.received).toHaveLength(1)
+  })
+
+  describe('latency: what waits to be sent', () => {
+    const scene = async (options: EmulatorOptions = {}) => {
+      const crm = await start({ faults: { latency: '2s' }, ...options })
+      const receiver = await sink(crm.clock)
+      const { id } = crm.webhooks.create({ url: receiver.url, events: EVENTS })
+      return { crm, receiver, id }
+    }
+
+    it('is held by a pause, and sent after the webhook is resumed', async () => {
+      const { crm, receiver, id } = await scene()
+      crm.records.create('contact')
+      await crm.clock.advance('1s')
+      crm.webhooks.pause(id)
+      await crm.clock.advance('1h')
+      expect(receiver.received).toEqual([])
+      expect(crm.deliveries.list()).toMatchObject([{ status: 'pending', isInFlight: false, attempts: [] }])
+      crm.webhooks.resume(id)
+      await crm.clock.advance('2s')
+      expect(receiver.received).toHaveLength(1)
+      expect(crm.deliveries.list()).toMatchObject([{ status: 'success', attempts: [{ number: 1 }] }])
+    })
+
+    it('is sent once if the webhook is resumed before the latency has passed', async () => {
+      const { crm, receiver, id } = await scene()
+      crm.records.create('contact')
+      await crm.clock.advance('1s')
+      crm.webhooks.pause(id)
+      crm.webhooks.resume(id)
+      await crm.clock.advance('1h')
+      expect(receiver.received).toHaveLength(1)
+    })
+
+    it.each(['gone', 'kept'] as const)('is not sent once its webhook is deleted, log %s', async (A33) => {
+      const { crm, receiver, id } = await scene({ assume: { A33 } })
+      crm.records.create('contact')
+      await crm.clock.advance('1s')
+      crm.webhooks.delete(id)
+      await crm.clock.advance('1h')
+      expect(receiver.received).toEqual([])
+      expect(crm.deliveries.list().map(({ status }) => status)).toEqual(A33 === 'gone' ? [] : ['failed'])
+    })
+
+    it('is not sent after a reset', async () => {
+      const { crm, receiver } = await scene()
+      crm.records.create('contact')
+      await crm.clock.advance('1s')
+      crm.reset()
+      await crm.clock.advance('1h')
+      expect(receiver.received).toEqual([])
+    })
+
+    it.each([
+      ['dropped', 'failed', 1],
+      ['counted', 'pending', 2],
+    ] as const)('a retry is %s by a pause if that is assumed (A32)', async (A32, status, attempts) => {
+      const { crm, receiver, id } = await scene({ assume: { A32 } })
+      receiver.answers = [500]
+      crm.records.create('contact')
+      await crm.clock.advance('33s')
+      crm.webhooks.pause(id)
+      await crm.clock.advance('5s')
+      expect(receiver.received).toHaveLength(1)
+      expect(crm.deliveries.list()).toMatchObject([{ status }])
+      expect(crm.deliveries.list()[0]?.attempts).toHaveLength(attempts)
+    })
+
+    it('goes to the URL that the webhook has when it leaves', async () => {
+      const { crm, receiver, id } = await scene()
+      const other = await sink(crm.clock)
+      crm.records.create('contact')
+      await crm.clock.advance('1s')
+      crm.webhooks.update(id, { url: other.url })
+      await crm.clock.advance('1s')
+      expect([receiver.received.length, other.received.length]).toEqual([0, 1])
+    })
+
+    it('keeps its place in an ordered webhook that was paused', async () => {
+      const { crm, receiver, id } = await scene({ ordered: true })
+      const ids = crm.events.emitMany({ type: 'contact.created' }, 3).map((event) => event.id)
+      await crm.clock.advance('1s')
+      crm.webhooks.pause(id)
+      await crm.clock.advance('1h')
+      crm.webhooks.resume(id)
+      await crm.clock.advance('10s')
+      expect(receiver.received.map(({ body }) => JSON.parse(String(body)).id)).toEqual(ids)
+    })
+
+    it('is made again by the next start if the emulator closes before it left', async () => {
+      const database = openSqlite(':memory:')
+      onEnd(async () => database.close())
+      const { crm, receiver } = await scene({ database })
+      crm.records.create('contact')
+      await crm.clock.advance('1s')
+      await crm.close()
+      expect(receiver.received).toEqual([])
+      const next = await start({ database })
+      await next.clock.advance(0)
+      expect(receiver.received).toHaveLength(1)
+      expect(next.deliveries.list()).toMatchObject([{ status: 'success', attempts: [{ number: 1 }] }])
+    })
   })
 
   it('retryScale divides the delays and nothing else', async () => {

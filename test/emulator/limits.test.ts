@@ -27,7 +27,7 @@ it('keeps the newest deliveries, drops the oldest that finished first, and pendi
   log.add(all)
   for (const id of ['3', '1']) {
     const delivery = log.find(id)
-    if (delivery !== undefined) log.update(Object.assign(delivery, { status: 'success' }))
+    if (delivery !== undefined) log.update(delivery, { status: 'success' })
   }
   log.add([make('5')])
   expect(log.list('w').map(({ id }) => id)).toEqual(['1', '2', '4', '5'])
