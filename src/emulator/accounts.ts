@@ -50,8 +50,8 @@ export class Accounts {
       throw new Refusal('exists', `there is an account with the user ${account.email} already`)
     if (this.#byKey.size >= MAX_ACCOUNTS)
       throw new Refusal('full', `the emulator takes ${MAX_ACCOUNTS} accounts at most`)
-    this.#byKey.set(account.key, account)
     this.#journal.save('account', account.key, account)
+    this.#byKey.set(account.key, account)
     return account
   }
 

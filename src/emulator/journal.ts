@@ -1,4 +1,5 @@
-import { ConfigurationError } from '../protocol/errors.ts'
+import { PosternError } from '../protocol/errors.ts'
+import { DAMAGED, explainTrouble, unusable } from './database-trouble.ts'
 import { Refusal } from './refusal.ts'
 
 type SqliteValue = null | number | bigint | string | Uint8Array
@@ -14,7 +15,7 @@ export interface EmulatorDatabase {
   transaction<T>(work: () => T): T
 }
 
-export type EntryKind = 'meta' | 'account' | 'webhook' | 'record' | 'delivery'
+export type EntryKind = 'meta' | 'account' | 'webhook' | 'deleted-webhook' | 'record' | 'delivery'
 
 /** What outlives the process. Every call is done when it returns. */
 export interface Journal {
@@ -29,6 +30,8 @@ export interface Journal {
   together<T>(work: () => T): T
   /** Everything of one kind; with deliveries, their bytes. */
   clear(kind: EntryKind): void
+  /** The error for entries that could not be understood. */
+  toDamage(cause: unknown): unknown
   /** Gives up the lock. */
   close(): void
 }
@@ -43,82 +46,111 @@ export const noJournal: Journal = {
   removeBytes: () => {},
   together: (work) => work(),
   clear: () => {},
+  toDamage: (cause) => cause,
   close: () => {},
 }
 
 const VERSION = 1
 
 /**
- * A journal in a database. The lock on the file is kept until `close`, or until the process ends, however it ends: no second one writes.
+ * Opens the journal in a database. The lock on the file is kept until `close`, or until the process ends, however it ends.
  *
- * @throws ConfigurationError `database_unusable` where another process has the file, or it is not the emulator's
+ * @throws PosternError `database_unusable` if another process has the file, if it is not the emulator's, if it is damaged, and at
+ *   each later call that cannot read or write it
  */
 export function openJournal(database: EmulatorDatabase): Journal {
-  lock(database)
-  const prepare = (sql: string) => database.prepare(sql)
-  const load = prepare('SELECT id, value FROM entries WHERE kind = ? ORDER BY place')
-  const save = prepare(
+  const file = fileOf(database)
+  try {
+    return explainTrouble(file, () => {
+      lockIfOwn(database, file)
+      // A write takes the lock. What does not turn out to be a journal is left as it was.
+      return database.transaction(() => {
+        makeTables(database, file)
+        return createJournal(database, file)
+      })
+    })
+  } catch (error) {
+    unlock(database)
+    throw error
+  }
+}
+
+function createJournal(database: EmulatorDatabase, file: string): Journal {
+  const explain = <T>(work: () => T): T => explainTrouble(file, work)
+  const load = database.prepare('SELECT id, value FROM entries WHERE kind = ? ORDER BY place')
+  const save = database.prepare(
     'INSERT INTO entries (kind, id, value) VALUES (?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value',
   )
-  const remove = prepare('DELETE FROM entries WHERE kind = ? AND id = ?')
-  const clear = prepare('DELETE FROM entries WHERE kind = ?')
-  const clearBytes = prepare('DELETE FROM bodies')
-  const loadBytes = prepare('SELECT bytes FROM bodies WHERE id = ?')
-  const saveBytes = prepare('INSERT OR REPLACE INTO bodies (id, bytes) VALUES (?, ?)')
-  const removeBytes = prepare('DELETE FROM bodies WHERE id = ?')
+  const remove = database.prepare('DELETE FROM entries WHERE kind = ? AND id = ?')
+  const clear = database.prepare('DELETE FROM entries WHERE kind = ?')
+  const clearBytes = database.prepare('DELETE FROM bodies')
+  const loadBytes = database.prepare('SELECT bytes FROM bodies WHERE id = ?')
+  const saveBytes = database.prepare('INSERT OR REPLACE INTO bodies (id, bytes) VALUES (?, ?)')
+  const removeBytes = database.prepare('DELETE FROM bodies WHERE id = ?')
   let isOpen = true
   const write = (statement: typeof save, ...values: readonly SqliteValue[]) => {
     if (!isOpen) throw new Refusal('full', 'the emulator has been closed')
-    statement.run(...values)
+    explain(() => statement.run(...values))
   }
   return {
-    load: (kind) => load.all(kind).map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) })),
+    load: (kind) =>
+      explain(() => load.all(kind)).map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) })),
     save: (kind, id, value) => write(save, kind, id, JSON.stringify(value)),
     remove: (kind, id) => write(remove, kind, id),
     loadBytes(id) {
-      const bytes = loadBytes.all(id)[0]?.bytes
+      const bytes = explain(() => loadBytes.all(id))[0]?.bytes
       return bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined
     },
     saveBytes: (id, bytes) => write(saveBytes, id, bytes),
     removeBytes: (id) => write(removeBytes, id),
-    together: (work) => database.transaction(work),
+    together: (work) => explain(() => database.transaction(work)),
     clear(kind) {
       write(clear, kind)
       if (kind === 'delivery') write(clearBytes)
     },
+    toDamage: (cause) => (cause instanceof PosternError ? cause : unusable(file, DAMAGED, cause)),
     close() {
       isOpen = false
-      database.pragma('locking_mode = NORMAL')
-      database.prepare('SELECT version FROM emulator').all() // the mode holds from the next access on
+      unlock(database)
     },
   }
 }
 
-function lock(database: EmulatorDatabase): void {
-  try {
-    // A file that is first read in the exclusive mode could not leave it again before the connection ends.
-    database.prepare('SELECT 1 FROM sqlite_master').all()
-    database.pragma('locking_mode = EXCLUSIVE')
-    database.exec(`
-      CREATE TABLE IF NOT EXISTS emulator (version INTEGER NOT NULL);
-      CREATE TABLE IF NOT EXISTS entries (
-        place INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (kind, id));
-      CREATE TABLE IF NOT EXISTS bodies (id TEXT PRIMARY KEY, bytes BLOB NOT NULL);
-    `)
-    // A write takes the lock, and the mode above keeps it.
-    database.prepare('INSERT INTO emulator SELECT ? WHERE NOT EXISTS (SELECT 1 FROM emulator)').run(VERSION)
-    database.prepare('UPDATE emulator SET version = version').run()
-  } catch (cause) {
-    throw unusable(
-      'another process has it open, or the file cannot be written. End that process, or give another file.',
-      cause,
-    )
-  }
-  const version = database.prepare('SELECT version FROM emulator').all()[0]?.version
-  if (Number(version) !== VERSION)
-    throw unusable(`it is of version ${version} and this emulator reads ${VERSION}. Give another file.`)
+/** The path of the file, for people. */
+function fileOf(database: EmulatorDatabase): string {
+  const rows = database.pragma('database_list')
+  return String((Array.isArray(rows) && rows[0]?.file) || 'in memory')
 }
 
-function unusable(what: string, cause?: unknown): ConfigurationError {
-  return new ConfigurationError('database_unusable', `startEmulator cannot use the database: ${what}`, { cause })
+/** Has the file locked from the next write on, until {@link unlock}. */
+function lockIfOwn(database: EmulatorDatabase, file: string): void {
+  // A file that is first read in the exclusive mode could not leave it again before the connection ends.
+  const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
+  if (tables.length > 0 && !tables.some(({ name }) => name === 'emulator'))
+    throw unusable(file, 'it is of another program. Give another file.')
+  database.pragma('locking_mode = EXCLUSIVE')
+}
+
+function makeTables(database: EmulatorDatabase, file: string): void {
+  database.exec(`
+    CREATE TABLE IF NOT EXISTS emulator (version INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS entries (
+      place INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (kind, id));
+    CREATE TABLE IF NOT EXISTS bodies (id TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+  `)
+  database.prepare('INSERT INTO emulator SELECT ? WHERE NOT EXISTS (SELECT 1 FROM emulator)').run(VERSION)
+  database.prepare('UPDATE emulator SET version = version').run()
+  const version = database.prepare('SELECT version FROM emulator').all()[0]?.version
+  if (Number(version) !== VERSION)
+    throw unusable(file, `it is of version ${version} and this emulator reads ${VERSION}. Give another file.`)
+}
+
+/** Leaves a file that cannot be read as it is: its lock ends with the connection. */
+function unlock(database: EmulatorDatabase): void {
+  try {
+    database.pragma('locking_mode = NORMAL')
+    database.prepare('SELECT name FROM sqlite_master').all() // the mode holds from the next access on
+  } catch {
+    // The caller has the first error, or closes the database.
+  }
 }

@@ -52,10 +52,23 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** Puts the parts together, with what the journal kept. */
+/**
+ * Puts the parts together, with what the journal kept.
+ *
+ * @throws PosternError `database_unusable`
+ */
 export function createService(settings: Settings): Service {
-  const { assumed, format, logger } = settings
   const journal = settings.database === undefined ? noJournal : openJournal(settings.database)
+  try {
+    return assemble(settings, journal)
+  } catch (error) {
+    journal.close()
+    throw journal.toDamage(error)
+  }
+}
+
+function assemble(settings: Settings, journal: Journal): Service {
+  const { assumed, format, logger } = settings
   const boot = countBoot(journal)
   const random = createRandom(settings.seed === undefined ? undefined : `${settings.seed}:${boot}`)
   const ids = createIds(random, assumed.A37)
@@ -63,10 +76,23 @@ export function createService(settings: Settings): Service {
   const clock = createClock(settings.clock, startOf(journal), {
     nextDueAt: () => engine.nextDueAt,
     onMove(now) {
-      journal.save('meta', CLOCK, now)
+      saveClock()
       feed.publish({ type: 'clock', now })
     },
   })
+  // The time has moved, whether or not the disk takes it.
+  const saveClock = () => {
+    try {
+      journal.save('meta', CLOCK, clock.now())
+    } catch (error) {
+      feed.warn(`the time could not be written to the database: ${String(error)}`)
+    }
+  }
+  // A process that is killed while the time moves must not go back behind its attempts.
+  if (clock.isManual)
+    feed.subscribe(({ type }) => {
+      if (type === 'attempt') saveClock()
+    })
   const accounts = seedAccounts(new Accounts(journal), settings)
   const tokens = new Tokens({ clock, accounts, journal, ttlMs: settings.tokenTtlMs, assumed })
   const webhooks = new Webhooks({ journal, clock, ids, assumed, feed, maxPerAccount: LIMITS.webhooksPerAccount })
@@ -92,13 +118,17 @@ export function createService(settings: Settings): Service {
     ...{ settings, clock, accounts, tokens, webhooks, records, events, deliveries, log, engine, faults, feed },
     ...{ rate, loginRate, bootId: random.hex(16) },
     deleteWebhook(accountKey, id) {
-      const webhook = webhooks.delete(accountKey, id)
-      deliveries.endWebhook(id)
-      return webhook
+      return journal.together(() => {
+        const webhook = webhooks.delete(accountKey, id)
+        deliveries.endWebhook(id)
+        return webhook
+      })
     },
     reset() {
+      journal.together(() => {
+        for (const kind of ['account', 'webhook', 'deleted-webhook', 'record', 'delivery'] as const) journal.clear(kind)
+      })
       for (const part of [engine, log, webhooks, records, accounts, faults, rate, loginRate]) part.clear()
-      for (const kind of ['account', 'webhook', 'record', 'delivery'] as const) journal.clear(kind)
       seedAccounts(accounts, settings)
       feed.publish({ type: 'reset' })
     },

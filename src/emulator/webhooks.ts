@@ -54,6 +54,7 @@ export class Webhooks {
     this.#parts = parts
     for (const { id, value } of parts.journal.load<Webhook>('webhook'))
       this.#byId.set(id, { ...value, description: value.description })
+    for (const { id, value } of parts.journal.load<string>('deleted-webhook')) this.#deleted.set(id, value)
   }
 
   find(id: string): Webhook | undefined {
@@ -112,10 +113,14 @@ export class Webhooks {
   }
 
   delete(accountKey: string, id: string): Webhook {
+    const { journal, assumed } = this.#parts
     const webhook = this.get(accountKey, id)
+    journal.remove('webhook', id)
+    if (assumed.A33 === 'kept') {
+      journal.save('deleted-webhook', id, accountKey)
+      this.#deleted.set(id, accountKey)
+    }
     this.#byId.delete(id)
-    if (this.#parts.assumed.A33 === 'kept') this.#deleted.set(id, accountKey)
-    this.#parts.journal.remove('webhook', id)
     this.#parts.feed.publish({ type: 'webhook', change: 'deleted', webhookId: id, accountKey })
     return webhook
   }

@@ -89,7 +89,7 @@ async function openDatabase(file: string): Promise<SqliteDatabase> {
   } catch (error) {
     throw new ExitError(
       EXIT.unreachable,
-      `${file} cannot be written: ${error instanceof Error ? error.message : error}`,
+      `${file} cannot be written: ${error instanceof Error ? error.message : error}. Give a file that this program may write, in a folder that is there.`,
     )
   }
   return openSqlite(file)

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { secureHeaders } from 'hono/secure-headers'
+import { PosternError } from '../../protocol/errors.ts'
 import { Refusal } from '../refusal.ts'
 import { assumedStatusOf, showError, statusOf } from '../refusal-answer.ts'
 import type { Service } from '../service.ts'
@@ -56,6 +57,8 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))
   app.onError((error, c) => {
     if (error instanceof Refusal) return refuse(c, error)
+    if (error instanceof PosternError && error.code === 'database_unusable')
+      return refuse(c, new Refusal('full', error.message))
     if (error instanceof ConnectionCut) throw error
     settings.logger.error({ err: error, path: c.req.path }, 'the emulator failed to answer')
     return refuse(c, new Refusal('fault', 'the emulator failed; its log says why'))

@@ -1,0 +1,52 @@
+import { PosternError } from '../protocol/errors.ts'
+
+interface Trouble {
+  /** SQLite's primary result code: better-sqlite3 and libsql report its name, node:sqlite its number. */
+  readonly name: string
+  readonly number: number
+  readonly fix: string
+}
+
+const IN_USE = 'another process has it open. End that process, or give another file.'
+const NOT_WRITABLE = 'it cannot be written. Let this process write to the file and its folder, or give another file.'
+/** What is wrong with a file that is damaged, and the fix. */
+export const DAMAGED = 'it is damaged. Put a sound copy in its place, or give another file.'
+const TROUBLES: readonly Trouble[] = [
+  { name: 'SQLITE_BUSY', number: 5, fix: IN_USE },
+  { name: 'SQLITE_LOCKED', number: 6, fix: IN_USE },
+  { name: 'SQLITE_READONLY', number: 8, fix: NOT_WRITABLE },
+  {
+    name: 'SQLITE_IOERR',
+    number: 10,
+    fix: 'its disk failed to read or write it. Look at the disk, or give another file.',
+  },
+  { name: 'SQLITE_CORRUPT', number: 11, fix: DAMAGED },
+  { name: 'SQLITE_FULL', number: 13, fix: 'no room is left on its disk. Make room, or give a file on another disk.' },
+  { name: 'SQLITE_CANTOPEN', number: 14, fix: NOT_WRITABLE },
+  { name: 'SQLITE_NOTADB', number: 26, fix: 'it is not a SQLite database. Give another file.' },
+]
+
+/** Runs work on a database; says of each failure of the driver which file it is about and how to mend it. */
+export function explainTrouble<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    const fix = findFix(cause)
+    throw fix === undefined ? cause : unusable(file, fix, cause)
+  }
+}
+
+/** An error about a database that the emulator cannot use. */
+export function unusable(file: string, what: string, cause?: unknown): PosternError {
+  return new PosternError('database_unusable', `The emulator cannot use the database ${file}: ${what}`, { cause })
+}
+
+/** Undefined for an error that is not a driver's. */
+function findFix(error: unknown): string | undefined {
+  const { code, errcode, message } = Object(error) as Readonly<Record<string, unknown>> // anything can be thrown
+  const name = typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
+  const number = typeof errcode === 'number' ? errcode & 0xff : undefined
+  if (name === undefined && number === undefined) return undefined
+  const known = TROUBLES.find((each) => each.number === number || `${name}_`.startsWith(`${each.name}_`))
+  return known?.fix ?? `${String(message).split('\n')[0]}. Give another file.`
+}

@@ -1,0 +1,319 @@
+import type { Emulator, EmulatorOptions } from 'postern/emulator'
+import { openSqlite, type SqliteDatabase } from 'postern/sqlite'
+import { describe, expect, it } from 'vitest'
+import { LIMITS } from '../../src/emulator/service.ts'
+import { call, onEnd, pick, sink, start } from './support.ts'
+
+const EVENTS = ['contact.created']
+const WEBHOOKS = '/api/integrations/webhooks'
+
+function makeDatabase(): SqliteDatabase {
+  const database = openSqlite(':memory:')
+  onEnd(async () => database.close())
+  return database
+}
+
+/** Everything that can be asked of an emulator, in the order in which it is told. */
+async function readAll(crm: Emulator) {
+  const { bootId: _bootId, ...state } = Object((await call(crm, 'GET /_emulator/state')).json)
+  return {
+    state,
+    accounts: crm.accounts.list(),
+    webhooks: crm.webhooks.list(),
+    records: crm.accounts
+      .list()
+      .map(({ key }) => ['contact', 'opportunity'].map((model) => crm.records.list(model, { accountKey: key }))),
+    deliveries: crm.deliveries.list().map(({ ticket: _ticket, ...delivery }: object & { ticket?: number }) => delivery),
+    logs: crm.webhooks.list().map(({ id }) => crm.deliveries.list({ webhookId: id }).map((each) => each.id)),
+  }
+}
+
+/** Starts an emulator, has `work` done there, closes it, and starts the next one on the same database. */
+async function restart(options: EmulatorOptions, work: (crm: Emulator) => Promise<void>) {
+  const database = makeDatabase()
+  const one = await start({ ...options, database })
+  await work(one)
+  const before = await readAll(one)
+  await one.close()
+  const two = await start({ ...options, database })
+  return { crm: two, before, after: await readAll(two) }
+}
+
+describe('after a restart', () => {
+  it('all is as it was: accounts, webhooks, records, deliveries in each state, their order and the clock', async () => {
+    const receiver = await sink(Date, 500)
+    const { before, after } = await restart(
+      { accounts: [{ key: 'third', email: 't@t', password: 'p' }] },
+      async (crm) => {
+        const create = (fields: object = {}, accountKey?: string) =>
+          crm.webhooks.create({ url: receiver.url, events: EVENTS, ...fields }, { accountKey })
+        const [first, paused, , gone] = [
+          create({ description: 'mine' }),
+          create({ active: false }),
+          create({}, 'third'),
+          create({ events: ['sync.failed'] }),
+        ]
+        const { _id } = crm.records.create('contact', { firstName: 'Zoë', tags: ['a', { b: null }] })
+        crm.records.create('opportunity', { size: 1.5 }, { accountKey: 'third' })
+        crm.records.create('contact', { _id: 'chosen' }, { accountKey: 'third' })
+        crm.records.update('contact', _id, { status: 'won' })
+        crm.records.delete('contact', crm.records.create('contact')._id)
+        crm.events.emit({ type: 'sync.failed' })
+        await crm.clock.advance('31s')
+        crm.webhooks.update(first.id, { events: [...EVENTS, 'sync.completed'] })
+        crm.webhooks.resume(paused.id)
+        crm.webhooks.pause(paused.id)
+        crm.webhooks.delete(gone.id)
+        await crm.clock.advance('3h')
+        receiver.answers = [200]
+        crm.deliveries.retry(crm.deliveries.list()[0]?.id ?? '')
+        await crm.clock.advance(0)
+        receiver.answers = [503]
+        crm.records.create('contact')
+        crm.deliveries.resend(crm.deliveries.list()[1]?.id ?? '', { body: '', sign: 'none' })
+        crm.deliveries.resend(crm.deliveries.list()[1]?.id ?? '', { body: '{"edited":1}', sign: 'stale-bytes' })
+        await crm.clock.advance('40s')
+      },
+    )
+    expect(after).toEqual(before)
+    expect(new Set(before.deliveries.map(({ status }: { status?: string }) => status))).toEqual(
+      new Set(['success', 'failed', 'pending']),
+    )
+  })
+
+  it('the schedule goes on: attempts at 0, 30, 330, 2130 and 9330 s with a restart after each', async () => {
+    const database = makeDatabase()
+    let crm = await start({ database })
+    const receiver = await sink({ now: () => crm.clock.now() }, 500)
+    crm.webhooks.create({ url: receiver.url, events: EVENTS })
+    const begin = crm.clock.now()
+    crm.records.create('contact')
+    await crm.clock.advance(0)
+    for (let attempt = 2; attempt <= 6; attempt++) {
+      await crm.close()
+      crm = await start({ database })
+      expect(await crm.clock.next()).toBe(attempt <= 5)
+    }
+    expect(receiver.received.map(({ at }) => (at - begin) / 1_000)).toEqual([0, 30, 330, 2_130, 9_330])
+    const [delivery] = crm.deliveries.list()
+    expect(delivery).toMatchObject({ status: 'failed', nextAttemptAt: undefined })
+    expect(delivery?.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5])
+  })
+
+  it.each([
+    ['one', 6],
+    ['schedule', 10],
+  ] as const)('a manual retry has as many attempts left as before (A13 %s)', async (A13, attempts) => {
+    const database = makeDatabase()
+    const one = await start({ database, assume: { A13 } })
+    const receiver = await sink(Date, 500)
+    const { id } = one.webhooks.create({ url: receiver.url, events: EVENTS })
+    one.records.create('contact')
+    await one.clock.advance('3h')
+    one.webhooks.pause(id)
+    one.deliveries.retry(one.deliveries.list()[0]?.id ?? '')
+    await one.close()
+    const two = await start({ database, assume: { A13 } })
+    two.webhooks.resume(id)
+    await two.clock.advance('3h')
+    expect(two.deliveries.list()).toMatchObject([{ status: 'failed' }])
+    expect(receiver.received).toHaveLength(attempts)
+  })
+
+  it('a retry with a new timestamp sends the bytes that it was asked for (A15)', async () => {
+    const database = makeDatabase()
+    const options: EmulatorOptions = { database, assume: { A15: 'new-timestamp' } }
+    const one = await start(options)
+    const receiver = await sink(Date, 500)
+    const { id } = one.webhooks.create({ url: receiver.url, events: EVENTS })
+    one.records.create('contact')
+    await one.clock.advance('3h')
+    one.webhooks.pause(id)
+    const at = new Date(one.clock.now()).toISOString()
+    one.deliveries.retry(one.deliveries.list()[0]?.id ?? '')
+    await one.close()
+    const two = await start(options)
+    two.webhooks.resume(id)
+    await two.clock.advance('1m')
+    expect(JSON.parse(String(receiver.received.at(-1)?.body)).timestamp).toBe(at)
+  })
+
+  it('the first URL of a delivery is known (A34)', async () => {
+    const database = makeDatabase()
+    const one = await start({ database, assume: { A34: 'old' } })
+    const [first, second] = [await sink(Date, 500), await sink()]
+    const { id } = one.webhooks.create({ url: first.url, events: EVENTS })
+    one.records.create('contact')
+    await one.clock.advance(0)
+    one.webhooks.update(id, { url: second.url })
+    await one.close()
+    const two = await start({ database, assume: { A34: 'old' } })
+    await two.clock.next()
+    expect([first.received.length, second.received.length]).toEqual([2, 0])
+  })
+
+  it('a paused webhook holds what is due, and sends it once when it is resumed', async () => {
+    const database = makeDatabase()
+    const receiver = await sink(Date, 500, 200)
+    const one = await start({ database })
+    const { id } = one.webhooks.create({ url: receiver.url, events: EVENTS })
+    one.records.create('contact')
+    await one.clock.advance(0)
+    one.webhooks.pause(id)
+    await one.close()
+    const two = await start({ database })
+    await two.clock.advance('1h')
+    two.records.create('contact')
+    expect(receiver.received).toHaveLength(1)
+    two.webhooks.resume(id)
+    await two.clock.advance(0)
+    expect(two.deliveries.list()).toMatchObject([{ status: 'success' }])
+    expect(receiver.received).toHaveLength(2)
+  })
+
+  it('a deleted webhook is gone with its log, and no delivery of it is left', async () => {
+    const database = makeDatabase()
+    const receiver = await sink(Date, 500)
+    const one = await start({ database })
+    const { id } = one.webhooks.create({ url: receiver.url, events: EVENTS })
+    one.records.create('contact')
+    await one.clock.advance(0)
+    one.webhooks.delete(id)
+    await one.close()
+    for (const table of ['bodies', "entries WHERE kind IN ('webhook', 'deleted-webhook', 'delivery')"])
+      expect(database.prepare(`SELECT * FROM ${table}`).all()).toEqual([])
+    const two = await start({ database })
+    await two.clock.advance('3h')
+    expect(receiver.received).toHaveLength(1)
+    expect([two.webhooks.list(), two.deliveries.list(), await two.clock.next()]).toEqual([[], [], false])
+    expect((await call(two, `GET ${WEBHOOKS}/${id}/deliveries`, { token: await two.login() })).status).toBe(404)
+  })
+
+  it.each(['a pending delivery', 'an empty log'])(
+    'a deleted webhook keeps its log if that is assumed (A33): %s',
+    async (what) => {
+      const database = makeDatabase()
+      const options: EmulatorOptions = { database, assume: { A33: 'kept' } }
+      const receiver = await sink(Date, 500)
+      const one = await start(options)
+      const { id } = one.webhooks.create({ url: receiver.url, events: EVENTS })
+      if (what === 'a pending delivery') one.records.create('contact')
+      await one.clock.advance(0)
+      one.webhooks.delete(id)
+      const path = `${WEBHOOKS}/${id}/deliveries`
+      const before = await call(one, `GET ${path}`, { token: await one.login() })
+      await one.close()
+      const two = await start(options)
+      await two.clock.advance('3h')
+      const after = await call(two, `GET ${path}`, { token: await two.login() })
+      expect(after).toMatchObject({ status: 200, json: before.json })
+      expect(after.json).toHaveLength(what === 'a pending delivery' ? 1 : 0)
+      expect(receiver.received).toHaveLength(after.json === undefined ? 0 : Object(after.json).length)
+      const token = await two.login({ accountKey: 'globex' })
+      expect((await call(two, `GET ${path}`, { token })).status).toBe(404)
+      expect((await call(two, `GET ${WEBHOOKS}/${id}`, { token: await two.login() })).status).toBe(404)
+      two.reset()
+      expect((await call(two, `GET ${path}`, { token: await two.login() })).status).toBe(404)
+      await two.close()
+      const three = await start(options)
+      expect((await call(three, `GET ${path}`, { token: await three.login() })).status).toBe(404)
+    },
+  )
+
+  it('a token holds to the end of its hour, and not longer', async () => {
+    const database = makeDatabase()
+    const one = await start({ database })
+    const token = await one.login({ accountKey: 'globex' })
+    await one.clock.advance('59m')
+    await one.close()
+    const two = await start({ database })
+    const statusOf = async () => (await call(two, 'GET /api/sales/contacts', { token })).status
+    expect(await statusOf()).toBe(200)
+    await two.clock.advance('1m')
+    expect(await statusOf()).toBe(401)
+  })
+
+  it('ids of one seed are not given a second time', async () => {
+    const database = makeDatabase()
+    const make = async () => {
+      const crm = await start({ database, seed: 7 })
+      const { id } = crm.webhooks.create({ url: 'http://localhost/', events: EVENTS, active: false })
+      const made = [id, crm.events.emit({ type: 'sync.failed' }).id, crm.records.create('contact')._id]
+      await crm.close()
+      return made
+    }
+    const all = [...(await make()), ...(await make()), ...(await make())]
+    expect(new Set(all).size).toBe(all.length)
+  })
+
+  it('faults and rate windows begin anew, as the options say', async () => {
+    const { before, after, crm } = await restart({ rateLimit: '3/60s', faults: { duplicate: 0.5 } }, async (one) => {
+      await call(one, 'POST /_emulator/faults', { body: { answer: '500', count: 3 } })
+      await call(one, 'POST /_emulator/faults', { body: { deliveries: { fail: 1 } } })
+      for (let calls = 0; calls < 5; calls++) await call(one, 'GET /api/sales/contacts')
+    })
+    expect(before.state.faults).toMatchObject({ deliveries: { fail: 1 } })
+    expect(after.state.faults).toMatchObject({ answers: [], deliveries: { fail: 0, duplicate: 0.5 } })
+    const { headers } = await call(crm, 'GET /api/sales/contacts')
+    expect(headers.get('x-ratelimit-remaining')).toBe('2')
+  })
+
+  it('overdue attempts leave in the order in which they were due', async () => {
+    const database = makeDatabase()
+    const receiver = await sink(Date, 500, 200)
+    const one = await start({ database, ordered: true })
+    const { id } = one.webhooks.create({ url: receiver.url, events: EVENTS })
+    const emit = (crm: Emulator) => crm.events.emit({ type: 'contact.created' }).id
+    // The first is made again after 30 s, and so is due behind the two that come after it.
+    const first = emit(one)
+    await one.clock.advance('10s')
+    one.webhooks.pause(id)
+    await one.close()
+    const kept: EmulatorOptions = { database, ordered: true, assume: { A31: 'kept' } }
+    const two = await start(kept)
+    const later = [emit(two), emit(two)]
+    await two.clock.advance('1m')
+    await two.close()
+    const three = await start(kept)
+    three.webhooks.resume(id)
+    await three.clock.advance(0)
+    expect(receiver.received.map(({ body }) => JSON.parse(String(body)).id)).toEqual([first, ...later, first])
+  })
+
+  it('those that finished first are dropped first, as they would have been', async () => {
+    const database = makeDatabase()
+    const receiver = await sink(Date, 500)
+    const one = await start({ database })
+    const { id: failing } = one.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
+    const first = one.events.emit({ type: 'sync.failed' }).deliveries[0] ?? ''
+    await one.clock.advance('1m')
+    const good = await sink()
+    one.webhooks.create({ url: good.url, events: EVENTS })
+    const made = one.events.emitMany({ type: 'contact.created' }, 2).flatMap(({ deliveries }) => deliveries)
+    await one.clock.advance('3h')
+    await one.close()
+    const two = await start({ database })
+    two.webhooks.pause(failing)
+    two.events.emitMany({ type: 'contact.created' }, LIMITS.deliveriesKept - 2)
+    await two.deliveries.whenIdle()
+    // One too many: of the three that had finished, the first to finish goes, and not the first that was made.
+    expect(two.deliveries.list().map(({ id }) => id)).toEqual(expect.arrayContaining([first, ...made.slice(1)]))
+    expect(two.deliveries.list()).toHaveLength(LIMITS.deliveriesKept)
+    expect(() => two.deliveries.get(made[0] ?? '')).toThrow('no such delivery')
+    await two.close()
+    expect(database.prepare('SELECT count(*) AS count FROM bodies').all()).toEqual([{ count: LIMITS.deliveriesKept }])
+  }, 60_000)
+
+  it('the limits count what was there before', async () => {
+    const database = makeDatabase()
+    const fields = { url: 'http://localhost/', events: ['m.created'], active: false }
+    const one = await start({ database, assume: { A31: 'kept' } })
+    for (let made = 0; made < LIMITS.webhooksPerAccount; made++) one.webhooks.create(fields)
+    one.events.emitMany({ type: 'm.created' }, LIMITS.deliveriesPending / LIMITS.webhooksPerAccount)
+    await one.close()
+    const two = await start({ database, assume: { A31: 'kept' } })
+    expect(() => two.webhooks.create(fields)).toThrow('200 webhooks per account')
+    expect(() => two.events.emit({ type: 'm.created' })).toThrow('50000 deliveries are pending')
+    expect(pick((await call(two, 'GET /_emulator/state')).json, 'counts', 'pending')).toBe('50000')
+  }, 120_000)
+})
