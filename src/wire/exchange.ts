@@ -90,6 +90,6 @@ function toLists(headers: WireRequest['headers']): Record<string, string | strin
   return lists
 }
 
-function toRecord({ headers }: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+function toRecord({ headersDistinct }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')]))
 }
