@@ -37,7 +37,7 @@ const FLOORS: Floors = {
   'src/testing/vitest.ts': { files: ['src/testing/'], packages: ['vitest'] },
   'src/check/': {
     files: ['src/protocol/', 'src/wire/', 'src/check/'],
-    packages: ['node:crypto', 'node:child_process', 'node:stream/consumers', 'node:timers/promises'],
+    packages: ['node:crypto', 'node:child_process', 'node:stream/consumers', 'node:timers/promises', 'node:zlib'],
   },
   'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['ky', 'zod'] },
   'src/emulator/': {

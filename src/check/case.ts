@@ -74,6 +74,7 @@ export interface DeliveryChanges {
   /** What is sent in place of the body that was signed. */
   readonly bytes?: Uint8Array
   readonly contentType?: string
+  readonly contentEncoding?: 'gzip'
   /** The body leaves in pieces of so many bytes. */
   readonly pieceSize?: number
   /** Without a declared length, in chunked encoding. */
@@ -87,7 +88,11 @@ export interface Scene {
   readonly target: URL
   /** What no answer may hold. */
   readonly secret: Uint8Array
-  readonly timeoutMs: number
+  /** How long a receiver may put a delivery off, and how long what it acknowledged may take until it is done. */
+  readonly patienceMs: number
   readonly probe: Probe | undefined
+  /** Sends a delivery, and sends it again as long as the answer is a 429 or 503 that says when to. */
   send(delivery: Delivery): Promise<Answer>
+  /** Sends a delivery one time. */
+  sendOnce(delivery: Delivery): Promise<Answer>
 }

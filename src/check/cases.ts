@@ -6,11 +6,12 @@ import { load } from './cases/load.ts'
 import { meaning } from './cases/meaning.ts'
 import { reach } from './cases/reach.ts'
 import { signature } from './cases/signature.ts'
+import { signatureForms } from './cases/signature-forms.ts'
 import { time } from './cases/time.ts'
 
 const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
   reach,
-  signature,
+  signature: [...signature, ...signatureForms],
   bytes,
   meaning,
   time,

@@ -1,14 +1,13 @@
 import { ConfigurationError } from '../protocol/errors.ts'
-import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
+import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import { importSecret, type Secret } from '../protocol/signature.ts'
-import { isLoopback, showTarget } from '../wire/target.ts'
+import { isLoopback, isLoopback, showTarget, showTarget } from '../wire/target.ts'
 import { GROUPS, type Scene, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
-import { createMaker } from './maker.ts'
 import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
-import { send } from './send.ts'
+import { createScene } from './scene.ts'
 
 /** How far a run is. */
 export interface CheckProgress {
@@ -21,6 +20,11 @@ export interface CheckOptions {
   readonly secret: Secret
   /** How long an answer may take; default 10 s, which is the service's deadline. */
   readonly timeoutMs?: number
+  /**
+   * How long the receiver may put a delivery off by 429 or 503 with `Retry-After`, and how long what it acknowledged may take until it
+   * is done, tries after a failure included; default 30 s, after which the service comes back too.
+   */
+  readonly patienceMs?: number
   /** Checks under way at the same time; default 8. */
   readonly concurrency?: number
   /** Ids or groups: nothing else is checked. */
@@ -38,6 +42,8 @@ export interface CheckOptions {
   readonly onProgress?: (progress: CheckProgress) => void
 }
 
+const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
+
 /**
  * Judges a receiver by what it answers over HTTP, in whatever language it is written. Some 60 deliveries of test events are sent, to the
  * URL that is given and nowhere else; their ids begin with `evt_chk_`.
@@ -50,37 +56,26 @@ export interface CheckOptions {
  * @example const { summary } = await checkReceiver('http://localhost:3000/webhooks', { secret })
  */
 export async function checkReceiver(target: string | URL, options: CheckOptions): Promise<Report> {
-  const { timeoutMs = SERVICE_DEADLINE_MS, concurrency = 8, accountKey = 'check', skip = [], secret } = options
+  const { timeoutMs = SERVICE_DEADLINE_MS, patienceMs = DEFAULT_PATIENCE_MS, concurrency = 8 } = options
+  const { accountKey = 'check', skip = [], secret } = options
   const url = toUrl(target, options.allowRemote ?? false)
   mustBeCount('timeoutMs', timeoutMs)
+  mustBeCount('patienceMs', patienceMs)
   mustBeCount('concurrency', concurrency)
   importSecret(secret)
   const cases = select(options.only)
   select(skip)
-  const contact = { answers: 0, isUnreachable: false }
-  const scene: Scene = {
-    make: createMaker({ secret, accountKey }),
-    target: url,
-    secret: typeof secret === 'string' ? Buffer.from(secret) : secret,
-    timeoutMs,
-    probe: options.probe,
-    send: async (delivery) => {
-      const answer = await send(url, delivery, timeoutMs)
-      if (answer.status !== undefined) contact.answers++
-      contact.isUnreachable = answer.isUnreachable
-      return answer
-    },
-  }
-  const isLost = () => contact.answers === 0 && contact.isUnreachable
+  const { probe, signal } = options
+  const scene = createScene({ target: url, secret, accountKey, timeoutMs, patienceMs, probe, signal })
 
   const startedAt = new Date().toISOString()
   const results = new Map<string, CheckResult>()
   const check = async (single: GroupedCase) => {
     const { verdict, ms, repro } = await (isNamed(single, skip)
       ? leaveOut('not asked for')
-      : options.signal?.aborted === true
+      : signal?.aborted === true
         ? leaveOut('interrupted')
-        : isLost()
+        : scene.isLost()
           ? leaveOut('nothing answers there')
           : carryOut(single, scene))
     results.set(single.id, toResult(single, verdict, ms, repro ?? toCommand(showTarget(url), single.id)))
@@ -94,7 +89,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
     tool: 'postern',
     target: showTarget(url),
     startedAt,
-    isReachable: !isLost(),
+    isReachable: !scene.isLost(),
     summary: summarize(checks),
     checks,
   }

@@ -5,6 +5,7 @@ export interface Delivery {
   /** Each is a header line of its own. */
   readonly signatures: readonly string[]
   readonly contentType: string
+  readonly contentEncoding: string | undefined
   readonly pieceSize: number | undefined
   readonly isChunked: boolean
   /** What makes the signature in a shell: a pipe behind `postern sign`, or nothing where it can't be told so. */
@@ -19,7 +20,10 @@ export interface Answer {
   readonly failure: string | undefined
   /** Nothing listens there. */
   readonly isUnreachable: boolean
-  readonly location: string | undefined
+  /** The status line's text and the headers. They are searched, and never shown. */
+  readonly head: string
+  /** Undefined where the answer does not say how long to wait before the next attempt. */
+  readonly retryAfterMs: number | undefined
   /** The first 64 KiB. They are searched, and never shown. */
   readonly body: string
   readonly ms: number

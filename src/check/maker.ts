@@ -33,7 +33,8 @@ export function contact(id: string): Readonly<Record<string, string>> {
 }
 
 function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): Delivery {
-  const { signature, pipe, bytes, contentType = 'application/json', pieceSize, isChunked = false, method } = changes
+  const { signature, pipe, bytes, contentType = 'application/json' } = changes
+  const { contentEncoding, pieceSize, isChunked = false, method } = changes
   const right = sign(signed, secret)
   const hmac = (algorithm: string) => createHmac(algorithm, secret).update(signed).digest('hex')
   const given = signature === undefined ? right : signature(right, hmac)
@@ -42,6 +43,7 @@ function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryCha
     body: bytes ?? signed,
     signatures: given === undefined ? [] : typeof given === 'string' ? [given] : given,
     contentType,
+    contentEncoding,
     pieceSize,
     isChunked,
     pipe: signature === undefined && bytes === undefined ? '' : pipe,

@@ -17,6 +17,11 @@ export function mustBeRefused(answer: Answer): Verdict {
   return toVerdict('pass', answer, answer.status === 401 ? '' : '; 401 is usual')
 }
 
+/** The delivery was turned away by any 4xx. */
+export function mustBeTurnedAway(answer: Answer): Verdict {
+  return toVerdict(isRefusal(answer) ? 'pass' : 'fail', answer)
+}
+
 /** The same, where taking it does little harm. A crash is still a failure. */
 export function shouldBeRefused(answer: Answer): Verdict {
   return isSuccess(answer) ? toVerdict('warn', answer) : mustBeRefused(answer)
@@ -37,6 +42,11 @@ export function isRefusal({ status = 0 }: Answer): boolean {
 
 export function isRedirect({ status = 0 }: Answer): boolean {
   return status >= 300 && status < 400
+}
+
+/** The receiver has not looked at the delivery, and says when it will. */
+export function isPutOff({ status, retryAfterMs }: Answer): boolean {
+  return (status === 429 || status === 503) && retryAfterMs !== undefined
 }
 
 export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {

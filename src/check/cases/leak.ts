@@ -21,17 +21,34 @@ async function collectRefusals({ make, send }: Scene): Promise<readonly (Answer 
 const SENDS = 'Deliveries without a signature, with a wrong and a malformed one, and a signed one that is not JSON.'
 const FIX = 'Answer with a fixed code word, and write the rest to your own log.'
 
+/** Anything shorter is part of common words. */
+const MIN_SECRET_BYTES = 8
+
+/** Everything that an answer tells: status line, headers and body. */
+const textOf = ({ head, body }: Answer) => `${head}\n${body}`
+
+/** Whether a text holds these bytes, in any of the ways in which programs print bytes. */
+function holds(text: string, bytes: Buffer): boolean {
+  const list = [...bytes].join(',')
+  return (
+    text.toLowerCase().includes(bytes.toString('hex')) ||
+    text.replaceAll('-', '+').replaceAll('_', '/').includes(bytes.toString('base64').replace(/=+$/, '')) ||
+    text.replace(/\s/g, '').includes(list)
+  )
+}
+
 /** Whether refusals tell the sender what he must not know. */
 export const leak: readonly Case[] = [
   {
     id: 'leak-digest',
     level: 'fail',
     sends: SENDS,
-    expects: 'No answer holds the signature that would have been right.',
+    expects:
+      'No answer holds the signature that would have been right: not in its body or headers, as hexadecimal digits or as base64.',
     why: 'Whoever is told the expected digest sends the same body again with it, and is let in.',
     fix: FIX,
     run: async (scene) =>
-      (await collectRefusals(scene)).some(({ body, digest }) => body.toLowerCase().includes(digest))
+      (await collectRefusals(scene)).some((answer) => holds(textOf(answer), Buffer.from(answer.digest, 'hex')))
         ? { status: 'fail', reason: 'an answer holds the expected digest' }
         : { status: 'pass', reason: 'no answer holds it' },
   },
@@ -39,13 +56,17 @@ export const leak: readonly Case[] = [
     id: 'leak-secret',
     level: 'fail',
     sends: SENDS,
-    expects: 'No answer holds the secret.',
+    expects: 'No answer holds the secret, in its body or headers.',
     why: 'The secret is all that an attacker needs.',
     fix: FIX,
     run: async (scene) => {
       const secret = Buffer.from(scene.secret)
-      const forms = [secret.toString('utf8'), secret.toString('hex'), secret.toString('base64')]
-      return (await collectRefusals(scene)).some(({ body }) => forms.some((form) => body.includes(form)))
+      if (secret.length < MIN_SECRET_BYTES)
+        return { status: 'skipped', reason: 'the secret is so short that any answer may hold it by chance' }
+      const text = secret.toString()
+      const written = [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]
+      const isTold = (answer: string) => written.some((form) => answer.includes(form)) || holds(answer, secret)
+      return (await collectRefusals(scene)).some((answer) => isTold(textOf(answer)))
         ? { status: 'fail', reason: 'an answer holds the secret' }
         : { status: 'pass', reason: 'no answer holds it' }
     },
@@ -54,11 +75,11 @@ export const leak: readonly Case[] = [
     id: 'leak-stack',
     level: 'fail',
     sends: SENDS,
-    expects: 'No answer holds a stack trace.',
+    expects: 'No answer holds a stack trace, in its body or headers.',
     why: 'Paths, versions and names of functions tell an attacker where to look.',
     fix: 'Catch errors before the framework prints them, and run in production mode.',
     run: async (scene) =>
-      (await collectRefusals(scene)).some(({ body }) => STACKS.some((stack) => stack.test(body)))
+      (await collectRefusals(scene)).some((answer) => STACKS.some((stack) => stack.test(textOf(answer))))
         ? { status: 'fail', reason: 'an answer holds a stack trace' }
         : { status: 'pass', reason: 'no answer holds one' },
   },

@@ -112,9 +112,9 @@ export const meaning: readonly Case[] = [
     why: 'A copy can come while the first is still being handled. A refusal costs one of five attempts.',
     fix: 'Let the copy wait for the result of the first one.',
     alone: true,
-    run: async ({ make, send }) => {
+    run: async ({ make, sendOnce }) => {
       const delivery = make.delivery(make.event())
-      const answers = await Promise.all(Array.from({ length: COPIES }, () => send(delivery)))
+      const answers = await Promise.all(Array.from({ length: COPIES }, () => sendOnce(delivery)))
       const others = answers.filter((answer) => !isSuccess(answer))
       const reason = countAnswers(answers)
       if (others.length === 0) return { status: 'pass', reason }

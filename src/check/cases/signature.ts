@@ -1,16 +1,16 @@
+import { gzipSync } from 'node:zlib'
 import { sign } from '../../protocol/signature.ts'
 import type { Case, SingleCase } from '../case.ts'
-import { isSuccess, mustBeRefused, shouldBeRefused, toVerdict } from '../verdict.ts'
+import { describe, isSuccess, mustBeRefused, mustBeTurnedAway, toVerdict } from '../verdict.ts'
 
-type Forgery = Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<SingleCase>
+const WHY = 'Whoever knows the URL can send events that the service never sent.'
+const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
+const DECODED = 'Who accepts this decodes the body to text before signing it: other bytes than the signed ones pass.'
+const BYTES = 'Keep the body as bytes until the signature holds.'
+const INFLATE =
+  'Answer 415 to any Content-Encoding before the body is read, or switch off the inflating of the body reader.'
 
-const FORGED = 'Whoever knows the URL can send events that the service never sent.'
-const MALFORMED =
-  'Anybody can send this. What is compared without looking at its form can match, or end in an error or the end of the process.'
-const CHECK_FORM =
-  'Take exactly one header of "sha256=" and 64 hexadecimal digits, answer 401 to anything else, and only then compare the bytes of the two digests: timingSafeEqual throws where lengths differ.'
-
-const forgeries: readonly Forgery[] = [
+const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<SingleCase>)[] = [
   {
     id: 'signature-missing',
     sends: 'An event without X-Service-Signature.',
@@ -57,91 +57,11 @@ const forgeries: readonly Forgery[] = [
       return make.delivery(event, { signature: () => signatures })
     },
   },
-]
-
-const malformed: readonly Forgery[] = [
-  {
-    id: 'signature-sha1',
-    sends: 'An event with "sha1=" and an HMAC-SHA1 of the right secret.',
-    why: 'The service never signs so. Two algorithms are one more than can be kept right.',
-    deliver: (make) => make.delivery(make.event(), { signature: (_, hmac) => `sha1=${hmac('sha1')}` }),
-  },
-  {
-    id: 'signature-empty',
-    sends: 'An event with an empty X-Service-Signature.',
-    deliver: (make) => make.delivery(make.event(), { signature: () => '' }),
-  },
-  {
-    id: 'signature-prefix-only',
-    sends: 'An event with "sha256=" and no digit.',
-    deliver: (make) => make.delivery(make.event(), { signature: () => 'sha256=' }),
-  },
-  {
-    id: 'signature-short',
-    sends: 'An event with the right signature, less its last two digits.',
-    deliver: (make) => make.delivery(make.event(), { signature: (right) => right.slice(0, -2), pipe: ' | cut -c1-69' }),
-  },
-  {
-    id: 'signature-long',
-    sends: 'An event with the right signature and two digits more.',
-    deliver: (make) => make.delivery(make.event(), { signature: (right) => `${right}00`, pipe: ' | sed s/$/00/' }),
-  },
-  {
-    id: 'signature-non-hex',
-    sends: 'An event with the right signature, its last digit replaced by "g".',
-    deliver: (make) =>
-      make.delivery(make.event(), { signature: (right) => `${right.slice(0, -1)}g`, pipe: ' | sed s/.$/g/' }),
-  },
-  {
-    id: 'signature-non-ascii',
-    sends: 'An event with the right signature, its last digit replaced by "é".',
-    deliver: (make) => make.delivery(make.event(), { signature: (right) => `${right.slice(0, -1)}é` }),
-  },
-  {
-    id: 'signature-two-headers',
-    sends: 'An event with two X-Service-Signature headers, both wrong.',
-    deliver: (make) =>
-      make.delivery(make.event(), { signature: () => [`sha256=${'0'.repeat(64)}`, `sha256=${'1'.repeat(64)}`] }),
-  },
-]
-
-const toCase =
-  (shared: Pick<SingleCase, 'why' | 'fix'>) =>
-  (forgery: Forgery): Case => ({
-    level: 'fail',
-    expects: '401; another 4xx passes with a note. Never 2xx, never 5xx.',
-    judge: mustBeRefused,
-    ...shared,
-    ...forgery,
-  })
-
-/** Whether everything is refused that the service has not signed, in whatever form it comes. */
-export const signature: readonly Case[] = [
-  ...forgeries.map(
-    toCase({
-      why: FORGED,
-      fix: 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.',
-    }),
-  ),
-  ...malformed.map(toCase({ why: MALFORMED, fix: CHECK_FORM })),
-  {
-    id: 'signature-no-prefix',
-    level: 'fail',
-    sends: 'An event with the right digest, without "sha256=".',
-    expects: '401; a warning where it is accepted. Never 5xx.',
-    why: 'Nobody without the secret can make it, but who takes two forms has two to keep right.',
-    fix: CHECK_FORM,
-    deliver: (make) =>
-      make.delivery(make.event(), { signature: (right) => right.slice('sha256='.length), pipe: ' | cut -c8-' }),
-    judge: shouldBeRefused,
-  },
   {
     id: 'signature-replaced-byte',
-    level: 'fail',
     sends: 'An event signed with U+FFFD in it, in place of which an invalid byte (0xFF) is sent.',
-    expects: '401; a warning where it is accepted. Never 5xx.',
-    why: 'Who accepts this decodes the body to text before signing it: other bytes than the signed ones pass.',
-    fix: 'Keep the body as bytes until the signature holds.',
+    why: DECODED,
+    fix: BYTES,
     deliver: (make) => {
       const { body } = make.delivery(make.event({ note: '\ufffd' }))
       const at = Buffer.from(body).indexOf('\ufffd')
@@ -149,26 +69,73 @@ export const signature: readonly Case[] = [
         bytes: Buffer.concat([body.subarray(0, at), Buffer.of(0xff), body.subarray(at + 3)]),
       })
     },
-    judge: shouldBeRefused,
   },
   {
-    id: 'signature-hex-case',
+    id: 'signature-byte-order-mark',
+    sends: 'An event in front of which a byte order mark was put after it was signed.',
+    why: DECODED,
+    fix: BYTES,
+    deliver: (make) => {
+      const { body } = make.delivery(make.event())
+      return make.delivery(body, { bytes: Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), body]) })
+    },
+  },
+  {
+    id: 'gzip-after-signing',
+    sends: 'An event that was compressed after it was signed, with "Content-Encoding: gzip".',
+    expects: 'A 4xx, mostly 415 or 401. Never 2xx, never 5xx.',
+    why: 'Who accepts this unpacks what anybody sends before the signature is looked at: a few kilobytes become gigabytes.',
+    fix: INFLATE,
+    deliver: (make) => {
+      const { body } = make.delivery(make.event())
+      return make.delivery(body, { bytes: gzipSync(body), contentEncoding: 'gzip' })
+    },
+    judge: mustBeTurnedAway,
+  },
+]
+
+/** Whether everything is refused that the service has not signed. */
+export const signature: readonly Case[] = [
+  ...forgeries.map(
+    (forgery): Case => ({
+      level: 'fail',
+      expects: '401; another 4xx passes with a note. Never 2xx, never 5xx.',
+      why: WHY,
+      fix: FIX,
+      judge: mustBeRefused,
+      ...forgery,
+    }),
+  ),
+  {
+    id: 'gzip-before-signing',
     level: 'fail',
-    sends: 'An event with the right signature, its digits in upper case.',
-    expects: 'Anything but a 5xx; which of the two is told.',
-    why: 'The service writes lower case today. Who compares bytes and not text need not care.',
-    fix: CHECK_FORM,
-    deliver: (make) =>
-      make.delivery(make.event(), {
-        signature: (right) => `sha256=${right.slice('sha256='.length).toUpperCase()}`,
-        pipe: ' | tr a-f A-F',
-      }),
-    judge: (answer) =>
-      isSuccess(answer)
-        ? toVerdict('pass', answer, '; upper case is taken')
-        : {
-            ...shouldBeRefused(answer),
-            ...(answer.status === 401 && toVerdict('info', answer, '; upper case is refused')),
-          },
+    sends:
+      'An event that was compressed before it was signed, with "Content-Encoding: gzip"; if that is accepted, also signed bytes that are no gzip at all.',
+    expects: 'No 2xx; or 2xx to both, of a receiver that stores bytes unseen.',
+    why: 'The service sends nothing compressed. Who unpacks it has a decompressor within reach of the network, with no limit mostly.',
+    fix: INFLATE,
+    run: async ({ make, send }) => {
+      const deliver = (signed: Uint8Array) => send(make.delivery(signed, { contentEncoding: 'gzip' }))
+      const answer = await deliver(gzipSync(make.delivery(make.event()).body))
+      if (!isSuccess(answer)) return toVerdict(answer.status === undefined ? 'fail' : 'pass', answer)
+      const other = await deliver(Buffer.from('no gzip'))
+      return isSuccess(other)
+        ? { status: 'pass', reason: `${describe(answer)}; it takes any signed bytes unseen` }
+        : { status: 'fail', reason: `${describe(answer)}, but ${describe(other)} to what is no gzip: it was unpacked` }
+    },
+  },
+  {
+    id: 'signature-remembered',
+    level: 'fail',
+    sends: 'A genuine event, and then another one with its signature.',
+    expects: '2xx to the first; 401 or another 4xx to the second.',
+    why: 'A signature that was right once says nothing of other bytes. Whoever has seen one delivery could send any event.',
+    fix: 'Compute the digest of every body. Tell duplicates by the id of the event, after the signature holds.',
+    run: async ({ make, send }) => {
+      const genuine = make.delivery(make.event())
+      const first = await send(genuine)
+      if (!isSuccess(first)) return { status: 'skipped', reason: `the event was not accepted: ${describe(first)}` }
+      return mustBeRefused(await send(make.delivery(make.event(), { signature: () => genuine.signatures })))
+    },
   },
 ]

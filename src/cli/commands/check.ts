@@ -21,6 +21,7 @@ import { EXIT, ExitError, type Finish, hasColour, type Io } from '../io.ts'
 
 interface CheckCommandOptions extends SecretOptions {
   readonly timeout?: number
+  readonly patience?: number
   readonly concurrency: number
   readonly only?: readonly string[]
   readonly skip?: readonly string[]
@@ -43,6 +44,11 @@ export function addCheck(program: Command, io: Io, finish: Finish): void {
     .argument('[url]', 'where the service delivers to')
   addSecretOptions(command)
     .option('--timeout <time>', 'how long an answer may take: 500ms, 10s (default: 10s)', readTime)
+    .option(
+      '--patience <time>',
+      'how long it may put a delivery off, or take for what it acknowledged (default: 30s)',
+      readTime,
+    )
     .option('--concurrency <n>', 'checks under way at the same time', readCount, 8)
     .option('--only <id>', 'check nothing else: ids or groups, with commas or several times', collectWords)
     .option('--skip <id>', 'leave out: ids or groups, likewise', collectWords)
@@ -64,11 +70,12 @@ export function addCheck(program: Command, io: Io, finish: Finish): void {
 }
 
 async function check(url: string, options: CheckCommandOptions, io: Io): Promise<number> {
-  const { timeout, concurrency, only, skip, accountKey, yes } = options
+  const { timeout, patience, concurrency, only, skip, accountKey, yes } = options
   const probe = toProbe(options)
   const report = await checkReceiver(url, {
     secret: await readSecret(options, io),
     ...(timeout !== undefined && { timeoutMs: timeout }),
+    ...(patience !== undefined && { patienceMs: patience }),
     concurrency,
     accountKey,
     ...(only !== undefined && { only }),

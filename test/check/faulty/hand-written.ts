@@ -17,6 +17,10 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+export function signaturesOf({ headersDistinct }: IncomingMessage): readonly string[] {
+  return headersDistinct['x-service-signature'] ?? []
+}
+
 export function digestOf(body: Buffer | string): string {
   return createHmac('sha256', SECRET).update(body).digest('hex')
 }
@@ -53,9 +57,13 @@ export class HandWritten {
     return Buffer.concat(parts)
   }
 
-  isGenuine(body: Buffer, { headersDistinct }: IncomingMessage): boolean {
-    const [signature = '', ...more] = headersDistinct['x-service-signature'] ?? []
-    if (more.length > 0 || !/^sha256=[0-9a-f]{64}$/i.test(signature)) return false
+  isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const [signature = '', ...more] = signaturesOf(request)
+    return more.length === 0 && this.matches(body, signature)
+  }
+
+  matches(body: Buffer, signature: string): boolean {
+    if (!/^sha256=[0-9a-f]{64}$/i.test(signature)) return false
     return timingSafeEqual(Buffer.from(signature.slice(7), 'hex'), Buffer.from(digestOf(body), 'hex'))
   }
 
@@ -77,10 +85,11 @@ export class HandWritten {
 
   async receive(event: Event): Promise<Answer> {
     if (this.isDone(event)) return this.onDuplicate()
-    const running = this.#running.get(event.id)
+    const key = this.keyOf(event)
+    const running = this.#running.get(key)
     if (running !== undefined) return running
-    const answer = this.handle(event).finally(() => this.#running.delete(event.id))
-    this.#running.set(event.id, answer)
+    const answer = this.handle(event).finally(() => this.#running.delete(key))
+    this.#running.set(key, answer)
     return answer
   }
 
@@ -94,12 +103,17 @@ export class HandWritten {
     return { status: 200 }
   }
 
-  isDone({ id }: Event): boolean {
-    return this.#done.has(id)
+  /** What tells a duplicate from another event. */
+  keyOf({ id }: Event): string {
+    return id
   }
 
-  note({ id }: Event): void {
-    this.#done.add(id)
+  isDone(event: Event): boolean {
+    return this.#done.has(this.keyOf(event))
+  }
+
+  note(event: Event): void {
+    this.#done.add(this.keyOf(event))
   }
 
   async work({ id }: Event): Promise<void> {

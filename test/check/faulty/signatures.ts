@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type Answer, digestOf, HandWritten, SECRET } from './hand-written.ts'
+import { gunzipSync } from 'node:zlib'
+import { type Answer, digestOf, type Event, HandWritten, SECRET, signaturesOf } from './hand-written.ts'
 
 const headerOf = ({ headers }: IncomingMessage) => String(headers['x-service-signature'] ?? '')
 
@@ -84,5 +85,122 @@ export class LeaksSecret extends HandWritten {
 export class LeaksStack extends HandWritten {
   override refuse(): Answer {
     return { status: 401, text: new Error('no match').stack ?? '' }
+  }
+}
+
+const digestBytesOf = (body: Buffer) => Buffer.from(digestOf(body), 'hex')
+
+export class LeaksDigestInHeader extends HandWritten {
+  override refuse(body: Buffer): Answer {
+    return { status: 401, headers: { 'x-expected-signature': `sha256=${digestOf(body)}` } }
+  }
+}
+
+export class LeaksDigestAsBase64 extends HandWritten {
+  override refuse(body: Buffer): Answer {
+    return { status: 401, text: `expected ${digestBytesOf(body).toString('base64')}` }
+  }
+}
+
+export class LeaksDigestAsBase64Url extends HandWritten {
+  override refuse(body: Buffer): Answer {
+    return { status: 401, text: `expected ${digestBytesOf(body).toString('base64url')}` }
+  }
+}
+
+export class LeaksDigestInUpperCase extends HandWritten {
+  override refuse(body: Buffer): Answer {
+    return { status: 401, text: digestOf(body).toUpperCase() }
+  }
+}
+
+export class LeaksDigestAsBuffer extends HandWritten {
+  override refuse(body: Buffer): Answer {
+    return { status: 401, text: JSON.stringify({ expected: digestBytesOf(body) }, null, 1) }
+  }
+}
+
+export class LeaksSecretInHeader extends HandWritten {
+  override refuse(): Answer {
+    return { status: 401, headers: { 'x-debug': `secret=${encodeURIComponent(SECRET)}` } }
+  }
+}
+
+export class TakesFirstHeader extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    return this.matches(body, signaturesOf(request)[0] ?? '')
+  }
+}
+
+export class TakesLastHeader extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    return this.matches(body, signaturesOf(request).at(-1) ?? '')
+  }
+}
+
+export class TakesAnyHeader extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    return signaturesOf(request).some((signature) => this.matches(body, signature))
+  }
+}
+
+export class TakesAnyOfAList extends HandWritten {
+  override matches(body: Buffer, signature: string): boolean {
+    return signature.split(',').some((part) => super.matches(body, part))
+  }
+}
+
+/** Its decoder stops at the first character that is no digit, and says nothing. */
+export class IgnoresTail extends HandWritten {
+  override matches(body: Buffer, signature: string): boolean {
+    const given = Buffer.from(signature.slice(7), 'hex')
+    return signature.startsWith('sha256=') && given.length === 32 && timingSafeEqual(given, digestBytesOf(body))
+  }
+}
+
+export class InflatesBeforeCheck extends HandWritten {
+  override async read(request: IncomingMessage): Promise<Buffer> {
+    const body = await super.read(request)
+    return request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+  }
+}
+
+export class InflatesAfterCheck extends HandWritten {
+  override parse(body: Buffer): Event | undefined {
+    try {
+      return super.parse(body[0] === 0x1f ? gunzipSync(body) : body)
+    } catch {
+      return undefined
+    }
+  }
+}
+
+export class DropsByteOrderMark extends HandWritten {
+  override async read(request: IncomingMessage): Promise<Buffer> {
+    const body = await super.read(request)
+    return body[0] === 0xef ? body.subarray(3) : body
+  }
+}
+
+export class RemembersSignatures extends HandWritten {
+  readonly #known = new Set<string>()
+
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    if (this.#known.has(headerOf(request))) return true
+    const isGenuine = super.isGenuine(body, request)
+    if (isGenuine) this.#known.add(headerOf(request))
+    return isGenuine
+  }
+}
+
+export class TakesKnownSignaturesForDuplicates extends HandWritten {
+  readonly #known = new Set<string>()
+
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    const signature = headerOf(request)
+    if (this.#known.has(signature)) return this.onDuplicate()
+    const answer = await super.answer(request)
+    if (answer.status === 200) this.#known.add(signature)
+    return answer
   }
 }

@@ -1,0 +1,149 @@
+import { createServer, type IncomingMessage, request as openRequest, type Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { listen } from '../adapters/http/hosts.ts'
+import { type Answer, type Event, HandWritten } from './faulty/hand-written.ts'
+
+// Receivers without a fault, built otherwise than ours: no check may fail for any of them.
+
+/** An inbox: what is stored is acknowledged, and a worker does it later, one by one; what failed is tried again after 5 s. */
+export class Inbox extends HandWritten {
+  readonly #stored = new Set<string>()
+  #worker: Promise<unknown> = Promise.resolve()
+
+  override async receive(event: Event): Promise<Answer> {
+    if (!this.#stored.has(event.id)) {
+      this.#stored.add(event.id)
+      this.#enqueue(event)
+    }
+    return { status: 202 }
+  }
+
+  #enqueue(event: Event): void {
+    const work = async () => {
+      await sleep(100)
+      await this.work(event).catch(() => sleep(5_000).then(() => this.#enqueue(event)))
+    }
+    // What failed does not hold up the others.
+    this.#worker = Promise.race([this.#worker.then(work), this.#worker.then(() => sleep(150))])
+  }
+}
+
+/** Lets nobody try again within 5 s of a failure, and says so. */
+export class AsksForPatience extends HandWritten {
+  readonly #failedAt = new Map<string, number>()
+
+  override async handle(event: Event): Promise<Answer> {
+    const until = (this.#failedAt.get(event.id) ?? 0) + 5_000
+    const left = Math.ceil((until - Date.now()) / 1_000)
+    if (left > 0) return this.refuseFor(left)
+    try {
+      return await super.handle(event)
+    } catch {
+      this.#failedAt.set(event.id, Date.now())
+      return this.refuseFor(5)
+    }
+  }
+
+  refuseFor(seconds: number): Answer {
+    return { status: 503, headers: { 'retry-after': String(seconds) } }
+  }
+}
+
+/** The same without a header. */
+export class BacksOff extends AsksForPatience {
+  override refuseFor(): Answer {
+    return { status: 503 }
+  }
+}
+
+/** Its lease on an event outlives a failure: for 5 s the next delivery waits. */
+export class HoldsDuplicates extends HandWritten {
+  readonly #leases = new Map<string, Promise<unknown>>()
+
+  override async handle(event: Event): Promise<Answer> {
+    await this.#leases.get(event.id)
+    try {
+      return await super.handle(event)
+    } catch {
+      this.#leases.set(event.id, sleep(5_000))
+      return { status: 500 }
+    }
+  }
+}
+
+/** Takes four requests at a time, and asks the others to come again. */
+export class LimitsItself extends HandWritten {
+  #inside = 0
+
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    if (this.#inside >= 4) {
+      request.resume()
+      return { status: 429, headers: { 'retry-after': '1' } }
+    }
+    this.#inside++
+    return super.answer(request).finally(() => this.#inside--)
+  }
+}
+
+/** Refuses by the head alone, and ends the connection behind its answer, whatever is still on its way. */
+export class ClosesConnections extends HandWritten {
+  override createServer(): Server {
+    const server = super.createServer()
+    server.on('request', (_request, response) => {
+      response.shouldKeepAlive = false
+      response.on('finish', () => response.socket?.destroySoon())
+    })
+    return server
+  }
+
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    const isHeaderLike = /^sha256=[0-9a-f]{64}$/i.test(String(request.headers['x-service-signature']))
+    if (Number(request.headers['content-length']) > 1_048_576) return { status: 413 }
+    return request.method === 'POST' && !isHeaderLike ? { status: 401 } : super.answer(request)
+  }
+}
+
+/** Behind a proxy that collects bodies, adds headers, and keeps its own limit. */
+export class BehindProxy extends HandWritten {
+  override createServer(): Server {
+    const inner = listen(super.createServer())
+    const proxy = createServer(async (request, response) => {
+      const parts: Buffer[] = []
+      let length = 0
+      for await (const part of request) {
+        length += part.length
+        if (length <= 1_048_576) parts.push(part)
+      }
+      if (length > 1_048_576) {
+        response.writeHead(413).end('<html>413 Request Entity Too Large</html>')
+        return
+      }
+      const { port } = await inner
+      const { 'transfer-encoding': _, ...headers } = request.headers
+      const onward = openRequest({
+        ...{ port, path: request.url, method: request.method, host: '127.0.0.1' },
+        headers: { ...headers, 'content-length': length, via: '1.1 proxy', 'x-forwarded-for': '127.0.0.1' },
+      })
+      onward.on('error', () => response.writeHead(502).end())
+      onward.on('response', (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(response)
+      })
+      onward.end(Buffer.concat(parts))
+    })
+    proxy.on('close', async () => (await inner).close())
+    return proxy
+  }
+}
+
+/** Stores the bytes that were signed, whatever they are, and looks into them later. */
+export class StoresBytes extends Inbox {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    if (request.method !== 'POST') return { status: 405 }
+    const body = await this.read(request)
+    if (!this.isGenuine(body, request)) return { status: 401 }
+    const event = this.parse(body)
+    if (typeof event === 'object' && event !== null) await this.receive(event)
+    return { status: 202 }
+  }
+}

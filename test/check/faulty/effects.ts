@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, type Event, HandWritten } from './hand-written.ts'
+
+export class DedupesByRecord extends HandWritten {
+  override keyOf(event: Event): string {
+    return String(event.data?.record?._id ?? event.id)
+  }
+}
+
+export class DedupesByBody extends HandWritten {
+  readonly #keys = new WeakMap<Event, string>()
+
+  override parse(body: Buffer): Event | undefined {
+    const event = super.parse(body)
+    if (typeof event === 'object') this.#keys.set(event, createHash('sha256').update(body).digest('hex'))
+    return event
+  }
+
+  override keyOf(event: Event): string {
+    return this.#keys.get(event) ?? event.id
+  }
+}
+
+export class DedupesByIdAndTime extends HandWritten {
+  override keyOf({ id, timestamp }: Event): string {
+    return `${id} ${timestamp}`
+  }
+}
+
+export class RemembersThreeEvents extends HandWritten {
+  readonly #last: string[] = []
+
+  override isDone({ id }: Event): boolean {
+    return this.#last.includes(id)
+  }
+
+  override note({ id }: Event): void {
+    this.#last.push(id)
+    if (this.#last.length > 3) this.#last.shift()
+  }
+}
+
+/** Its worker takes ten deliveries a second, whatever its event. */
+export class QueueWithoutDedup extends HandWritten {
+  #last: Promise<unknown> = Promise.resolve()
+
+  override async receive(event: Event): Promise<Answer> {
+    this.#last = this.#last.then(() => sleep(100)).then(() => this.work(event).catch(() => this.work(event)))
+    return { status: 202 }
+  }
+}
+
+/** What it refuses is in the queue already. */
+export class QueuesBeforeCheck extends HandWritten {
+  readonly #queued = new Set<string>()
+
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const event = this.parse(body)
+    if (event !== undefined && !this.#queued.has(event.id)) {
+      this.#queued.add(event.id)
+      sleep(800).then(() => this.work(event).catch(() => this.work(event)))
+    }
+    return super.isGenuine(body, request)
+  }
+
+  override async receive(): Promise<Answer> {
+    return { status: 202 }
+  }
+}
