@@ -28,7 +28,8 @@ const SECRET = 'test-secret'
 /** Compiling and starting programs takes long where much else is going on. */
 const SLOW = 120_000
 const DEPLOYMENT = 'docs/guides/deployment.md'
-const LANGUAGES = ['ts', 'js', 'sh', 'json', 'text']
+// Python is run by test/check/reference.test.ts.
+const LANGUAGES = ['ts', 'js', 'sh', 'json', 'text', 'python']
 
 const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...listFiles('docs', '.md')]
 const blocks = readBlocks(documents)
