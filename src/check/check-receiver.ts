@@ -45,7 +45,7 @@ export interface CheckOptions {
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
 
 /**
- * Judges a receiver by what it answers over HTTP, in whatever language it is written. Some 60 deliveries of test events are sent, to the
+ * Judges a receiver by what it answers over HTTP, in whatever language it is written. Some 200 deliveries of test events are sent, to the
  * URL that is given and nowhere else; their ids begin with `evt_chk_`.
  *
  * Never rejects for what the receiver does: see `isReachable` and `summary` of the report.
@@ -122,7 +122,7 @@ async function carryOut(single: GroupedCase, scene: Scene): Promise<Trial> {
 
 function toResult(single: GroupedCase, verdict: Verdict, ms: number, repro: string): CheckResult {
   const { id, group, level, sends, expects, why, fix } = single
-  const doc = `docs/checks/${id}.md`
+  const doc = `npx postern check --explain ${id}`
   return { id, group, level, ...verdict, ms, sent: sends, expected: expects, why, hint: fix, doc, repro }
 }
 

@@ -70,7 +70,7 @@ export function toDetail({ sent, expected, reason, why, hint, doc, repro }: Chec
     `came back: ${reason}`,
     `why: ${why}`,
     `hint: ${hint}`,
-    `page: ${doc}`,
+    `explained: ${doc}`,
     `again: ${repro}`,
   ]
 }

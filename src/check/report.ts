@@ -14,7 +14,7 @@ export interface CheckResult {
   readonly reason: string
   readonly why: string
   readonly hint: string
-  /** The page of this check in the documents. */
+  /** The command that prints the page of this check. */
   readonly doc: string
   /** A line for a shell that sends the same. */
   readonly repro: string

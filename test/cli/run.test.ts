@@ -222,7 +222,7 @@ describe('postern check', () => {
     const { code, stdout } = await runCli(['check', await start(new FiveMinuteTolerance()), ...FEW])
     expect(code).toBe(1)
     expect(stdout).toMatch(/^fail {4}late-retry +400 after/)
-    for (const label of ['sent: ', 'expected: ', 'came back: ', 'why: ', 'hint: ', 'page: docs/checks/late-retry.md'])
+    for (const label of ['sent: ', 'expected: ', 'came back: ', 'why: ', 'hint: ', 'explained: npx postern check --explain late-retry'])
       expect(stdout).toContain(`          ${label}`)
     expect(stdout).toContain("again: curl -i 'http://127.0.0.1")
     expect(stdout).not.toContain('\u001b')

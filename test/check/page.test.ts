@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { CASES } from '../../src/check/cases.ts'
+import { toPage, toReference } from '../../src/check/page.ts'
+import { readText } from '../support/repository.ts'
+
+describe('docs/reference/checks.md', () => {
+  const page = readText('docs/reference/checks.md')
+
+  it('tells what the source does', () => {
+    expect(page, 'run npx tsx scripts/check-page.ts').toBe(toReference(CASES))
+  })
+
+  it('has each check once, in a group, and no other', () => {
+    expect([...page.matchAll(/^### (.+)$/gm)].map(([, id]) => id)).toEqual(CASES.map(({ id }) => id))
+    expect([...page.matchAll(/^## (.+)$/gm)].map(([, group]) => group)).toEqual([
+      ...new Set(CASES.map(({ group }) => group)),
+    ])
+  })
+
+  it('says the same as the page of one check', () => {
+    for (const single of CASES)
+      for (const text of [single.sends, single.expects, single.why, single.fix]) {
+        expect(page).toContain(text)
+        expect(toPage(single)).toContain(text)
+      }
+  })
+})
+
+describe('the checks', () => {
+  it('have ids of their own, and whole sentences', () => {
+    expect(new Set(CASES.map(({ id }) => id)).size).toBe(CASES.length)
+    for (const { id, sends, why, fix } of CASES) {
+      expect(id).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/)
+      for (const text of [sends, why, fix]) expect(text).toMatch(/^[A-Z0-9].*\.$/)
+    }
+  })
+})
