@@ -112,6 +112,7 @@ describe('the tarball', () => {
         'node:stream/consumers',
         'node:timers/promises',
         'node:util',
+        'node:zlib',
       ],
     ],
     [

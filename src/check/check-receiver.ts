@@ -4,6 +4,7 @@ import { importSecret, type Secret } from '../protocol/signature.ts'
 import { isLoopback, isLoopback, showTarget, showTarget } from '../wire/target.ts'
 import { GROUPS, type Scene, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
+import { diagnose, type Finding, toDiagnosis } from './diagnose.ts'
 import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
@@ -70,16 +71,21 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
 
   const startedAt = new Date().toISOString()
   const results = new Map<string, CheckResult>()
+  let finding: Finding | undefined
+  const reasonToLeaveOut = (single: GroupedCase) => {
+    if (isNamed(single, skip)) return 'not asked for'
+    if (signal?.aborted === true) return 'interrupted'
+    if (scene.isLost()) return 'nothing answers there'
+    if (finding?.isAbsent === true) return 'no receiver answers there'
+    return finding !== undefined && single.group === 'effect' ? 'a plain delivery is not accepted' : undefined
+  }
   const check = async (single: GroupedCase) => {
-    const { verdict, ms, repro } = await (isNamed(single, skip)
-      ? leaveOut('not asked for')
-      : signal?.aborted === true
-        ? leaveOut('interrupted')
-        : scene.isLost()
-          ? leaveOut('nothing answers there')
-          : carryOut(single, scene))
+    const reason = reasonToLeaveOut(single)
+    const { verdict, ms, repro } = await (reason === undefined ? carryOut(single, scene) : leaveOut(reason))
     results.set(single.id, toResult(single, verdict, ms, repro ?? toCommand(showTarget(url), single.id)))
     options.onProgress?.({ done: results.size, total: cases.length })
+    const isRefused = single.id === 'accepts-valid' && verdict.status === 'fail'
+    if (isRefused && signal?.aborted !== true) finding = await diagnose(scene)
   }
   for (const batch of toBatches(cases)) await runAll(batch, concurrency, check)
 
@@ -90,6 +96,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
     target: showTarget(url),
     startedAt,
     isReachable: !scene.isLost(),
+    ...(finding !== undefined && { diagnosis: toDiagnosis(finding, checks) }),
     summary: summarize(checks),
     checks,
   }

@@ -18,12 +18,12 @@ export interface Answer {
   readonly status: number | undefined
   /** In words, where there was no answer. */
   readonly failure: string | undefined
+  /** The kind of it, as a word. */
+  readonly failureKind: 'refused' | 'reset' | 'dns' | 'timeout' | undefined
   /** Nothing listens there. */
   readonly isUnreachable: boolean
-  /** The status line's text and the headers. They are searched, and never shown. */
-  readonly head: string
-  /** Undefined where the answer does not say how long to wait before the next attempt. */
-  readonly retryAfterMs: number | undefined
+  /** By their names in lower case. They are searched, and never shown. */
+  readonly headers: Readonly<Record<string, string>>
   /** The first 64 KiB. They are searched, and never shown. */
   readonly body: string
   readonly ms: number

@@ -1,5 +1,13 @@
 import { GROUPS } from './case.ts'
-import { type CheckResult, type Report, showSummary, sortByStatus } from './report.ts'
+import {
+  type CheckResult,
+  type Diagnosis,
+  listOwn,
+  type Report,
+  showFollowing,
+  showSummary,
+  sortByStatus,
+} from './report.ts'
 
 /** How a report is written: JUnit as XML with a suite for each group, Markdown for pull requests. */
 export type ReportFormat = 'json' | 'junit' | 'markdown'
@@ -16,7 +24,8 @@ export function formatReport(report: Report, format: ReportFormat): string {
   }
 }
 
-function toJunit({ checks, startedAt, target }: Report): string {
+function toJunit(report: Report): string {
+  const { checks, startedAt, target } = report
   const suites = GROUPS.map((group) => ({ group, own: checks.filter((check) => check.group === group) }))
     .filter(({ own }) => own.length > 0)
     .map(({ group, own }) => {
@@ -25,16 +34,18 @@ function toJunit({ checks, startedAt, target }: Report): string {
       const time = seconds(own.reduce((sum, { ms }) => sum + ms, 0))
       return [
         `  <testsuite ${head} time="${time}" timestamp="${startedAt}" hostname="${escapeXml(new URL(target).hostname)}">`,
-        ...own.map(toTestCase),
+        ...own.map((check) => toTestCase(check, report)),
         '  </testsuite>',
       ].join('\n')
     })
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="postern check">\n${suites.join('\n')}\n</testsuites>\n`
 }
 
-function toTestCase(check: CheckResult): string {
+function toTestCase(check: CheckResult, { diagnosis }: Report): string {
   const { id, group, status, ms, reason } = check
-  const detail = escapeXml(toDetail(check).join('\n'))
+  const isFollowing = diagnosis?.follows.includes(id) === true
+  const head = id === 'accepts-valid' && diagnosis !== undefined ? [diagnosis.text] : []
+  const detail = escapeXml(isFollowing ? 'follows from accepts-valid' : [...head, ...toDetail(check)].join('\n'))
   const inner = {
     pass: '',
     info: `<system-out>${escapeXml(reason)}</system-out>`,
@@ -45,21 +56,32 @@ function toTestCase(check: CheckResult): string {
   return `    <testcase name="${id}" classname="postern.check.${group}" time="${seconds(ms)}">${inner}</testcase>`
 }
 
-function toMarkdown({ target, summary, checks }: Report): string {
-  const rows = sortByStatus(checks)
+function toMarkdown(report: Report): string {
+  const { target, summary, diagnosis } = report
+  const own = sortByStatus(listOwn(report))
+  const rows = own
     .filter(({ status }) => status !== 'pass')
     .map(({ id, status, sent, reason }) => `| ${status} | \`${id}\` | ${escapeCell(sent)} | ${escapeCell(reason)} |`)
   const table = ['| status | check | sent | came back |', '|---|---|---|---|', ...rows].join('\n')
-  const failures = sortByStatus(checks)
+  const failures = own
     .filter(({ status }) => status === 'fail')
     .map((check) => `### ${check.id}\n\n${toDetail(check).map(escapeText).join('\n\n')}\n`)
   const parts = [
     '## postern check',
     `\`${target.replaceAll('`', '%60')}\`: ${showSummary(summary)}`,
+    ...(diagnosis === undefined ? [] : [toParagraph(diagnosis)]),
     ...(rows.length > 0 ? [table] : []),
     ...failures,
   ]
   return `${parts.join('\n\n').trimEnd()}\n`
+}
+
+function toParagraph(diagnosis: Diagnosis): string {
+  const { text, follows } = diagnosis
+  const told = `**${escapeText(text)}**`
+  return follows.length === 0
+    ? told
+    : `${told}\n\n${showFollowing(diagnosis)}: ${follows.map((id) => `\`${id}\``).join(', ')}.`
 }
 
 /** All that is to be said of a check that did not pass. */
@@ -81,8 +103,10 @@ function seconds(ms: number): string {
 
 function escapeXml(text: string): string {
   const names: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' }
-  // XML has no way at all to write most control characters.
-  return text.replace(/[^\P{Cc}\n\t]/gu, '\ufffd').replace(/[<>&"]/g, (character) => names[character] ?? '')
+  // XML has no way at all to write these.
+  return text
+    .replace(/[\ufffe\uffff]|[^\P{Cc}\n\t]/gu, '\ufffd')
+    .replace(/[<>&"]/g, (character) => names[character] ?? '')
 }
 
 function escapeCell(text: string): string {

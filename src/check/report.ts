@@ -1,4 +1,5 @@
 import type { Group, Level, Status } from './case.ts'
+import type { WRONG_FORMS } from './wrong-forms.ts'
 
 /** What one check came to. */
 export interface CheckResult {
@@ -20,6 +21,27 @@ export interface CheckResult {
   readonly repro: string
 }
 
+/** The one reason why a plain delivery is not accepted, and so why most checks fail. */
+export interface Diagnosis {
+  readonly code: DiagnosisCode
+  /** What is wrong, and what to do about it. */
+  readonly text: string
+  /** Ids of the failures and warnings that follow from it. */
+  readonly follows: readonly string[]
+}
+
+/** No receiver answers there, the one that does refuses everything or fails, or has a mistake that was found. */
+type DiagnosisCode =
+  | 'unreachable'
+  | 'no_answer'
+  | 'not_there'
+  | 'not_taken'
+  | 'redirect'
+  | 'refused'
+  | 'server_error'
+  | 'cut_off'
+  | keyof typeof WRONG_FORMS
+
 /** What a run came to. It can be written as JSON as it is. */
 export interface Report {
   readonly schema: 1
@@ -30,6 +52,8 @@ export interface Report {
   readonly startedAt: string
   /** False where nothing answered at all. */
   readonly isReachable: boolean
+  /** Only if a plain delivery is not accepted. */
+  readonly diagnosis?: Diagnosis
   readonly summary: Readonly<Record<Status, number>>
   readonly checks: readonly CheckResult[]
 }
@@ -54,4 +78,14 @@ const ORDER: readonly Status[] = ['fail', 'warn', 'info', 'skipped', 'pass']
 /** Failures first, passes last. */
 export function sortByStatus(checks: readonly CheckResult[]): readonly CheckResult[] {
   return [...checks].sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status))
+}
+
+/** The checks that are told one by one: not those that follow from the diagnosis. */
+export function listOwn({ checks, diagnosis }: Report): readonly CheckResult[] {
+  return checks.filter(({ id }) => diagnosis?.follows.includes(id) !== true)
+}
+
+/** `27 checks follow from this` */
+export function showFollowing({ follows }: Diagnosis): string {
+  return `${follows.length} ${follows.length === 1 ? 'check follows' : 'checks follow'} from this`
 }

@@ -5,7 +5,7 @@ import type { Answer, Delivery } from './exchange.ts'
 import { createMaker } from './maker.ts'
 import type { Probe } from './probe.ts'
 import { send } from './send.ts'
-import { isPutOff } from './verdict.ts'
+import { isPutOff, readRetryAfterMs } from './verdict.ts'
 
 export interface SceneOptions {
   readonly target: URL
@@ -53,7 +53,7 @@ export function createScene({
       const end = performance.now() + patience
       for (;;) {
         const answer = await sendOnce(delivery)
-        const waitMs = isPutOff(answer) ? Math.max(answer.retryAfterMs ?? 0, 50) : undefined
+        const waitMs = isPutOff(answer) ? Math.max(readRetryAfterMs(answer) ?? 0, 50) : undefined
         if (waitMs === undefined || signal?.aborted === true) return answer
         if (performance.now() + waitMs > end) {
           patience = 0

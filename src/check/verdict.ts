@@ -45,8 +45,14 @@ export function isRedirect({ status = 0 }: Answer): boolean {
 }
 
 /** The receiver has not looked at the delivery, and says when it will. */
-export function isPutOff({ status, retryAfterMs }: Answer): boolean {
-  return (status === 429 || status === 503) && retryAfterMs !== undefined
+export function isPutOff(answer: Answer): boolean {
+  return (answer.status === 429 || answer.status === 503) && readRetryAfterMs(answer) !== undefined
+}
+
+/** Seconds or a date in `Retry-After`; undefined if the answer does not say when to come again. */
+export function readRetryAfterMs({ headers: { 'retry-after': text = '' } }: Answer): number | undefined {
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
 }
 
 export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {

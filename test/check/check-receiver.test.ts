@@ -1,11 +1,15 @@
+import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
-import { checkReceiver, commandProbe, formatReport, type Report } from 'postern/check'
+import { checkReceiver, commandProbe, formatReport, type Probe, type Report } from 'postern/check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
+import { findEngine } from '../engines/require.ts'
 import { findFreePort } from '../support/programs.ts'
 import { HandWritten, SECRET } from './faulty/hand-written.ts'
 import { LeaksDigest } from './faulty/signatures.ts'
 import { told } from './judge.ts'
+
+const python = findEngine('python3')
 
 async function start(receiver: HandWritten): Promise<string> {
   const { port, close } = await listen(receiver.createServer())
@@ -128,6 +132,20 @@ describe('a report', () => {
     expect(junit).toContain('<failure message="an answer holds the expected digest">sent: Deliveries without')
     expect(junit).toContain('<skipped message="not asked for"/>')
     expect(junit.replace(/<[^<>]*>/g, '')).not.toMatch(/[<>]/)
+  })
+
+  it.skipIf(python === undefined)('is JUnit that a parser of XML reads, whatever an answer held', async () => {
+    const probe: Probe = {
+      runs: () => Promise.reject(new Error('\u0000\u001b<&>"]]>\uffff\ud800')),
+      fail: () => Promise.resolve(),
+    }
+    const url = await start(new HandWritten())
+    const report = await checkReceiver(url, { secret: SECRET, probe, only: ['effect-once'] })
+    const script =
+      'import sys, xml.etree.ElementTree as t; print(ascii(t.fromstring(sys.stdin.buffer.read()).find(".//failure").get("message")))'
+    const { stdout, status } = spawnSync(python ?? '', ['-c', script], { input: formatReport(report, 'junit') })
+    expect(status).toBe(0)
+    expect(stdout.toString().trim()).toBe(String.raw`'could not be judged: \ufffd\ufffd<&>"]]>\ufffd\ufffd'`)
   })
 
   it('is Markdown: what failed, and nothing that passed', async () => {

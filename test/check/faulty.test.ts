@@ -98,14 +98,11 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   ExactContentType: { fail: ['bytes-charset'] },
   NeedsLength: { warn: ['bytes-chunked'] },
   FailsOnBrokenJson: { fail: ['signed-not-json', 'signed-empty'] },
-  Redirects: { fail: ['no-redirect', 'accepts-valid'], options: { only: ['reach'] } },
+  Redirects: { fail: ['no-redirect'], options: { only: ['no-redirect'] } },
   SaysYesToGet: { warn: ['get-not-2xx'] },
   BusyForOthers: { fail: ['burst'], options: { concurrency: 1, only: ['bytes', 'burst'] } },
   TurnsCopiesAway: { warn: ['duplicates-at-once'] },
-  NeverAnswers: {
-    fail: ['accepts-valid', 'deadline'],
-    options: { only: ['accepts-valid', 'deadline'], timeoutMs: 500 },
-  },
+  NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], timeoutMs: 500 } },
 }
 
 const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {

@@ -8,6 +8,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { listen } from '../adapters/http/hosts.ts'
 import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
 import { HandWritten, SECRET } from '../check/faulty/hand-written.ts'
+import { Reserialising } from '../check/faulty/signatures.ts'
 import { findFreePort } from '../support/programs.ts'
 import { runCli } from './run-cli.ts'
 
@@ -222,10 +223,28 @@ describe('postern check', () => {
     const { code, stdout } = await runCli(['check', await start(new FiveMinuteTolerance()), ...FEW])
     expect(code).toBe(1)
     expect(stdout).toMatch(/^fail {4}late-retry +400 after/)
-    for (const label of ['sent: ', 'expected: ', 'came back: ', 'why: ', 'hint: ', 'explained: npx postern check --explain late-retry'])
+    for (const label of [
+      'sent: ',
+      'expected: ',
+      'came back: ',
+      'why: ',
+      'hint: ',
+      'explained: npx postern check --explain late-retry',
+    ])
       expect(stdout).toContain(`          ${label}`)
     expect(stdout).toContain("again: curl -i 'http://127.0.0.1")
     expect(stdout).not.toContain('\u001b')
+  })
+
+  it('says first why nothing is accepted, and folds what follows', async () => {
+    const url = await start(new Reserialising())
+    const { code, stdout } = await runCli(['check', url, ...FEW])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /^The JSON is parsed and written again .*\n2 checks follow from this; --all shows them\n\nfail {4}accepts-valid/,
+    )
+    expect(stdout).not.toContain('late-retry')
+    expect((await runCli(['check', url, ...FEW, '--all'])).stdout).toMatch(/^fail {4}late-retry/m)
   })
 
   it('counts warnings only when it is strict', async () => {

@@ -3,7 +3,7 @@ import type { Case, Scene, TestEvent, Verdict } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
 import { contact } from '../maker.ts'
 import type { Probe } from '../probe.ts'
-import { countAnswers, describe, isRefusal, isSuccess } from '../verdict.ts'
+import { countAnswers, describe, isRefusal, isSuccess, readRetryAfterMs } from '../verdict.ts'
 
 const COPIES = 8
 /** More than a list of the last few holds, and fewer than a crowd. */
@@ -70,7 +70,7 @@ async function sendUntilAccepted({ sendOnce, patienceMs }: Scene, delivery: Deli
   let answer = await sendOnce(delivery)
   for (const part of RETRY_WAITS) {
     if (isSuccess(answer)) return answer
-    await sleep(Math.min(answer.retryAfterMs ?? part * patienceMs, patienceMs))
+    await sleep(Math.min(readRetryAfterMs(answer) ?? part * patienceMs, patienceMs))
     answer = await sendOnce(delivery)
   }
   return answer

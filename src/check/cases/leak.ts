@@ -24,8 +24,8 @@ const FIX = 'Answer with a fixed code word, and write the rest to your own log.'
 /** Anything shorter is part of common words. */
 const MIN_SECRET_BYTES = 8
 
-/** Everything that an answer tells: status line, headers and body. */
-const textOf = ({ head, body }: Answer) => `${head}\n${body}`
+/** Everything that an answer tells beside its status. */
+const textOf = ({ headers, body }: Answer) => [...Object.values(headers), body].join('\n')
 
 /** Whether a text holds these bytes, in any of the ways in which programs print bytes. */
 function holds(text: string, bytes: Buffer): boolean {

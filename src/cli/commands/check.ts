@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises'
-import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { CASES } from '../../check/cases.ts'
 import {
@@ -12,12 +11,12 @@ import {
   type ReportFormat,
   urlProbe,
 } from '../../check/check.ts'
-import { toDetail } from '../../check/format-report.ts'
 import { toPage } from '../../check/page.ts'
-import { showSummary, sortByStatus } from '../../check/report.ts'
+import { showSummary } from '../../check/report.ts'
 import { collectWords, readCount, readTime } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, ExitError, type Finish, hasColour, type Io } from '../io.ts'
+import { printReport } from '../output/print-report.ts'
 
 interface CheckCommandOptions extends SecretOptions {
   readonly timeout?: number
@@ -32,6 +31,7 @@ interface CheckCommandOptions extends SecretOptions {
   readonly junit?: string
   readonly md?: string
   readonly strict?: true
+  readonly all?: true
   readonly yes?: true
   readonly explain?: string
 }
@@ -58,6 +58,7 @@ export function addCheck(program: Command, io: Io, finish: Finish): void {
     .option('--json <file>', 'write the report as JSON; - is standard output')
     .option('--junit <file>', 'write it as JUnit XML')
     .option('--md <file>', 'write it as Markdown')
+    .option('--all', 'print also what follows from one mistake that was found')
     .option('--strict', 'exit 1 on warnings too')
     .option('--yes', 'send the test events also to a host that is not this machine')
     .option('--explain <id>', 'print the page of one check, and send nothing')
@@ -100,7 +101,7 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
   ]
   const isTaken = files.some(([file]) => file === '-')
   if (isTaken) io.stderr.write(`${report.target}: ${showSummary(report.summary)}\n`)
-  else io.stdout.write(printReport(report, hasColour(io, io.stdout)))
+  else io.stdout.write(printReport(report, { isColoured: hasColour(io, io.stdout), all: options.all === true }))
   for (const [file, format] of files) {
     const text = formatReport(report, format)
     if (file === '-') io.stdout.write(text)
@@ -109,21 +110,6 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
         throw new ExitError(EXIT.usage, `${file} cannot be written: ${error instanceof Error ? error.message : error}`)
       })
   }
-}
-
-const COLOURS = { pass: 'green', fail: 'red', warn: 'yellow', info: 'cyan', skipped: 'gray' } as const
-
-/** A report for people: what failed first, with all that helps to find out why, and the passes as mere lines. */
-function printReport(report: Report, isColoured: boolean): string {
-  const lines: string[] = []
-  for (const check of sortByStatus(report.checks)) {
-    const word = check.status.padEnd(7)
-    const status = isColoured ? styleText(COLOURS[check.status], word) : word
-    lines.push(`${status} ${check.id.padEnd(28)} ${check.reason}`)
-    if (check.status === 'fail' || check.status === 'warn')
-      lines.push(...toDetail(check).map((line) => `          ${line}`))
-  }
-  return `${lines.join('\n')}\n\n${report.target}: ${showSummary(report.summary)}\n`
 }
 
 /** A line now and then while a slow receiver is checked: every 2 s at a terminal, every 10 s elsewhere. */

@@ -1,35 +1,16 @@
-import { showTarget } from '../../wire/target.ts'
+import { findHint } from '../../check/find-hint.ts'
 import type { Io } from '../io.ts'
+
+const INVALID_RECORD =
+  '422: the receiver cannot use this record or finds it too old; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.'
 
 /** Says what to do about attempts that were not acknowledged: once for each kind of failure, however many there are. */
 export function createHints({ stderr }: Io): (result: string, target: URL) => void {
   const said = new Set<string>()
   return (result, target) => {
-    const hint = findHint(result, target)
+    const hint = result === '422' ? INVALID_RECORD : findHint(result, target)
     if (hint === undefined || said.has(hint)) return
     said.add(hint)
     stderr.write(`${hint}\n`)
   }
-}
-
-/** Undefined where a failure has no usual cause. */
-function findHint(result: string, target: URL): string | undefined {
-  const url = showTarget(target)
-  if (/^3\d\d$/.test(result))
-    return `${result}: the service does not follow redirects; give the URL that answers by itself.`
-  const hints: Readonly<Record<string, string>> = {
-    '401':
-      '401: the signature was not accepted. Does the receiver have the same secret, and was it started after that was set? Does no body parser run before it?',
-    '404': `404: the receiver has no such path, or not for POST. Is it the one in ${url}?`,
-    '405': `405: that path does not take POST. Is it the one in ${url}?`,
-    '413': '413: the body is larger than something on the way takes; a proxy, or a parser before the receiver.',
-    '415': '415: something before the receiver refuses the content type or encoding.',
-    '422':
-      '422: the receiver cannot use this record or finds it too old; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.',
-    refused: `refused: nothing listens at ${url}. Is your app running, and on that port?`,
-    reset: 'reset: the receiver cut the connection without an answer. Did it crash? Its console may say.',
-    dns: `dns: the host of ${url} has no address.`,
-    timeout: 'timeout: no answer within 10 s, which is all that the service gives. Acknowledge first, or work faster.',
-  }
-  return Object.hasOwn(hints, result) ? hints[result] : undefined
 }

@@ -1,0 +1,118 @@
+import { createHash, createHmac } from 'node:crypto'
+import { escapeUnicode, formatJson } from '../wire/json-forms.ts'
+import type { Maker } from './case.ts'
+import type { Delivery } from './exchange.ts'
+
+/** A mistake in a receiver, and deliveries that only a receiver with this mistake accepts. */
+interface Mistake {
+  readonly text: string
+  /** Checks of other groups that the mistake makes fail as well. */
+  readonly also?: readonly string[]
+  readonly deliver: (make: Maker, secret: Buffer) => readonly Delivery[]
+}
+
+/** A delivery of a new event with a header that is made of its body. */
+function withHeader(make: Maker, toHeader: (body: Uint8Array) => string): Delivery {
+  const { body } = make.delivery(make.event())
+  return make.delivery(body, { signature: () => toHeader(body) })
+}
+
+const withDigest = (make: Maker, toDigest: (body: Uint8Array) => string) =>
+  withHeader(make, (body) => `sha256=${toDigest(body)}`)
+
+const withKeys = (make: Maker, keys: readonly (string | Buffer)[]) =>
+  keys.map((key) => withDigest(make, (body) => createHmac('sha256', key).update(body).digest('hex')))
+
+const hash = (...parts: readonly Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest('hex')
+
+function sortKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, inner]) => [key, sortKeys(inner)]))
+}
+
+/** Mistakes that make a receiver refuse plain deliveries, by their code; the first one found is told. */
+export const WRONG_FORMS = {
+  no_prefix: {
+    text: 'The receiver compares the header with the bare digest. Put "sha256=" in front of the digest that it computes.',
+    also: ['signature-no-prefix'],
+    deliver: (make) => [withHeader(make, (body) => make.delivery(body).signatures.join().slice('sha256='.length))],
+  },
+  upper_case: {
+    text: 'The receiver writes the digest in upper case, and the service in lower case. Decode both, and compare the bytes.',
+    deliver: (make) => [
+      withDigest(make, (body) => make.delivery(body).signatures.join().slice('sha256='.length).toUpperCase()),
+    ],
+  },
+  base64: {
+    text: 'The receiver writes the digest in base64, and the service in hexadecimal digits. Compute it with hex in place of base64.',
+    deliver: (make, secret) =>
+      (['base64', 'base64url'] as const).flatMap((encoding) => {
+        const digest = (body: Uint8Array) => createHmac('sha256', secret).update(body).digest(encoding)
+        return [withDigest(make, digest), withHeader(make, digest)]
+      }),
+  },
+  other_algorithm: {
+    text: 'The receiver computes another digest than HMAC-SHA256, such as HMAC-SHA1. Compute HMAC-SHA256, and put "sha256=" in front.',
+    also: ['signature-sha1'],
+    deliver: (make, secret) =>
+      ['sha1', 'sha512'].flatMap((algorithm) => {
+        const digest = (body: Uint8Array) => createHmac(algorithm, secret).update(body).digest('hex')
+        return [withHeader(make, (body) => `${algorithm}=${digest(body)}`), withDigest(make, digest)]
+      }),
+  },
+  no_hmac: {
+    text: 'The receiver hashes the secret and the body together. Compute HMAC-SHA256 of the body, with the secret as its key.',
+    deliver: (make, secret) => [
+      withDigest(make, (body) => hash(secret, body)),
+      withDigest(make, (body) => hash(body, secret)),
+    ],
+  },
+  secret_missing: {
+    text: 'The receiver has no secret: it signs with an empty one, or with the word "undefined", as anybody can. Set its variable, and let it refuse to start without.',
+    deliver: (make) => withKeys(make, ['', 'undefined', 'null', 'None']),
+  },
+  secret_edges: {
+    text: 'The secret of the receiver has a blank or a line break at an edge. Trim it where the receiver reads it.',
+    deliver: (make, secret) =>
+      withKeys(make, [`${secret}\n`, `${secret}\r\n`, `${secret}\r`, `${secret} `, ` ${secret}`]),
+  },
+  secret_quoted: {
+    text: 'The secret of the receiver has quotes around it, which some readers of env files keep. Write it without.',
+    deliver: (make, secret) => withKeys(make, [`"${secret}"`, `'${secret}'`]),
+  },
+  secret_decoded: {
+    text: 'The receiver decodes its secret from base64 or hexadecimal digits. Use the text of the secret as it is.',
+    deliver: (make, secret) => withKeys(make, [Buffer.from(`${secret}`, 'base64'), Buffer.from(`${secret}`, 'hex')]),
+  },
+  body_lost: {
+    text: 'The receiver signs an empty body: a parser in front has read it already. Mount the receiver before the parser, or have the parser keep the raw bytes.',
+    deliver: (make, secret) =>
+      ['', '{}', '[object Object]', 'undefined'].map((text) =>
+        withDigest(make, () => createHmac('sha256', secret).update(text).digest('hex')),
+      ),
+  },
+  decoded: {
+    text: 'Bodies of ASCII characters pass, and others do not: the body is decoded by another charset than UTF-8 before it is signed. Sign the raw bytes.',
+    deliver: (make) => {
+      const event = make.event({ data: { record: { _id: 'chk_ascii', firstName: 'Zoe' } } })
+      // Indented by three, as nobody who parses it writes it again.
+      return [make.delivery(JSON.stringify(event, null, 3))]
+    },
+  },
+  reserialised: {
+    text: 'The JSON is parsed and written again before it is signed: another form of it passes. Sign the raw bytes, before any parser; if your code does, a proxy in front writes it again.',
+    also: ['signature-reserialised'],
+    deliver: (make) => {
+      const forms: readonly ((event: unknown) => string)[] = [
+        (event) => JSON.stringify(event),
+        (event) => escapeUnicode(JSON.stringify(event)),
+        (event) => escapeUnicode(formatJson(event, 'spaced')),
+        (event) => JSON.stringify(sortKeys(event)),
+        (event) => escapeUnicode(JSON.stringify(sortKeys(event))),
+        (event) => formatJson(event, 'pretty').trim(),
+      ]
+      return forms.map((write) => make.delivery(write(make.event())))
+    },
+  },
+} as const satisfies Readonly<Record<string, Mistake>>

@@ -1,0 +1,184 @@
+import { createHash, createHmac } from 'node:crypto'
+import { createServer, type RequestListener } from 'node:http'
+import { checkReceiver, formatReport } from 'postern/check'
+import { describe, expect, it } from 'vitest'
+import { listen } from '../adapters/http/hosts.ts'
+import { findFreePort } from '../support/programs.ts'
+import { HandWritten, SECRET } from './faulty/hand-written.ts'
+import { Reserialising, UnequalLengthCompare } from './faulty/signatures.ts'
+import { told } from './judge.ts'
+
+const hmac = (key: string | Buffer, body: Buffer | string, algorithm = 'sha256') =>
+  createHmac(algorithm, key).update(body)
+
+/** The header that a receiver computes of a body and compares with the one that came. */
+const expecting = (toHeader: (body: Buffer) => string) =>
+  class extends HandWritten {
+    override isGenuine(body: Buffer, { headers }: Parameters<HandWritten['isGenuine']>[1]): boolean {
+      return headers['x-service-signature'] === toHeader(body)
+    }
+  }
+
+const withKey = (key: string | Buffer) => expecting((body) => `sha256=${hmac(key, body).digest('hex')}`)
+const withForm = (write: (event: unknown) => string) =>
+  expecting((body) => {
+    const event = new HandWritten().parse(body)
+    return event === undefined ? 'none' : `sha256=${hmac(SECRET, write(event)).digest('hex')}`
+  })
+
+/** As json.dumps of Python writes it: blanks between values, and nothing beyond ASCII. */
+const toPython = (event: unknown) =>
+  JSON.stringify(event, null, 1)
+    .replace(/\n */g, ' ')
+    .replaceAll('{ ', '{')
+    .replaceAll(' }', '}')
+    .replace('ë', '\\u00eb')
+
+const toSorted = (event: unknown): string =>
+  JSON.stringify(event, (_key, value) =>
+    typeof value === 'object' ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
+  )
+
+const MISTAKES: readonly (readonly [code: string, what: string, Receiver: new () => HandWritten])[] = [
+  ['no_prefix', 'the bare digest', expecting((body) => hmac(SECRET, body).digest('hex'))],
+  ['upper_case', 'upper case', expecting((body) => `sha256=${hmac(SECRET, body).digest('hex').toUpperCase()}`)],
+  ['base64', 'base64', expecting((body) => hmac(SECRET, body).digest('base64'))],
+  ['base64', 'base64 with a prefix', expecting((body) => `sha256=${hmac(SECRET, body).digest('base64')}`)],
+  ['base64', 'base64url', expecting((body) => hmac(SECRET, body).digest('base64url'))],
+  ['other_algorithm', 'SHA-1', expecting((body) => `sha1=${hmac(SECRET, body, 'sha1').digest('hex')}`)],
+  ['other_algorithm', 'SHA-512', expecting((body) => `sha256=${hmac(SECRET, body, 'sha512').digest('hex')}`)],
+  [
+    'no_hmac',
+    'a hash',
+    expecting((body) => `sha256=${createHash('sha256').update(SECRET).update(body).digest('hex')}`),
+  ],
+  [
+    'no_hmac',
+    'a hash',
+    expecting((body) => `sha256=${createHash('sha256').update(body).update(SECRET).digest('hex')}`),
+  ],
+  ['secret_missing', 'an empty secret', withKey('')],
+  ['secret_missing', 'no secret', withKey(String(undefined))],
+  ['secret_edges', 'a line break behind its secret', withKey(`${SECRET}\n`)],
+  ['secret_edges', 'a carriage return behind its secret', withKey(`${SECRET}\r`)],
+  ['secret_edges', 'a blank in front of its secret', withKey(` ${SECRET}`)],
+  ['secret_quoted', 'quotes around its secret', withKey(`"${SECRET}"`)],
+  ['secret_decoded', 'a decoded secret', withKey(Buffer.from(SECRET, 'base64'))],
+  ['body_lost', 'an empty body', expecting(() => `sha256=${hmac(SECRET, '').digest('hex')}`)],
+  ['body_lost', 'a parsed body', expecting(() => `sha256=${hmac(SECRET, '[object Object]').digest('hex')}`)],
+  ['decoded', 'Latin-1', expecting((body) => `sha256=${hmac(SECRET, body.toString('latin1')).digest('hex')}`)],
+  ['decoded', 'ASCII', expecting((body) => `sha256=${hmac(SECRET, body.toString('ascii')).digest('hex')}`)],
+  ['reserialised', 'JSON as JavaScript writes it', Reserialising],
+  ['reserialised', 'JSON as Python writes it', withForm(toPython)],
+  ['reserialised', 'JSON as PHP writes it', withForm((event) => JSON.stringify(event).replace('ë', '\\u00eb'))],
+  ['reserialised', 'JSON as Go writes it', withForm(toSorted)],
+  ['reserialised', 'indented JSON', withForm((event) => JSON.stringify(event, null, 2))],
+  ['refused', 'another secret', withKey('another secret')],
+  ['refused', 'a digest of something else', expecting(() => 'something else')],
+]
+
+async function check(listener: RequestListener | HandWritten, path = '/webhooks') {
+  const server = listener instanceof HandWritten ? listener.createServer() : createServer(listener)
+  const { port, close } = await listen(server)
+  const options = { secret: SECRET, skip: ['deadline', 'load'], timeoutMs: 2_000, patienceMs: 200 }
+  return checkReceiver(`http://127.0.0.1:${port}${path}`, options).finally(close)
+}
+
+describe('the diagnosis', { timeout: 60_000 }, () => {
+  it('is missing if a plain delivery is accepted', async () => {
+    expect(await check(new HandWritten())).not.toHaveProperty('diagnosis')
+  })
+
+  it.concurrent.each(MISTAKES)('is %s for a receiver that signs with %s', async (code, _what, Receiver) => {
+    const report = await check(new Receiver())
+    expect(report.diagnosis).toMatchObject({ code, text: expect.stringMatching(/\.$/) })
+    // What fails beside has its own reason, and the rest follows.
+    const own = Object.keys(told(report, 'fail', 'warn')).filter((id) => !report.diagnosis?.follows.includes(id))
+    expect(own).toEqual(['accepts-valid'])
+    expect(report.diagnosis?.follows.length).toBeGreaterThan(5)
+  })
+
+  it('leaves other faults to be told beside', async () => {
+    class Receiver extends UnequalLengthCompare {
+      override isGenuine(body: Buffer, request: Parameters<HandWritten['isGenuine']>[1]): boolean {
+        return super.isGenuine(Buffer.from(JSON.stringify(JSON.parse(body.toString()))), request)
+      }
+    }
+    const { diagnosis, checks } = await check(new Receiver())
+    expect(diagnosis?.code).toBe('reserialised')
+    expect(checks.find(({ id }) => id === 'signature-missing')?.status).toBe('fail')
+    expect(diagnosis?.follows).not.toContain('signature-missing')
+  })
+
+  it.each([
+    ['not_there', 404, /no such path/],
+    ['not_there', 405, /does not take POST/],
+    ['not_taken', 413, /larger than/],
+    ['not_taken', 415, /content type/],
+    ['redirect', 301, /does not follow redirects/],
+  ])('is %s for the status %s, and nothing more is sent', async (code, status, text) => {
+    let requests = 0
+    const report = await check((request, response) => {
+      requests++
+      request.resume()
+      response.writeHead(status, { location: '/elsewhere' }).end()
+    })
+    expect(report.diagnosis).toEqual({ code, text: expect.stringMatching(text), follows: [] })
+    expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
+    expect(report.summary.pass).toBe(0)
+    expect(requests).toBe(2)
+  })
+
+  it('is unreachable if nothing listens there', async () => {
+    const report = await checkReceiver(`http://127.0.0.1:${await findFreePort()}/webhooks`, { secret: SECRET })
+    expect(report.diagnosis).toMatchObject({
+      code: 'unreachable',
+      text: expect.stringContaining('Is your app running'),
+    })
+    const nowhere = await checkReceiver('http://nowhere.invalid/webhooks', { secret: SECRET, allowRemote: true })
+    expect(nowhere.diagnosis).toMatchObject({ code: 'unreachable', text: expect.stringContaining('has no address') })
+  })
+
+  it('is no_answer for a receiver that is too slow', async () => {
+    const report = await check(() => {})
+    expect(report.diagnosis).toMatchObject({ code: 'no_answer', text: expect.stringContaining('Acknowledge first') })
+    expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
+  })
+
+  it.each([
+    ['server_error', (_request, response) => response.writeHead(500).end()],
+    ['cut_off', (request) => request.socket.destroy()],
+  ] satisfies readonly (readonly [string, RequestListener])[])(
+    'is %s if the receiver fails',
+    async (code, listener) => {
+      const report = await check(listener)
+      expect(report.diagnosis).toMatchObject({ code, text: expect.stringContaining('Its log says why') })
+      expect(report.diagnosis?.follows).toContain('signature-missing')
+    },
+  )
+
+  it('is given up if the same delivery is accepted the second time', async () => {
+    let requests = 0
+    const receiver = new HandWritten().createServer()
+    const report = await check((request, response) => {
+      if (++requests === 1) response.writeHead(503).end()
+      else receiver.emit('request', request, response)
+    })
+    expect(report).not.toHaveProperty('diagnosis')
+    expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
+  })
+
+  it('stands first in each report, and folds what follows from it', async () => {
+    const report = await check(new Reserialising())
+    const { text = '', follows = [] } = report.diagnosis ?? {}
+    expect(JSON.parse(formatReport(report, 'json'))).toHaveProperty('diagnosis.text', text)
+    const junit = formatReport(report, 'junit')
+    expect(junit).toMatch(
+      /<testcase name="accepts-valid".*><failure message="401[^"]*">The JSON is parsed and written again/,
+    )
+    expect(junit.match(/follows from accepts-valid/g)).toHaveLength(follows.length)
+    const markdown = formatReport(report, 'markdown')
+    expect(markdown).toContain(`**${text}**\n\n${follows.length} checks follow from this: \``)
+    expect(markdown).not.toContain('### late-retry')
+  })
+})
