@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import { importSecret, type Secret } from '../protocol/signature.ts'
-import { isLoopback, isLoopback, showTarget, showTarget } from '../wire/target.ts'
+import { isLoopback, showTarget } from '../wire/target.ts'
 import { GROUPS, type Scene, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
 import { diagnose, type Finding, toDiagnosis } from './diagnose.ts'

@@ -1,3 +1,5 @@
+import type { ConnectionFailure } from '../wire/connection-failure.ts'
+
 /** One HTTP request, as it is to stand on the wire. */
 export interface Delivery {
   readonly method: 'POST' | 'GET'
@@ -19,7 +21,7 @@ export interface Answer {
   /** In words, where there was no answer. */
   readonly failure: string | undefined
   /** The kind of it, as a word. */
-  readonly failureKind: 'refused' | 'reset' | 'dns' | 'timeout' | undefined
+  readonly failureKind: ConnectionFailure['kind'] | 'timeout' | undefined
   /** Nothing listens there. */
   readonly isUnreachable: boolean
   /** By their names in lower case. They are searched, and never shown. */

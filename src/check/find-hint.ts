@@ -3,7 +3,7 @@ import { showTarget } from '../wire/target.ts'
 /**
  * What to do about a delivery that was not acknowledged; undefined if it has no usual cause.
  *
- * @param result the status of the answer, or the kind of the failure: `refused`, `reset`, `dns`, `timeout`
+ * @param result the status of the answer, or the kind of the failure: `refused`, `reset`, `dns`, `tls`, `timeout`
  */
 export function findHint(result: string, target: URL): string | undefined {
   const url = showTarget(target)
@@ -19,6 +19,7 @@ export function findHint(result: string, target: URL): string | undefined {
     refused: `refused: nothing listens at ${url}. Is your app running, and on that port?`,
     reset: 'reset: the receiver cut the connection without an answer. Did it crash? Its console may say.',
     dns: `dns: the host of ${url} has no address.`,
+    tls: `tls: the certificate at ${url} is not accepted. Has it expired, is it self-signed, or is it of another name?`,
     timeout: 'timeout: no answer within 10 s, which is all that the service gives. Acknowledge first, or work faster.',
   }
   return Object.hasOwn(hints, result) ? hints[result] : undefined
