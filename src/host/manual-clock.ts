@@ -29,7 +29,7 @@ const PATIENCE_AGAIN_MS = 250
 const TURNS = 8
 /** Turns without a pause, before the wait becomes one for real I/O. */
 const BUSY_TURNS = 200
-/** How often timers may go off one after the other while the time stands still. */
+/** The number of times that timers may go off one after the other while the time stands still. */
 const MAX_ROUNDS = 1_000
 
 // Taken while this loads: whoever fakes the global timers later must not stop this clock.
