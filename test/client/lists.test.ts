@@ -171,7 +171,10 @@ describe('contacts', () => {
 })
 
 it('webhooks are listed page by page', async () => {
-  service = await startService((seen) => ({ body: pageOf(seen, 3) }))
+  service = await startService((seen) => {
+    const page = pageOf(seen, 3)
+    return { body: page.length === 0 ? [] : [{ url: 'https://app.example.test' }, ...page] } // the first has no id
+  })
   expect(idsOf(await clientOf(service).webhooks.list())).toEqual(ALL)
   expect(service.calls).toEqual(Array.from({ length: 4 }, () => 'GET /api/integrations/webhooks'))
 })
@@ -249,6 +252,8 @@ describe('the delivery log', () => {
       { event: { id: 'e1', type: 'contact.created' } },
       { eventId: 'e1', eventType: 'contact.created' },
     ],
+    ['the type alone as the event', { event: 'contact.created' }, { eventId: undefined, eventType: 'contact.created' }],
+    ['an embedded event with an id only', { event: { id: 7 } }, { eventId: '7', eventType: undefined }],
     [
       'type, and times in milliseconds',
       { type: 'contact.created', createdAt: 1735689600000 },

@@ -33,6 +33,9 @@ describe('a webhook', () => {
     ['id for _id', { ...RAW, _id: undefined, id: 'w1' }, { id: 'w1' }],
     ['a number as id', { ...RAW, _id: 1 }, { id: '1' }],
     ['active as text', { ...RAW, active: 'true' }, { active: true }],
+    ['inactive as text', { ...RAW, active: 'false' }, { active: false }],
+    ['active as text that says neither', { ...RAW, active: 'on' }, { active: undefined }],
+    ['data of its own', { ...RAW, data: { color: 'red' } }, { id: 'w1', url: URL_ }],
     [
       'wrong types',
       { _id: 'w1', url: 5, events: 'all', active: 'maybe', createdAt: {} },
@@ -70,6 +73,21 @@ describe('a creation', () => {
     const stray = { url: URL_, events: ['contact.created'], active: false, apiKey: 'x' }
     expect(await clientOf(service).webhooks.create(stray)).toEqual({ webhook: WEBHOOK, secret: 'whsec_1' })
     expect(JSON.parse(service.seen[1]?.body ?? '')).toEqual({ url: URL_, events: ['contact.created'], active: false })
+  })
+
+  it.each(['x4f1', '4f1x', '..4f1..', '4*f1', '4f1 '])(
+    'gives a secret that looks a little like a mask: %j',
+    async (secret) => {
+      service = await startService(() => ({ status: 201, body: { ...RAW, secret } }))
+      const created = await clientOf(service).webhooks.create({ url: URL_, events: ['contact.created'] })
+      expect(created.secret).toBe(secret)
+    },
+  )
+
+  it.each(['xxxxxxxx', '••••', '....', '***4f1', ' ', ''])('takes no mask for a secret: %j', async (secret) => {
+    service = await startService(() => ({ status: 201, body: { ...RAW, secret } }))
+    const created = clientOf(service).webhooks.create({ url: URL_, events: ['contact.created'] })
+    await expect(created).rejects.toMatchObject({ code: 'answer_unusable' })
   })
 
   it.each([{ description: 'orders' }, { active: true }, {}])('sends what it is given: %j', async (fields) => {
