@@ -73,8 +73,15 @@ describe('a failure that passes', () => {
     await new Promise((resolve) => closed.once('listening', resolve))
     const { port } = closed.address() as { port: number } // listening on a port
     closed.close()
-    const error = await failureOf(clientOf({ url: `http://127.0.0.1:${port}` }).webhooks.create(NEW))
-    expect(error).toMatchObject({ code: 'service_unreachable', attempts: 6, cause: { code: 'ECONNREFUSED' } })
+    const gone = `http://127.0.0.1:${port}`
+    const facts = { code: 'service_unreachable', attempts: 6, cause: { code: 'ECONNREFUSED' } }
+    expect(await failureOf(clientOf({ url: gone }).webhooks.list())).toMatchObject(facts)
+    // Though it may be sent once only: it was never sent.
+    const client = clientOf(service, {
+      fetch: (request) => (request.url.endsWith('/login') ? fetch(request) : fetch(gone, { method: 'POST' })),
+    })
+    const error = await failureOf(client.webhooks.create(NEW))
+    expect(error).toMatchObject({ ...facts, route: 'POST /api/integrations/webhooks' })
   })
 
   it('may be a service that hangs', async () => {
@@ -159,6 +166,7 @@ describe('what may have been carried out', () => {
     service = await startService(() => reply)
     const error = await failureOf(call(clientOf(service)))
     expect(error).toMatchObject({ code: 'outcome_unknown', attempts: 1 })
+    if (typeof reply === 'function') expect(error).toMatchObject({ cause: expect.any(Error) })
     expect(service.calls).toHaveLength(1)
   })
 

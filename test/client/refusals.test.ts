@@ -24,6 +24,13 @@ describe('a refusal', () => {
     ['HTML', 405, '<html><h1>Nope</h1></html>', 'request_refused', undefined],
     ['nothing', 409, undefined, 'request_refused', undefined],
     ['JSON of no form', 410, [[[[['deep']]]]], 'request_refused', undefined],
+    ['JSON with a long text', 400, { message: long }, 'request_refused', long.slice(0, 300)],
+    ['an empty message beside another', 400, { message: '', detail: 'bad url' }, 'request_refused', 'bad url'],
+    ['messages of other types beside one', 400, { message: 5, detail: null, title: 'no' }, 'request_refused', 'no'],
+    ['lists in lists', 400, [[[['bad url']]]], 'request_refused', 'bad url'],
+    ['errors in errors', 400, { error: { error: { error: { error: { error: 'x' } } } } }, 'request_refused', undefined],
+    ['JSON that is null', 400, null, 'request_refused', undefined],
+    ['HTML after blanks', 400, '\n <html><h1>Nope</h1></html>', 'request_refused', undefined],
     ['a long text', 400, long, 'request_refused', long.slice(0, 300)],
   ])('is understood as far as possible: %s', async (_form, status, body, code, serviceMessage) => {
     service = await startService(() => ({ status, body }))
@@ -38,6 +45,19 @@ describe('a refusal', () => {
     })
     expect((error as ServiceError).body?.length).toBeLessThanOrEqual(2_048) // it is one, see above
   })
+
+  it.each<[string, string, number, unknown]>([
+    ['the service refuses the request (status 400: bad url)', 'request_refused', 400, { message: 'bad url' }],
+    ['the service refuses the request (status 400)', 'request_refused', 400, undefined],
+  ])('of a call that may be sent once only is told as "%s"', async (meaning, code, status, body) => {
+    service = await startService(() => ({ status, body }))
+    const refused = clientOf(service).webhooks.create({ url: 'https://a.example.test', events: ['sync.failed'] })
+    expect(await failureOf(refused)).toMatchObject({
+      code,
+      message: `POST /api/integrations/webhooks: ${meaning}`,
+      attempts: 1,
+    })
+  })
 })
 
 describe('redirects', () => {
@@ -49,6 +69,16 @@ describe('redirects', () => {
     expect(String(error)).toContain(`redirects to ${elsewhere.url}.`)
     expect(elsewhere.seen).toEqual([])
     await elsewhere.close()
+  })
+
+  it.each<[string, Record<string, string>]>([
+    ['no address', {}],
+    ['a path', { location: '/elsewhere?token=1' }],
+  ])('are told without an address where they give %s', async (_what, headers) => {
+    service = await startService(() => ({ status: 302, headers }))
+    const error = await failureOf(clientOf(service).webhooks.get('w1'))
+    expect(error).toMatchObject({ code: 'redirect_refused' })
+    expect(String(error)).toContain(': the service redirects. ')
   })
 
   it('are told where the given fetch follows them all the same', async () => {
