@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { type ReplayJournal, type ReplayOptions, replayFailed } from 'postern/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { clientOf, failureOf } from './support.ts'
+import { clientOf, failureOf, HastyClock } from './support.ts'
 import {
   Doomed,
   expectEndAtAnyStep,
@@ -146,6 +146,44 @@ describe('replayFailed', () => {
       return undefined
     }
     expect(await outcomesOf(replay())).toEqual({ slow: 'succeeded', never: 'unresolved' })
+  })
+
+  it('looks at the log less and less often, and gives up a minute after the last result', async () => {
+    fail('never')
+    service.onRetry = (delivery) => {
+      delivery.status = 'pending'
+    }
+    const clock = new HastyClock()
+    clock.advance(86_400_000)
+    const replayed = replayFailed(clientOf(service, { clock }), { webhookId: 'w1' })
+    expect(await outcomesOf(replayed)).toEqual({ never: 'unresolved' })
+    const waits = [1_000, 1_500, 2_250, 3_375, 5_062.5, 7_593.75, 10_000, 10_000, 10_000, 10_000]
+    expect(clock.waits).toEqual(waits)
+  })
+
+  it('tells how far it is', async () => {
+    for (const eventId of ['fine', 'refused', 'gone', 'again']) fail(eventId)
+    service.onRetry = (delivery) => {
+      delivery.attempts++
+      if (delivery.eventId === 'fine') delivery.status = 'success'
+    }
+    const log = service.logs.get('w1') ?? []
+    const idOf = (eventId: string) => log.find((line) => line.eventId === eventId)?._id
+    service.onAnswer = ({ path }) => {
+      if (path.endsWith(`/retry/${idOf('refused')}`)) return { status: 409 }
+      return path.endsWith(`/retry/${idOf('gone')}`) ? { status: 404 } : undefined
+    }
+    const told: object[] = []
+    await replay({ concurrency: 1, onProgress: (progress) => told.push(progress) })
+    const start = { total: 4, retried: 0, resumed: 0, refused: 0, succeeded: 0, failed: 0 }
+    expect(told).toEqual([
+      start,
+      { ...start, retried: 1 },
+      { ...start, retried: 1, refused: 1 },
+      { ...start, retried: 1, refused: 2 },
+      { ...start, retried: 2, refused: 2 },
+      { ...start, retried: 2, refused: 2, succeeded: 1, failed: 1 },
+    ])
   })
 
   it.each([
