@@ -110,6 +110,39 @@ describe('contacts', () => {
     expect(service.calls).toHaveLength(1)
   })
 
+  it.each<[object, Record<string, string> | 'end']>([
+    [{ nextCursor: 5 }, { cursor: '5' }],
+    [{ nextPage: '12' }, { page: '12' }],
+    [{ nextPage: '12b' }, { cursor: '12b' }],
+    [{ nextPage: 'b12' }, { cursor: 'b12' }],
+    [{ next: '12' }, { cursor: '12' }],
+    [{ next: 'a/b?from=4' }, { cursor: 'a/b?from=4' }],
+    [{ next: 'http://elsewhere.test/?from=4' }, { from: '4' }],
+    [{ next: '?from=4' }, { from: '4' }],
+    [{ next: false }, 'end'],
+    [{ next: '' }, 'end'],
+    // What says nothing: then the page is guessed.
+    [{ next: true }, { page: '2' }],
+    [{ next: 'http://[' }, { page: '2' }],
+    [{ next: '/elsewhere' }, { page: '2' }],
+    [{ total: '2' }, { page: '2' }],
+  ])('are read on after %j at %j', async (marks, next) => {
+    service = await startService((_, count) => ({ body: count === 1 ? { data: make(1, 4), ...marks } : [] }))
+    await collect(clientOf(service).contacts())
+    expect(service.seen.slice(2).map(({ query }) => Object.fromEntries(query))).toEqual(next === 'end' ? [] : [next])
+  })
+
+  it.each([
+    '</x?from=4>; rel="next"',
+    '</x?from=4>;rel=next',
+    '</x?from=4>; title=more; rel=next',
+    '</x?from=1>; rel="prev", </x?from=4>; rel="next"',
+  ])('are read on after the header Link: %s', async (link) => {
+    service = await startService((_, count) => (count === 1 ? { body: make(1, 4), headers: { link } } : { body: [] }))
+    await collect(clientOf(service).contacts())
+    expect(service.seen.at(-1)?.query.get('from')).toBe('4')
+  })
+
   it('have all the fields that are known, in whatever parts their bytes come', async () => {
     const raw = { _id: 'c1', firstName: 'Zoë', lastName: '🐎', email: 'z@example.test', status: 'active' }
     const bytes = Buffer.from(JSON.stringify({ data: [raw], hasMore: false }))
