@@ -65,7 +65,7 @@ export class RateGate {
     if (this.#left === undefined || this.#left > 0) return true
     if (this.#clock.monotonic() < this.#resetAt) return false
     this.#lastBefore = this.#last
-    this.#left = this.#limit === undefined ? undefined : Math.max(1, this.#limit)
+    this.#left = this.#limit
     return true
   }
 }

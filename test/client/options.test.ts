@@ -1,5 +1,5 @@
-import { type ClientOptions, createClient } from 'postern/client'
-import { describe, expect, it, vi } from 'vitest'
+import { type Client, type ClientOptions, createClient } from 'postern/client'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { clientOf, EMAIL, PASSWORD, startService } from './support.ts'
 
 const GOOD = { baseUrl: 'https://crm.example.test', email: EMAIL, password: PASSWORD }
@@ -13,6 +13,8 @@ describe('options', () => {
     { baseUrl: 'http://127.9.9.9' },
     { baseUrl: 'http://localhost:4010' },
     { baseUrl: 'http://[::1]:4010' },
+    { baseUrl: 'http://127.10.11.12' },
+    { timeoutMs: 600_000, maxRetries: 20, maxWaitMs: 3_600_000 },
     { baseUrl: 'http://crm.example.test', allowHttp: true },
     { timeoutMs: 100, maxRetries: 0, maxWaitMs: 100 },
   ])('are taken: %j', (options) => {
@@ -33,6 +35,13 @@ describe('options', () => {
     [{ password: undefined }, 'password is not given'],
     [{ password: ' ' }, 'password is no text, or empty'],
     [{ password: 5 }, 'password is no text, or empty'],
+    [{ baseUrl: 'https://crm.example.test/#a' }, 'baseUrl has a query'],
+    [{ baseUrl: 'https://ada@crm.example.test' }, 'baseUrl has credentials in it'],
+    [{ baseUrl: 'https://:x@crm.example.test' }, 'baseUrl has credentials in it'],
+    [{ baseUrl: 'http://a127.0.0.1' }, 'baseUrl is'],
+    [{ timeoutMs: 600_001 }, 'timeoutMs is 600001; give'],
+    [{ timeoutMs: '500' }, 'timeoutMs is "500"; give'],
+    [{ maxRetries: -1 }, 'maxRetries is -1; give'],
     [{ timeoutMs: 99 }, 'timeoutMs is 99; give a whole number of milliseconds from 100 to 600000'],
     [{ maxRetries: 1.5 }, 'maxRetries is 1.5; give a whole number from 0 to 20'],
     [{ maxWaitMs: Number.NaN }, 'maxWaitMs is NaN; give'],
@@ -69,7 +78,10 @@ describe('arguments of calls', () => {
     request.url.endsWith('/login')
       ? Response.json({ accessToken: 'a' })
       : Response.json({ _id: 'w1', active: true, secret: 'whsec_1' })
-  const client = create({ fetch, logger })
+  let client: Client
+  beforeEach(() => {
+    client = create({ fetch, logger })
+  })
   const url = 'https://app.example.test/hooks'
 
   it.each<[string, () => unknown]>([

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { WEBHOOK } from './replies.ts'
+import { busy, WEBHOOK } from './replies.ts'
 import { clientOf, collect, HastyClock, type Reply, type Service, startService } from './support.ts'
 
 let service: Service
@@ -80,6 +80,40 @@ describe('the rate limit', () => {
     const client = clientOf(service, { clock })
     for (let n = 0; n < 3; n++) await client.webhooks.get('w1')
     expect(clock.waits).toEqual([60_000, 60_000])
+  })
+
+  it('that is spent stays so, though an earlier answer comes later and tells of more', async () => {
+    const clock = new HastyClock()
+    const left = (remaining: number) => ({ 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': '50' })
+    let answerFirst = () => {}
+    const isLate = new Promise<void>((resolve) => {
+      answerFirst = resolve
+    })
+    service = await startService(async ({ path }) => {
+      if (!path.endsWith('first')) return { body: WEBHOOK, headers: left(0) }
+      await isLate
+      return { body: WEBHOOK, headers: left(9) }
+    })
+    const client = clientOf(service, { clock })
+    const first = client.webhooks.get('first')
+    await vi.waitFor(() => expect(service.calls).toHaveLength(1))
+    await client.webhooks.get('w1')
+    answerFirst()
+    await first
+    expect(clock.waits).toEqual([])
+    await client.webhooks.get('w1')
+    expect(clock.waits).toEqual([51_000])
+  })
+
+  it('is spent after a 429, whatever it says to be left', async () => {
+    const clock = new HastyClock()
+    const headers = { 'x-ratelimit-remaining': '5', 'x-ratelimit-reset': '50', 'retry-after': '7' }
+    service = await startService((_, count) => (count === 1 ? busy(headers) : { body: WEBHOOK }))
+    const client = clientOf(service, { clock, maxRetries: 0 })
+    await expect(client.webhooks.get('w1')).rejects.toMatchObject({ code: 'rate_limited' })
+    expect(clock.waits).toEqual([])
+    await client.webhooks.get('w1')
+    expect(clock.waits).toEqual([8_000])
   })
 
   it('of a window that has passed stops nothing, though an answer that was late speaks of it', async () => {

@@ -94,6 +94,33 @@ describe('errors', () => {
     expect(error).toMatchObject({ code: 'service_unreachable', cause: { code: 'EODD' } })
     expect(printed(error)).not.toContain(PASSWORD)
   })
+
+  const circular = new Error('round')
+  circular.cause = circular
+  it.each<[string, unknown, string, object]>([
+    ['its message', new Error('no'), 'no', {}],
+    ['its messages', new Error('no', { cause: new Error('why') }), 'no: why', {}],
+    ['its code if it has no message', Object.assign(new Error(''), { code: 'EODD' }), 'EODD', { code: 'EODD' }],
+    ['its name if it has neither', new TypeError(''), 'TypeError', {}],
+    ['nothing if it is no error', { toString: () => PASSWORD }, 'something that is not an error was thrown', {}],
+    ['no code that is no text', Object.assign(new Error('no'), { code: 5 }), 'no', {}],
+    [
+      'the code of no cause that is no error',
+      new Error('no', { cause: { code: 'x' } }),
+      'no: something that is not',
+      {},
+    ],
+    ['each error once', circular, 'round', {}],
+  ])('of a given fetch tell %s', async (_what, thrown, message, fields) => {
+    service = await startService(() => ({}))
+    const failing = () => Promise.reject(thrown)
+    const error = await create({ fetch: failing, maxRetries: 0 })
+      .webhooks.list()
+      .catch((rejected: unknown) => rejected)
+    expect(error).toMatchObject({ code: 'service_unreachable', message: expect.stringContaining(`(${message}`) })
+    const { cause } = error as Error // one of the service, see above
+    expect({ ...(cause as object) }).toEqual(fields) // an error of our own
+  })
 })
 
 describe('records', () => {

@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { transformSync } from 'esbuild'
 import { ROOT } from '../support/repository.ts'
 
 const PROTOCOL = 'protocol/**/*'
@@ -113,10 +114,16 @@ const TESTING_TESTS: Readonly<Record<string, readonly string[]>> = {
   'test-receiver': ['recorder'],
 }
 
+/** Types and the names of other files leave nothing to be changed. */
+function hasCode(path: string): boolean {
+  const { code } = transformSync(readFileSync(path, 'utf8'), { loader: 'ts' })
+  return code.replaceAll(/^(import|export) [^;=(]*;$/gm, '').trim() !== ''
+}
+
 function listFolder(folder: string, tests: Readonly<Record<string, readonly string[]>>): readonly Judged[] {
   const allTests = `${folder}/**/*`
   return readdirSync(join(ROOT, 'src', folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => file.endsWith('.ts') && hasCode(join(ROOT, 'src', folder, file)))
     .map((file) => ({
       file: `src/${folder}/${file}`,
       tests: tests[file.replace(/\.ts$/, '')]?.map((name) => `${folder}/${name}`).join() ?? allTests,
