@@ -67,11 +67,108 @@ describe('replayFailed', () => {
   })
 
   it('reads the whole of a log that is not sorted', async () => {
-    const at = (second: number) => ({ createdAt: new Date(Date.UTC(2025, 0, 2, 0, 0, second)).toISOString() })
     for (const second of [9, 1, 10, 5]) fail(`e${second}`, at(second))
     const since = new Date(at(5).createdAt)
     await replay({ since })
     expect(retried.toSorted()).toEqual(['e10', 'e5', 'e9'])
+  })
+
+  const at = (second: number) => ({ createdAt: new Date(Date.UTC(2025, 0, 2, 0, 0, second)).toISOString() })
+  const untimed = { createdAt: undefined as never } // left out
+  it.each<[string, readonly (readonly [string, object])[], readonly string[]]>([
+    // Each log is written from its end to its beginning.
+    [
+      'the newest is first',
+      [
+        ['a', at(1)],
+        ['b', at(2)],
+        ['c', at(3)],
+      ],
+      ['a', 'b', 'c'],
+    ],
+    [
+      'the oldest is first',
+      [
+        ['a', at(3)],
+        ['b', at(2)],
+        ['c', at(1)],
+      ],
+      ['c', 'b', 'a'],
+    ],
+    [
+      'it has no order',
+      [
+        ['a', at(2)],
+        ['b', at(3)],
+        ['c', at(1)],
+      ],
+      ['c', 'a', 'b'],
+    ],
+    [
+      'one line has no time',
+      [
+        ['a', at(3)],
+        ['b', untimed],
+        ['c', at(1)],
+      ],
+      ['a', 'b', 'c'],
+    ],
+    [
+      'no line has a time',
+      [
+        ['a', untimed],
+        ['b', untimed],
+      ],
+      ['a', 'b'],
+    ],
+  ])('retries the oldest first where %s', async (_what, lines, order) => {
+    for (const [eventId, fields] of lines) fail(eventId, fields)
+    await replay({ concurrency: 1 })
+    expect(retried).toEqual(order)
+  })
+
+  it('takes a time where the oldest is first in the log', async () => {
+    for (let second = 9; second > 0; second--) fail(`e${second}`, at(second))
+    await replay({ since: new Date(at(8).createdAt) })
+    expect(retried.toSorted()).toEqual(['e8', 'e9'])
+  })
+
+  it('takes the last delivery of an event where the oldest is first in the log', async () => {
+    const last = fail('e1', at(2))
+    fail('e1', at(1))
+    expect((await replay()).events.map(({ delivery }) => delivery.id)).toEqual([last._id])
+  })
+
+  it('waits for each result from the one before it', async () => {
+    const due = new Map([fail('soon'), fail('later')].map((line, index) => [line, (index + 1) * 50_000] as const))
+    const clock = new HastyClock()
+    service.onRetry = (line) => {
+      line.status = 'pending'
+    }
+    service.onAnswer = () => {
+      for (const [line, ms] of due) if (line.status === 'pending' && clock.monotonic() >= ms) line.status = 'success'
+      return undefined
+    }
+    const replayed = replayFailed(clientOf(service, { clock }), { webhookId: 'w1' })
+    expect(await outcomesOf(replayed)).toEqual({ soon: 'succeeded', later: 'succeeded' })
+  })
+
+  it('does not take the answer of a retry for its result before the log says so', async () => {
+    const line = fail('e1')
+    service.onRetry = () => {}
+    service.onAnswer = ({ method }) => {
+      if (method !== 'POST') return undefined
+      line.status = 'success'
+      return { body: { ...line, status: 'failed', attempts: line.attempts + 1 } }
+    }
+    expect(await outcomesOf(replay())).toEqual({ e1: 'succeeded' })
+  })
+
+  it('starts no further retry once one has failed in a way that concerns all', async () => {
+    for (let n = 0; n < 40; n++) fail(`e${n}`)
+    service.onAnswer = ({ method }) => (method === 'POST' && retried.length === 3 ? { status: 413 } : undefined)
+    expect(await failureOf(replay({ concurrency: 2 }))).toMatchObject({ code: 'request_refused' })
+    expect(retried.length).toBeLessThan(6)
   })
 
   it('leaves nothing on its signal', async () => {
@@ -213,6 +310,22 @@ describe('a retry whose answer is lost', () => {
     fail('e1')
     service.onAnswer = ({ method }) => (method === 'POST' ? (response) => response.socket?.destroy() : undefined)
     expect(await outcomesOf(replay())).toEqual({ e1: 'succeeded' })
+    expect(retried).toEqual(['e1'])
+  })
+
+  it('is not repeated while the log shows that it is under way', async () => {
+    const line = fail('e1')
+    let looks = 0
+    service.onRetry = () => {
+      retried.push('e1')
+      line.status = 'pending'
+    }
+    service.onAnswer = ({ method, path }) => {
+      if (path.endsWith('/deliveries')) looks++
+      if (looks === 4) Object.assign(line, { status: 'failed', attempts: 6 })
+      return method === 'POST' ? { status: 504 } : undefined
+    }
+    expect(await outcomesOf(replay())).toEqual({ e1: 'failed' })
     expect(retried).toEqual(['e1'])
   })
 
