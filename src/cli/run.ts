@@ -126,7 +126,7 @@ function toFailure(error: unknown, { interrupt }: Io): Failure | undefined {
   if (!(error instanceof PosternError)) return undefined
   // It may repeat what a service has said.
   const message = error.message.split('\n').map(toPrintable).join('\n')
-  return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message }
+  return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message, fix: FIXES[error.code] }
 }
 
 /** The codes of errors that are the command line's own. */
@@ -137,6 +137,11 @@ const CODES: Readonly<Record<number, string>> = {
   [EXIT.gaveUp]: 'gave_up',
   [EXIT.interrupted]: 'interrupted',
   [EXIT.closed]: 'output_closed',
+}
+
+/** Advice on errors whose message cannot know the command line. */
+const FIXES: { readonly [code in ErrorCode]?: string } = {
+  service_unreachable: 'If an emulator is meant, start it in another terminal: npx postern emulator',
 }
 
 /** What each code of an error ends a command with. All others are about what was written on the command line. */

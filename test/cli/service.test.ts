@@ -67,8 +67,11 @@ describe('the service', () => {
 
   it('is not there: 3', async () => {
     const env = { ...ADA, POSTERN_BASE_URL: `http://127.0.0.1:${await findFreePort()}` }
-    const { code, stderr } = await runCli(['webhooks', 'list', '--retries', '0'], { env })
+    const { code, stdout, stderr } = await runCli(['webhooks', 'list', '--retries', '0', '--json'], { env })
     expect([code, stderr]).toEqual([3, expect.stringContaining('no answer')])
+    const { error } = JSON.parse(stdout)
+    expect(error).toMatchObject({ code: 'service_unreachable', fix: expect.stringContaining('npx postern emulator') })
+    expect(stderr).toContain(error.fix)
   })
 
   it.each<[string, Reply, number]>([

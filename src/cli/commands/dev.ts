@@ -55,13 +55,14 @@ async function develop(options: DevOptions, io: Io): Promise<number> {
   await using emulator = await openEmulator(options, io)
   // With a data file, attempts of the last time may be due at once.
   const display = createDeliveryDisplay(options, io)
-  emulator.subscribe(display.show)
+  const stop = emulator.subscribe(display.show)
   const webhook = register(emulator, url, events, given)
   const envFile = envFileOf(options)
   if (envFile !== undefined && given === undefined) await writeEnvFile(envFile, { [options.secretEnv]: webhook.secret })
   if (options.json) io.stdout.write(`${JSON.stringify(toReady(emulator, webhook, options))}\n`)
   else await introduce(emulator, webhook, options, given !== undefined, io)
   const code = await untilEnd(emulator, io)
+  stop()
   display.finish(countPending(emulator))
   return code
 }

@@ -31,10 +31,11 @@ export function addEmulator(program: Command, io: Io, finish: Finish): void {
 async function serve(options: EmulatorCommandOptions, io: Io): Promise<number> {
   await using emulator = await openEmulator(options, io)
   const display = createDeliveryDisplay(options, io)
-  emulator.subscribe(display.show)
+  const stop = emulator.subscribe(display.show)
   if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', url: emulator.url })}\n`)
   else io.stderr.write(`emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\n`)
   if (!io.interrupt.aborted) await once(io.interrupt, 'abort')
+  stop()
   display.finish(countPending(emulator))
   return EXIT.interrupted
 }
