@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const FOLDERS = ['src/host', 'src/protocol', 'src/store', 'src/receiver', 'src/wire']
+const CLI = ['src/cli', ...['commands', 'input', 'output', 'service'].map((name) => `src/cli/${name}`)]
+const FOLDERS = ['src/host', 'src/protocol', 'src/store', 'src/receiver', 'src/wire', ...CLI]
 const FILES = ['answer', 'body', 'check-options', 'express', 'fastify', 'next', 'node', 'web'].map(
   (name) => `adapters/http/${name}.ts`,
 )
@@ -45,7 +46,10 @@ function* findBreaches(path, source) {
 }
 
 const inFolders = await Promise.all(
-  FOLDERS.map(async (folder) => (await readdir(join(root, folder))).map((name) => `${folder}/${name}`)),
+  FOLDERS.map(async (folder) => {
+    const names = await readdir(join(root, folder))
+    return names.filter((name) => name.endsWith('.ts')).map((name) => `${folder}/${name}`)
+  }),
 )
 const breaches = []
 for (const path of [...inFolders.flat(), ...FILES])

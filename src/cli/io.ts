@@ -1,4 +1,4 @@
-/** Where text goes: data to stdout, words for people to stderr. */
+/** A stream for text: stdout for data, stderr for people. */
 export interface Output {
   readonly isTTY?: boolean
   /** @param callback is told when the text is out, or why it is not */

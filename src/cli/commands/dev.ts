@@ -53,7 +53,7 @@ async function develop(options: DevOptions, io: Io): Promise<number> {
   const events = readEvents(options)
   const given = await findSecret(options, io)
   await using emulator = await openEmulator(options, io)
-  // With a data file, attempts of the last time may be due at once.
+  // With a data file, attempts of the last run may be due immediately.
   const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)
   const webhook = register(emulator, url, events, given)

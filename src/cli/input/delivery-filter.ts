@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Delivery } from '../../client/client.ts'
 import { parseDuration } from '../../host/duration.ts'
 
-/** Deliveries of these types; all of them where none is named. `*` stands for any text: `contact.*`, `*.deleted`. */
+/** Deliveries of these types; all of them if none is named. `*` stands for any text: `contact.*`, `*.deleted`. */
 export function isOfTypes(types: readonly string[] | undefined): (delivery: Delivery) => boolean {
   if (types === undefined) return () => true
   const patterns = types.map((type) => new RegExp(`^${type.split('*').map(escapeRegExp).join('.*')}$`, 's'))

@@ -6,12 +6,12 @@ import { PosternError } from '../../protocol/errors.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import { collect, readRate, readTime } from './read-option.ts'
 
-/** Where `trigger` looks for it. */
+/** Port of an emulator that was given none. */
 export const DEFAULT_PORT = 4010
-/** How many ports from there on are tried where none was asked for. */
+/** Number of ports from there on that are tried if none was asked for. */
 const PORTS_TRIED = 20
 
-/** What `dev` and `emulator` are told alike. */
+/** Options that `dev` and `emulator` share. */
 export interface EmulatorCommandOptions {
   readonly port?: number
   readonly host: string

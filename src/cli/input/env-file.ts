@@ -2,7 +2,7 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { parseEnv } from 'node:util'
 import { EXIT, ExitError } from '../io.ts'
 
-/** The value that an env file sets; undefined where the file is not there, or sets nothing by that name. */
+/** The value that an env file sets; undefined if the file is not there, or sets nothing by that name. */
 export async function readEnvFile(file: string, name: string): Promise<string | undefined> {
   const text = await read(file)
   return (text !== undefined && parseEnv(text)[name]) || undefined

@@ -6,7 +6,7 @@ import { findNearest } from './nearest.ts'
 /** Models that the service's text names; there may be any others. */
 export const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
 
-/** What `{model}` may be. */
+/** Form of `{model}`. */
 export const MODEL_KEY = /^[A-Za-z][A-Za-z0-9_]*$/
 
 /** The three types of a model. */

@@ -7,7 +7,7 @@ import { readBytes, readStdin } from './read-bytes.ts'
 import { collect, readCount, readTime } from './read-option.ts'
 import { setValues } from './set-values.ts'
 
-/** What the events of `trigger` are like. */
+/** Options for the events of `trigger`. */
 export interface EventOptions {
   readonly set?: readonly string[]
   readonly data?: string

@@ -2,7 +2,7 @@
  * The candidate that was probably meant by a word: the nearest one by letters that are missing, added, changed or swapped.
  *
  * @param limit how many such slips are forgiven; upper and lower case don't count
- * @returns undefined where none is near enough
+ * @returns undefined if none is near enough
  */
 export function findNearest(word: string, candidates: Iterable<string>, limit = toLimit(word)): string | undefined {
   let nearest: string | undefined

@@ -3,10 +3,10 @@ import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import { readBody, type SecretOptions } from './secret.ts'
 
-/** A delivery as somebody wrote it down. */
+/** A delivery that was written down. */
 export interface RecordedDelivery {
   readonly body: Buffer
-  /** Empty where there was none. */
+  /** Empty if there was none. */
   readonly header: string
 }
 
@@ -36,7 +36,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Undefined where these are no headers. */
+/** Undefined if these are no headers. */
 function headerOf(headers: unknown): string | undefined {
   if (!isObject(headers)) return undefined
   const [entry] = Object.entries(headers).filter(([name]) => name.toLowerCase() === SIGNATURE_HEADER)

@@ -3,7 +3,7 @@ import { EXIT, ExitError, type Io } from '../io.ts'
 import { readEnvFile } from './env-file.ts'
 import { readBytes, readStdin } from './read-bytes.ts'
 
-/** Where the secret is. It is never an argument itself: those stand in the list of processes and in the history of the shell. */
+/** Options that name the place of the secret. It is never an argument itself: those stand in the list of processes and in the history of the shell. */
 export interface SecretOptions {
   readonly secretEnv: string
   readonly secretFile?: string
@@ -12,7 +12,7 @@ export interface SecretOptions {
   readonly envFile?: string
 }
 
-/** The env file that was named. Node ends with code 9 where its own `--env-file`, in anybody's arguments, names none: hence two names. */
+/** The env file that was named. Node ends with code 9 if its own `--env-file`, in anybody's arguments, names none: hence two names. */
 export function envFileOf({ env, envFile }: SecretOptions): string | undefined {
   return env ?? envFile
 }

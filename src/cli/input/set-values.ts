@@ -5,10 +5,10 @@ import { findNearest } from './nearest.ts'
 const ENVELOPE = ['id', 'timestamp', 'accountKey', 'data']
 
 /**
- * Changes single values of an event: each setting is `path=value`, with names between dots. Ends the command where a path leads
- * nowhere, or where its last name is but a slip away from one that is there.
+ * Changes single values of an event: each setting is `path=value`, with names between dots. Ends the command if a path leads
+ * nowhere, or if its last name is but a slip away from one that is there.
  *
- * A value is taken as JSON where it is JSON, else as text. What is text in the event stays text, but for `null`.
+ * A value is taken as JSON if it is JSON, else as text. What is text in the event stays text, but for `null`.
  */
 export function setValues(event: object, settings: readonly string[]): void {
   for (const setting of settings) {

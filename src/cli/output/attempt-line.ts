@@ -15,7 +15,7 @@ export interface AttemptLine {
   readonly result: string
   readonly isAcknowledged: boolean
   readonly durationMs: number
-  /** What else there is to say: the answer's code word, the next attempt. */
+  /** Further notes: the answer's code word, the next attempt. */
   readonly note: string
 }
 

@@ -29,7 +29,7 @@ const TEXTS = {
 type FindingCode = keyof typeof TEXTS
 
 /**
- * What is wrong with a signature, found by trying the usual mistakes one by one. Nothing found means that it is right. No text holds
+ * Finds what is wrong with a signature, by trying the usual mistakes one by one. Nothing found means that it is right. No text holds
  * a secret or a digest.
  */
 export function explainMismatch(body: Uint8Array, header: string, secret: string): readonly Finding[] {
@@ -50,7 +50,7 @@ export function explainMismatch(body: Uint8Array, header: string, secret: string
   return codes.map((code) => ({ code, text: TEXTS[code] }))
 }
 
-/** The header as it should have been; undefined where that can't be told. */
+/** The header as it should have been; undefined if that can't be told. */
 function repairHeader(header: string, codes: FindingCode[]): string | undefined {
   const value = header.trim()
   if (value === '') codes.push('header_missing')

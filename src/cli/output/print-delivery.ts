@@ -10,12 +10,12 @@ export function toColumns(delivery: Delivery): readonly (string | number | undef
   return [id, createdAt?.toISOString(), eventType, eventId, word, attempts, showResult(delivery)]
 }
 
-/** The same for programs, without what else the service may say of it. */
+/** A line for programs, without what else the service may say of it. */
 export function toRecord({ raw: _raw, ...delivery }: Delivery): object {
   return delivery
 }
 
-/** What a delivery came to last, in a word: the status that the receiver answered, or why there was none. */
+/** Result of the last attempt, in a word: the status that the receiver answered, or why there was none. */
 export function showResult({ responseStatus, error }: Delivery): string | undefined {
   return responseStatus === undefined ? error : String(responseStatus)
 }

@@ -2,7 +2,7 @@ import type { ReplayProgress, Wait } from '../../client/client.ts'
 import type { Io } from '../io.ts'
 import { showTime } from './show-time.ts'
 
-/** Nothing is shown of what is done sooner. */
+/** A replay that is done sooner shows no progress. */
 const FIRST_AFTER_MS = 1_000
 const REDRAW_MS = 200
 const JSON_EVERY_MS = 1_000

@@ -2,7 +2,7 @@ import type { ReplayedEvent, ReplayOutcome, ReplayProgress, ReplayResult } from 
 import { showResult } from './print-delivery.ts'
 import { toPrintable } from './print-table.ts'
 
-/** What stands for each outcome in the words for people. */
+/** Words for each outcome. */
 const WORDS: Readonly<Record<ReplayOutcome, string>> = {
   planned: 'to retry',
   succeeded: 'succeeded',
@@ -12,14 +12,14 @@ const WORDS: Readonly<Record<ReplayOutcome, string>> = {
   gone: 'gone',
 }
 
-/** How many events came to what, for programs. */
+/** Number of events by outcome. */
 export function countOutcomes(events: readonly ReplayedEvent[]): Readonly<Record<ReplayOutcome, number>> {
   const counts = { planned: 0, succeeded: 0, failed: 0, unresolved: 0, not_retriable: 0, gone: 0 }
   for (const { outcome } of events) counts[outcome]++
   return counts
 }
 
-/** How often each error is the last one of what was not brought back, the most frequent first. */
+/** Number of times that each error is the last one of what was not brought back, the most frequent first. */
 export function countErrors(events: readonly ReplayedEvent[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>()
   for (const { outcome, delivery, after } of events) {

@@ -1,7 +1,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { EXIT, ExitError } from '../io.ts'
 
-/** A file of one's own, for a secret that is yet to come. */
+/** A new file, for a secret that is yet to come. */
 export interface SecretFile {
   /** Fulfilled once it is on the disk. */
   save(secret: string): Promise<void>
@@ -11,7 +11,7 @@ export interface SecretFile {
 
 /**
  * Makes the file before there is a secret, so that one which is shown only once has a place. Its owner alone can read it. Ends the command
- * where something is there already: it may be the secret of another webhook.
+ * if something is there already: it may be the secret of another webhook.
  */
 export async function reserveSecretFile(path: string): Promise<SecretFile> {
   const file = await openNew(path)

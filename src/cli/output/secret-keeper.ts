@@ -3,7 +3,7 @@ import type { SecretKeeper } from '../../client/client.ts'
 import { readEnvFile, writeEnvFile } from '../input/env-file.ts'
 import { EXIT, ExitError } from '../io.ts'
 
-/** The options that say where a secret is kept. */
+/** Options that name the place of a secret. */
 export interface KeeperOptions {
   readonly secretFile?: string
   readonly toEnv?: string

@@ -7,14 +7,14 @@ const INDEX = 'index.json'
 
 /** A folder's files, by name, and what its index says beside their digests. */
 export interface OwnFiles {
-  /** Who wrote them; only files of the same one are replaced. */
+  /** The command that wrote them; only files of the same one are replaced. */
   readonly tool: string
   readonly index: object
   readonly files: ReadonlyMap<string, Uint8Array>
 }
 
 /**
- * Writes files and an index of them into a folder, and takes away those of the last time that are no longer among them. Ends the command, before anything is written, where one of them is there and was
+ * Writes files and an index of them into a folder, and takes away those of the last time that are no longer among them. Ends the command, before anything is written, if one of them is there and was
  * not written by the same tool, or was changed since.
  */
 export async function writeOwnFiles(folder: string, { tool, index, files }: OwnFiles): Promise<void> {

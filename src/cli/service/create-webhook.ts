@@ -12,7 +12,7 @@ interface Wanted {
   readonly isJson: boolean
 }
 
-/** Where the secret goes to. */
+/** A place for the secret. */
 interface Place {
   readonly name: string
   save(created: CreatedWebhook): Promise<void>

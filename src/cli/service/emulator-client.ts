@@ -40,7 +40,7 @@ type EmulatorMessage =
 /** Without a timestamp it occurs now, by the emulator's clock. */
 type EmittedFields = Omit<WebhookEvent, 'timestamp'> & Partial<Pick<WebhookEvent, 'timestamp'>>
 
-/** How a call is made. */
+/** Settings of one call. */
 interface CallSettings {
   readonly body?: object
   readonly signal?: AbortSignal

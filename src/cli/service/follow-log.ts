@@ -44,7 +44,7 @@ function toText(delivery: Delivery): string {
   return JSON.stringify(toColumns(delivery))
 }
 
-/** The log down to where all is known and finished: each page of it costs of the rate limit. */
+/** Reads the log down to what is known and finished: each page costs one call of the rate limit. */
 async function readNews(
   client: Client,
   id: string,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Pace {
-  /** How many are under way at the same time. */
+  /** Number under way at the same time. */
   readonly concurrency: number
-  /** How many begin in a second; undefined: as fast as they go. */
+  /** Number that begin in a second; undefined: as fast as they go. */
   readonly rate: number | undefined
   /** Ends it: nothing more is begun. */
   readonly signal: AbortSignal
@@ -25,7 +25,7 @@ export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<vo
   await Promise.all(Array.from({ length: Math.min(concurrency, all.length) }, work))
 }
 
-/** The same in another order, any one as likely as the other. */
+/** Returns them in another order, any one as likely as the other. */
 export function shuffle<T>(all: readonly T[], random: () => number): readonly T[] {
   return all
     .map((one) => ({ one, at: random() }))

@@ -9,7 +9,7 @@ import { formatAttempt, readCode } from '../output/attempt-line.ts'
 import { createHints } from '../output/hints.ts'
 import { sendAll, shuffle } from './send-all.ts'
 
-/** How the events are sent. */
+/** Options for sending events. */
 export interface DirectOptions {
   readonly secret: string
   readonly duplicate: number

@@ -8,7 +8,7 @@ import { toPrintable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
 import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariable } from './address.ts'
 
-/** Where the service is, and where the credentials of an account user are. They are never arguments themselves. */
+/** Address of the service and places of the credentials of an account user. They are never arguments themselves. */
 export interface ServiceOptions extends EnvOptions {
   readonly baseUrl?: string
   readonly emailEnv: string

@@ -19,11 +19,11 @@ export interface EmulatedOptions {
   readonly json?: true
 }
 
-/** How often deliveries that are not done are looked at. */
+/** Pause between two looks at deliveries that are not done. */
 const POLL_MS = 50
 
 /**
- * Lets events occur in an emulator, and shows what becomes of their deliveries where that is asked for.
+ * Lets events occur in an emulator, and shows the outcome of their deliveries if asked to.
  *
  * @returns the exit code
  */
