@@ -83,7 +83,7 @@ First steps, in two terminals:
 
 Read on: docs/reference/cli.md for all commands, docs/guides/troubleshooting.md for what goes wrong.`
 
-/** Commander answers `chekc --help` with the help of the program and exit code 0. Without its \`--help\` a misspelt command is reported. */
+/** Commander answers `chekc --help` with the help of the program and exit code 0. Without its `--help` a misspelt command is reported. */
 function askForKnownHelp(program: Command, args: readonly string[]): readonly string[] {
   const isHelp = (arg: string) => arg === '--help' || arg === '-h'
   let command = program
@@ -98,7 +98,7 @@ function askForKnownHelp(program: Command, args: readonly string[]): readonly st
   return args
 }
 
-/** The \`--json\` of \`check\` names a file. */
+/** The `--json` of `check` names a file. */
 function isJson(args: readonly string[]): boolean {
   const at = args.indexOf('--json')
   return at >= 0 && (args[0] !== 'check' || args[at + 1] === '-')

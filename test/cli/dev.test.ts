@@ -186,6 +186,8 @@ describe('postern dev', () => {
     await dev.until(/1\/5 +503 .*failed, no attempt is left\n/)
     dev.press('r')
     await dev.until(/2\/5 +200/)
+    dev.press('r')
+    await dev.until(/(no delivery has failed\n[\s\S]*){2}/)
     dev.press('n')
     dev.press('q')
     expect(await dev.exitCode).toBe(0)

@@ -144,9 +144,12 @@ function listKeys({ clock }: Emulator): string {
 
 /** Makes an attempt now of the delivery that failed last, though its next one may be hours away. */
 function retryLast({ deliveries }: Emulator): void {
-  const failed = deliveries.list().filter(({ attempts, status, isInFlight }) => {
-    return status !== 'success' && !isInFlight && attempts.at(-1)?.failure !== undefined
-  })
+  const all = deliveries.list()
+  const acknowledged = new Set(all.filter(({ status }) => status === 'success').map(({ eventId }) => eventId))
+  const failed = all.filter(
+    ({ eventId, attempts, isInFlight }) =>
+      !acknowledged.has(eventId) && !isInFlight && attempts.at(-1)?.failure !== undefined,
+  )
   const last = failed.toSorted((one, other) => lastAttemptAt(one) - lastAttemptAt(other)).at(-1)
   if (last === undefined) throw new Error('no delivery has failed')
   // One that is pending keeps its schedule: the receiver takes what comes later for a duplicate.
