@@ -1,0 +1,125 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../adapters/http/hosts.ts'
+import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
+import { HandWritten, SECRET } from '../check/faulty/hand-written.ts'
+import { Reserialising } from '../check/faulty/signatures.ts'
+import { findFreePort } from '../support/programs.ts'
+import { runCli } from './run-cli.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function start(receiver: HandWritten): Promise<string> {
+  const { port, close } = await listen(receiver.createServer())
+  onTestFinished(close)
+  return `http://127.0.0.1:${port}/webhooks`
+}
+
+describe('postern check', () => {
+  const FEW = ['--only', 'accepts-valid,bytes-chunked', '--only', 'late-retry']
+
+  it('exits 0 where nothing fails, and prints what passed', async () => {
+    const { code, stdout } = await runCli(['check', await start(new HandWritten()), ...FEW])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^pass {4}late-retry +200 after \d+ ms$/m)
+    expect(stdout).toMatch(/: 0 failed, 0 warnings, 3 passed\n$/)
+  })
+
+  it('exits 1 where a check fails, and prints that first, with all that helps', async () => {
+    const { code, stdout } = await runCli(['check', await start(new FiveMinuteTolerance()), ...FEW])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^fail {4}late-retry +400 after/)
+    for (const label of [
+      'sent: ',
+      'expected: ',
+      'came back: ',
+      'why: ',
+      'hint: ',
+      'explained: npx postern check --explain late-retry',
+    ])
+      expect(stdout).toContain(`          ${label}`)
+    expect(stdout).toContain("again: curl -i 'http://127.0.0.1")
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  it('says first why nothing is accepted, and folds what follows', async () => {
+    const url = await start(new Reserialising())
+    const { code, stdout } = await runCli(['check', url, ...FEW])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /^The JSON is parsed and written again .*\n2 checks follow from this; --all shows them\n\nfail {4}accepts-valid/,
+    )
+    expect(stdout).not.toContain('late-retry')
+    expect((await runCli(['check', url, ...FEW, '--all'])).stdout).toMatch(/^fail {4}late-retry/m)
+  })
+
+  it('counts warnings only when it is strict', async () => {
+    const url = await start(new NeedsLength())
+    expect((await runCli(['check', url, ...FEW])).code).toBe(0)
+    expect((await runCli(['check', url, ...FEW, '--strict'])).code).toBe(1)
+  })
+
+  it('is coloured at a terminal, unless NO_COLOR is set', async () => {
+    const url = await start(new HandWritten())
+    const env = { WEBHOOK_SECRET: SECRET, NO_COLOR: '1' }
+    expect((await runCli(['check', url, ...FEW], { isTTY: true, env })).stdout).not.toContain('\u001b')
+    // The library of Node asks its own process too, and a test run may have no colours.
+    expect((await runCli(['check', url, ...FEW], { isTTY: true })).code).toBe(0)
+  })
+
+  it('writes reports: one object to standard output, the others to files', async () => {
+    const url = await start(new HandWritten())
+    const files = { junit: join(folder, 'report.xml'), md: join(folder, 'report.md') }
+    const { code, stdout } = await runCli([
+      'check',
+      url,
+      ...FEW,
+      '--json',
+      '-',
+      '--junit',
+      files.junit,
+      '--md',
+      files.md,
+    ])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ schema: 1, tool: 'postern', summary: { pass: 3 } })
+    expect(await readFile(files.junit, 'utf8')).toContain('<testsuites')
+    expect(await readFile(files.md, 'utf8')).toContain('## postern check')
+    expect((await runCli(['check', url, ...FEW, '--md', '/nowhere/at/all'])).code).toBe(2)
+  })
+
+  it('exits 2 for a host that is not this machine, and 3 where nothing answers', async () => {
+    const remote = await runCli(['check', 'http://hooks.example.test/'])
+    expect(remote.code).toBe(2)
+    expect(remote.stderr).toContain('--yes')
+    expect((await runCli(['check', `http://127.0.0.1:${await findFreePort()}/`])).code).toBe(3)
+  })
+
+  it('exits 130 when interrupted, with a summary of what was done', async () => {
+    const stop = new AbortController()
+    const { port, close } = await listen(
+      createServer((request, response) => {
+        stop.abort()
+        request.resume().on('end', () => response.end())
+      }),
+    )
+    onTestFinished(close)
+    const result = await runCli(['check', `http://127.0.0.1:${port}/`], { interrupt: stop.signal })
+    expect(result.code).toBe(130)
+    expect(result.stdout).toMatch(/1 passed, \d+ skipped\n$/)
+  })
+
+  it('prints the page of a check', async () => {
+    const { code, stdout } = await runCli(['check', '--explain', 'late-retry'], { env: {} })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^# late-retry\n/)
+    expect((await runCli(['check', '--explain', 'late'])).code).toBe(2)
+  })
+})
