@@ -66,6 +66,55 @@ describe('postern', () => {
     expect(result.stderr).not.toBe('')
   })
 
+  it('writes an error once for people, with its advice', async () => {
+    const { stderr } = await runCli(['sign'], { env: {} })
+    expect(stderr).toMatch(/^postern: There is no secret: [^\n]* \(--secret-stdin\)\.\n$/)
+    expect((await runCli(['chekc'])).stderr).not.toContain('postern: ')
+    const asked = await runCli(['reset', '--emulator', 'http://127.0.0.1:1'], { env: {} })
+    expect(asked.stderr).toMatch(
+      /^postern: No emulator answers at http:\/\/127\.0\.0\.1:1\. Start one in another terminal:\n/,
+    )
+  })
+
+  it('shows the help of a command below a group', async () => {
+    expect((await runCli(['help', 'webhooks', 'list'])).stdout).toContain('Usage: postern webhooks list')
+    expect((await runCli(['sign', 'help'])).stderr).toContain('help cannot be read')
+  })
+
+  it('reports an interrupt as such, and what else went wrong as that', async () => {
+    const interrupt = AbortSignal.abort()
+    const interrupted = await runCli(['sign', '--json'], { interrupt })
+    expect(interrupted).toMatchObject({ code: 130, stderr: 'postern: interrupted\n' })
+    expect(JSON.parse(interrupted.stdout)).toEqual({ error: { code: 'interrupted', message: 'interrupted' } })
+    const { port, close } = await listen(createServer())
+    onTestFinished(close)
+    expect((await runCli(['emulator', '--port', `${port}`], { interrupt })).code).toBe(3)
+  })
+
+  it('hides no defect of its own', async () => {
+    const env = {
+      get WEBHOOK_SECRET(): string {
+        throw new TypeError('defect')
+      },
+    }
+    await expect(runCli(['sign', '--json'], { env })).rejects.toThrow('defect')
+  })
+
+  it('ends with the code that a command gives', async () => {
+    expect((await runCli(['verify', '--header', 'x'])).code).toBe(1)
+    expect(JSON.parse((await runCli(['--json'])).stdout)).toMatchObject({ error: { code: 'usage' } })
+  })
+
+  it('lists every command in its help', async () => {
+    const { stdout } = await runCli(['--help'])
+    const names = [...stdout.matchAll(/^ {2}(\w+) (?:\[|<| {3})/gm)].map(([, name]) => name)
+    expect(names).toEqual([
+      ...['dev', 'trigger', 'check', 'sign', 'verify', 'fixtures'],
+      ...['emulator', 'logs', 'clock', 'faults', 'records', 'reset'],
+      ...['webhooks', 'deliveries', 'replay', 'completion', 'help'],
+    ])
+  })
+
   it('keeps errors off standard output if --json names a file', async () => {
     expect(await runCli(['check', '--json', join(folder, 'report.json')])).toMatchObject({ code: 2, stdout: '' })
   })

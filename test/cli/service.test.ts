@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { type Reply, startService } from '../client/support.ts'
+import { PASSWORD, type Reply, startService } from '../client/support.ts'
 import { findFreePort } from '../support/programs.ts'
 import { runCli, startCli } from './run-cli.ts'
 import { ADA, serve, serveHandMade } from './serve.ts'
@@ -94,6 +94,16 @@ describe('the service', () => {
       expect(result).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(/^postern: [^\n]+\n$/m) })
       expect(result.stderr).not.toMatch(/token-1|4711/)
     }
+  })
+
+  it('has a long wait told', async () => {
+    const busy = { status: 503, headers: { 'retry-after': '1' } }
+    const service = await startService((_request, count) => (count === 1 ? busy : { body: [] }))
+    onTestFinished(() => service.close())
+    const env = { ...ADA, POSTERN_PASSWORD: PASSWORD, POSTERN_BASE_URL: service.url }
+    const { code, stderr } = await runCli(['webhooks', 'list'], { env })
+    const told = /^waiting [1-9]\d*(\.\d)? s after a failure\nthe account has no webhook\n$/
+    expect([code, stderr]).toEqual([0, expect.stringMatching(told)])
   })
 
   it('cannot reach into the terminal by what it says', async () => {
