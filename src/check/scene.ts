@@ -53,13 +53,14 @@ export function createScene({
       const end = performance.now() + patience
       for (;;) {
         const answer = await sendOnce(delivery)
-        const waitMs = isPutOff(answer) ? Math.max(readRetryAfterMs(answer) ?? 0, 50) : undefined
-        if (waitMs === undefined || signal?.aborted === true) return answer
+        if (!isPutOff(answer)) return answer
+        const waitMs = Math.max(readRetryAfterMs(answer) ?? 0, 50)
         if (performance.now() + waitMs > end) {
           patience = 0
           return answer
         }
         await sleep(waitMs, undefined, { signal }).catch(() => {})
+        if (signal?.aborted === true) return answer
       }
     },
     isLost: () => answers === 0 && isUnreachable,

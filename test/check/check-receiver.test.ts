@@ -44,6 +44,7 @@ describe('checkReceiver', () => {
     ['an unknown check', 'http://localhost/', { only: ['accepts-valdi'] }, /no check or group "accepts-valdi"/],
     ['an unknown check to leave out', 'http://localhost/', { skip: [''] }, /no check or group/],
     ['no time at all', 'http://localhost/', { timeoutMs: 0 }, /timeoutMs/],
+    ['no patience', 'http://localhost/', { patienceMs: -1 }, /patienceMs/],
     ['no concurrency', 'http://localhost/', { concurrency: Number.NaN }, /concurrency/],
   ])('refuses %s', async (_what, url, options, message) => {
     const promise = checkReceiver(url, { secret: SECRET, ...options })
@@ -94,6 +95,68 @@ describe('checkReceiver', () => {
       expect(accountKey).toBe('acme')
     }
     expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length)
+  })
+
+  it.each([
+    ['seconds', () => '1'],
+    ['a date', () => new Date(Date.now() + 1_500).toUTCString()],
+  ])('comes again when a receiver says so, in %s', async (form, toHeader) => {
+    const receiver = new HandWritten().createServer()
+    const seen: number[] = []
+    const { port, close } = await listen(
+      createServer((request, response) => {
+        seen.push(performance.now())
+        if (seen.length > 1) receiver.emit('request', request, response)
+        else response.writeHead(429, { 'retry-after': toHeader() }).end()
+      }),
+    )
+    onTestFinished(close)
+    const options = { secret: SECRET, only: ['late-retry'] }
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options)
+    expect(report.summary.pass).toBe(1)
+    const [first = 0, second = 0, ...more] = seen
+    expect(more).toEqual([])
+    expect(second - first).toBeGreaterThan(form === 'seconds' ? 950 : 400)
+  })
+
+  it.each([
+    ['always puts it off', { 'retry-after': '1' }, 1_500, 2],
+    ['asks for more time than there is', { 'retry-after': '2' }, 1_500, 1],
+    ['says no time', {}, 1_500, 1],
+    ['says none that can be read', { 'retry-after': 'soon' }, 1_500, 1],
+  ])('does not wait for ever for a receiver that %s', async (_what, headers, patienceMs, requests) => {
+    let seen = 0
+    const { port, close } = await listen(
+      createServer((_request, response) => {
+        seen++
+        response.writeHead(503, headers).end()
+      }),
+    )
+    onTestFinished(close)
+    const options = { secret: SECRET, only: ['late-retry'], patienceMs }
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options)
+    expect(report.summary.fail).toBe(1)
+    expect(seen).toBe(requests)
+    await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { ...options, only: ['bytes'], concurrency: 1 })
+    // Once it was in vain, the others are not sent again.
+    expect(seen).toBeLessThanOrEqual(requests + 11)
+  })
+
+  it('stops waiting when it is interrupted', async () => {
+    const stop = new AbortController()
+    let requests = 0
+    const { port, close } = await listen(
+      createServer((_request, response) => {
+        requests++
+        response.writeHead(503, { 'retry-after': '20' }).end()
+        setTimeout(() => stop.abort(), 100)
+      }),
+    )
+    onTestFinished(close)
+    const started = performance.now()
+    await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, only: ['late-retry'], signal: stop.signal })
+    expect(performance.now() - started).toBeLessThan(10_000)
+    expect(requests).toBe(1)
   })
 
   it('asks a probe that is a command', async () => {

@@ -111,6 +111,7 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   DedupesByIdAndTime: { fail: ['effect-once-other-bytes'] },
   RemembersThreeEvents: { fail: ['effect-once-after-others'] },
   QueueWithoutDedup: { fail: idsOf(/^effect-once/), options: { only: ['effect'], patienceMs: 30_000 } },
+  RefusesWhatFailed: { fail: ['effect-retry-after-failure'] },
   QueuesBeforeCheck: { fail: ['effect-none-refused'] },
 }
 

@@ -3,7 +3,7 @@ import type { Case, Scene, TestEvent, Verdict } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
 import { contact } from '../maker.ts'
 import type { Probe } from '../probe.ts'
-import { countAnswers, describe, isRefusal, isSuccess, readRetryAfterMs } from '../verdict.ts'
+import { countAnswers, describe, isSuccess, readRetryAfterMs } from '../verdict.ts'
 
 const COPIES = 8
 /** More than a list of the last few holds, and fewer than a crowd. */
@@ -120,7 +120,7 @@ export const effect: readonly Case[] = [
   {
     id: 'effect-once-after-others',
     level: 'fail',
-    sends: `An event, ${OTHERS} others at once, and then the first one again.`,
+    sends: `An event, ${OTHERS} others concurrently, and then the first one again.`,
     expects: 'The probe says that its work was done once.',
     why: 'The last attempt comes more than two and a half hours after the first, and any number of events between them.',
     fix: 'Keep the ids for a time, three hours at least and better seven days, however many they are.',
@@ -201,7 +201,7 @@ export const effect: readonly Case[] = [
           reason: `first ${describe(first)}, so there is no retry; see effect-ack-after-work`,
         }
       const last = await sendUntilAccepted(scene, make.delivery(event))
-      if (isRefusal(first) && isRefusal(last)) return notAccepted(last)
+      if (first.status === 401 && last.status === 401) return notAccepted(last)
       const isDone = isSuccess(last) && (await readRuns(scene, event.id)) > 0
       const what = isDone ? 'the work was done' : 'the work was not done'
       return { status: isDone ? 'pass' : 'fail', reason: `first ${describe(first)}, then ${describe(last)}; ${what}` }

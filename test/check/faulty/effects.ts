@@ -69,3 +69,16 @@ export class QueuesBeforeCheck extends HandWritten {
     return { status: 202 }
   }
 }
+
+/** Tells the sender that a failure is his, and never takes the event again. */
+export class RefusesWhatFailed extends HandWritten {
+  readonly #refused = new Set<string>()
+
+  override async handle(event: Event): Promise<Answer> {
+    if (this.#refused.has(event.id)) return { status: 409 }
+    return super.handle(event).catch(() => {
+      this.#refused.add(event.id)
+      return { status: 422 }
+    })
+  }
+}
