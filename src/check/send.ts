@@ -6,8 +6,12 @@ import type { Answer, Delivery } from './exchange.ts'
 
 const MAX_READ_BYTES = 64 * 1_024
 const NOTHING = {
-  ...{ status: undefined, failure: undefined, failureKind: undefined, isUnreachable: false },
-  ...{ headers: {}, body: '' },
+  status: undefined,
+  failure: undefined,
+  failureKind: undefined,
+  isUnreachable: false,
+  headers: {},
+  body: '',
 }
 
 /** Sends one delivery on a connection of its own. Never rejects: what goes wrong is in the answer. */

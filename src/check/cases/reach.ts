@@ -13,7 +13,7 @@ export const reach: readonly Case[] = [
     sends: 'A contact.created event, signed with the secret that was given.',
     expects: '2xx',
     why: 'Anything but a 2xx is a failed attempt; after five of them the event is lost.',
-    fix: 'Is the secret the one of this receiver? Is the signature computed over the bytes as they came in, before any JSON parser? The checks that fail beside this one tell more.',
+    fix: 'Is the secret the one of this receiver? Is the signature computed over the bytes as they came in, before any JSON parser? The diagnosis of the report tells what it is, if it is one of the usual mistakes.',
     alone: true,
     deliver: (make) => make.delivery(make.event()),
     judge: mustBeAccepted,
