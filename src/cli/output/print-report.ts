@@ -7,7 +7,7 @@ const COLOURS = { pass: 'green', fail: 'red', warn: 'yellow', info: 'cyan', skip
 
 interface PrintOptions {
   readonly isColoured: boolean
-  /** What follows from the diagnosis too. */
+  /** Whether what follows from the diagnosis is printed too. */
   readonly all: boolean
 }
 
