@@ -1,12 +1,13 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../host/clock.ts'
 
-/** How many requests are taken in a window of time. */
+/** Number of requests that are taken in a window of time. */
 export interface RateLimit {
   readonly limit: number
   readonly windowMs: number
 }
 
-/** Where a caller stands after a request. */
+/** Standing of a caller after a request. */
 export interface RateStanding {
   readonly limit: number
   readonly remaining: number
@@ -20,12 +21,12 @@ interface Window {
   readonly resetAt: number
 }
 
-/** More callers than this at a time are only met in an attack; windows that have ended are then dropped. */
-const SWEEP_ABOVE = 10_000
+/** Only an attack has more callers at a time; those that have not come for the longest time are then forgotten. */
+const MAX_CALLERS = 10_000
 
 /** Counts requests in fixed windows, which begin with a caller's first request. */
 export class RateLimiter {
-  readonly #windows = new Map<string, Window>()
+  readonly #windows = new LRUCache<string, Window>({ max: MAX_CALLERS })
   readonly #clock: Pick<Clock, 'now'>
   readonly #rate: RateLimit
 
@@ -38,7 +39,6 @@ export class RateLimiter {
     const now = this.#clock.now()
     let window = this.#windows.get(caller)
     if (window === undefined || window.resetAt <= now) {
-      if (this.#windows.size > SWEEP_ABOVE) this.#sweep(now)
       window = { count: 0, resetAt: now + this.#rate.windowMs }
       this.#windows.set(caller, window)
     }
@@ -50,9 +50,5 @@ export class RateLimiter {
 
   clear(): void {
     this.#windows.clear()
-  }
-
-  #sweep(now: number): void {
-    for (const [caller, { resetAt }] of this.#windows) if (resetAt <= now) this.#windows.delete(caller)
   }
 }

@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DueQueue } from '../../src/emulator/due-queue.ts'
+
+describe('the queue of what is due', () => {
+  it('takes items in order of time, then of arrival', () => {
+    const queue = new DueQueue<number>()
+    const times = Array.from({ length: 500 }, (_, index) => (index * 7_919) % 37)
+    for (const [index, at] of times.entries()) queue.push(at, index)
+    const taken: number[] = []
+    for (let item = queue.takeDue(20); item !== undefined; item = queue.takeDue(20)) taken.push(item)
+    const sorted = times.map((at, index) => ({ at, index })).sort((a, b) => a.at - b.at || a.index - b.index)
+    expect(taken).toEqual(sorted.filter(({ at }) => at <= 20).map(({ index }) => index))
+    expect(queue.nextAt).toBe(21)
+  })
+
+  it('is empty at first and once it is cleared', () => {
+    const queue = new DueQueue<string>()
+    expect([queue.nextAt, queue.first, queue.takeDue(Infinity)]).toEqual([undefined, undefined, undefined])
+    queue.push(5, 'a')
+    queue.push(3, 'b')
+    expect([queue.nextAt, queue.first, queue.takeDue(2)]).toEqual([3, 'b', undefined])
+    queue.clear()
+    expect([queue.nextAt, queue.first, queue.takeDue(Infinity)]).toEqual([undefined, undefined, undefined])
+  })
+
+  it('behaves as a sorted list, however pushes and takes follow each other', () => {
+    const steps = fc.array(
+      fc.oneof(
+        fc.record({ push: fc.integer({ min: 0, max: 20 }) }),
+        fc.record({ take: fc.integer({ min: 0, max: 20 }) }),
+      ),
+      { maxLength: 120 },
+    )
+    fc.assert(
+      fc.property(steps, (all) => {
+        const queue = new DueQueue<number>()
+        let model: { at: number; item: number }[] = []
+        for (const [item, step] of all.entries()) {
+          if ('push' in step) {
+            queue.push(step.push, item)
+            model = [...model, { at: step.push, item }].sort((a, b) => a.at - b.at || a.item - b.item)
+          } else {
+            const [first] = model
+            const isDue = first !== undefined && first.at <= step.take
+            expect(queue.takeDue(step.take)).toBe(isDue ? first.item : undefined)
+            if (isDue) model = model.slice(1)
+          }
+          expect([queue.nextAt, queue.first]).toEqual([model[0]?.at, model[0]?.item])
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import { RateLimiter } from '../../src/emulator/rate-limit.ts'
+
+function makeLimiter(limit: number) {
+  const clock = { time: 100, now: () => clock.time }
+  return { clock, limiter: new RateLimiter(clock, { limit, windowMs: 10 }) }
+}
+
+it('counts down to nothing, and is exceeded by the first request above the limit', () => {
+  const { limiter } = makeLimiter(2)
+  const window = { limit: 2, resetAt: 110 }
+  expect(['a', 'a', 'a', 'a'].map((caller) => limiter.take(caller))).toEqual([
+    { ...window, remaining: 1, isExceeded: false },
+    { ...window, remaining: 0, isExceeded: false },
+    { ...window, remaining: 0, isExceeded: true },
+    { ...window, remaining: 0, isExceeded: true },
+  ])
+})
+
+it('counts each caller in a window that begins with its first request and ends by the clock', () => {
+  const { clock, limiter } = makeLimiter(1)
+  limiter.take('a')
+  clock.time = 105
+  expect(limiter.take('b')).toMatchObject({ resetAt: 115, isExceeded: false })
+  clock.time = 109
+  expect(limiter.take('a')).toMatchObject({ resetAt: 110, isExceeded: true })
+  clock.time = 110
+  expect(limiter.take('a')).toMatchObject({ resetAt: 120, isExceeded: false })
+  expect(limiter.take('b')).toMatchObject({ resetAt: 115, isExceeded: true })
+})
+
+it('begins anew once it is cleared', () => {
+  const { limiter } = makeLimiter(1)
+  limiter.take('a')
+  limiter.clear()
+  expect(limiter.take('a')).toMatchObject({ isExceeded: false })
+})
+
+it('remembers 10,000 callers, and forgets those that have not come for the longest time', () => {
+  const { limiter } = makeLimiter(1)
+  for (let caller = 0; caller < 10_000; caller++) limiter.take(`caller ${caller}`)
+  expect(limiter.take('caller 0').isExceeded).toBe(true)
+  limiter.take('one more')
+  expect(limiter.take('caller 0').isExceeded).toBe(true)
+  expect(limiter.take('caller 1').isExceeded).toBe(false)
+})
