@@ -32,7 +32,7 @@ export interface ResendOptions {
   readonly sign?: Signing | undefined
 }
 
-/** What can be done with deliveries from outside. */
+/** Deliveries as callers see them: reading, retrying, resending. */
 export class Deliveries {
   readonly #parts: DeliveriesParts
 
@@ -59,15 +59,15 @@ export class Deliveries {
     const delivery = log.find(id)
     if (delivery === undefined || delivery.webhookId !== webhookId)
       throw new Refusal('unknown', 'there is no such delivery')
-    const mayRetry = delivery.status === 'failed' || (assumed.A14 === 'accepted' && !delivery.isInFlight)
+    const mayRetry = delivery.status === 'failed' || (assumed.retryOfUnfailed === 'accepted' && !delivery.isInFlight)
     if (!mayRetry) throw new Refusal('not-failed', `the delivery has not failed: it is ${delivery.status}`)
     if (delivery.status !== 'pending') log.mustTake(1)
-    log.update(delivery, {
+    log.update([delivery], {
       status: 'pending',
       note: undefined,
-      remaining: assumed.A13 === 'schedule' ? MAX_ATTEMPTS : 1,
+      remaining: assumed.retryAttempts === 'schedule' ? MAX_ATTEMPTS : 1,
       nextAttemptAt: clock.now(),
-      ...(assumed.A15 === 'new-timestamp' && { bytes: this.#withNewTimestamp(delivery) }),
+      ...(assumed.retryBody === 'new-timestamp' && { bytes: this.#withNewTimestamp(delivery) }),
     })
     feed.publish({ type: 'delivery', delivery })
     engine.schedule([delivery])
@@ -98,13 +98,16 @@ export class Deliveries {
     return delivery
   }
 
-  /** What is left of a webhook's deliveries when it is deleted (A33). */
-  endWebhook(webhookId: string): void {
-    const { assumed, log, engine } = this.#parts
+  /** Ends the log of a webhook that is deleted (A33), in one transaction with `write`. */
+  endWebhook(webhookId: string, write: () => void): void {
+    const { assumed, log, engine, feed } = this.#parts
+    const pending = log.list(webhookId).filter(({ status }) => status === 'pending')
+    if (assumed.deletedLog === 'gone') log.removeWebhook(webhookId, write)
+    else {
+      log.update(pending, { status: 'failed', nextAttemptAt: undefined, note: 'the webhook was deleted' }, write)
+      for (const delivery of pending) feed.publish({ type: 'delivery', delivery })
+    }
     engine.dropWebhook(webhookId)
-    if (assumed.A33 === 'gone') return log.removeWebhook(webhookId)
-    for (const delivery of log.list(webhookId))
-      if (delivery.status === 'pending') engine.abandon(delivery, 'the webhook was deleted')
   }
 
   #withNewTimestamp(delivery: StoredDelivery): Uint8Array {

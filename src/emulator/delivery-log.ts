@@ -10,10 +10,9 @@ export interface LogLimits {
 
 const KIND: EntryKind = 'delivery'
 
-/** What changes of a delivery. New bytes are there after a retry with a new timestamp only. */
-export type DeliveryChange = Partial<
-  Pick<StoredDelivery, 'status' | 'attempts' | 'nextAttemptAt' | 'note' | 'remaining' | 'bytes'>
->
+/** Changed fields of a delivery. A retry with a new timestamp alone has new bytes. */
+export type DeliveryChange = Pick<StoredDelivery, 'status' | 'nextAttemptAt'> &
+  Partial<Pick<StoredDelivery, 'attempts' | 'note' | 'remaining' | 'bytes'>>
 
 /** The part of a delivery that is written at each change; its bytes are written once, beside it. */
 type WrittenDelivery = Omit<StoredDelivery, 'bytes' | 'signedBytes' | 'isInFlight' | 'ticket'>
@@ -89,21 +88,26 @@ export class DeliveryLog {
     for (const delivery of dropped) this.#forget(delivery)
   }
 
-  /** Changes a delivery, once the change is written down. */
-  update(delivery: StoredDelivery, change: DeliveryChange): void {
-    const next = this.#next(delivery, change)
-    this.#journal.together(() => this.#write(next, change.bytes !== undefined))
-    this.#replace(delivery, next)
+  /** Changes deliveries, once the change is written down together with whatever `alongside` writes. */
+  update(deliveries: readonly StoredDelivery[], change: DeliveryChange, alongside?: () => void): void {
+    const placed = this.#place(change)
+    this.#journal.together(() => {
+      alongside?.()
+      for (const delivery of deliveries) this.#write({ ...delivery, ...placed }, change.bytes !== undefined)
+    })
+    this.#apply(deliveries, placed)
   }
 
-  /** Changes a delivery in memory alone. */
-  updateUnwritten(delivery: StoredDelivery, change: DeliveryChange): void {
-    this.#replace(delivery, this.#next(delivery, change))
+  /** Changes deliveries in memory alone. */
+  updateUnwritten(deliveries: readonly StoredDelivery[], change: DeliveryChange): void {
+    this.#apply(deliveries, this.#place(change))
   }
 
-  removeWebhook(webhookId: string): void {
+  /** Removes the deliveries of a webhook, together with whatever `alongside` removes. */
+  removeWebhook(webhookId: string, alongside: () => void): void {
     const all = this.list(webhookId)
     this.#journal.together(() => {
+      alongside()
       for (const delivery of all) this.#erase(delivery)
     })
     for (const delivery of all) this.#forget(delivery)
@@ -114,25 +118,24 @@ export class DeliveryLog {
     for (const map of [this.#all, this.#byWebhook, this.#finished]) map.clear()
   }
 
+  #place(change: DeliveryChange): Partial<StoredDelivery> {
+    return { ...change, finishOrder: change.status === 'pending' ? undefined : ++this.#finishCount }
+  }
+
+  #apply(deliveries: readonly StoredDelivery[], change: Partial<StoredDelivery>): void {
+    for (const delivery of deliveries) {
+      Object.assign(delivery, change)
+      if (delivery.status === 'pending') this.#finished.delete(delivery.id)
+      else this.#finished.set(delivery.id, delivery)
+    }
+  }
+
   #keep(delivery: StoredDelivery): void {
     this.#all.set(delivery.id, delivery)
     if (delivery.status !== 'pending') this.#finished.set(delivery.id, delivery)
     const ofWebhook = this.#byWebhook.get(delivery.webhookId) ?? new Map<string, StoredDelivery>()
     ofWebhook.set(delivery.id, delivery)
     this.#byWebhook.set(delivery.webhookId, ofWebhook)
-  }
-
-  #next(delivery: StoredDelivery, change: DeliveryChange): StoredDelivery {
-    const next = { ...delivery, ...change }
-    const finishOrder = next.status === 'pending' ? undefined : (delivery.finishOrder ?? this.#finishCount + 1)
-    return { ...next, finishOrder }
-  }
-
-  #replace(delivery: StoredDelivery, next: StoredDelivery): void {
-    Object.assign(delivery, next)
-    this.#finishCount = Math.max(this.#finishCount, delivery.finishOrder ?? 0)
-    if (delivery.finishOrder === undefined) this.#finished.delete(delivery.id)
-    else this.#finished.set(delivery.id, delivery)
   }
 
   #listOldest(count: number): readonly StoredDelivery[] {

@@ -1,62 +1,97 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import { ASSUMPTIONS, type Assumed } from './assumptions.ts'
 
-/** How the service may turn out to answer: each a set of assumptions that differ from the defaults. */
+/** Ways in which the service may turn out to answer: each a set of assumptions that differ from the defaults. */
 export const DIALECTS = {
   /** The defaults. */
   default: {},
   /** Lists and objects are wrapped. */
-  envelope: { A03: 'data', A04: 'data', A08: 'cursor', A09: 'embedded', A12: '200', A16: 'data', A17: 'nested' },
+  envelope: {
+    webhookBody: 'data',
+    listBody: 'data',
+    webhookPaging: 'cursor',
+    logEntry: 'embedded',
+    retryAnswer: '200',
+    contactsBody: 'data',
+    errorBody: 'nested',
+  },
   /** As a Nest application answers: lists of messages. */
-  nest: { A03: 'null-secret', A04: 'items', A06: 'object', A08: 'pages', A16: 'items', A17: 'messages', A18: 'merged' },
+  nest: {
+    webhookBody: 'null-secret',
+    listBody: 'items',
+    deletionAnswer: 'object',
+    webhookPaging: 'pages',
+    contactsBody: 'items',
+    errorBody: 'messages',
+    errorStatus: 'merged',
+  },
   /** The fewest fields, empty bodies, 200 everywhere. */
-  bare: { A02: '200', A06: '200', A09: 'minimal', A12: 'empty', A17: 'empty', A18: 'merged', A25: 'success' },
+  bare: {
+    creationStatus: '200',
+    deletionAnswer: '200',
+    logEntry: 'minimal',
+    retryAnswer: 'empty',
+    errorBody: 'empty',
+    errorStatus: 'merged',
+    rateHeaders: 'success',
+  },
   /** Milliseconds wherever a time is a number. */
-  ms: { A09: 'epoch-milliseconds', A21: 'milliseconds', A24: 'epoch-milliseconds' },
+  ms: { logEntry: 'epoch-milliseconds', expiresInUnit: 'milliseconds', rateResetUnit: 'epoch-milliseconds' },
   /** Errors as text and HTML, no rate headers, unknown states, fields that nobody documented. */
   hostile: {
-    A03: 'extra-fields',
-    A04: 'docs',
-    A05: 'id',
-    A09: 'extra-fields',
-    A10: 'unknown',
-    A14: '400',
-    A16: 'docs',
-    A17: 'text',
-    A19: '403',
-    A20: '400',
-    A22: 'opaque',
-    A25: 'none',
-    A37: 'number',
-    A40: 'upper',
+    webhookBody: 'extra-fields',
+    listBody: 'docs',
+    idName: 'id',
+    logEntry: 'extra-fields',
+    deliveryWords: 'unknown',
+    retryOfUnfailed: '400',
+    contactsBody: 'docs',
+    errorBody: 'text',
+    foreignIdStatus: '403',
+    refusedLoginStatus: '400',
+    tokenForm: 'opaque',
+    rateHeaders: 'none',
+    idForm: 'number',
+    signatureCase: 'upper',
   },
 } as const satisfies Readonly<Record<string, Partial<Assumed>>>
 
 export type Dialect = keyof typeof DIALECTS
 
 /**
- * What holds in a dialect.
+ * Computes the assumptions that hold in a dialect.
  *
- * @param assume single assumptions that differ from the dialect
- * @throws ConfigurationError `option_invalid` for a dialect, an assumption or a value that there is not
+ * @param assume single assumptions that differ from the dialect, by name or by id
+ * @throws ConfigurationError `option_invalid` for a dialect, an assumption or a value that there is not, and for two values of one
  */
 export function assumeAll(dialect: string = 'default', assume: Readonly<Record<string, string>> = {}): Assumed {
   if (!Object.hasOwn(DIALECTS, dialect))
     throw invalid(`there is no dialect ${JSON.stringify(dialect)}; give one of ${Object.keys(DIALECTS).join(', ')}.`)
-  const defaults = Object.entries(ASSUMPTIONS).map(([id, assumption]) => [id, assumption.default])
-  for (const [id, value] of Object.entries(assume)) mustBeValue(id, value)
-  return {
-    ...Object.fromEntries(defaults),
-    ...DIALECTS[dialect as Dialect], // it is one of them, as was checked
-    ...assume,
+  const assumed: Record<string, string> = {}
+  for (const [name, assumption] of Object.entries(ASSUMPTIONS)) assumed[name] = assumption.default
+  Object.assign(assumed, DIALECTS[dialect as Dialect]) // it is one of them, as was checked
+  const given = new Set<string>()
+  for (const [idOrName, value] of Object.entries(assume)) {
+    const name = readName(idOrName, value)
+    if (given.has(name)) throw invalid(`${name} is given twice, by its name and by its id; give one of them.`)
+    given.add(name)
+    assumed[name] = value
   }
+  return assumed as Assumed // each has one of its values, as was checked
 }
 
-function mustBeValue(id: string, value: string): void {
-  if (!Object.hasOwn(ASSUMPTIONS, id)) throw invalid(`there is no assumption ${JSON.stringify(id)}; give A01 to A40.`)
-  const { values } = ASSUMPTIONS[id as keyof Assumed] // it is one of them, as was checked
-  if (!Object.hasOwn(values, value))
-    throw invalid(`${id} cannot be ${JSON.stringify(value)}; give one of ${Object.keys(values).join(', ')}.`)
+/** The name of an assumption that has such a value. */
+function readName(idOrName: string, value: string): string {
+  const [name, found] = Object.entries(ASSUMPTIONS).find(([name, { id }]) => name === idOrName || id === idOrName) ?? []
+  if (name === undefined || found === undefined)
+    throw invalid(
+      `there is no assumption ${JSON.stringify(idOrName)}; give A01 to A40, or a name such as listBody. \`postern emulator --assumptions\` lists them.`,
+    )
+  if (!Object.hasOwn(found.values, value))
+    throw invalid(
+      `${idOrName} cannot be ${JSON.stringify(value)}; give one of ${Object.keys(found.values).join(', ')}.`,
+    )
+  return name
 }
 
 function invalid(what: string): ConfigurationError {

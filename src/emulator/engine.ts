@@ -30,14 +30,14 @@ interface Plan {
   readonly ticket: number
 }
 
-/** What is due of one webhook. */
+/** Due deliveries of one webhook. */
 interface Lane {
   readonly webhookId: string
   due: Set<StoredDelivery>
   inFlight: number
 }
 
-/** How many of those that are due are shuffled with each other. */
+/** Due deliveries that are shuffled with each other. */
 const SHUFFLED = 16
 
 /** Makes the attempts when they are due. Service text, sections 3.2 and 8. */
@@ -80,14 +80,13 @@ export class Engine {
     this.#pump()
   }
 
-  /** What waits for the webhook may go. */
+  /** Lets deliveries go that waited for a webhook. */
   resume(): void {
     this.#pump()
   }
 
   /** Forgets what waits for a webhook that is gone. */
   dropWebhook(webhookId: string): void {
-    for (const delivery of this.#lanes.get(webhookId)?.due ?? []) delivery.ticket++
     this.#lanes.delete(webhookId)
   }
 
@@ -164,12 +163,12 @@ export class Engine {
 
   /** Retries that are due while their webhook is paused (A32). First attempts wait for the resume. */
   #passOver(lane: Lane): boolean {
-    const rule = this.#parts.assumed.A32
+    const rule = this.#parts.assumed.retriesWhilePaused
     if (rule === 'held') return false
     const retries = [...lane.due].filter(({ attempts }) => attempts.length > 0)
     for (const delivery of retries) {
       lane.due.delete(delivery)
-      if (rule === 'dropped') this.abandon(delivery, 'the webhook was paused')
+      if (rule === 'dropped') this.#abandon(delivery, 'the webhook was paused')
       else this.#conclude(delivery, this.#missedAttempt(delivery))
     }
     return false
@@ -237,13 +236,11 @@ export class Engine {
   #timeAfter({ nextAttemptAt }: StoredDelivery, { at }: DeliveryAttempt, remaining: number): number | undefined {
     if (remaining === 0) return undefined
     const { assumed, clock, retryScale } = this.#parts
-    const from = assumed.A36 === 'planned' ? (nextAttemptAt ?? at) : clock.now()
+    const from = assumed.delayFrom === 'planned' ? (nextAttemptAt ?? at) : clock.now()
     return from + (ATTEMPT_DELAYS_MS[MAX_ATTEMPTS - remaining] ?? 0) / retryScale
   }
 
-  /** Ends a delivery that will not be attempted any more. */
-  abandon(delivery: StoredDelivery, note: string): void {
-    delivery.ticket++
+  #abandon(delivery: StoredDelivery, note: string): void {
     this.#change(delivery, { status: 'failed', nextAttemptAt: undefined, note })
     this.#parts.feed.publish({ type: 'delivery', delivery })
   }
@@ -252,9 +249,9 @@ export class Engine {
   #change(delivery: StoredDelivery, change: DeliveryChange): void {
     const { log, feed } = this.#parts
     try {
-      log.update(delivery, change)
+      log.update([delivery], change)
     } catch (error) {
-      log.updateUnwritten(delivery, change)
+      log.updateUnwritten([delivery], change)
       feed.warn(`delivery ${delivery.id} could not be written to the database: ${String(error)}`)
     }
   }

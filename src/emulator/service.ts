@@ -15,7 +15,7 @@ import { Records } from './records.ts'
 import { Tokens } from './tokens.ts'
 import { type Webhook, Webhooks } from './webhooks.ts'
 
-/** How much the emulator takes. Above that it says so: it is no load generator. */
+/** Limits of the emulator. Above them it refuses calls: it is no load generator. */
 export const LIMITS = {
   bodyBytes: 1_024 * 1_024,
   webhooksPerAccount: 200,
@@ -71,7 +71,7 @@ function assemble(settings: Settings, journal: Journal): Service {
   const { assumed, format, logger } = settings
   const boot = countBoot(journal)
   const random = createRandom(settings.seed === undefined ? undefined : `${settings.seed}:${boot}`)
-  const ids = createIds(random, assumed.A37)
+  const ids = createIds(random, assumed.idForm)
   const feed = new Feed(logger)
   const clock = createClock(settings.clock, startOf(journal), {
     nextDueAt: () => engine.nextDueAt,
@@ -118,11 +118,7 @@ function assemble(settings: Settings, journal: Journal): Service {
     ...{ settings, clock, accounts, tokens, webhooks, records, events, deliveries, log, engine, faults, feed },
     ...{ rate, loginRate, bootId: random.hex(16) },
     deleteWebhook(accountKey, id) {
-      return journal.together(() => {
-        const webhook = webhooks.delete(accountKey, id)
-        deliveries.endWebhook(id)
-        return webhook
-      })
+      return webhooks.delete(accountKey, id, (write) => deliveries.endWebhook(id, write))
     },
     reset() {
       journal.together(() => {

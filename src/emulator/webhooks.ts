@@ -16,14 +16,14 @@ export interface Webhook {
   readonly url: string
   readonly events: readonly string[]
   readonly description: string | undefined
-  /** Paused where false. Section 3.1. */
+  /** Paused if false. Section 3.1. */
   readonly active: boolean
   readonly secret: string
   /** ISO 8601, UTC. */
   readonly createdAt: string
 }
 
-/** What a registration is made of, and what an update may change. */
+/** Fields of a registration, which an update may change. */
 export interface WebhookFields {
   readonly url: string
   readonly events: readonly string[]
@@ -31,7 +31,7 @@ export interface WebhookFields {
   readonly active?: boolean | undefined
 }
 
-/** What an update changes; what is undefined stays. */
+/** Fields that an update changes; undefined ones stay. */
 export type WebhookChange = { readonly [Field in keyof WebhookFields]?: WebhookFields[Field] | undefined }
 
 export interface WebhooksParts {
@@ -61,7 +61,7 @@ export class Webhooks {
     return this.#byId.get(id)
   }
 
-  /** In order of creation; of all accounts where none is given. */
+  /** In order of creation; of all accounts if none is given. */
   list(accountKey?: string): readonly Webhook[] {
     return [...this.#byId.values()].filter((webhook) => accountKey === undefined || webhook.accountKey === accountKey)
   }
@@ -73,12 +73,12 @@ export class Webhooks {
     return webhook
   }
 
-  /** Whether the account may read the log of that webhook; refuses where not. */
+  /** Whether the account may read the log of that webhook; refuses if not. */
   mustHaveLog(accountKey: string, id: string): void {
     if (this.#deleted.get(id) !== accountKey) this.get(accountKey, id)
   }
 
-  /** @param secret where it is not the emulator's to choose */
+  /** @param secret if the emulator is not to choose it */
   create(accountKey: string, fields: WebhookFields, secret?: string): Webhook {
     const { clock, ids, assumed, maxPerAccount } = this.#parts
     if (this.list(accountKey).length >= maxPerAccount)
@@ -90,7 +90,7 @@ export class Webhooks {
       url: this.#checkUrl(fields.url),
       events: this.#checkEvents(fields.events),
       description: fields.description,
-      active: fields.active ?? assumed.A01 === 'true',
+      active: fields.active ?? assumed.activeWhenOmitted === 'true',
       secret: secret ?? `whsec_${randomBytes(32).toString('base64url')}`,
       createdAt: new Date(clock.now()).toISOString(),
     }
@@ -100,8 +100,8 @@ export class Webhooks {
   update(accountKey: string, id: string, fields: WebhookChange): Webhook {
     const webhook = this.get(accountKey, id)
     const { url = webhook.url, events = webhook.events } = fields
-    const isReplaced = this.#parts.assumed.A07 === 'replace'
-    const active = isReplaced ? this.#parts.assumed.A01 === 'true' : webhook.active
+    const isReplaced = this.#parts.assumed.updateFields === 'replace'
+    const active = isReplaced ? this.#parts.assumed.activeWhenOmitted === 'true' : webhook.active
     const changed: Webhook = {
       ...webhook,
       url: url === webhook.url ? url : this.#checkUrl(url),
@@ -112,16 +112,18 @@ export class Webhooks {
     return this.#save(changed, 'updated')
   }
 
-  delete(accountKey: string, id: string): Webhook {
-    const { journal, assumed } = this.#parts
+  /** @param endLog calls `write` in the same transaction as it writes what the deletion makes of the log, or throws and changes nothing */
+  delete(accountKey: string, id: string, endLog: (write: () => void) => void): Webhook {
+    const { journal, assumed, feed } = this.#parts
     const webhook = this.get(accountKey, id)
-    journal.remove('webhook', id)
-    if (assumed.A33 === 'kept') {
-      journal.save('deleted-webhook', id, accountKey)
-      this.#deleted.set(id, accountKey)
-    }
+    const isLogKept = assumed.deletedLog === 'kept'
+    endLog(() => {
+      journal.remove('webhook', id)
+      if (isLogKept) journal.save('deleted-webhook', id, accountKey)
+    })
+    if (isLogKept) this.#deleted.set(id, accountKey)
     this.#byId.delete(id)
-    this.#parts.feed.publish({ type: 'webhook', change: 'deleted', webhookId: id, accountKey })
+    feed.publish({ type: 'webhook', change: 'deleted', webhookId: id, accountKey })
     return webhook
   }
 
@@ -138,7 +140,7 @@ export class Webhooks {
   }
 
   #checkUrl(url: string): string {
-    const problem = findUrlProblem(url, this.#parts.assumed.A30)
+    const problem = findUrlProblem(url, this.#parts.assumed.urlRule)
     if (problem !== undefined) throw new Refusal('invalid', `url ${problem}`)
     return url
   }

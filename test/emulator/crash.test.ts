@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -69,6 +70,35 @@ describe('kill -9', { timeout: SLOW }, () => {
     first.program.child.kill('SIGKILL')
     await first.program.exitCode
     expect((await startChild(file)).url).toMatch(/^http:/)
+  })
+})
+
+describe('a crash', () => {
+  /** What kill -9 leaves of a file. */
+  const snapshot = (file: string, copy: string) => {
+    for (const end of ['', '-wal']) copyFileSync(file + end, copy + end)
+  }
+
+  it('while a manual clock moves leaves it where its last attempt ended', async () => {
+    const file = await makeFile()
+    const database = openSqlite(file)
+    onEnd(async () => database.close())
+    const one = await start({ database })
+    const receiver = await sink(one.clock, 500)
+    one.webhooks.create({ url: receiver.url, events: ['contact.created'] })
+    one.records.create('contact')
+    const copy = await makeFile()
+    one.subscribe((message) => {
+      if (message.type === 'attempt' && message.attempt.number === 3) snapshot(file, copy)
+    })
+    await one.clock.advance('3h')
+    const left = openSqlite(copy)
+    onEnd(async () => left.close())
+    const two = await start({ database: left })
+    const [delivery] = two.deliveries.list()
+    expect(delivery?.attempts).toHaveLength(3)
+    expect(two.clock.now()).toBe(delivery?.attempts[2]?.at)
+    expect(delivery?.nextAttemptAt).toBe(two.clock.now() + 30 * 60_000)
   })
 })
 

@@ -1,0 +1,185 @@
+import { openSqlite } from 'postern/sqlite'
+import { describe, expect, it } from 'vitest'
+import type { StoredDelivery } from '../../src/emulator/delivery.ts'
+import { DeliveryLog } from '../../src/emulator/delivery-log.ts'
+import { newDelivery } from '../../src/emulator/events.ts'
+import { noJournal, openJournal } from '../../src/emulator/journal.ts'
+import { onEnd } from './support.ts'
+
+const LIMITS = { kept: 4, pending: 5 }
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+function make(id: string, webhookId = 'w', fields: Partial<StoredDelivery> = {}): StoredDelivery {
+  const webhook = {
+    ...{ id: webhookId, accountKey: 'a', url: 'http://localhost/', events: [], description: undefined },
+    ...{ active: true, secret: 's', createdAt: '' },
+  }
+  const about = { id, eventId: `e${id}`, eventType: 't.created', createdAt: 0, bytes: bytesOf(id) }
+  return { ...newDelivery(webhook, about), ...fields }
+}
+
+function makeJournal() {
+  const database = openSqlite(':memory:')
+  onEnd(async () => database.close())
+  return { database, journal: openJournal(database) }
+}
+
+const idsOf = (list: readonly StoredDelivery[]) => list.map(({ id }) => id)
+
+function end(log: DeliveryLog, status: 'success' | 'failed', ...ids: readonly string[]): void {
+  for (const id of ids) {
+    const delivery = log.find(id)
+    if (delivery === undefined) throw new Error(`there is a delivery ${id}`)
+    log.update([delivery], { status, nextAttemptAt: undefined, remaining: 0 })
+  }
+}
+
+describe('the delivery log', () => {
+  it('lists deliveries in the order in which they were made, of all webhooks or of one', () => {
+    const log = new DeliveryLog(noJournal, LIMITS)
+    const [one, two, three] = [make('1', 'v'), make('2', 'w'), make('3', 'v')]
+    log.add([one, two])
+    log.add([three])
+    expect([idsOf(log.list()), idsOf(log.list('v')), log.list('x')]).toEqual([['1', '2', '3'], ['1', '3'], []])
+    expect([log.find('2'), log.find('4')]).toEqual([two, undefined])
+    expect([log.has(two), log.has({ ...two }), log.has(make('4'))]).toEqual([true, false, false])
+    expect([log.size, log.pendingCount]).toEqual([3, 3])
+    end(log, 'failed', '2')
+    expect([log.size, log.pendingCount, idsOf(log.listPending())]).toEqual([3, 2, ['1', '3']])
+    log.clear()
+    expect([log.size, log.pendingCount, log.list(), log.list('v')]).toEqual([0, 0, [], []])
+  })
+
+  it('takes as many pending deliveries as its limit, and not one more', () => {
+    const log = new DeliveryLog(noJournal, LIMITS)
+    log.add(['1', '2', '3'].map((id) => make(id)))
+    log.mustTake(2)
+    expect(() => log.mustTake(3)).toThrow(expect.objectContaining({ kind: 'full' }))
+    end(log, 'success', '2')
+    log.mustTake(3)
+    const [delivery] = log.list()
+    if (delivery) log.update([delivery], { status: 'failed', nextAttemptAt: undefined })
+    if (delivery) log.update([delivery], { status: 'pending', nextAttemptAt: 7, remaining: 1 })
+    expect(() => log.mustTake(4)).toThrow('2 deliveries are pending')
+  })
+
+  it('drops those that finished first, never a pending one, and none while there is room', () => {
+    const log = new DeliveryLog(noJournal, LIMITS)
+    log.add(['1', '2', '3'].map((id) => make(id)))
+    end(log, 'success', '3', '1')
+    log.add([make('4')])
+    expect(idsOf(log.list())).toEqual(['1', '2', '3', '4'])
+    log.add([make('5')])
+    expect(idsOf(log.list('w'))).toEqual(['1', '2', '4', '5'])
+    log.add([make('6'), make('7')])
+    expect(idsOf(log.list())).toEqual(['2', '4', '5', '6', '7'])
+  })
+
+  it('counts a delivery that was retried as finished when it last was', () => {
+    const log = new DeliveryLog(noJournal, LIMITS)
+    log.add(['1', '2', '3', '4'].map((id) => make(id)))
+    end(log, 'failed', '1', '2')
+    const [first] = log.list()
+    if (first) log.update([first], { status: 'pending', nextAttemptAt: 1, remaining: 1 })
+    end(log, 'success', '1')
+    log.add([make('5')])
+    expect(idsOf(log.list())).toEqual(['1', '3', '4', '5'])
+  })
+
+  it('removes the deliveries of a webhook, and leaves those of others', () => {
+    const log = new DeliveryLog(noJournal, LIMITS)
+    log.add([make('1', 'v'), make('2', 'w'), make('3', 'v')])
+    end(log, 'failed', '1')
+    let isAlongside = false
+    log.removeWebhook('v', () => {
+      isAlongside = true
+    })
+    expect([idsOf(log.list()), log.list('v'), log.size, log.pendingCount, isAlongside]).toEqual([['2'], [], 1, 1, true])
+  })
+})
+
+describe('the delivery log on a database', () => {
+  it('reads back everything that it wrote', () => {
+    const { journal } = makeJournal()
+    const log = new DeliveryLog(journal, LIMITS)
+    const edited = { signing: 'stale-bytes', signedBytes: bytesOf('before'), resendOf: '1', remaining: 1 } as const
+    log.add([
+      make('1', 'v', { nextAttemptAt: 7 }),
+      make('2'),
+      make('3', 'v', edited),
+      make('4', 'v', { bytes: bytesOf('') }),
+    ])
+    const [one, two] = log.list()
+    if (one) log.update([one], { status: 'pending', nextAttemptAt: 9, remaining: 3, bytes: bytesOf('new') })
+    if (two) log.update([two], { status: 'failed', nextAttemptAt: undefined, note: 'gone' })
+    const read = new DeliveryLog(journal, LIMITS)
+    expect(read.list()).toEqual(log.list())
+    expect(read.find('1')).toMatchObject({ bytes: bytesOf('new'), nextAttemptAt: 9, remaining: 3 })
+    expect(read.find('3')).toMatchObject({ signedBytes: bytesOf('before'), resendOf: '1', signing: 'stale-bytes' })
+    expect(idsOf(read.list('v'))).toEqual(['1', '3', '4'])
+    expect(read.pendingCount).toBe(3)
+    expect(() => read.mustTake(3)).toThrow(expect.objectContaining({ kind: 'full' }))
+  })
+
+  it('drops what finished first after it was read back, over several lives', () => {
+    const { journal } = makeJournal()
+    const first = new DeliveryLog(journal, LIMITS)
+    first.add(['1', '2', '3', '4'].map((id) => make(id)))
+    end(first, 'success', '4', '2')
+    const second = new DeliveryLog(journal, LIMITS)
+    end(second, 'success', '1')
+    const third = new DeliveryLog(journal, LIMITS)
+    third.add([make('5')])
+    expect(idsOf(third.list())).toEqual(['1', '2', '3', '5'])
+    third.add([make('6')])
+    expect(idsOf(third.list())).toEqual(['1', '3', '5', '6'])
+    expect(idsOf(new DeliveryLog(journal, LIMITS).list())).toEqual(['1', '3', '5', '6'])
+  })
+
+  it('leaves no row behind of what it dropped or removed', () => {
+    const { database, journal } = makeJournal()
+    const log = new DeliveryLog(journal, { kept: 1, pending: 5 })
+    log.add([make('1', 'v', { signedBytes: bytesOf('x') })])
+    end(log, 'success', '1')
+    log.add([make('2', 'w', { signedBytes: bytesOf('x') })])
+    log.removeWebhook('w', () => {})
+    for (const table of ['bodies', 'entries']) expect(database.prepare(`SELECT * FROM ${table}`).all()).toEqual([])
+  })
+
+  it.each(['add', 'update', 'removeWebhook'] as const)(
+    'changes nothing if what is to be written alongside fails: %s',
+    (call) => {
+      const { journal } = makeJournal()
+      const log = new DeliveryLog(journal, LIMITS)
+      log.add([make('1')])
+      const before = structuredClone(log.list())
+      const fail = () => {
+        throw new Error('no room')
+      }
+      const calls = {
+        add: () => log.add([make('2')], fail),
+        update: () => log.update(log.list(), { status: 'failed', nextAttemptAt: undefined }, fail),
+        removeWebhook: () => log.removeWebhook('w', fail),
+      }
+      expect(calls[call]).toThrow('no room')
+      expect(log.list()).toEqual(before)
+      expect(new DeliveryLog(journal, LIMITS).list()).toEqual(before)
+    },
+  )
+
+  it('changes in memory what could not be written', () => {
+    const { journal } = makeJournal()
+    const log = new DeliveryLog(journal, LIMITS)
+    log.add([make('1')])
+    log.updateUnwritten(log.list(), { status: 'failed', nextAttemptAt: undefined })
+    expect([log.list()[0]?.status, log.pendingCount]).toEqual(['failed', 0])
+    expect(new DeliveryLog(journal, LIMITS).list()[0]?.status).toBe('pending')
+  })
+
+  it('refuses to lose a delivery whose body is missing', () => {
+    const { database, journal } = makeJournal()
+    new DeliveryLog(journal, LIMITS).add([make('1')])
+    database.exec('DELETE FROM bodies')
+    expect(() => new DeliveryLog(journal, LIMITS)).toThrow('the body of delivery 1 is missing')
+  })
+})
