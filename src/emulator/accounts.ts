@@ -8,7 +8,7 @@ export interface Account {
   readonly password: string
 }
 
-/** What is there without being asked for. */
+/** Accounts that are always there. */
 export const SEEDED_ACCOUNTS: readonly Account[] = [
   { key: 'acme', email: 'ada@acme.test', password: 'password' },
   { key: 'globex', email: 'gus@globex.test', password: 'password' },

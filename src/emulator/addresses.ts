@@ -4,14 +4,14 @@ import { BlockList, isIP } from 'node:net'
 import type { Assumed } from './assumptions.ts'
 
 /** Which URLs a webhook may have (A30). */
-export type UrlRule = Assumed['A30']
+export type UrlRule = Assumed['urlRule']
 
-/** Where an address leads. Nothing is ever sent to what is `forbidden`: link-local networks, and where clouds keep credentials. */
+/** Kind of network that an address leads to. Nothing is ever sent to a `forbidden` one: link-local, or a cloud's metadata. */
 type Place = 'loopback' | 'public' | 'private' | 'forbidden'
 
 const MAX_URL_LENGTH = 2_048
 
-/** Says what is wrong with a URL as that of a webhook; undefined where it can be taken. */
+/** Says what is wrong with a URL as that of a webhook; undefined if it can be taken. */
 export function findUrlProblem(text: string, rule: UrlRule): string | undefined {
   if (text.length > MAX_URL_LENGTH) return `is longer than ${MAX_URL_LENGTH} characters`
   if (!URL.canParse(text)) return 'is not an absolute URL'

@@ -28,7 +28,7 @@ export function showWebhook(webhook: Webhook, assumed: Assumed, options: { reado
     createdAt,
   }
   if (options.isNew) return { ...shown, secret }
-  switch (assumed.A03) {
+  switch (assumed.webhookBody) {
     case 'null-secret':
       return { ...shown, secret: null }
     case 'masked-secret':
@@ -40,14 +40,14 @@ export function showWebhook(webhook: Webhook, assumed: Assumed, options: { reado
   }
 }
 
-/** One webhook as the body of an answer: wrapped where that is assumed. What a creation answers is documented, and never wrapped. */
+/** One webhook as the body of an answer: wrapped if that is assumed. What a creation answers is documented, and never wrapped. */
 export function showOne(webhook: Webhook, assumed: Assumed): Json {
   const shown = showWebhook(webhook, assumed, { isNew: false })
-  return assumed.A03 === 'data' || assumed.A03 === 'webhook' ? { [assumed.A03]: shown } : shown
+  return assumed.webhookBody === 'data' || assumed.webhookBody === 'webhook' ? { [assumed.webhookBody]: shown } : shown
 }
 
 /** The body of a list (A04, A16). */
-export function showList(name: string, form: Assumed['A04'], { items, total, page, nextCursor }: Page): Json {
+export function showList(name: string, form: Assumed['listBody'], { items, total, page, nextCursor }: Page): Json {
   const next = nextCursor === undefined ? {} : { nextCursor }
   switch (form) {
     case 'data':
@@ -66,17 +66,17 @@ export function showList(name: string, form: Assumed['A04'], { items, total, pag
 
 /** An entry of the delivery log (A05, A09, A10). */
 export function showDelivery(delivery: Delivery & { readonly bytes: Uint8Array }, assumed: Assumed): Json {
-  const time = (ms: number) => (assumed.A09 === 'epoch-milliseconds' ? ms : new Date(ms).toISOString())
-  const head = { ...showId(delivery.id, assumed), status: wordFor(delivery, assumed.A10) }
+  const time = (ms: number) => (assumed.logEntry === 'epoch-milliseconds' ? ms : new Date(ms).toISOString())
+  const head = { ...showId(delivery.id, assumed), status: wordFor(delivery, assumed.deliveryWords) }
   const createdAt = time(delivery.createdAt)
-  if (assumed.A09 === 'minimal') return { ...head, createdAt }
+  if (assumed.logEntry === 'minimal') return { ...head, createdAt }
   const last = delivery.attempts.at(-1)
   const { eventId, eventType } = delivery
   return {
     ...head,
     webhookId: delivery.webhookId,
-    ...(assumed.A09 === 'embedded' ? { event: readEvent(delivery) } : { eventId }),
-    ...(assumed.A09 !== 'embedded' && (assumed.A09 === 'type' ? { type: eventType } : { eventType })),
+    ...(assumed.logEntry === 'embedded' ? { event: readEvent(delivery) } : { eventId }),
+    ...(assumed.logEntry !== 'embedded' && (assumed.logEntry === 'type' ? { type: eventType } : { eventType })),
     attempts: delivery.attempts.length,
     maxAttempts: MAX_ATTEMPTS,
     createdAt,
@@ -86,7 +86,7 @@ export function showDelivery(delivery: Delivery & { readonly bytes: Uint8Array }
     error: delivery.note ?? last?.error ?? null,
     durationMs: last === undefined ? null : Math.round(last.durationMs),
     attemptLog: delivery.attempts.map((attempt) => showAttempt(attempt, time)),
-    ...(assumed.A09 === 'extra-fields' && UNDOCUMENTED),
+    ...(assumed.logEntry === 'extra-fields' && UNDOCUMENTED),
   }
 }
 
@@ -100,11 +100,11 @@ function showAttempt({ number, at, durationMs, status, error }: DeliveryAttempt,
   }
 }
 
-function showId(id: string, { A05 }: Assumed): Readonly<Record<string, string>> {
-  return { ...(A05 !== 'id' && { _id: id }), ...(A05 !== '_id' && { id }) }
+function showId(id: string, { idName }: Assumed): Readonly<Record<string, string>> {
+  return { ...(idName !== 'id' && { _id: id }), ...(idName !== '_id' && { id }) }
 }
 
-function wordFor({ status, isInFlight, attempts }: Delivery, words: Assumed['A10']): string {
+function wordFor({ status, isInFlight, attempts }: Delivery, words: Assumed['deliveryWords']): string {
   switch (words) {
     case 'pending':
       return status

@@ -17,13 +17,13 @@ export interface EmulatorClock extends Clock {
    * @throws PosternError `emulator_refused` for what is no length of time, or would lead past the end of the year 9999
    */
   advance(by: number | string): Promise<void>
-  /** Moves a manual clock to the next attempt that is due, and makes it. Gives false, and stays, where none is planned. */
+  /** Moves a manual clock to the next attempt that is due, and makes it. Returns false, and stays, if none is planned. */
   next(): Promise<boolean>
   /** The clock goes on once this has ended, or nothing has for a second of real time. */
   track(work: PromiseLike<unknown>): void
 }
 
-/** What the emulator is told of. */
+/** Calls of the clock to its owner. */
 export interface ClockHooks {
   /** When the next attempt is due. */
   nextDueAt(): number | undefined
@@ -34,8 +34,8 @@ export interface ClockHooks {
 const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
- * @param given `manual`, a clock of `manualClock()` or of one's own; undefined for the machine's
- * @param startAt where a clock starts that is made here, in milliseconds since 1970
+ * @param given `manual`, a custom clock such as one of `manualClock()`; undefined for the machine's
+ * @param startAt time at which a clock starts that is made here, in milliseconds since 1970
  */
 export function createClock(given: Clock | 'manual' | undefined, startAt: number, hooks: ClockHooks): EmulatorClock {
   const base = given === 'manual' ? manualClock(startAt) : (given ?? systemClock)

@@ -9,7 +9,7 @@ interface Trouble {
 
 const IN_USE = 'another process has it open. End that process, or give another file.'
 const NOT_WRITABLE = 'it cannot be written. Let this process write to the file and its folder, or give another file.'
-/** What is wrong with a file that is damaged, and the fix. */
+/** Text about a damaged file, with the fix. */
 export const DAMAGED = 'it is damaged. Put a sound copy in its place, or give another file.'
 const TROUBLES: readonly Trouble[] = [
   { name: 'SQLITE_BUSY', number: 5, fix: IN_USE },

@@ -1,4 +1,4 @@
-/** Why an attempt failed. `paused` is only met where attempts count while the webhook is paused (A32). */
+/** Reason of a failed attempt. `paused` exists only if attempts count while the webhook is paused (A32). */
 export type FailureKind =
   | 'status'
   | 'timeout'
@@ -10,7 +10,7 @@ export type FailureKind =
   | 'blocked-url'
   | 'paused'
 
-/** One request to a receiver, and what became of it. */
+/** One request to a receiver, and its outcome. */
 export interface DeliveryAttempt {
   /** From 1, over the whole life of the delivery. */
   readonly number: number
@@ -18,9 +18,9 @@ export interface DeliveryAttempt {
   /** When it started, in milliseconds since 1970, by the emulator's clock. */
   readonly at: number
   readonly durationMs: number
-  /** Of the answer; undefined where none came in time. */
+  /** Of the answer; undefined if none came in time. */
   readonly status: number | undefined
-  /** Undefined where a 2xx came in time. */
+  /** Undefined if a 2xx came in time. */
   readonly failure: FailureKind | undefined
   /** The failure in words. */
   readonly error: string | undefined
@@ -31,7 +31,7 @@ export interface DeliveryAttempt {
 
 export type DeliveryStatus = 'pending' | 'success' | 'failed'
 
-/** How a delivery is signed: only a resent one otherwise than `valid`. */
+/** Kind of signature: only a resent delivery has another than `valid`. */
 export type Signing = 'valid' | 'none' | 'wrong' | 'stale-bytes'
 
 /** One event on its way to one webhook. Service text, section 3.2. */
@@ -45,18 +45,18 @@ export interface Delivery {
   readonly createdAt: number
   readonly status: DeliveryStatus
   readonly attempts: readonly DeliveryAttempt[]
-  /** In milliseconds since 1970; undefined where none is to come. */
+  /** In milliseconds since 1970; undefined if none is to come. */
   readonly nextAttemptAt: number | undefined
   /** Whether an attempt is under way. */
   readonly isInFlight: boolean
-  /** The delivery that this one repeats, where it was resent by hand. */
+  /** The delivery that this one repeats, if it was resent by hand. */
   readonly resendOf: string | undefined
   readonly signing: Signing
-  /** Why it failed without an attempt, such as that its webhook was deleted. */
+  /** Reason of a failure without an attempt, such as that its webhook was deleted. */
   readonly note: string | undefined
 }
 
-/** What the log and the engine make of one: the same, open to change. */
+/** A delivery as log and engine keep it, open to change. */
 export interface StoredDelivery extends Delivery {
   status: DeliveryStatus
   attempts: readonly DeliveryAttempt[]
@@ -65,11 +65,11 @@ export interface StoredDelivery extends Delivery {
   note: string | undefined
   /** The exact body. */
   bytes: Uint8Array
-  /** What the signature covers where that is not the body. */
+  /** Bytes that the signature covers, if they are not the body. */
   readonly signedBytes: Uint8Array | undefined
-  /** How many attempts are left before it has failed. */
+  /** Attempts that are left before it has failed. */
   remaining: number
-  /** Where the first attempt goes to. */
+  /** URL of the first attempt. */
   readonly firstUrl: string
   /** Its place among those that have finished, in the order in which they did; undefined while it is pending. */
   finishOrder: number | undefined

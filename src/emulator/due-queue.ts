@@ -4,12 +4,12 @@ interface Entry<Item> {
   readonly item: Item
 }
 
-/** What is due at some time, the earliest first; what is due at the same time in the order in which it came. A binary heap. */
+/** Items by the time at which they are due, the earliest first; those of one time in the order in which they came. A binary heap. */
 export class DueQueue<Item> {
   readonly #heap: Entry<Item>[] = []
   #count = 0
 
-  /** The time of the first; undefined where nothing waits. */
+  /** The time of the first; undefined if nothing waits. */
   get nextAt(): number | undefined {
     return this.#heap[0]?.at
   }

@@ -25,7 +25,7 @@ export interface EmulatorAccounts {
 export interface EmulatorWebhooks {
   /** @param options.secret for the signing secret to be a given one */
   create(fields: WebhookFields, options?: OfAccount & { readonly secret?: string | undefined }): Webhook
-  /** Of all accounts where none is given. */
+  /** Of all accounts if none is given. */
   list(options?: OfAccount): readonly Webhook[]
   get(id: string): Webhook
   update(id: string, fields: WebhookChange): Webhook
@@ -60,9 +60,9 @@ export interface EmulatorRecords {
 export interface EmulatorEvents {
   /** Lets an event of any type occur. */
   emit(event: EventInput, options?: OfAccount): EmittedEvent
-  /** Copies of one event where it has an id, else as many events. All of them, or none. */
+  /** Duplicates of one event if it has an id, else as many events. All of them, or none. */
   emitMany(event: EventInput, count: number, options?: OfAccount): readonly EmittedEvent[]
-  /** The data of an event of that type where none is given. */
+  /** The data of an event of that type if none is given. */
   sampleOf(type: string): unknown
 }
 
@@ -71,7 +71,7 @@ export interface EmulatorEvents {
  * why.
  */
 export interface Emulator extends AsyncDisposable {
-  /** Where it listens, without a path. */
+  /** Address that it listens on, without a path. */
   readonly url: string
   readonly clock: EmulatorClock
   readonly accounts: EmulatorAccounts
@@ -83,7 +83,7 @@ export interface Emulator extends AsyncDisposable {
   login(options?: OfAccount): Promise<string>
   /** Answers a request as it would over HTTP, without a port. */
   fetch(request: Request): Promise<Response>
-  /** Tells of everything that happens. Gives what ends it. */
+  /** Calls the listener for everything that happens. Returns a function that ends that. */
   subscribe(listener: FeedListener): () => void
   /** Back to the accounts of the start, with nothing in them. */
   reset(): void

@@ -1,5 +1,12 @@
 export type { Account } from './accounts.ts'
-export { ASSUMPTIONS, type Assumed, type Assumption, type AssumptionId } from './assumptions.ts'
+export {
+  ASSUMPTIONS,
+  type Assumed,
+  type AssumedOptions,
+  type Assumption,
+  type AssumptionId,
+  type AssumptionName,
+} from './assumptions.ts'
 export type { EmulatorClock } from './clock.ts'
 export type { ResendOptions } from './deliveries.ts'
 export type { Delivery, DeliveryAttempt, DeliveryStatus, FailureKind, Signing } from './delivery.ts'

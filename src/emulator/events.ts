@@ -77,7 +77,7 @@ export class Events {
       return { record: about.action === 'deleted' ? { _id } : { _id, ...sampleFor(about.model) } }
     }
     const sample = sampleFor(type)
-    switch (this.#parts.assumed.A38) {
+    switch (this.#parts.assumed.sampleData) {
       case 'sample':
         return sample
       case 'record':
@@ -93,7 +93,10 @@ export class Events {
     const { webhooks, assumed } = this.#parts
     return webhooks
       .list(accountKey)
-      .filter(({ active, events }) => (active || assumed.A31 === 'kept') && isSubscribed(events, type, assumed.A28))
+      .filter(
+        ({ active, events }) =>
+          (active || assumed.eventsWhilePaused === 'kept') && isSubscribed(events, type, assumed.wildcards),
+      )
   }
 
   #make(accountKey: string, { type, data, id, timestamp }: EventInput, webhooks: readonly Webhook[]) {
@@ -106,7 +109,7 @@ export class Events {
     const eventId = id ?? ids.event()
     const bytes = bytesOf(eventId)
     const deliveries = webhooks.map((webhook, index): StoredDelivery => {
-      const isOwn = assumed.A35 === 'own-ids' && index > 0
+      const isOwn = assumed.eventIds === 'own-ids' && index > 0
       const ownId = isOwn ? ids.event() : eventId
       return newDelivery(webhook, {
         id: ids.object(),

@@ -1,18 +1,18 @@
 import type { Random } from './random.ts'
 
-/** What goes wrong with deliveries, at random. */
+/** Faults of deliveries, at random. */
 export interface DeliveryFaults {
   /** The share of attempts that fail before anything is sent, from 0 to 1. */
   readonly fail: number
-  /** The share of attempts that are sent twice at once. */
+  /** The share of attempts that are sent twice, concurrently. */
   readonly duplicate: number
   /** Whether deliveries that are due leave in any order. */
   readonly shuffle: boolean
-  /** How long an attempt waits before it is sent: from and to, in milliseconds. */
+  /** Wait of an attempt before it is sent: from and to, in milliseconds. */
   readonly latencyMs: readonly [number, number] | undefined
 }
 
-/** What the next calls of the service's API are answered with, in place of the truth. */
+/** Answer to the next calls of the service's API, in place of the true one. */
 export interface AnswerFault {
   readonly answer: '401' | '429' | '500' | 'slow' | 'reset'
   /** For how many calls. */

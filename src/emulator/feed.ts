@@ -25,7 +25,7 @@ export type FeedMessage =
 
 export type FeedListener = (message: FeedMessage) => void
 
-/** Tells whoever listens. */
+/** Calls every listener. */
 export class Feed {
   readonly #listeners = new Set<FeedListener>()
   readonly #logger: Logger
@@ -34,7 +34,7 @@ export class Feed {
     this.#logger = logger
   }
 
-  /** Gives what ends it. */
+  /** Returns a function that ends the subscription. */
   subscribe(listener: FeedListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

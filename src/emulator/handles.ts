@@ -5,7 +5,7 @@ import type { WebhookChange } from './webhooks.ts'
 
 type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records' | 'events' | 'login'>
 
-/** What code in the same process does to the service. */
+/** Methods for code in the same process. */
 export function createHandles(service: Service): Handles {
   const { accounts, webhooks, deliveries, log, engine, records, events, tokens } = service
   const keyOf = (options: OfAccount | undefined) => accounts.get(options?.accountKey).key

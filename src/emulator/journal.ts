@@ -4,7 +4,7 @@ import { Refusal } from './refusal.ts'
 
 type SqliteValue = null | number | bigint | string | Uint8Array
 
-/** An open SQLite database, as `openSqlite` of `postern/sqlite` gives it. The emulator takes the whole file for itself. */
+/** An open SQLite database, as `openSqlite` of `postern/sqlite` opens it. The emulator takes the whole file for itself. */
 export interface EmulatorDatabase {
   exec(sql: string): void
   prepare(sql: string): {
@@ -17,7 +17,7 @@ export interface EmulatorDatabase {
 
 export type EntryKind = 'meta' | 'account' | 'webhook' | 'deleted-webhook' | 'record' | 'delivery'
 
-/** What outlives the process. Every call is done when it returns. */
+/** State that outlives the process. Every call is done when it returns. */
 export interface Journal {
   /** In the order in which they were saved first. */
   load<Value>(kind: EntryKind): readonly { readonly id: string; readonly value: Value }[]
@@ -36,7 +36,7 @@ export interface Journal {
   close(): void
 }
 
-/** Where nothing outlives the process. */
+/** A journal that keeps nothing. */
 export const noJournal: Journal = {
   load: () => [],
   save: () => {},

@@ -22,7 +22,7 @@ const SIGNATURE_NAME = SIGNATURE_HEADER.replace(/\b[a-z]/g, (letter) => letter.t
 export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHeaders }: AttemptOptions) {
   return async (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal): Promise<DeliveryAttempt> => {
     const [at, startedAt] = [clock.now(), clock.monotonic()]
-    const url = assumed.A34 === 'old' ? delivery.firstUrl : webhook.url
+    const url = assumed.changedUrl === 'old' ? delivery.firstUrl : webhook.url
     const number = delivery.attempts.length + 1
     const send = () =>
       post(new URL(url), {
@@ -30,13 +30,13 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHea
           'Content-Type': 'application/json',
           'Content-Length': String(delivery.bytes.length),
           'User-Agent': 'postern-emulator',
-          ...signatureOf(delivery, webhook, assumed.A40),
+          ...signatureOf(delivery, webhook, assumed.signatureCase),
           ...(hasDebugHeaders && debugHeaders(delivery, number)),
         },
         body: delivery.bytes,
         deadlineMs,
         clock,
-        rule: assumed.A30,
+        rule: assumed.urlRule,
         signal,
       })
     const result = await sendOnceOrTwice(send, faults)
@@ -56,7 +56,7 @@ async function sendOnceOrTwice(send: () => Promise<PostResult>, faults: Faults):
 function signatureOf(
   { bytes, signedBytes = bytes, signing }: StoredDelivery,
   { secret }: Webhook,
-  digits: Assumed['A40'],
+  digits: Assumed['signatureCase'],
 ): Readonly<Record<string, string>> {
   if (signing === 'none') return {}
   const [prefix, digest = ''] = sign(signedBytes, signing === 'wrong' ? WRONG_SECRET : secret).split('=')

@@ -6,7 +6,7 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import type { BodyFormat } from '../wire/json-forms.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
-import type { Assumed } from './assumptions.ts'
+import type { Assumed, AssumedOptions } from './assumptions.ts'
 import { assumeAll, type Dialect } from './dialects.ts'
 import type { DeliveryFaults } from './faults.ts'
 import type { EmulatorDatabase } from './journal.ts'
@@ -15,7 +15,7 @@ import type { RateLimit } from './rate-limit.ts'
 /** A length of time: milliseconds, or text such as `30s`, `5m30s` or `2h`. */
 export type Duration = number | string
 
-/** All of it is optional: `startEmulator()` gives a service that starts empty and forgets everything at its end. */
+/** All of it is optional: `startEmulator()` makes a service that starts empty and forgets everything at its end. */
 export interface EmulatorOptions {
   /** Default 0, which takes a free one. False: none; `emulator.fetch` alone answers. */
   readonly port?: number | false
@@ -27,48 +27,48 @@ export interface EmulatorOptions {
   readonly clock?: Clock | 'manual'
   /** Divides the delays between attempts, and nothing else. Default 1. */
   readonly retryScale?: number
-  /** How long an attempt waits for a 2xx. Default 10 s. */
+  /** Longest wait of an attempt for a 2xx. Default 10 s. */
   readonly deadline?: Duration
-  /** How long an access token lives. Default 1 h. */
+  /** Life of an access token. Default 1 h. */
   readonly tokenTtl?: Duration
   /** Requests of a token in a window, for example `600/60s`, which is the default. */
   readonly rateLimit?: string
   /** Logins from an address in a window. Default `60/60s`. */
   readonly loginRateLimit?: string
-  /** How bodies are written. Default `spaced`, which a receiver that signs JSON.stringify(parsed) fails on. */
+  /** Format of bodies. Default `spaced`, which a receiver that signs JSON.stringify(parsed) fails on. */
   readonly format?: BodyFormat
   /** Sends ids of the emulator along with each attempt. Default false. */
   readonly debugHeaders?: boolean
   /** One attempt at a time for each webhook. Default false: eight. */
   readonly ordered?: boolean
   readonly faults?: FaultOptions
-  /** The same ids and faults in every run. Secrets and tokens are never foreseeable. */
+  /** Seed of ids and faults: every run has the same. Secrets and tokens are never foreseeable. */
   readonly seed?: string | number
-  /** How the service may turn out to answer. Default `default`. */
+  /** Way in which the service may turn out to answer. Default `default`. */
   readonly dialect?: Dialect
-  /** Single assumptions that differ from the dialect, such as `{ A04: 'items' }`. */
-  readonly assume?: Partial<Assumed>
+  /** Single assumptions that differ from the dialect, by name or id: `{ listBody: 'items' }` or `{ A04: 'items' }`. */
+  readonly assume?: AssumedOptions
   /** Accounts besides `acme` and `globex`. */
   readonly accounts?: readonly Account[]
-  /** What is to outlive the process, opened by `openSqlite` of `postern/sqlite`. The caller closes it after the emulator. */
+  /** Database for all that is to outlive the process, opened by `openSqlite` of `postern/sqlite`. The caller closes it after the emulator. */
   readonly database?: EmulatorDatabase
   /** Default: the console, for warnings and errors. */
   readonly logger?: Logger
 }
 
-/** What goes wrong with deliveries, at random. */
+/** Faults of deliveries, at random. */
 export interface FaultOptions {
   /** The share of attempts that fail before anything is sent, from 0 to 1. */
   readonly fail?: number
-  /** The share of attempts that are sent twice at once. */
+  /** The share of attempts that are sent twice, concurrently. */
   readonly duplicate?: number
   /** Deliveries that are due leave in any order. */
   readonly shuffle?: boolean
-  /** How long an attempt waits before it is sent, such as `200ms`, or from and to, such as `['50ms', '500ms']`. */
+  /** Wait of an attempt before it is sent, such as `200ms`, or from and to, such as `['50ms', '500ms']`. */
   readonly latency?: Duration | readonly [Duration, Duration]
 }
 
-/** The same, checked. */
+/** Checked options. */
 export interface Settings {
   readonly port: number | false
   readonly host: string

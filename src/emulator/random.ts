@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Assumed } from './assumptions.ts'
 
-/** Where everything comes from that is drawn: ids and faults. */
+/** Source of everything that is drawn: ids and faults. */
 export interface Random {
   hex(digits: number): string
   /** From 0 up to, and without, 1. */
   number(): number
 }
 
-/** The same draws in the same order for the same seed; without one, draws that nobody can foresee. */
+/** Makes draws: equal ones in equal order for equal seeds; without a seed, draws that nobody can foresee. */
 export function createRandom(seed: string | undefined): Random {
   let count = 0
   const hex = (digits: number) => {
@@ -30,7 +30,7 @@ export interface Ids {
   object(): string
 }
 
-export function createIds(random: Random, form: Assumed['A37']): Ids {
+export function createIds(random: Random, form: Assumed['idForm']): Ids {
   const object = () => {
     const digits = random.hex(form === 'uuid' ? 32 : 24)
     if (form === 'number') return String(Number.parseInt(digits.slice(0, 13), 16))

@@ -41,18 +41,21 @@ export type RefusalStatus = (typeof STATUS)[RefusalKind]
 const LOGIN = { 400: 400, 401: 401, 403: 403 } as const
 const NOT_FAILED = { 400: 400, 409: 409, 422: 422, accepted: 409 } as const
 
-/** The status of a refusal by the emulator's own interface, and by the service's where nothing else is assumed. */
+/** The status of a refusal by the emulator's own interface, and by the service's if nothing else is assumed. */
 export function statusOf(kind: RefusalKind): RefusalStatus {
   return STATUS[kind]
 }
 
-/** The status of a refusal as the service gives it (A14, A18, A19, A20). */
-export function assumedStatusOf(kind: RefusalKind, { A14, A18, A19, A20 }: Assumed): RefusalStatus {
-  if (kind === 'login-refused') return LOGIN[A20]
-  if (kind === 'of-another-account') return A19 === '403' ? 403 : 404
-  if (kind === 'not-failed') return NOT_FAILED[A14]
-  if (A18 === 'merged' && kind === 'invalid') return 400
-  if (A18 === 'merged' && kind === 'method') return 404
+/** The status of a refusal as the service answers it (A14, A18, A19, A20). */
+export function assumedStatusOf(
+  kind: RefusalKind,
+  { retryOfUnfailed, errorStatus, foreignIdStatus, refusedLoginStatus }: Assumed,
+): RefusalStatus {
+  if (kind === 'login-refused') return LOGIN[refusedLoginStatus]
+  if (kind === 'of-another-account') return foreignIdStatus === '403' ? 403 : 404
+  if (kind === 'not-failed') return NOT_FAILED[retryOfUnfailed]
+  if (errorStatus === 'merged' && kind === 'invalid') return 400
+  if (errorStatus === 'merged' && kind === 'method') return 404
   return statusOf(kind)
 }
 
@@ -61,11 +64,11 @@ interface ErrorBody {
   readonly contentType: string
 }
 
-/** The body of an error (A17); undefined where it has none. */
+/** The body of an error (A17); undefined if it has none. */
 export function showError(
   { kind, messages }: Pick<Refusal, 'kind' | 'messages'>,
   status: number,
-  form: Assumed['A17'],
+  form: Assumed['errorBody'],
 ): ErrorBody | undefined {
   const error = REASONS[status] ?? 'Error'
   const message = messages.join('; ')

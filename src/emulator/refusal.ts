@@ -1,6 +1,6 @@
 import { PosternError } from '../protocol/errors.ts'
 
-/** Why the emulator refuses a call. Each has a status; some depend on what is assumed. */
+/** Reason of a refused call. Each has a status; some depend on what is assumed. */
 export type RefusalKind =
   | 'bad-request'
   | 'bad-json'

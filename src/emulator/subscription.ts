@@ -20,13 +20,14 @@ export function checkSubscription(
   assumed: Assumed,
   warn: (message: string) => void,
 ): readonly string[] {
-  if (types.length === 0 && assumed.A29 === 'refused') throw new Refusal('invalid', 'events must name a type at least')
+  if (types.length === 0 && assumed.emptyEvents === 'refused')
+    throw new Refusal('invalid', 'events must name a type at least')
   const distinct = [...new Set(types)]
   for (const type of distinct) {
     if (isServiceEventType(type)) continue
     if (WILDCARD.test(type)) {
-      if (assumed.A28 === 'literal') warn(`"${type}" is no pattern to the service: no event type equals it (A28)`)
-    } else if (!NAMES.test(type) || assumed.A27 === 'refused')
+      if (assumed.wildcards === 'literal') warn(`"${type}" is no pattern to the service: no event type equals it (A28)`)
+    } else if (!NAMES.test(type) || assumed.unknownTypes === 'refused')
       throw new Refusal(
         'invalid',
         `events: ${JSON.stringify(type)} is no type of event; write {model}.created, .updated or .deleted`,
@@ -37,7 +38,7 @@ export function checkSubscription(
 }
 
 /** Whether a subscription asks for this type. */
-export function isSubscribed(types: readonly string[], type: string, wildcards: Assumed['A28']): boolean {
+export function isSubscribed(types: readonly string[], type: string, wildcards: Assumed['wildcards']): boolean {
   if (types.includes(type)) return true
   return wildcards === 'matched' && types.some((pattern) => WILDCARD.test(pattern) && matches(pattern, type))
 }

@@ -45,12 +45,12 @@ export class Tokens {
     const expiresAt = now + this.#ttlMs
     const iat = Math.floor(now / 1_000)
     const times = { iat, exp: iat + Math.ceil(this.#ttlMs / 1_000) }
-    const isRenamed = this.#assumed.A22 === 'renamed'
+    const isRenamed = this.#assumed.tokenForm === 'renamed'
     const claims = isRenamed ? { user: email, tenant: key, exp: times.exp } : { sub: email, accountKey: key, ...times }
     // Two logins at one time make two tokens. The exact end stands here, since `exp` counts in whole seconds.
     const jti = `${expiresAt}-${randomBytes(6).toString('hex')}`
     const token = await sign({ ...claims, jti }, this.#key, 'HS256')
-    const accessToken = this.#assumed.A22 === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
+    const accessToken = this.#assumed.tokenForm === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
     return { accessToken, expiresIn: this.#tellExpiry(expiresAt, times.exp) }
   }
 
@@ -77,7 +77,7 @@ export class Tokens {
   }
 
   #tellExpiry(expiresAt: number, exp: number): number {
-    switch (this.#assumed.A21) {
+    switch (this.#assumed.expiresInUnit) {
       case 'seconds':
         return this.#ttlMs / 1_000
       case 'milliseconds':

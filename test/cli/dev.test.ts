@@ -306,6 +306,6 @@ describe('postern emulator', () => {
     const { code, stdout } = await runCli(['emulator', '--assumptions'], NO_ENV)
     expect(code).toBe(0)
     expect(stdout.match(/^A\d\d /gm)).toHaveLength(40)
-    expect(stdout).toMatch(/^A02 {2}status of a creation\n {4}200 +200\n {2}\* 201 +201\n/m)
+    expect(stdout).toMatch(/^A02 {2}creationStatus {2}status of a creation\n {4}200 +200\n {2}\* 201 +201\n/m)
   })
 })

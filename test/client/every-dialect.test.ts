@@ -128,13 +128,13 @@ describe.each(WAYS)('in the dialect %s', (_dialect, options) => {
 /** What no dialect has, of the assumptions about the API. */
 const API = /^A(0\d|1[1-9]|2[0-6]|33|37)$/
 const SINGLE = Object.entries(ASSUMPTIONS)
-  .filter(([id]) => API.test(id))
-  .flatMap(([id, { values }]) => Object.keys(values).map((value) => [id, value] as const))
-  .filter(([id, value]) => !Object.keys(DIALECTS).some((dialect) => Reflect.get(assumeAll(dialect), id) === value))
+  .filter(([, { id }]) => API.test(id))
+  .flatMap(([name, { values }]) => Object.keys(values).map((value) => [name, value] as const))
+  .filter(([name, value]) => !Object.keys(DIALECTS).some((dialect) => Reflect.get(assumeAll(dialect), name) === value))
 
-describe.each(SINGLE)('where %s is %s', (id, value) => {
+describe.each(SINGLE)('where %s is %s', (name, value) => {
   it('client and emulator agree', async () => {
-    const options = { rateLimit: '100000/60s', assume: { [id]: value } }
+    const options = { rateLimit: '100000/60s', assume: { [name]: value } }
     const { 'what failed, brought back': _long, 'a rotation': _longer, ...walks } = WALKS
     for (const walk of Object.values(walks)) await walk(await setScene(options))
   })

@@ -11,9 +11,11 @@ const tested = new Set<string>()
 
 /** One test for each value of an assumption. */
 function assumption(id: AssumptionId, check: (value: string, options: EmulatorOptions) => Promise<void>): void {
-  const { subject, values } = ASSUMPTIONS[id]
-  tested.add(id)
-  describe(`${id} ${subject}`, () => {
+  const [name, found] = Object.entries(ASSUMPTIONS).find(([, assumption]) => assumption.id === id) ?? []
+  if (name === undefined || found === undefined) throw new Error(`there is no assumption ${id}`)
+  const { subject, values } = found
+  tested.add(name)
+  describe(`${id} ${name}: ${subject}`, () => {
     it.each(Object.keys(values))('%s', (value) => check(value, { assume: { [id]: value } }))
   })
 }

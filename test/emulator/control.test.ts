@@ -17,7 +17,7 @@ describe('the control interface', () => {
     expect(json).toMatchObject({
       accounts: [{ key: 'acme' }, { key: 'globex' }],
       webhooks: [{ active: true }],
-      assumed: { A01: 'true' },
+      assumed: { activeWhenOmitted: 'true' },
     })
     expect(text).not.toContain(secret)
     expect(text).not.toContain('password')
@@ -321,6 +321,9 @@ describe('in code', () => {
     [{ dialect: 'toString' }, 'option_invalid'],
     [{ assume: { A41: 'x' } }, 'option_invalid'],
     [{ assume: { A04: 'constructor' } }, 'option_invalid'],
+    [{ assume: { listBody: 'constructor' } }, 'option_invalid'],
+    [{ assume: { toString: 'x' } }, 'option_invalid'],
+    [{ assume: { A04: 'items', listBody: 'items' } }, 'option_invalid'],
     [{ accounts: [{ key: 'a b', email: 'x', password: 'y' }] }, 'option_invalid'],
     [{ clock: 'automatic' }, 'option_invalid'],
   ])('refuses options that cannot work: %j, %s', async (options, code) => {

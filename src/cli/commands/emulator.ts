@@ -47,11 +47,11 @@ function listAccounts(accounts: readonly { readonly key: string; readonly email:
 
 function listAssumptions(): string {
   return Object.entries(ASSUMPTIONS)
-    .map(([id, { subject, default: usual, values }]) => {
+    .map(([name, { id, subject, default: usual, values }]) => {
       const lines = Object.entries(values).map(
         ([value, text]) => `  ${value === usual ? '*' : ' '} ${value.padEnd(20)} ${text}\n`,
       )
-      return `${id}  ${subject}\n${lines.join('')}`
+      return `${id}  ${name}  ${subject}\n${lines.join('')}`
     })
     .join('')
 }

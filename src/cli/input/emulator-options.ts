@@ -45,7 +45,7 @@ export function addEmulatorOptions(command: Command): Command {
     .addOption(new Option('--clock <kind>', 'manual: time stands still until it is moved').choices(['manual']))
     .option('--data <file>', 'keep everything in an SQLite file, and go on from there at the next start')
     .addOption(dialects.choices(Object.keys(DIALECTS)).default('default'))
-    .option('--assume <id=value>', 'a single assumption: A04=items; several times', collect)
+    .option('--assume <name=value>', 'a single assumption, by name or number: listBody=items; several times', collect)
     .option('--account <key:email:password>', 'an account besides acme and globex; several times', collect)
     .option('--fail <share>', 'lose so many attempts before they are sent: 0.2', readShare)
     .option('--duplicate <share>', 'send so many attempts twice: 0.1', readShare)
@@ -130,9 +130,9 @@ function toSettings(options: EmulatorCommandOptions, { stderr }: Io): EmulatorOp
 }
 
 function readAssumption(text: string): readonly [string, string] {
-  const [, id, value] = /^(A\d\d)=(.+)$/.exec(text) ?? []
+  const [, id, value] = /^([A-Za-z]\w*)=(.+)$/.exec(text) ?? []
   if (id === undefined || value === undefined)
-    throw new ExitError(EXIT.usage, `--assume ${text}: write it as A04=items.`)
+    throw new ExitError(EXIT.usage, `--assume ${text}: write it as listBody=items, or A04=items.`)
   return [id, value]
 }
 

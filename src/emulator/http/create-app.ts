@@ -7,8 +7,7 @@ import { assumedStatusOf, showError, statusOf } from '../refusal-answer.ts'
 import type { Service } from '../service.ts'
 import { createControlRoutes } from './control-routes.ts'
 import type { Env } from './env.ts'
-import { guardHost, guardOrigin } from './guard.ts'
-import { limitBody } from './limit-body.ts'
+import { guardHost, guardOrigin, limitBody } from './guards.ts'
 import { ConnectionCut, createServiceGate, rateHeaders } from './service-gate.ts'
 import { createServiceRoutes } from './service-routes.ts'
 
@@ -21,7 +20,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
     const status = isControl ? statusOf(refusal.kind) : assumedStatusOf(refusal.kind, settings.assumed)
     // The rest of such a body is not read, so that no other request can follow on the connection.
     if (refusal.kind === 'too-large') c.header('connection', 'close')
-    const shown = showError(refusal, status, isControl ? 'flat' : settings.assumed.A17)
+    const shown = showError(refusal, status, isControl ? 'flat' : settings.assumed.errorBody)
     if (shown === undefined) return c.body(null, status)
     return c.body(shown.body, status, { 'content-type': shown.contentType })
   }
@@ -52,7 +51,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   )
   app.use('/api/*', createServiceGate(service))
   app.use(limitBody())
-  app.route('/', createServiceRoutes(service))
+  app.route('/api', createServiceRoutes(service))
   app.route('/_emulator', createControlRoutes(service, readyLine))
   app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))
   app.onError((error, c) => {

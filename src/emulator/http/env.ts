@@ -3,9 +3,9 @@ import type { Context } from 'hono'
 import type { Account } from '../accounts.ts'
 import type { RateStanding } from '../rate-limit.ts'
 
-/** What routes know of a request. */
+/** Context of a route. */
 export interface Env {
-  /** Absent where a request was handed over in the same process. */
+  /** Absent if a request was handed over in the same process. */
   readonly Bindings: Partial<HttpBindings>
   readonly Variables: {
     /** Whose token the request carries. */
@@ -14,7 +14,7 @@ export interface Env {
   }
 }
 
-/** Where a request comes from. */
+/** Address that a request comes from. */
 export function addressOf(context: Context<Env>): string {
   return context.env?.incoming?.socket.remoteAddress ?? 'this process'
 }

@@ -5,7 +5,7 @@ import { Refusal } from '../refusal.ts'
 export interface Paging {
   /** `before`: from the newest on, up to the one before a given id. */
   readonly style: 'none' | 'pages' | 'cursor' | 'before'
-  /** How many at once, unless fewer are asked for. */
+  /** Most items of a page; a request may ask for fewer. */
   readonly limit: number
 }
 

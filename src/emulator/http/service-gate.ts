@@ -39,9 +39,9 @@ export function createServiceGate(service: Service): MiddlewareHandler<Env> {
     limiter: RateLimiter,
     caller: Awaited<ReturnType<typeof tokens.resolve>> | Refusal | undefined,
   ): RateStanding {
-    if (caller === undefined || caller instanceof Refusal || assumed.A23 === 'address')
+    if (caller === undefined || caller instanceof Refusal || assumed.rateScope === 'address')
       return limiter.take(`address ${addressOf(c)}`)
-    return limiter.take(assumed.A23 === 'account' ? `account ${caller.account.key}` : `token ${caller.token}`)
+    return limiter.take(assumed.rateScope === 'account' ? `account ${caller.account.key}` : `token ${caller.token}`)
   }
 
   async function sufferFault(c: Context<Env>): Promise<Response | undefined> {
@@ -77,22 +77,22 @@ export function rateHeaders(
   status: number,
   { settings, clock }: Service,
 ): Readonly<Record<string, string>> {
-  const { A24, A25, A26 } = settings.assumed
+  const { assumed } = settings
   const secondsLeft = Math.max(0, Math.ceil((standing.resetAt - clock.now()) / 1_000))
-  const retryAfter =
-    status !== 429 || A26 === 'absent'
-      ? {}
-      : { 'Retry-After': A26 === 'seconds' ? String(secondsLeft) : new Date(standing.resetAt).toUTCString() }
-  if (A25 === 'none' || (A25 === 'success' && (status < 200 || status > 299))) return retryAfter
+  const retryAfter = { seconds: String(secondsLeft), date: new Date(standing.resetAt).toUTCString(), absent: undefined }
+  const retry = status === 429 ? retryAfter[assumed.retryAfter] : undefined
+  const headers: Record<string, string> = retry === undefined ? {} : { 'Retry-After': retry }
+  if (assumed.rateHeaders === 'none') return headers
+  if (assumed.rateHeaders === 'success' && (status < 200 || status > 299)) return headers
   const resets = {
     'epoch-seconds': Math.ceil(standing.resetAt / 1_000),
     'seconds-left': secondsLeft,
     'epoch-milliseconds': Math.ceil(standing.resetAt),
   }
   return {
-    ...retryAfter,
+    ...headers,
     'X-RateLimit-Limit': String(standing.limit),
     'X-RateLimit-Remaining': String(standing.remaining),
-    'X-RateLimit-Reset': String(resets[A24]),
+    'X-RateLimit-Reset': String(resets[assumed.rateResetUnit]),
   }
 }

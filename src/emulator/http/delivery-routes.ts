@@ -1,0 +1,34 @@
+import { Hono } from 'hono'
+import * as z from 'zod'
+import type { Service } from '../service.ts'
+import { describeDelivery } from './describe.ts'
+import type { Env } from './env.ts'
+import { readJson } from './read-json.ts'
+
+const resend = z.strictObject({
+  body: z.string().optional(),
+  sign: z.enum(['valid', 'none', 'wrong', 'stale-bytes']).optional(),
+})
+
+const MAX_LISTED = 500
+
+/** Deliveries of all accounts, with their bodies. */
+export function createDeliveryRoutes({ deliveries, log }: Service): Hono<Env> {
+  const app = new Hono<Env>()
+
+  app.get('/', (c) => {
+    const webhookId = c.req.query('webhookId')
+    const eventId = c.req.query('eventId')
+    const all = log.list(webhookId).filter((delivery) => eventId === undefined || delivery.eventId === eventId)
+    return c.json(all.slice(-MAX_LISTED).toReversed().map(describeDelivery))
+  })
+  app.get('/:id', (c) => {
+    const delivery = deliveries.get(c.req.param('id'))
+    const bytes = Buffer.from(delivery.bytes)
+    return c.json({ ...describeDelivery(delivery), body: { base64: bytes.toString('base64'), text: bytes.toString() } })
+  })
+  app.post('/:id/resend', async (c) =>
+    c.json(describeDelivery(deliveries.resend(c.req.param('id'), await readJson(c, resend))), 202),
+  )
+  return app
+}

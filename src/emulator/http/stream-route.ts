@@ -1,0 +1,60 @@
+import { Hono } from 'hono'
+import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
+import type { FeedMessage } from '../feed.ts'
+import { Refusal } from '../refusal.ts'
+import type { Service } from '../service.ts'
+import { describeDelivery } from './describe.ts'
+import type { Env } from './env.ts'
+
+const MAX_STREAMS = 64
+const MAX_WAITING = 1_000
+
+/** Everything that happens, as server-sent events. */
+export function createStreamRoute({ feed, bootId, clock }: Service): Hono<Env> {
+  const app = new Hono<Env>()
+  let streams = 0
+  app.get('/', (c) => {
+    if (streams >= MAX_STREAMS) throw new Refusal('full', `the emulator has ${MAX_STREAMS} listeners already`)
+    streams++
+    return streamSSE(c, async (stream) => {
+      const messages = listen(stream)
+      try {
+        await stream.writeSSE({ event: 'ready', data: JSON.stringify({ bootId, now: clock.now() }) })
+        for (let message = await messages.next(); message !== undefined; message = await messages.next())
+          await stream.writeSSE({ event: message.type, data: JSON.stringify(describe(message)) })
+      } finally {
+        messages.stop()
+        streams--
+      }
+    })
+  })
+  return app
+
+  function listen(stream: SSEStreamingApi) {
+    const waiting: FeedMessage[] = []
+    let wake = () => {}
+    const stop = feed.subscribe((message) => {
+      waiting.push(message)
+      // A client that reads too slowly is cut off, and asks for the state when it comes back.
+      if (waiting.length > MAX_WAITING) stream.abort()
+      wake()
+    })
+    stream.onAbort(() => wake())
+    /** The next message; undefined once the stream has ended. */
+    const next = async () => {
+      while (!stream.aborted && !stream.closed) {
+        const message = waiting.shift()
+        if (message !== undefined) return message
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+      return undefined
+    }
+    return { next, stop }
+  }
+}
+
+function describe(message: FeedMessage): object {
+  return 'delivery' in message ? { ...message, delivery: describeDelivery(message.delivery) } : message
+}
