@@ -132,6 +132,7 @@ const FLOORS: Floors = {
 const RULES: Rules = {
   floors: FLOORS,
   maxLines: 300,
+  maxFunction: { lines: 60, factoryLines: 80 },
   unspeakable: { below: 'src/', words: /\b(express|fastify|raw-body|next\.js)\b/i },
 }
 
@@ -205,6 +206,14 @@ describe('a tree that breaks one rule', () => {
     ['export default function all() {}\n', 'src/receiver/all.ts:1 has a default export'],
     ['const all = 1\nexport { all as default }\n', 'src/receiver/all.ts:2 has a default export'],
     ['// for Fastify\n', 'src/receiver/all.ts names Fastify, which nothing below src/ may'],
+    [
+      `function long() {\n${'  //\n'.repeat(59)}}\n`,
+      'src/receiver/all.ts:1 has a function of 61 lines; at most 60 are wanted',
+    ],
+    [
+      `//\nconst createAll = () => {\n${'  //\n'.repeat(79)}}\n`,
+      'src/receiver/all.ts:2 has a function of 81 lines; at most 80 are wanted',
+    ],
     ['//\n'.repeat(300), 'src/receiver/all.ts has 300 lines; fewer than 300 are wanted'],
   ])('is told from %j', (text, breach) => {
     expect(breachesOf({ 'src/receiver/all.ts': text })).toEqual([breach])

@@ -60,14 +60,14 @@ export interface Service {
 export function createService(settings: Settings): Service {
   const journal = settings.database === undefined ? noJournal : openJournal(settings.database)
   try {
-    return assemble(settings, journal)
+    return createOn(journal, settings)
   } catch (error) {
     journal.close()
     throw journal.toDamage(error)
   }
 }
 
-function assemble(settings: Settings, journal: Journal): Service {
+function createOn(journal: Journal, settings: Settings): Service {
   const { assumed, format, logger } = settings
   const boot = countBoot(journal)
   const random = createRandom(settings.seed === undefined ? undefined : `${settings.seed}:${boot}`)

@@ -19,9 +19,13 @@ export type Floors = Readonly<Record<string, Floor>>
 export interface Rules {
   readonly floors: Floors
   readonly maxLines: number
+  /** The longest functions: plain ones, and those that make an object with methods. */
+  readonly maxFunction: { readonly lines: number; readonly factoryLines: number }
   /** Words that no file below this folder may contain, comments included. */
   readonly unspeakable: { readonly below: string; readonly words: RegExp }
 }
+
+const FACTORY = /^(create|make|start|open)[A-Z]|(Store|Inbox|Suite)$/
 
 /** Every way in which a tree of files (text by path) breaks the rules, one line each. */
 export function findBreaches(tree: ReadonlyMap<string, string>, rules: Rules): readonly string[] {
@@ -52,6 +56,10 @@ function findStyleBreaches(path: string, text: string, facts: FileFacts, rules: 
   if (floorOf(rules.floors, path) === undefined) breaches.push(`${path} stands on no floor; give it a row in the table`)
   const lines = text.split('\n').length - 1
   if (lines >= rules.maxLines) breaches.push(`${path} has ${lines} lines; fewer than ${rules.maxLines} are wanted`)
+  for (const { name, line, length } of facts.functions) {
+    const most = FACTORY.test(name) ? rules.maxFunction.factoryLines : rules.maxFunction.lines
+    if (length > most) breaches.push(`${path}:${line} has a function of ${length} lines; at most ${most} are wanted`)
+  }
   const word = path.startsWith(rules.unspeakable.below) ? rules.unspeakable.words.exec(text)?.[0] : undefined
   if (word !== undefined) breaches.push(`${path} names ${word}, which nothing below ${rules.unspeakable.below} may`)
   return breaches

@@ -15,6 +15,14 @@ export interface FileFacts {
   readonly starExports: readonly number[]
   /** Lines with a default export, however it is written. */
   readonly defaultExports: readonly number[]
+  readonly functions: readonly FunctionFacts[]
+}
+
+export interface FunctionFacts {
+  /** Its own, or that of the variable or field that it is assigned to; empty if there is none. */
+  readonly name: string
+  readonly line: number
+  readonly length: number
 }
 
 /** Reads every form in which TypeScript can name a module: statements, re-exports, `import()` of values and types, `require`. */
@@ -23,6 +31,7 @@ export function readFacts(path: string, text: string): FileFacts {
   const imports: Import[] = []
   const starExports: number[] = []
   const defaultExports: number[] = []
+  const functions: FunctionFacts[] = []
   const lineOf = (node: ts.Node) => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1
   const add = (node: ts.Node, specifier: ts.Node | undefined, isTypeOnly: boolean) => {
     if (specifier === undefined) return
@@ -52,10 +61,15 @@ export function readFacts(path: string, text: string): FileFacts {
     }
     if (ts.canHaveModifiers(node) && ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword))
       defaultExports.push(lineOf(node))
+    if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
+      const line = lineOf(node)
+      const last = file.getLineAndCharacterOfPosition(node.end).line + 1
+      functions.push({ name: nameOf(node), line, length: last - line + 1 })
+    }
     ts.forEachChild(node, visit)
   }
   visit(file)
-  return { imports, starExports, defaultExports }
+  return { imports, starExports, defaultExports, functions }
 }
 
 function isModuleCall(callee: ts.Expression): boolean {
@@ -83,4 +97,9 @@ function isTypeOnlyExport({ isTypeOnly, exportClause }: ts.ExportDeclaration): b
     exportClause.elements.length > 0 &&
     exportClause.elements.every((element) => element.isTypeOnly)
   )
+}
+
+function nameOf(node: ts.SignatureDeclaration): string {
+  const named = node.name === undefined ? node.parent : node
+  return 'name' in named && named.name !== undefined ? (named.name as ts.Node).getText() : '' // a declaration's name is a node
 }

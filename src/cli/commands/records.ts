@@ -75,7 +75,15 @@ export function addRecords(program: Command, io: Io, finish: Finish): void {
       const fields = await readFields(before, options, io)
       show([(await callRecords('PUT', [model, id], options, io, fields)) as Fields], options) // likewise
     })
-  add('delete', 'Remove a record.', 'delete contact 65f0c1 --yes', 'delete contact 65f0c1 --yes --json')
+  addDelete(
+    add('delete', 'Remove a record.', 'delete contact 65f0c1 --yes', 'delete contact 65f0c1 --yes --json'),
+    io,
+    finish,
+  )
+}
+
+function addDelete(command: Command, io: Io, finish: Finish): void {
+  command
     .argument('<id>', 'of the record')
     .option('--yes', 'do not ask')
     .action(async (model: string, id: string, options: DeleteOptions) => {

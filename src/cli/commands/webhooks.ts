@@ -7,7 +7,7 @@ import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { createWebhook } from '../service/create-webhook.ts'
 import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
-import { addRegistrations } from './registrations.ts'
+import { type AddWebhookCommand, addRegistrations } from './registrations.ts'
 
 interface WebhooksOptions extends ServiceOptions {
   readonly json?: true
@@ -55,6 +55,11 @@ export function addWebhooks(program: Command, io: Io, finish: Finish): void {
       showWebhook(await (await connectToService(options, io)).webhooks.get(id, { signal: io.interrupt }), options, io)
       done()
     })
+  addChanges(add, io, done)
+  addDelete(add, io, done)
+}
+
+function addChanges(add: AddWebhookCommand, io: Io, done: () => void): void {
   addTypes(
     add(
       'create',
@@ -105,6 +110,9 @@ export function addWebhooks(program: Command, io: Io, finish: Finish): void {
         showWebhook(await webhooks[name](id, { signal: io.interrupt }), options, io)
         done()
       })
+}
+
+function addDelete(add: AddWebhookCommand, io: Io, done: () => void): void {
   add(
     'delete',
     'Remove a webhook for good, with its log and its retries.',
