@@ -18,7 +18,7 @@ export interface FileFacts {
   readonly functions: readonly FunctionFacts[]
 }
 
-export interface FunctionFacts {
+interface FunctionFacts {
   /** Its own, or that of the variable or field that it is assigned to; empty if there is none. */
   readonly name: string
   readonly line: number
