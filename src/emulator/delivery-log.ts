@@ -169,7 +169,7 @@ export class DeliveryLog {
 
 const signedIdOf = (id: string) => `${id}:signed`
 
-/** JSON has no undefined: what is missing in it is put back. */
+/** Puts back what JSON leaves out: fields that are undefined. */
 function toStored(written: WrittenDelivery, bytes: Uint8Array, signedBytes: Uint8Array | undefined): StoredDelivery {
   const nothing = { nextAttemptAt: undefined, resendOf: undefined, note: undefined, finishOrder: undefined }
   return { ...nothing, ...written, bytes, signedBytes, isInFlight: false, ticket: 0 }

@@ -66,12 +66,12 @@ export class Records {
   create(accountKey: string, model: string, fields: Readonly<Record<string, unknown>>): EmulatorRecord {
     mustBeModel(model)
     const { ids, max } = this.#parts
-    const id = fields._id ?? ids.object()
+    const { _id: id = ids.object(), ...rest } = fields
     if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH)
       throw new Refusal('invalid', `_id must be text of 1 to ${MAX_ID_LENGTH} characters`)
     if (this.#all.has(keyOf(accountKey, model, id))) throw new Refusal('exists', `there is a ${model} ${id} already`)
     if (this.#all.size >= max) throw new Refusal('full', `the emulator takes ${max} records at most; delete some`)
-    return this.#put(accountKey, model, 'created', { _id: id, ...fields })
+    return this.#put(accountKey, model, 'created', { _id: id, ...rest })
   }
 
   /** Given fields are changed; the event carries the whole record. */

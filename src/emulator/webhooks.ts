@@ -52,6 +52,7 @@ export class Webhooks {
 
   constructor(parts: WebhooksParts) {
     this.#parts = parts
+    // JSON leaves an undefined description out.
     for (const { id, value } of parts.journal.load<Webhook>('webhook'))
       this.#byId.set(id, { ...value, description: value.description })
     for (const { id, value } of parts.journal.load<string>('deleted-webhook')) this.#deleted.set(id, value)

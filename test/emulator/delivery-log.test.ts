@@ -113,7 +113,9 @@ describe('the delivery log on a database', () => {
     if (one) log.update([one], { status: 'pending', nextAttemptAt: 9, remaining: 3, bytes: bytesOf('new') })
     if (two) log.update([two], { status: 'failed', nextAttemptAt: undefined, note: 'gone' })
     const read = new DeliveryLog(journal, LIMITS)
-    expect(read.list()).toEqual(log.list())
+    expect(read.list().map(({ ticket: _ticket, ...rest }) => rest)).toStrictEqual(
+      log.list().map(({ ticket: _ticket, ...rest }) => rest),
+    )
     expect(read.find('1')).toMatchObject({ bytes: bytesOf('new'), nextAttemptAt: 9, remaining: 3 })
     expect(read.find('3')).toMatchObject({ signedBytes: bytesOf('before'), resendOf: '1', signing: 'stale-bytes' })
     expect(idsOf(read.list('v'))).toEqual(['1', '3', '4'])
@@ -125,15 +127,16 @@ describe('the delivery log on a database', () => {
     const { journal } = makeJournal()
     const first = new DeliveryLog(journal, LIMITS)
     first.add(['1', '2', '3', '4'].map((id) => make(id)))
-    end(first, 'success', '4', '2')
+    end(first, 'success', '4', '2', '3')
     const second = new DeliveryLog(journal, LIMITS)
     end(second, 'success', '1')
     const third = new DeliveryLog(journal, LIMITS)
-    third.add([make('5')])
-    expect(idsOf(third.list())).toEqual(['1', '2', '3', '5'])
-    third.add([make('6')])
-    expect(idsOf(third.list())).toEqual(['1', '3', '5', '6'])
-    expect(idsOf(new DeliveryLog(journal, LIMITS).list())).toEqual(['1', '3', '5', '6'])
+    const left = ['5', '6', '7', '8'].map((id) => {
+      third.add([make(id)])
+      return idsOf(third.list()).join('')
+    })
+    expect(left).toEqual(['1235', '1356', '1567', '5678'])
+    expect(idsOf(new DeliveryLog(journal, LIMITS).list())).toEqual(['5', '6', '7', '8'])
   })
 
   it('leaves no row behind of what it dropped or removed', () => {

@@ -75,6 +75,7 @@ describe('after a restart', () => {
         await crm.clock.advance('40s')
       },
     )
+    expect(after.webhooks).toStrictEqual(before.webhooks)
     expect(after).toEqual(before)
     expect(new Set(before.deliveries.map(({ status }: { status?: string }) => status))).toEqual(
       new Set(['success', 'failed', 'pending']),

@@ -1,0 +1,49 @@
+import { openSqlite } from 'postern/sqlite'
+import { expect, it } from 'vitest'
+import { Accounts } from '../../src/emulator/accounts.ts'
+import { noJournal, openJournal } from '../../src/emulator/journal.ts'
+import { onEnd } from './support.ts'
+
+const make = (key: string) => ({ key, email: `${key}@test`, password: `of ${key}` })
+const refusal = (kind: string) => expect.objectContaining({ kind })
+
+it('an account is found by its key, and by its e-mail address with its own password', () => {
+  const accounts = new Accounts(noJournal)
+  expect(() => accounts.get(undefined)).toThrow(refusal('unknown'))
+  const [one, two] = [accounts.add(make('one')), accounts.add(make('two'))]
+  expect(accounts.list()).toEqual([one, two])
+  expect([accounts.get(undefined), accounts.get('two')]).toEqual([one, two])
+  expect([accounts.find('two'), accounts.find('three')]).toEqual([two, undefined])
+  expect(() => accounts.get('three')).toThrow('there is no account "three"')
+  expect(accounts.findByLogin('two@test', 'of two')).toBe(two)
+  expect(accounts.findByLogin('two@test', 'of one')).toBeUndefined()
+  expect(accounts.findByLogin('three@test', 'of two')).toBeUndefined()
+  accounts.clear()
+  expect(accounts.list()).toEqual([])
+})
+
+it('no two accounts have one key or one user', () => {
+  const accounts = new Accounts(noJournal)
+  accounts.add(make('one'))
+  accounts.add(make('two'))
+  expect(() => accounts.add({ ...make('three'), key: 'one' })).toThrow(refusal('exists'))
+  expect(() => accounts.add({ ...make('three'), email: 'two@test' })).toThrow('with the user two@test')
+  expect(accounts.list()).toHaveLength(2)
+})
+
+it('there are 1000 accounts at most', () => {
+  const accounts = new Accounts(noJournal)
+  for (let made = 0; made < 1_000; made++) accounts.add(make(`a${made}`))
+  expect(() => accounts.add(make('more'))).toThrow(refusal('full'))
+  expect(accounts.find('more')).toBeUndefined()
+})
+
+it('accounts are read back in their order', () => {
+  const database = openSqlite(':memory:')
+  onEnd(async () => database.close())
+  const journal = openJournal(database)
+  const accounts = new Accounts(journal)
+  for (const key of ['b', 'a', 'c']) accounts.add(make(key))
+  expect(new Accounts(journal).list()).toEqual(accounts.list())
+  expect(new Accounts(journal).find('a')).toEqual(make('a'))
+})

@@ -1,0 +1,94 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openSqlite } from 'postern/sqlite'
+import { expect, it } from 'vitest'
+import { openJournal } from '../../src/emulator/journal.ts'
+import { onEnd } from './support.ts'
+
+function makeDatabase() {
+  const database = openSqlite(':memory:')
+  onEnd(async () => database.close())
+  return database
+}
+
+it('entries are loaded by kind, in the order in which they were saved first', () => {
+  const journal = openJournal(makeDatabase())
+  for (const id of ['c', 'a', 'b']) journal.save('record', id, { id })
+  journal.save('webhook', 'a', 'a webhook')
+  journal.save('record', 'c', ['changed'])
+  expect(journal.load('record')).toEqual([
+    { id: 'c', value: ['changed'] },
+    { id: 'a', value: { id: 'a' } },
+    { id: 'b', value: { id: 'b' } },
+  ])
+  journal.remove('record', 'a')
+  journal.save('record', 'a', 1)
+  expect(journal.load('record').map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+  expect(journal.load('webhook')).toEqual([{ id: 'a', value: 'a webhook' }])
+  journal.clear('record')
+  expect([journal.load('record'), journal.load('webhook').length, journal.load('account')]).toEqual([[], 1, []])
+})
+
+it('bytes are kept as they are, apart from what was handed over', () => {
+  const journal = openJournal(makeDatabase())
+  const bytes = new Uint8Array([0, 255, 10])
+  journal.saveBytes('a', bytes)
+  journal.saveBytes('empty', new Uint8Array())
+  bytes[0] = 7
+  expect(journal.loadBytes('a')).toEqual(new Uint8Array([0, 255, 10]))
+  expect(journal.loadBytes('empty')).toEqual(new Uint8Array())
+  expect(journal.loadBytes('b')).toBeUndefined()
+  journal.saveBytes('a', new Uint8Array([1]))
+  expect(journal.loadBytes('a')).toEqual(new Uint8Array([1]))
+  journal.removeBytes('a')
+  expect(journal.loadBytes('a')).toBeUndefined()
+  journal.clear('record')
+  expect(journal.loadBytes('empty')).toBeDefined()
+  journal.clear('delivery')
+  expect(journal.loadBytes('empty')).toBeUndefined()
+})
+
+it('what belongs together is written whole or not at all, and gives back what the work returned', () => {
+  const journal = openJournal(makeDatabase())
+  expect(journal.together(() => journal.save('record', 'a', 1) ?? 'done')).toBe('done')
+  const work = () => {
+    journal.save('record', 'b', 2)
+    journal.saveBytes('b', new Uint8Array([1]))
+    throw new Error('no')
+  }
+  expect(() => journal.together(work)).toThrow('no')
+  expect([journal.load('record').map(({ id }) => id), journal.loadBytes('b')]).toEqual([['a'], undefined])
+})
+
+it('a closed journal refuses to write, and another may be opened on the database', () => {
+  const database = makeDatabase()
+  const journal = openJournal(database)
+  journal.save('meta', 'a', 1)
+  journal.close()
+  for (const write of [
+    () => journal.save('meta', 'a', 2),
+    () => journal.remove('meta', 'a'),
+    () => journal.clear('meta'),
+    () => journal.saveBytes('a', new Uint8Array()),
+    () => journal.removeBytes('a'),
+  ])
+    expect(write).toThrow(expect.objectContaining({ kind: 'full' }))
+  expect(openJournal(database).load('meta')).toEqual([{ id: 'a', value: 1 }])
+})
+
+it('the file is locked for others from the start to the close', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
+  onEnd(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'emulator.db')
+  const database = openSqlite(file)
+  onEnd(async () => database.close())
+  const journal = openJournal(database)
+  expect(() => openSqlite(file, { busyTimeoutMs: 0 })).toThrow()
+  journal.save('meta', 'a', 1)
+  expect(() => openSqlite(file, { busyTimeoutMs: 0 })).toThrow()
+  journal.close()
+  const other = openSqlite(file, { busyTimeoutMs: 0 })
+  onEnd(async () => other.close())
+  expect(other.prepare('SELECT id FROM entries').all()).toEqual([{ id: 'a' }])
+})
