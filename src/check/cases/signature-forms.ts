@@ -116,7 +116,7 @@ export const signatureForms: readonly Case[] = [
     deliver: (make) =>
       make.delivery(make.event(), {
         signature: (right) => `sha256=${right.slice('sha256='.length).toUpperCase()}`,
-        pipe: ' | tr a-f A-F',
+        pipe: ' | tr a-f A-F | sed s/shA/sha/',
       }),
     judge: (answer) =>
       isSuccess(answer)

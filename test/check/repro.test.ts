@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { checkReceiver } from 'postern/check'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../adapters/http/hosts.ts'
+import { findEngine } from '../engines/require.ts'
+import { SECRET } from './faulty/hand-written.ts'
+
+const curl = findEngine('curl')
+const folder = mkdtempSync(join(tmpdir(), 'postern-repro-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+// Stands in for `npx postern sign`, which would be built and installed first.
+const SIGN = `#!${process.execPath}
+if (process.argv.slice(2).join(' ') !== 'postern sign') process.exit(2)
+const hmac = require('node:crypto').createHmac('sha256', process.env.WEBHOOK_SECRET)
+process.stdin.on('data', (part) => hmac.update(part)).on('end', () => console.log('sha256=' + hmac.digest('hex')))
+`
+writeFileSync(join(folder, 'npx'), SIGN)
+chmodSync(join(folder, 'npx'), 0o755)
+
+/** Everything of a request that a check chooses. */
+async function record(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  await once(request, 'end')
+  const { method, headers, headersDistinct } = request
+  const signatures = headersDistinct['x-service-signature']
+  const type = method === 'POST' ? headers['content-type'] : undefined
+  return JSON.stringify({ method, type, signatures, body: Buffer.concat(parts).toString('latin1') })
+}
+
+describe.skipIf(curl === undefined)('the line for the shell', () => {
+  it('sends the same again, or runs the check alone', { timeout: 120_000 }, async () => {
+    const seen: string[] = []
+    const { port, close } = await listen(
+      createServer(async (request, response) => {
+        seen.push(await record(request))
+        response.writeHead(401).end()
+      }),
+    )
+    onTestFinished(close)
+    const url = `http://127.0.0.1:${port}/it's/webhooks`
+    const { checks } = await checkReceiver(url, { secret: SECRET, only: ['signature', 'bytes', 'get-not-2xx'] })
+    const sent = new Set(seen.splice(0))
+    const lines = checks.filter(({ repro }) => repro.startsWith('curl '))
+    for (const { id, repro } of lines) {
+      const env = { ...process.env, WEBHOOK_SECRET: SECRET, PATH: `${folder}${delimiter}${process.env.PATH}` }
+      await promisify(execFile)('sh', ['-c', repro], { env })
+      const [again = '', ...more] = seen.splice(0)
+      expect(more).toEqual([])
+      expect(sent.has(again), `${id}: ${again}`).toBe(true)
+      sent.delete(again) // each line is of its own delivery
+    }
+    const others = checks.filter(({ repro }) => !repro.startsWith('curl '))
+    for (const { id, repro } of others)
+      expect(repro).toBe(`npx postern check 'http://127.0.0.1:${port}/it'\\''s/webhooks' --only ${id}`)
+    expect(others.map(({ id }) => id).sort()).toEqual([
+      ...['bytes-chunked', 'bytes-split-characters', 'gzip-after-signing', 'gzip-before-signing'],
+      ...['signature-bit-flipped', 'signature-byte-order-mark', 'signature-list', 'signature-non-ascii'],
+      ...['signature-other-body', 'signature-other-secret', 'signature-prefix-only', 'signature-remembered'],
+      ...['signature-replaced-byte', 'signature-reserialised', 'signature-right-first', 'signature-right-last'],
+      ...['signature-sha1', 'signature-two-headers'],
+    ])
+  })
+})
