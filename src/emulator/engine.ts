@@ -47,6 +47,8 @@ export class Engine {
   readonly #lanes = new Map<string, Lane>()
   readonly #closing = new AbortController()
   readonly #underWay = new Set<Promise<void>>()
+  /** Times at which deliveries leave that wait for their latency. */
+  readonly #leaving = new Map<StoredDelivery, number>()
   #timer: { readonly at: number; readonly handle: unknown } | undefined
 
   constructor(parts: EngineParts) {
@@ -62,7 +64,8 @@ export class Engine {
   get nextDueAt(): number | undefined {
     for (let first = this.#waiting.first; first !== undefined && !this.#isPlanned(first); first = this.#waiting.first)
       this.#waiting.takeDue(Infinity)
-    return this.#waiting.nextAt
+    const nextAt = Math.min(...this.#leaving.values(), this.#waiting.nextAt ?? Infinity)
+    return nextAt === Infinity ? undefined : nextAt
   }
 
   /** Takes up what was pending when the process ended. */
@@ -98,6 +101,7 @@ export class Engine {
   /** Forgets everything, attempts under way as well. */
   clear(): void {
     this.#waiting.clear()
+    this.#leaving.clear()
     this.#lanes.clear()
     this.#arm()
   }
@@ -192,7 +196,11 @@ export class Engine {
     const { clock, faults, webhooks, attempt } = this.#parts
     delivery.isInFlight = true
     const latencyMs = faults.drawLatencyMs()
-    if (latencyMs > 0) await this.#wait(latencyMs)
+    if (latencyMs > 0) {
+      this.#leaving.set(delivery, clock.now() + latencyMs)
+      await this.#wait(latencyMs)
+      this.#leaving.delete(delivery)
+    }
     // Meanwhile the webhook may have been deleted, paused or changed.
     if (this.#closing.signal.aborted || !this.#isPending(delivery)) return
     const webhook = webhooks.find(lane.webhookId)

@@ -249,6 +249,15 @@ describe('faults', () => {
       expect(crm.deliveries.list()).toMatchObject([{ status: 'success', attempts: [{ number: 1 }] }])
     })
 
+    it('is the next that a manual clock moves to', async () => {
+      const { crm, receiver } = await scene()
+      crm.records.create('contact')
+      const begin = crm.clock.now()
+      expect(await crm.clock.next()).toBe(true)
+      expect([crm.clock.now() - begin, receiver.received.length]).toEqual([2_000, 1])
+      expect(await crm.clock.next()).toBe(false)
+    })
+
     it('is sent once if the webhook is resumed before the latency has passed', async () => {
       const { crm, receiver, id } = await scene()
       crm.records.create('contact')
@@ -274,6 +283,7 @@ describe('faults', () => {
       crm.records.create('contact')
       await crm.clock.advance('1s')
       crm.reset()
+      expect(await crm.clock.next()).toBe(false)
       await crm.clock.advance('1h')
       expect(receiver.received).toEqual([])
     })
