@@ -126,6 +126,7 @@ describe('the tarball', () => {
         'hono/method-not-allowed',
         'hono/secure-headers',
         'hono/streaming',
+        'lru-cache',
         'node:crypto',
         'node:dns',
         'node:events',
