@@ -15,7 +15,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     reporters: [process.stdout.isTTY ? 'default' : 'dot', closingLine],
     pool: 'forks',
-    maxWorkers: 2,
+    // Most tests wait: for processes, for leases to end, for engines that are away.
+    maxWorkers: 4,
+    maxConcurrency: 12,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     coverage: { provider: 'v8', include: ['src/**/*.ts', 'adapters/**/*.ts'] },

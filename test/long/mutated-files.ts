@@ -40,6 +40,7 @@ const PURE_TESTS: Readonly<Record<string, readonly string[]>> = {
   'describe-outcome': ['reporter'],
   envelope: ['create-receiver', 'routes'],
   promises: ['attempt', 'intercept', 'secrets'],
+  'option-checker': ['create-receiver'],
   outcome: ['outcomes'],
   pattern: ['routes'],
   reply: ['handle', 'outcomes'],

@@ -27,7 +27,7 @@ function addTests(cases: readonly StoreCase[], resultOf: ResultOf): void {
       const failure = await resultOf(each)
       if (failure !== undefined) throw failure
     }
-    it(each.name, each.takesEngineAway ? each.run : wait, LIMIT_MS)
+    it.sequential(each.name, each.takesEngineAway ? each.run : wait, LIMIT_MS)
   }
 }
 

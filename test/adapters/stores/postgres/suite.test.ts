@@ -13,7 +13,7 @@ const SCENES = [
     : [{ name: 'PgBouncer in transaction mode before it', driver: pg, isPooled: true }]),
 ]
 
-describe.skipIf(postgresProgram === undefined).each(SCENES)(
+describe.skipIf(postgresProgram === undefined).concurrent.each(SCENES)(
   'postgresStore, on a real server, with $name',
   ({ driver, isPooled }) => {
     let server: PostgresServer

@@ -1,0 +1,136 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { createReceiver, sign } from 'postern'
+import { type Emulator, startEmulator } from 'postern/emulator'
+import { nodeHandler } from 'postern/node'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../adapters/http/hosts.ts'
+import { SECRET } from '../check/faulty/hand-written.ts'
+import { readBlocks } from '../support/examples.ts'
+import { listFiles } from '../support/repository.ts'
+import { type BuiltProgram, buildProgram } from './program.ts'
+import { runCli } from './run-cli.ts'
+
+const SLOW = 120_000
+const BODY = '{"id": "evt_1"}'
+
+let program: BuiltProgram
+beforeAll(async () => {
+  program = await buildProgram()
+  await writeFile(join(program.folder, 'body.json'), BODY)
+  await writeFile(join(program.folder, 'body.bin'), BODY)
+  await writeFile(join(program.folder, 'secret.txt'), `${SECRET}\n`)
+  const delivery = { headers: { 'X-Service-Signature': sign(BODY, SECRET) }, body: BODY }
+  await writeFile(join(program.folder, 'line.json'), JSON.stringify(delivery))
+  await writeFile(join(program.folder, '.env.local'), `WEBHOOK_SECRET=${SECRET}\n`)
+}, SLOW)
+afterAll(() => program.remove())
+
+describe('the examples in the help', () => {
+  /** A receiver of this package, with the probe of one whose runs nobody counts: every event was handled once. */
+  async function startReceiver(): Promise<number> {
+    const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+    const handler = nodeHandler(createReceiver({ secret: SECRET, logger }).on('*', () => {}))
+    const server = createServer((request, response) => {
+      if (request.url?.startsWith('/probe')) response.end('{"runs":1}')
+      else handler(request, response)
+    })
+    const { port, close } = await listen(server)
+    onTestFinished(close)
+    return port
+  }
+
+  /** Lines of the help or of a document, made to meet what this test has started. */
+  const meet = (line: string, port: number) =>
+    line
+      .replace('npx postern', 'postern')
+      .replaceAll('localhost:3000', `127.0.0.1:${port}`)
+      .replace('sha256=...', sign(BODY, SECRET))
+      .replace('postern dev', 'postern dev --port 0')
+      .replace('postern emulator', 'postern emulator --port 0')
+      .replace('rotate 65f0c1', 'rotate 65f0c1 --overlap 10ms')
+      // What it says of the receiver is tested elsewhere; here it must run.
+      .replace('postern check', 'postern check --only accepts-valid,duplicate')
+
+  async function readHelp(command: string): Promise<readonly string[]> {
+    const { stdout } = await runCli([...command.split(' '), '--help'])
+    return [...stdout.matchAll(/^ {2}\$ (.*)$/gm)].map(([, line = '']) => line)
+  }
+
+  function readDocuments(): readonly string[] {
+    const documents = ['README.md', ...listFiles('docs', '.md')]
+    const lines = readBlocks(documents).flatMap(({ info, code }) => (info[0] === 'sh' ? code.split('\n') : []))
+    return [...new Set(lines.filter((line) => /(^|\| )(npx )?postern /.test(line)))]
+  }
+
+  /** Those that go on are interrupted. */
+  async function mustRun(line: string, env: Readonly<Record<string, string>>): Promise<void> {
+    const goesOn = /postern (dev|emulator|logs)/.test(line)
+    const started = program.start(goesOn ? `exec ${line}` : line, env)
+    if (goesOn) {
+      await started.until(/^emulator {3}|"type":"ready"|until Ctrl-C/m)
+      started.interrupt(line.includes('emulator') ? 'SIGTERM' : 'SIGINT')
+    }
+    expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(goesOn ? 130 : 0)
+  }
+
+  /** A delivery that has failed for good, to a receiver that is back. */
+  async function makeFailure(emulator: Emulator, port: number): Promise<{ id: string; webhookId: string }> {
+    const events = ['import.completed']
+    const { id: webhookId } = emulator.webhooks.create({ url: 'http://127.0.0.1:9/', events }, { secret: SECRET })
+    emulator.events.emit({ type: 'import.completed', data: {} })
+    await emulator.clock.advance('3h')
+    emulator.webhooks.update(webhookId, { url: `http://127.0.0.1:${port}/` })
+    return { id: emulator.deliveries.list({ webhookId })[0]?.id ?? '', webhookId }
+  }
+
+  /** What examples write. */
+  const MADE = ['crm.secret', 'next.secret']
+    .flatMap((name) => [name, `${name}.webhook`])
+    .concat('.env.ensured', '.env.next')
+
+  async function mustRunAll(lines: readonly string[]): Promise<void> {
+    const port = await startReceiver()
+    await using emulator = await startEmulator({ clock: 'manual' })
+    const env = { POSTERN_BASE_URL: emulator.url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
+    for (const line of lines) {
+      // What a line is about is there, and what it makes is not.
+      await fetch(`${emulator.url}/_emulator/faults`, { method: 'DELETE' })
+      for (const { id } of emulator.webhooks.list()) emulator.webhooks.delete(id)
+      for (const name of MADE) await rm(join(program.folder, name), { force: true })
+      const events = ['contact.created', 'contact.updated']
+      emulator.webhooks.create({ url: `http://127.0.0.1:${port}/`, events }, { secret: SECRET })
+      const { id } = emulator.webhooks.create({ url: 'https://app.example.com/old', events: ['sync.failed'] })
+      const { _id: recordId } = emulator.records.create('contact', {})
+      const failed = await makeFailure(emulator, port)
+      const ids = meet(line, port).replace(/77aa01(.*)65f0c1/, `77aa01$1${failed.webhookId}`)
+      await mustRun(
+        ids.replace('77aa01', failed.id).replaceAll('65f0c1', line.includes('records') ? recordId : id),
+        env,
+      )
+    }
+  }
+
+  const commands = [
+    ...['dev', 'emulator', 'trigger', 'fixtures', 'check', 'sign', 'verify', 'webhooks'],
+    ...['list', 'get', 'create', 'update', 'pause', 'resume', 'delete', 'ensure', 'rotate'].map(
+      (name) => `webhooks ${name}`,
+    ),
+    ...['deliveries', 'deliveries list', 'deliveries resend', 'replay', 'logs', 'clock', 'reset', 'completion'],
+    ...['faults', 'faults show', 'faults set', 'faults clear', 'records'],
+    ...['list', 'create', 'update', 'delete'].map((name) => `records ${name}`),
+  ]
+
+  it.each(commands)('of %s work as they stand', { timeout: SLOW }, async (command) => {
+    const lines = await readHelp(command)
+    expect(lines.length).toBeGreaterThanOrEqual(2)
+    await mustRunAll(lines)
+  })
+
+  it('of the documents work as they stand', { timeout: SLOW }, async () => {
+    const lines = readDocuments()
+    expect(lines.length).toBeGreaterThan(10)
+    await mustRunAll(lines)
+  })
+})
