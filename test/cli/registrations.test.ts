@@ -1,7 +1,9 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { writeEnvFile } from '../../src/cli/input/env-file.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, runCli } from './run-cli.ts'
 import { APP, serve } from './serve.ts'
@@ -81,11 +83,73 @@ describe('postern webhooks ensure', () => {
     expect(crm.webhooks.list().map((webhook) => webhook.id)).not.toContain(id)
   })
 
-  it('leaves no webhook behind if the secret cannot be written', async () => {
+  it('registers nothing if the folder of the secret cannot be written', async () => {
     const { crm, run } = await serve()
     const { code, stderr } = await run(...ensure, '--secret-file', inFolder('none/crm.secret'))
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/none\/crm\.secret cannot be written: ENOENT/)])
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/none\/crm\.secret cannot be written: ENOENT/)])
     expect(crm.webhooks.list()).toEqual([])
+  })
+
+  it('leaves no webhook behind if the secret cannot be written', async () => {
+    const { crm, run } = await serve()
+    await mkdir(inFolder('crm.secret.webhook'))
+    const { code, stderr } = await run(...ensure, '--secret-file', inFolder('crm.secret'))
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/crm\.secret cannot be written: EISDIR.*deleted again/)])
+    expect(crm.webhooks.list()).toEqual([])
+    expect(await readdir(folder)).toEqual(['crm.secret.webhook'])
+  })
+
+  it('comes to one webhook and its secret, if five run at the same time', async () => {
+    const { crm, run } = await serve()
+    const place = ['--secret-file', inFolder('crm.secret')]
+    const all = await Promise.all(Array.from({ length: 5 }, () => run(...ensure, ...place)))
+    expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0])
+    const [webhook, ...more] = crm.webhooks.list()
+    expect(more).toEqual([])
+    expect(webhook?.active).toBe(true)
+    expect(await read('crm.secret')).toBe(`${webhook?.secret}\n`)
+    expect(await read('crm.secret.webhook')).toBe(`${webhook?.id}\n`)
+    expect((await readdir(folder)).toSorted()).toEqual(['crm.secret', 'crm.secret.webhook'])
+  })
+
+  it('takes over the lock of a run that was killed', { timeout: 30_000 }, async () => {
+    const { crm, run } = await serve()
+    await writeFile(inFolder('crm.secret.lock'), '')
+    const { code, stderr } = await run(...ensure, '--secret-file', inFolder('crm.secret'))
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('waiting for another run that is at work on')
+    expect(crm.webhooks.list()).toHaveLength(1)
+  })
+
+  it.each([
+    ['blanks and a hash', 'a b#c'],
+    ['a dollar and an ampersand', 'a$&b$HOME'],
+    ['a single quote', "it's"],
+    ['both quotes', `it's "it"`],
+  ])('writes a secret with %s into an env file so that it is read as it is', async (_what, secret) => {
+    const env = inFolder('.env')
+    await writeFile(env, 'A=1\nWEBHOOK_SECRET=\n')
+    await writeEnvFile(env, { WEBHOOK_SECRET: secret })
+    expect(parseEnv(await read('.env'))).toEqual({ A: '1', WEBHOOK_SECRET: secret })
+  })
+
+  it.each(['a\nNODE_OPTIONS=--require=x', `'"\``])(
+    'writes nothing into an env file that cannot hold %j',
+    async (secret) => {
+      const env = inFolder('.env')
+      await writeFile(env, 'A=1\n')
+      await expect(writeEnvFile(env, { WEBHOOK_SECRET: secret })).rejects.toMatchObject({ exitCode: 2 })
+      expect(await read('.env')).toBe('A=1\n')
+    },
+  )
+
+  it('keeps the mode of an env file, and a link to it', async () => {
+    await writeFile(inFolder('shared.env'), 'A=1\n', { mode: 0o640 })
+    await symlink('shared.env', inFolder('.env'))
+    await writeEnvFile(inFolder('.env'), { WEBHOOK_SECRET: 'x' })
+    expect(await read('shared.env')).toBe('A=1\nWEBHOOK_SECRET=x\n')
+    expect((await stat(inFolder('shared.env'))).mode & 0o777).toBe(0o640)
+    expect((await lstat(inFolder('.env'))).isSymbolicLink()).toBe(true)
   })
 
   it('overwrites no secret of another webhook', async () => {
@@ -119,6 +183,18 @@ describe('postern webhooks ensure', () => {
 })
 
 describe('postern webhooks rotate', () => {
+  it('comes to one webhook and its secret, if five run at the same time', async () => {
+    const { crm, run, create } = await serve()
+    const { id } = create()
+    const args = ['webhooks', 'rotate', id, '--secret-file', inFolder('next.secret'), '--overlap', '10ms']
+    const all = await Promise.all(Array.from({ length: 5 }, () => run(...args)))
+    expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0])
+    const [webhook, ...more] = crm.webhooks.list()
+    expect(more).toEqual([])
+    expect(await read('next.secret')).toBe(`${webhook?.secret}\n`)
+    expect(await read('next.secret.webhook')).toBe(`${webhook?.id}\n`)
+  })
+
   it('puts a webhook with a new secret in the place of the old one', async () => {
     const { received, url } = await recordDeliveries()
     const { crm, run } = await serve()

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createReceiver } from 'postern'
 import { startEmulator } from 'postern/emulator'
@@ -95,6 +95,20 @@ it('a webhook whose secret cannot be written is deleted again', { timeout: SLOW 
   })
   expect(await again.exitCode, again.stderr).toBe(0)
   expect(crm.webhooks.list()).toHaveLength(1)
+})
+
+it('an env file keeps its lines if the disk is full', { timeout: SLOW }, async () => {
+  await using crm = await startEmulator({ logger: quiet })
+  const before = `A=1\nWEBHOOK_SECRET=\n#${'x'.repeat(4_050)}\nLAST=kept\n`
+  await writeFile(join(program.folder, 'full.env'), before)
+  const line = 'postern webhooks ensure --url https://app.example.com/ --events sync.failed --to-env full.env'
+  const started = program.start(`trap '' XFSZ; ulimit -f 8; ${line}`, {
+    ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url },
+  })
+  expect(await started.exitCode, started.stderr).toBe(1)
+  expect(started.stderr).toMatch(/full.env cannot be written: EFBIG/)
+  expect(await readFile(join(program.folder, 'full.env'), 'utf8')).toBe(before)
+  expect(crm.webhooks.list()).toEqual([])
 })
 
 it('a webhook whose secret nobody reads is deleted again', { timeout: SLOW }, async () => {

@@ -76,7 +76,7 @@ function addPlace(command: Command): Command {
 async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
   const { url, events, anyType, description, replaceActive } = options
   const types = readSubscribedTypes(events, anyType === true)
-  const keeper = await openKeeper(options)
+  await using keeper = await openKeeper(options, io)
   const client = await connectToService(options, io)
   const wanted = { url, events: types, ...(description !== undefined && { description }), signal: io.interrupt }
   const { webhook, isNew, deleted } = await ensureWebhook(client, {
@@ -91,7 +91,7 @@ async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
 }
 
 async function rotate(webhookId: string, options: RotateCommandOptions, io: Io): Promise<number> {
-  const keeper = await openKeeper(options)
+  await using keeper = await openKeeper(options, io)
   if (await keeper.hasSecret(webhookId))
     throw new ExitError(EXIT.usage, `${keeper.name} holds the secret of the webhook that is to be replaced.`, {
       fix: 'Name another place, which your receiver reads too.',

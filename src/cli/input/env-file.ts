@@ -1,6 +1,7 @@
-import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { parseEnv } from 'node:util'
 import { EXIT, ExitError } from '../io.ts'
+import { replaceFile } from '../output/replace-file.ts'
 
 /** The value that an env file sets; undefined if the file is not there, or sets nothing by that name. */
 export async function readEnvFile(file: string, name: string): Promise<string | undefined> {
@@ -13,21 +14,26 @@ export async function readEnvFile(file: string, name: string): Promise<string | 
  * owner only.
  */
 export async function writeEnvFile(file: string, values: Readonly<Record<string, string>>): Promise<void> {
-  const before = (await read(file)) ?? ''
-  let text = before
-  let more = ''
+  let text = (await read(file)) ?? ''
   for (const [name, value] of Object.entries(values)) {
     const empty = new RegExp(`^(?:export +)?${name}=[ \\t"']*\\r?\\n?`, 'm')
-    const line = `${name}=${value}\n`
-    if (empty.test(text)) text = text.replace(empty, line)
-    else more += line
+    const line = `${name}=${toEnvValue(name, value)}\n`
+    if (empty.test(text)) text = text.replace(empty, () => line)
+    else text += text === '' || text.endsWith('\n') ? line : `\n${line}`
   }
   try {
-    if (text !== before) await writeFile(file, text)
-    if (more !== '') await appendFile(file, text === '' || text.endsWith('\n') ? more : `\n${more}`, { mode: 0o600 })
+    await replaceFile(file, text)
   } catch (error) {
     throw new ExitError(EXIT.usage, `${file} cannot be written: ${error instanceof Error ? error.message : error}`)
   }
+}
+
+/** A value as it stands in an env file: in quotes if it would be read otherwise. Ends the command if there is no way to write it. */
+function toEnvValue(name: string, value: string): string {
+  const forms = /^[\w.:/+=@~-]*$/.test(value) ? [value] : [`'${value}'`, `"${value}"`, `\`${value}\``]
+  const form = /\p{Cc}/u.test(value) ? undefined : forms.find((each) => parseEnv(`${name}=${each}\n`)[name] === value)
+  if (form === undefined) throw new ExitError(EXIT.usage, `${name} has characters that an env file cannot hold.`)
+  return form
 }
 
 async function read(file: string): Promise<string | undefined> {

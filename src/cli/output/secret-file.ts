@@ -1,5 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { EXIT, ExitError } from '../io.ts'
+import { syncFolder } from './replace-file.ts'
 
 /** A new file, for a secret that is yet to come. */
 export interface SecretFile {
@@ -20,6 +21,7 @@ export async function reserveSecretFile(path: string): Promise<SecretFile> {
       await file.writeFile(`${secret}\n`)
       await file.sync()
       await file.close()
+      await syncFolder(path)
     },
     discard: async () => {
       await file.close().catch(() => {}) // it may be closed
