@@ -69,8 +69,12 @@ export async function register(
   try {
     await keeper.saveSecret(secret, webhook)
   } catch (error) {
-    await deleteIfThere(client, webhook.id, options).catch(() => {}) // the next run finds it
-    const message = `saveSecret failed for webhook ${webhook.id}, which was deleted again: its secret is lost.`
+    const isGone = await deleteIfThere(client, webhook.id, options).then(
+      () => true,
+      () => false,
+    )
+    const then = isGone ? 'was deleted again' : 'could not be deleted again: the next run does that'
+    const message = `saveSecret failed for webhook ${webhook.id}, which ${then}. Its secret is lost.`
     const route = 'POST /api/integrations/webhooks'
     throw new ServiceError('secret_not_saved', message, { route }, { cause: without(secret, error) })
   }

@@ -234,6 +234,17 @@ describe('a secret that cannot be saved', () => {
   })
 })
 
+it('says so if a webhook whose secret was not saved could not be deleted', async () => {
+  service.onAnswer = ({ method }) => (method === 'DELETE' ? { status: 400, body: {} } : undefined)
+  const saveSecret = () => {
+    throw new Error('read-only')
+  }
+  expect(await failureOf(ensure({ saveSecret }))).toMatchObject({
+    code: 'secret_not_saved',
+    message: expect.stringContaining('could not be deleted again'),
+  })
+})
+
 describe('a creation whose answer is lost', () => {
   it('is looked for, deleted, and made again', async () => {
     let isLost = false
