@@ -25,6 +25,7 @@ describe('the service', () => {
     ['http elsewhere', { POSTERN_BASE_URL: 'http://crm.example.com' }, '--allow-http'],
     ['http to a name that only looks like this machine', { POSTERN_BASE_URL: 'http://crm.localhost' }, '--allow-http'],
     ['no URL', { POSTERN_BASE_URL: 'crm' }, 'not a URL of a service'],
+    ['a password in what is no URL', { POSTERN_BASE_URL: 'ada:hunter2@crm.example.com' }, 'not a URL of a service'],
     ['a password in the URL', { POSTERN_BASE_URL: 'https://ada:hunter2@crm.example.com' }, 'has credentials in it'],
     ['no address', { POSTERN_EMAIL: '' }, 'POSTERN_EMAIL is not set'],
     ['no password', { POSTERN_PASSWORD: '' }, 'POSTERN_PASSWORD is not set'],
@@ -34,6 +35,28 @@ describe('the service', () => {
     })
     expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(words) })
     expect(result.stderr).not.toContain('hunter2')
+  })
+
+  it('is not that of the environment, nor an emulator, if the env file is not there', async () => {
+    const { env } = await serve()
+    const missing = join(folder, '.env.misspelt')
+    for (const command of [
+      ['webhooks', 'list'],
+      ['deliveries', 'list', 'w1'],
+      ['trigger', 'contact.created'],
+    ])
+      expect(await runCli([...command, '--env', missing], { env })).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `postern: ${missing} cannot be read: ENOENT: no such file or directory, open '${missing}'\n`,
+      })
+  })
+
+  it.each(['--password-env', '--email-env'])('does not repeat a secret that was given to %s', async (option) => {
+    const { env } = await serve()
+    const { code, stdout, stderr } = await runCli(['webhooks', 'list', option, 'hunter-2!', '--json'], { env })
+    expect([code, stdout + stderr]).toEqual([2, expect.stringContaining('the name of a variable')])
+    expect(stdout + stderr).not.toContain('hunter')
   })
 
   it('takes credentials from other variables, files and standard input', async () => {

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import { readEnvFile } from './env-file.ts'
 import { readBytes, readStdin } from './read-bytes.ts'
@@ -53,8 +53,12 @@ function withoutFinalBreak(text: string): string {
   return text.replace(/\r?\n$/, '')
 }
 
-/** The name of a variable. */
+/** The name of a variable. What is none may be the secret itself, and is not repeated. */
 export function readName(value: string): string {
-  if (!/^[A-Za-z_]\w*$/.test(value)) throw new InvalidArgumentError('It is the name of a variable, not the secret.')
+  if (!/^[A-Za-z_]\w*$/.test(value))
+    throw new ExitError(
+      EXIT.usage,
+      'An option takes the name of a variable, and was given something else, such as the secret.',
+    )
   return value
 }

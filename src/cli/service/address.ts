@@ -1,5 +1,6 @@
+import { parseEnv } from 'node:util'
 import { DEFAULT_PORT } from '../input/emulator-options.ts'
-import { readEnvFile } from '../input/env-file.ts'
+import { readBytes } from '../input/read-bytes.ts'
 import type { Io } from '../io.ts'
 
 /** The variable that holds the address of the service, or of an emulator. */
@@ -14,8 +15,8 @@ export interface EnvOptions {
   readonly envFile?: string
 }
 
-/** A variable of the environment, or of the env file in its place. Undefined if it is empty. */
+/** A variable of the environment, or of the env file in its place, which has to be there. Undefined if it is empty. */
 export async function readVariable(name: string, { env, envFile }: EnvOptions, io: Io): Promise<string | undefined> {
   const file = env ?? envFile
-  return (file === undefined ? io.env[name] : await readEnvFile(file, name)) || undefined
+  return (file === undefined ? io.env[name] : parseEnv(`${await readBytes(file)}`)[name]) || undefined
 }

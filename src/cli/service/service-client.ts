@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Client, createClient, type Wait } from '../../client/client.ts'
 import { isLoopback } from '../../client/settings.ts'
 import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
-import { readSecret } from '../input/secret.ts'
+import { readName, readSecret } from '../input/secret.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
@@ -24,8 +24,8 @@ const EMULATOR_ANSWERS_WITHIN_MS = 2_000
 export function addServiceOptions(command: Command): Command {
   return command
     .option('--base-url <url>', `where the service is; else ${BASE_URL} says it`)
-    .option('--email-env <name>', 'the environment variable that holds the e-mail address', 'POSTERN_EMAIL')
-    .option('--password-env <name>', 'the one that holds the password', 'POSTERN_PASSWORD')
+    .option('--email-env <name>', 'the environment variable that holds the e-mail address', readName, 'POSTERN_EMAIL')
+    .option('--password-env <name>', 'the one that holds the password', readName, 'POSTERN_PASSWORD')
     .option('--password-file <file>', 'the file that holds it')
     .option('--password-stdin', 'it comes on standard input')
     .option('--env <file>', 'the env file that sets these variables, in place of the environment')
@@ -124,7 +124,7 @@ function mustBeSafe(baseUrl: string, { allowHttp }: ServiceOptions): void {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
     throw new ExitError(
       EXIT.usage,
-      `${toPrintable(baseUrl.replace(/\/\/[^/]*@/, '//***@'))} is not a URL of a service; write it whole: https://crm.example.com`,
+      `${toPrintable(baseUrl.replace(/[^/]*@/, '***@'))} is not a URL of a service; write it whole: https://crm.example.com`,
     )
   const url = new URL(baseUrl)
   if (url.protocol === 'http:' && !allowHttp && !isLoopback(url))
