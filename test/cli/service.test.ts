@@ -140,6 +140,30 @@ describe('the service', () => {
     for (const sign of ['\u001b', '\u0007', '\u202e']) expect(refused.stderr + listed.stdout).not.toContain(sign)
   })
 
+  it('cannot fill the memory with one wide cell', async () => {
+    const wide = { _id: 'w0', url: 'u'.repeat(1_000_000) }
+    const { run } = await serveHandMade({
+      body: [wide, ...Array.from({ length: 200 }, (_, at) => ({ _id: `w${at + 1}` }))],
+    })
+    const { code, stdout } = await run('webhooks', 'list')
+    expect(code).toBe(0)
+    expect(stdout.length).toBeLessThan(300_000)
+  })
+
+  it('cannot reach into a line for the shell', async () => {
+    const { run } = await serveHandMade({ body: { _id: 'w1; rm -rf .', secret: 'whsec_1' } })
+    const { stderr } = await run(
+      'webhooks',
+      'create',
+      '--url',
+      'https://a.example/',
+      '--events',
+      'sync.failed',
+      '--inactive',
+    )
+    expect(stderr).toContain("postern webhooks resume 'w1; rm -rf .'\n")
+  })
+
   it('is left at Ctrl-C', { timeout: 30_000 }, async () => {
     const service = await startService(() => () => {})
     onTestFinished(() => service.close())

@@ -38,12 +38,12 @@ async function runClock({ advance, next, json, ...options }: ClockOptions, io: I
   if (advance !== undefined && next) throw new ExitError(EXIT.usage, 'Give --advance or --next, not both.')
   const emulator = await connectToEmulator(options, io)
   const move = next ? { next: true } : advance === undefined ? undefined : { advance }
-  const signal = io.interrupt
+  const has = ['isManual', 'now']
   const answer =
     move === undefined
-      ? await emulator.call('GET clock', { signal })
-      : await emulator.call('POST clock', { body: move, signal, withinMs: MOVE_WITHIN_MS })
-  const state = answer as ClockState // the emulator of this package
+      ? await emulator.call('GET clock', { has })
+      : await emulator.call('POST clock', { body: move, withinMs: MOVE_WITHIN_MS, has })
+  const state = answer as ClockState // an emulator's
   const { isManual, now, nextDueAt, inFlight, moved } = state
   if (json) io.stdout.write(`${JSON.stringify(state)}\n`)
   else {

@@ -5,7 +5,7 @@ import { isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { collectWords, readTime } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
-import { formatTable, toPrintable } from '../output/print-table.ts'
+import { formatTable, toPrintable, toWord } from '../output/print-table.ts'
 import { followLog } from '../service/follow-log.ts'
 import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
 
@@ -102,7 +102,7 @@ async function resend(id: string, options: ResendOptions, io: Io): Promise<numbe
     const { active } = await client.webhooks.get(webhookId, { signal: io.interrupt })
     if (active === false)
       io.stderr.write(
-        `webhook ${toPrintable(webhookId)} is paused, and holds it back: postern webhooks resume ${toPrintable(webhookId)}\n`,
+        `webhook ${toPrintable(webhookId)} is paused, and holds it back: postern webhooks resume ${toWord(webhookId)}\n`,
       )
     return EXIT.gaveUp
   }

@@ -36,6 +36,8 @@ interface Faults {
   }
 }
 
+const FIELDS = ['answers', 'deliveries']
+
 /** `postern faults …`: what goes wrong in a running emulator. */
 export function addFaults(program: Command, io: Io, finish: Finish): void {
   const group = program
@@ -72,12 +74,12 @@ export function addFaults(program: Command, io: Io, finish: Finish): void {
     .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms', readWait)
     .action(async (options: SetOptions) => {
       const bodies = toBodies(options)
-      end(await setFaults(await connectToEmulator(options, io), bodies, io), options)
+      end(await setFaults(await connectToEmulator(options, io), bodies), options)
     })
   add('clear', 'As they were when the emulator was started.', 'clear', 'clear --json').action(
     async (options: FaultsOptions) => {
       const emulator = await connectToEmulator(options, io)
-      end(await emulator.call('DELETE faults', { signal: io.interrupt }), options)
+      end(await emulator.call('DELETE faults', { has: FIELDS }), options)
     },
   )
 }
@@ -98,9 +100,9 @@ function toBodies(options: SetOptions): readonly object[] {
   return bodies
 }
 
-async function setFaults(emulator: EmulatorClient, bodies: readonly object[], io: Io): Promise<unknown> {
+async function setFaults(emulator: EmulatorClient, bodies: readonly object[]): Promise<unknown> {
   let faults: unknown
-  for (const body of bodies) faults = await emulator.call('POST faults', { body, signal: io.interrupt })
+  for (const body of bodies) faults = await emulator.call('POST faults', { body, has: FIELDS })
   return faults
 }
 

@@ -7,6 +7,9 @@ interface LogsOptions extends EmulatorUrlOptions {
   readonly json?: true
 }
 
+/** Whoever pressed Ctrl-C waits no longer for the number of what is pending. */
+const LAST_LOOK_MS = 1_000
+
 /** `postern logs`: the attempts of an emulator that runs in another process. */
 export function addLogs(program: Command, io: Io, finish: Finish): void {
   const command = program
@@ -30,9 +33,10 @@ async function showLogs(options: LogsOptions, io: Io): Promise<number> {
     }
     throw new ExitError(EXIT.unreachable, `The emulator at ${emulator.url} has ended.`)
   } catch (error) {
-    const pending = await emulator.readState().then(
+    const last = { signal: AbortSignal.timeout(LAST_LOOK_MS) } // Ctrl-C does not end this one
+    const pending = await emulator.readState(last).then(
       (state) => state.pending,
-      () => 0, // it has ended
+      () => undefined, // it has ended, or hangs
     )
     display.finish(pending)
     if (io.interrupt.aborted) return EXIT.interrupted

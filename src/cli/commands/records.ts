@@ -111,7 +111,8 @@ async function callRecords(
   const emulator = await connectToEmulator(options, io)
   const query = account === undefined ? '' : `?accountKey=${encodeURIComponent(account)}`
   const route = ['records', ...path.map(encodeURIComponent)].join('/')
-  return emulator.call(`${method} ${route}${query}`, { signal: io.interrupt, ...(body && { body }) })
+  const isList = method === 'GET' && path.length === 1
+  return emulator.call(`${method} ${route}${query}`, { ...(body && { body }), ...(isList && { has: ['length'] }) })
 }
 
 /** Names are compared with those of the usual fields, so that a slip is refused. */

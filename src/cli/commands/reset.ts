@@ -20,7 +20,7 @@ export function addReset(program: Command, io: Io, finish: Finish): void {
     .action(async ({ yes, json, ...options }: ResetOptions) => {
       const emulator = await connectToEmulator(options, io)
       if (!yes) await mustBeMeant(`All webhooks, records and deliveries of ${emulator.url} would be lost.`, io)
-      await emulator.call('POST reset', { body: {}, signal: io.interrupt })
+      await emulator.call('POST reset', { body: {} })
       if (json) io.stdout.write(`${JSON.stringify({ url: emulator.url, isReset: true })}\n`)
       else io.stderr.write(`the emulator at ${emulator.url} is empty\n`)
       finish(EXIT.done)

@@ -17,8 +17,8 @@ interface Message {
 interface DeliveryDisplay {
   /** Shows an attempt that has ended, and advice on the first failure of each kind. Passes over other messages. */
   show(message: Message): void
-  /** Writes the last words. */
-  finish(pending: number): void
+  /** Writes the last words. @param pending undefined if it is not known */
+  finish(pending: number | undefined): void
 }
 
 export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io): DeliveryDisplay {
@@ -39,9 +39,10 @@ export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io)
     },
     finish(pending) {
       const { deliveries, attempts, succeeded, failed } = tally
-      if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', ...tally, pending })}\n`)
+      if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', ...tally, pending: pending ?? null })}\n`)
+      const rest = pending === undefined ? '' : `, ${pending} pending`
       io.stderr.write(
-        `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed, ${pending} pending\n`,
+        `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed${rest}\n`,
       )
     },
   }

@@ -1,6 +1,6 @@
 import type { Client, CreatedWebhook, Webhook } from '../../client/client.ts'
 import { EXIT, ExitError, type Io, writeOut } from '../io.ts'
-import { toPrintable } from '../output/print-table.ts'
+import { toPrintable, toWord } from '../output/print-table.ts'
 import { reserveSecretFile } from '../output/secret-file.ts'
 
 interface Wanted {
@@ -34,7 +34,7 @@ export async function createWebhook(client: Client, wanted: Wanted, io: Io): Pro
   const id = toPrintable(webhook.id)
   const where = secretFile === undefined ? 'on standard output' : `in ${secretFile}`
   io.stderr.write(`webhook ${id} is registered; its secret is ${where}, and is not shown again\n`)
-  const resume = `postern webhooks resume ${id}`
+  const resume = `postern webhooks resume ${toWord(webhook.id)}`
   if (!isActive) return void io.stderr.write(`it is inactive; give your receiver the secret, then: ${resume}\n`)
   try {
     await client.webhooks.resume(webhook.id, { signal: io.interrupt })

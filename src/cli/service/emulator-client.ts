@@ -5,6 +5,7 @@ import type { WebhookEvent } from '../../protocol/events.ts'
 import { readTargetUrl } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import type { ShownAttempt, ShownDelivery } from '../output/attempt-line.ts'
+import { toPrintable } from '../output/print-table.ts'
 import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariable } from './address.ts'
 
 /** A delivery as the control interface tells it, with its attempts so far. */
@@ -43,16 +44,19 @@ type EmittedFields = Omit<WebhookEvent, 'timestamp'> & Partial<Pick<WebhookEvent
 /** Settings of one call. */
 interface CallSettings {
   readonly body?: object
+  /** Default: Ctrl-C ends it. */
   readonly signal?: AbortSignal
   readonly withinMs?: number
+  /** Fields without which the answer is not that of an emulator. */
+  readonly has?: readonly string[]
 }
 
-/** An emulator that runs in another process. Ends the command with code 3 if it does not answer. */
+/** An emulator that runs in another process. Ends the command with code 3 if it does not answer, or answers something else. */
 export interface EmulatorClient {
   readonly url: string
   /** Calls a route below `/_emulator/`, such as `GET clock`. Returns the JSON of its answer, if it has any. */
   call(line: string, settings?: CallSettings): Promise<unknown>
-  readState(): Promise<EmulatorState>
+  readState(settings?: CallSettings): Promise<EmulatorState>
   /** Lets an event occur, so many times with the same id. Returns the ids of the deliveries. */
   emit(event: EmittedFields, count: number): Promise<readonly string[]>
   readDelivery(id: string): Promise<WatchedDelivery>
@@ -76,6 +80,8 @@ export function addEmulatorUrl(command: Command): Command {
 }
 
 const ANSWER_WITHIN_MS = 10_000
+/** How much of a refusal is shown. */
+const MAX_MESSAGE = 500
 
 /** Ends the command with code 3 if no emulator answers, then or later. */
 export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Promise<EmulatorClient> {
@@ -85,7 +91,7 @@ export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Pr
   const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)
   try {
     const ready = await (await send(url, 'GET ready', { signal: io.interrupt })).json()
-    if (typeof ready !== 'object' || ready === null || !('type' in ready)) throw new Error('no ready line')
+    if (!isObject(ready) || ready.type !== 'ready') throw new Error('no ready line')
   } catch (error) {
     io.interrupt.throwIfAborted()
     const source = options.emulator === undefined && variable !== undefined ? ` (${BASE_URL})` : ''
@@ -94,32 +100,44 @@ export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Pr
       fix: START,
     })
   }
-  return createEmulatorClient(url)
+  return createEmulatorClient(url, io.interrupt)
 }
 
 const START = `Start one in another terminal:
   npx postern dev --forward http://localhost:3000/webhooks --env .env.local
 or name it with --emulator URL; trigger also sends straight to a receiver, with --to URL.`
 
-function createEmulatorClient(url: URL): EmulatorClient {
-  const call = async (line: string, settings?: CallSettings): Promise<unknown> => {
-    const text = await (await send(url, line, settings)).text()
-    return text === '' ? undefined : JSON.parse(text)
+function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient {
+  const call = async (line: string, { has = [], signal = interrupt, ...settings }: CallSettings = {}) => {
+    const response = await send(url, line, { ...settings, signal })
+    const text = await response.text().catch((cause: unknown) => {
+      signal.throwIfAborted()
+      throw goneFrom(url, cause)
+    })
+    const answer = readJson(text)
+    if (text !== '' && answer === undefined) throw noEmulator(url)
+    if (!has.every((name) => isObject(answer) && name in answer)) throw noEmulator(url)
+    return answer
   }
   return {
     url: url.origin,
     call,
-    async readState() {
-      const { settings, clock, counts, faults, webhooks } = (await call('GET state')) as StateAnswer // the emulator of this package
+    async readState(options) {
+      const has = ['settings', 'clock', 'counts', 'faults', 'webhooks']
+      const { settings, clock, counts, faults, webhooks } = (await call('GET state', {
+        ...options,
+        has,
+      })) as StateAnswer // an emulator's
       const { retryScale } = settings
       return { retryScale, isManual: clock.isManual, pending: counts.pending, faults, webhooks }
     },
     async emit(event, count) {
-      const { events } = (await call('POST events', { body: { ...event, count } })) as EventsAnswer // likewise
+      const { events } = (await call('POST events', { body: { ...event, count }, has: ['events'] })) as EventsAnswer // likewise
       return events.flatMap(({ deliveries }) => deliveries)
     },
     async readDelivery(id) {
-      const written = (await call(`GET deliveries/${encodeURIComponent(id)}`)) as WrittenDelivery // likewise
+      const line = `GET deliveries/${encodeURIComponent(id)}`
+      const written = (await call(line, { has: ['attempts', 'status'] })) as WrittenDelivery // likewise
       const attempts = written.attempts.map((attempt) => ({ ...attempt, at: Date.parse(attempt.at ?? '') }))
       return { ...written, nextAttemptAt: toTime(written.nextAttemptAt), attempts }
     },
@@ -151,15 +169,23 @@ async function send(url: URL, line: string, { body, signal, withinMs = ANSWER_WI
     throw goneFrom(url, cause)
   })
   if (response.ok) return response
-  const text = await response.text()
-  const { message = text } = readObject(text) as { readonly message?: unknown } // whatever it is, it is shown
+  const text = await response.text().catch(() => '')
+  const answer = readJson(text)
+  const message = isObject(answer) && typeof answer.message === 'string' ? answer.message : text
   // An event that names no account is a slip; a record that is not there is an answer.
   const isAbsent = response.status === 404 && method !== 'POST'
-  throw new ExitError(isAbsent ? EXIT.failed : EXIT.usage, `The emulator refused: ${message}`)
+  throw new ExitError(
+    isAbsent ? EXIT.failed : EXIT.usage,
+    `The emulator refused: ${toPrintable(message.slice(0, MAX_MESSAGE))}`,
+  )
 }
 
 function goneFrom(url: URL, cause: unknown): ExitError {
   return new ExitError(EXIT.unreachable, `The emulator at ${url.origin} does not answer any more.`, { cause })
+}
+
+function noEmulator(url: URL): ExitError {
+  return new ExitError(EXIT.unreachable, `What answers at ${url.origin} is no emulator, or one of another version.`)
 }
 
 interface StateAnswer {
@@ -188,11 +214,14 @@ function toTime(written: string | null): number | undefined {
   return written === null ? undefined : Date.parse(written)
 }
 
-function readObject(text: string): object {
+function readJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : {}
+    return JSON.parse(text)
   } catch {
-    return {}
+    return undefined
   }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
 }

@@ -3,6 +3,7 @@ import type { WebhookEvent } from '../../protocol/events.ts'
 import { EXIT, hasColour, type Io } from '../io.ts'
 import { formatAttempt, standAfter, toLine, toRecord, toResult } from '../output/attempt-line.ts'
 import { createHints } from '../output/hints.ts'
+import { toPrintable, toWord } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
 import type { EmulatorClient, EmulatorState, WatchedDelivery } from './emulator-client.ts'
 import { sendAll, shuffle } from './send-all.ts'
@@ -47,7 +48,7 @@ export async function triggerEmulator(
     if (json || !watch) print({ type: 'event', eventId, eventType, deliveries }, `${eventId}  ${eventType}  ${count}`)
   }
   const all = options.shuffle ? shuffle(events, Math.random) : events
-  await sendAll(all, emit, { concurrency, rate, signal: io.interrupt })
+  await sendAll(all, emit, { concurrency, rate, signal: io.interrupt }).catch(unlessInterrupted(io))
   if (watched.length === 0 && !io.interrupt.aborted) io.stderr.write(`${tellWhyNone(events, state)}\n`)
   if (!watch) return io.interrupt.aborted ? EXIT.interrupted : EXIT.done
   return watchDeliveries(emulator, watched, state, options, io)
@@ -57,7 +58,7 @@ function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStat
   const { type = '', accountKey } = events[0] ?? {}
   const paused = webhooks.find((each) => each.accountKey === accountKey && each.events.includes(type) && !each.active)
   if (paused !== undefined)
-    return `Webhook ${paused.id} asks for ${type} and is paused, so nothing is delivered: postern webhooks resume ${paused.id}`
+    return `Webhook ${toPrintable(paused.id)} asks for ${type} and is paused, so nothing is delivered: postern webhooks resume ${toWord(paused.id)}`
   return webhooks.length === 0
     ? 'The emulator has no webhook, so nothing is delivered. Register one, or start it as postern dev --forward URL.'
     : `No active webhook of that account asks for ${type}, so nothing is delivered. postern dev takes --events ${type}.`
@@ -77,7 +78,8 @@ async function watchDeliveries(
   const deadline = performance.now() + timeout
   while (shown.size > 0 && !io.interrupt.aborted && performance.now() < deadline) {
     for (const [id, from] of shown) {
-      const delivery = await emulator.readDelivery(id)
+      const delivery = await emulator.readDelivery(id).catch(unlessInterrupted(io))
+      if (delivery === undefined) break
       show(delivery, from)
       shown.set(id, delivery.attempts.length)
       if (delivery.status === 'pending') continue
@@ -114,6 +116,14 @@ function createPrinter({ retryScale }: EmulatorState, json: boolean, io: Io) {
       io.stdout.write(`${line}\n`)
       if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
     }
+  }
+}
+
+/** The signal ends calls that are under way; the summary comes in any case. */
+function unlessInterrupted({ interrupt }: Io): (error: unknown) => undefined {
+  return (error) => {
+    if (!interrupt.aborted) throw error
+    return undefined
   }
 }
 
