@@ -30,6 +30,8 @@ export interface Io {
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Output
+  /** Whether nobody can ever read standard output. */
+  readonly isOutputDiscarded?: boolean
   /** Aborted by Ctrl-C, or by BrokenOutput. */
   readonly interrupt: AbortSignal
   /** At a terminal: calls back with each key, without waiting for the end of a line. Gives what ends it. */

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { fstatSync, statSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { argv, env, stderr, stdin, stdout } from 'node:process'
 import { BrokenOutput, EXIT } from './io.ts'
 import { run } from './run.ts'
@@ -26,12 +28,25 @@ function listenToKeys(listener: (key: string) => void): () => void {
   }
 }
 
-const io = { env, stdin, stdout, stderr, interrupt: interrupt.signal }
+/** `>/dev/null`, or a standard output that was closed from the start, in whose place Node opens that. */
+function isDiscarded(): boolean {
+  try {
+    const { rdev } = fstatSync(1)
+    return rdev !== 0 && rdev === statSync(devNull).rdev
+  } catch {
+    return false
+  }
+}
+
+const io = { env, stdin, stdout, stderr, isOutputDiscarded: isDiscarded(), interrupt: interrupt.signal }
 run(argv.slice(2), stdin.isTTY ? { ...io, listenToKeys } : io).then((code) => {
   process.exitCode = code
   stdin.destroy() // a read that is under way would keep the process alive
 })
 // Not before: a command may be done before its last write has failed.
 process.once('exit', () => {
-  if (broken !== undefined && process.exitCode === EXIT.done) process.exitCode = broken.exitCode
+  const isInterrupted = process.exitCode === EXIT.interrupted && interrupt.signal.reason === broken
+  if (broken === undefined || (process.exitCode !== EXIT.done && !isInterrupted)) return
+  process.exitCode = broken.exitCode
+  if (broken.exitCode !== EXIT.closed) stderr.write(`postern: ${broken.message}\n`)
 })

@@ -137,6 +137,48 @@ it('a closed pipe is no success, and no reason to forget what was found', { time
   expect(codes).toEqual(['1\n', '141\n'])
 })
 
+it('a list that is followed ends with 141 when its reader has seen enough, and 1 on a full disk', {
+  timeout: SLOW,
+}, async () => {
+  await using crm = await startEmulator({ logger: quiet })
+  const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url }
+  const { id } = crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'] })
+  crm.events.emit({ type: 'sync.failed' })
+  const followed = program.start(
+    `(postern deliveries list ${id} --follow --json; echo $? > code) | head -n 1; cat code`,
+    env,
+  )
+  await followed.exitCode
+  expect(followed.stdout).toMatch(/^\{.*"ready".*\}\n141\n$/)
+  const full = program.start('postern webhooks list > /dev/full', env)
+  expect(await full.exitCode).toBe(1)
+  expect(full.stderr).toMatch(/^postern: standard output cannot be written: ENOSPC[^\n]*\n$/)
+})
+
+it.each(['>/dev/null', '>&-'])('no webhook is made whose secret would go to %s', { timeout: SLOW }, async (to) => {
+  await using crm = await startEmulator({ logger: quiet })
+  const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url }
+  const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed'
+  const lost = program.start(`${create} ${to}`, env)
+  expect(await lost.exitCode).toBe(2)
+  expect(lost.stderr).toContain('Give --secret-file FILE.')
+  expect(crm.webhooks.list()).toEqual([])
+  expect(await program.start(`${create} --secret-file ${to.length}.secret ${to}`, env).exitCode).toBe(0)
+})
+
+it('a journal that cannot be written ends a replay before anything is retried', { timeout: SLOW }, async () => {
+  const { id, handled, env } = await haveOutage()
+  const replay = `postern replay --webhook ${id} --yes --journal`
+  const device = program.start(`${replay} /dev/full`, env)
+  expect(await device.exitCode).toBe(2)
+  expect(device.stderr).toBe('postern: /dev/full cannot be written: it is no file\n')
+  const full = program.start(`trap '' XFSZ; ulimit -f 0; ${replay} full.journal --json`, env)
+  expect(await full.exitCode).toBe(1)
+  expect(full.stderr).toMatch(/^postern: full.journal cannot be written: EFBIG.* Nothing is retried without it.$/m)
+  expect(readLines(full.stdout)).toMatchObject([{ error: { code: 'failed' } }])
+  expect(handled.size).toBe(0)
+})
+
 it('the program itself: login refused, and no service there', { timeout: SLOW }, async () => {
   await using crm = await startEmulator({ logger: quiet })
   const line = (password: string, baseUrl: string) =>

@@ -34,7 +34,8 @@ async function serveFailures(count: number) {
       const { stderr, ...result } = await runCli(args(more), { env })
       return { ...result, stderr: stderr.replace(/^(reading the log|(retrying|waiting for) .*|\{.*)\n/gm, '') }
     },
-    start: (more: readonly string[], isTTY = false) => startCli(args(more), { env, isTTY }),
+    start: (more: readonly string[], isTTY = false, TERM = 'xterm') =>
+      startCli(args(more), { env: { ...env, TERM }, isTTY }),
   }
 }
 
@@ -156,7 +157,8 @@ describe('postern replay', () => {
   it('shows how far it is after a second: as a line, as a line that changes, as records', {
     timeout: 30_000,
   }, async () => {
-    for (const [args, isTTY, shown] of [
+    for (const [args, isTTY, shown, terminal] of [
+      [[], true, /^retrying 1\/2 {2}50.0%/m, 'dumb'],
       [[], false, /^retrying 1\/2 {2}50.0% {2}eta \d/m],
       [[], true, /\r.\[Kretrying 1\/2 {2}50.0%/],
       [['--json'], false, /^\{"type":"progress","phase":"retrying","done":1,"total":2/m],
@@ -169,12 +171,13 @@ describe('postern replay', () => {
               finish = () => response.writeHead(202).end()
             }
           : undefined
-      const running = start(['--concurrency', '1', ...args], isTTY)
+      const running = start(['--concurrency', '1', ...args], isTTY, terminal)
       await running.until(shown)
       await expect.poll(() => finish, { timeout: 20_000 }).toBeDefined()
       finish?.()
       expect(await running.exitCode).toBe(0)
       expect(running.stderr).toMatch(/2 succeeded\n$/)
+      expect(running.stderr.includes('\u001b')).toBe(isTTY && terminal !== 'dumb')
     }
   })
 

@@ -1,4 +1,4 @@
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { type ReplayedEvent, type ReplayJournal, type ReplayResult, replayFailed } from '../../client/client.ts'
 import { confirm } from '../input/confirm.ts'
@@ -70,6 +70,11 @@ async function openJournal(path: string): Promise<JournalFile> {
   let file: FileHandle
   let text: string
   try {
+    const isFile = await stat(path).then(
+      (stats) => stats.isFile(),
+      () => true, // it is made
+    )
+    if (!isFile) throw new Error('it is no file')
     file = await open(path, 'a', 0o600)
     text = await readFile(path, 'utf8')
   } catch (error) {
@@ -79,11 +84,15 @@ async function openJournal(path: string): Promise<JournalFile> {
     await file.close()
     throw new ExitError(EXIT.usage, `${path} is not a journal of this command. Name another file.`)
   }
+  const append = (lines: string) =>
+    file.appendFile(lines).catch((error: Error) => {
+      throw new ExitError(EXIT.failed, `${path} cannot be written: ${error.message}. Nothing is retried without it.`)
+    })
   // A line that a crash has cut must not run into the next one.
-  if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n')
+  if (text !== '' && !text.endsWith('\n')) await append('\n')
   return {
     read: () => text.split('\n'),
-    append: (line) => file.appendFile(`${line}\n`),
+    append: (line) => append(`${line}\n`),
     [Symbol.asyncDispose]: () => file.close(),
   }
 }

@@ -12,6 +12,8 @@ const LINE_EVERY_MS = 10_000
 export class ProgressDisplay {
   readonly #io: Io
   readonly #isJson: boolean
+  /** Whether the line can be taken back to be drawn again. */
+  readonly #canRedraw: boolean
   #timer: NodeJS.Timeout | undefined
   #waitsUntil = 0
   #waitsFor: Wait['reason'] = 'rate_limit'
@@ -23,6 +25,7 @@ export class ProgressDisplay {
   constructor(io: Io, isJson: boolean) {
     this.#io = io
     this.#isJson = isJson
+    this.#canRedraw = io.stderr.isTTY === true && io.env.TERM !== 'dumb'
   }
 
   start(): void {
@@ -50,7 +53,7 @@ export class ProgressDisplay {
 
   get #every(): number {
     if (this.#isJson) return JSON_EVERY_MS
-    return this.#io.stderr.isTTY ? REDRAW_MS : LINE_EVERY_MS
+    return this.#canRedraw ? REDRAW_MS : LINE_EVERY_MS
   }
 
   #tick(): void {
@@ -64,7 +67,7 @@ export class ProgressDisplay {
       elapsedMs: now - (this.#retryingSince ?? now),
     })
     if (this.#isJson) this.#io.stderr.write(`${JSON.stringify({ type: 'progress', ...status, ...this.progress })}\n`)
-    else if (this.#io.stderr.isTTY) {
+    else if (this.#canRedraw) {
       this.#isDrawn = true
       this.#io.stderr.write(`\r\u001b[K${formatStatus(status)}`)
     } else this.#io.stderr.write(`${formatStatus(status)}\n`)

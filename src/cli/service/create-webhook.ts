@@ -26,6 +26,14 @@ interface Place {
  */
 export async function createWebhook(client: Client, wanted: Wanted, io: Io): Promise<void> {
   const { secretFile, isActive, isJson } = wanted
+  if (secretFile === undefined && io.isOutputDiscarded)
+    throw new ExitError(
+      EXIT.usage,
+      'Standard output is thrown away, and with it the secret, which is shown only once.',
+      {
+        fix: 'Give --secret-file FILE.',
+      },
+    )
   const place = secretFile === undefined ? toStandardOutput(wanted, io) : await toFile(secretFile)
   const created = await register(client, wanted, place, io)
   const { webhook } = created
