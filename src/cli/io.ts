@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../protocol/errors.ts'
+
 /** A stream for text: stdout for data, stderr for people. */
 export interface Output {
   readonly isTTY?: boolean
@@ -31,7 +33,9 @@ export interface Io {
   readonly stdout: Output
   readonly stderr: Output
   /** Whether nobody can ever read standard output. */
-  readonly isOutputDiscarded?: boolean
+  readonly isOutputDiscarded?: () => Promise<boolean>
+  /** Adds advice to errors of this code, whose message cannot know the command line. */
+  readonly advise?: (code: ErrorCode, fix: string) => void
   /** Aborted by Ctrl-C, or by BrokenOutput. */
   readonly interrupt: AbortSignal
   /** At a terminal: calls back with each key, without waiting for the end of a line. Gives what ends it. */

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-import { fstatSync, statSync } from 'node:fs'
-import { devNull } from 'node:os'
+import { stat } from 'node:fs/promises'
 import { argv, env, stderr, stdin, stdout } from 'node:process'
 import { BrokenOutput, EXIT } from './io.ts'
 import { run } from './run.ts'
@@ -29,16 +28,16 @@ function listenToKeys(listener: (key: string) => void): () => void {
 }
 
 /** `>/dev/null`, or a standard output that was closed from the start, in whose place Node opens that. */
-function isDiscarded(): boolean {
+async function isOutputDiscarded(): Promise<boolean> {
   try {
-    const { rdev } = fstatSync(1)
-    return rdev !== 0 && rdev === statSync(devNull).rdev
+    const [out, nothing] = await Promise.all(['/dev/stdout', '/dev/null'].map((path) => stat(path)))
+    return out !== undefined && out.rdev === nothing?.rdev
   } catch {
-    return false
+    return false // Windows has no such files
   }
 }
 
-const io = { env, stdin, stdout, stderr, isOutputDiscarded: isDiscarded(), interrupt: interrupt.signal }
+const io = { env, stdin, stdout, stderr, isOutputDiscarded, interrupt: interrupt.signal }
 run(argv.slice(2), stdin.isTTY ? { ...io, listenToKeys } : io).then((code) => {
   process.exitCode = code
   stdin.destroy() // a read that is under way would keep the process alive

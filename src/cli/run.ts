@@ -30,14 +30,15 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   const finish = (code: number) => {
     exitCode = code
   }
-  const program = createProgram(io, finish)
+  const fixes = new Map<ErrorCode, string>()
+  const program = createProgram({ ...io, advise: (code, fix) => fixes.set(code, fix) }, finish)
   try {
     await program.parseAsync(askForKnownHelp(program, args), { from: 'user' })
     return exitCode
   } catch (error) {
     // Help and the version are reported as errors, too.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done
-    const failure = toFailure(error, io)
+    const failure = toFailure(error, io, fixes)
     if (failure === undefined) throw error
     const { code, message, fix } = failure
     // Commander has written its message already.
@@ -113,7 +114,7 @@ interface Failure {
 }
 
 /** Undefined for a defect of the program. */
-function toFailure(error: unknown, { interrupt }: Io): Failure | undefined {
+function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCode, string>): Failure | undefined {
   if (error instanceof CommanderError)
     return { exitCode: EXIT.usage, code: 'usage', message: error.message.replace(/^error: /, '') }
   if (error instanceof ExitError || error instanceof BrokenOutput) {
@@ -126,7 +127,7 @@ function toFailure(error: unknown, { interrupt }: Io): Failure | undefined {
   if (!(error instanceof PosternError)) return undefined
   // It may repeat what a service has said.
   const message = error.message.split('\n').map(toPrintable).join('\n')
-  return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message, fix: FIXES[error.code] }
+  return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message, fix: fixes.get(error.code) }
 }
 
 /** The codes of errors that are the command line's own. */
@@ -137,11 +138,6 @@ const CODES: Readonly<Record<number, string>> = {
   [EXIT.gaveUp]: 'gave_up',
   [EXIT.interrupted]: 'interrupted',
   [EXIT.closed]: 'output_closed',
-}
-
-/** Advice on errors whose message cannot know the command line. */
-const FIXES: { readonly [code in ErrorCode]?: string } = {
-  service_unreachable: 'If an emulator is meant, start it in another terminal: npx postern emulator',
 }
 
 /** What each code of an error ends a command with. All others are about what was written on the command line. */

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import { SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import type { CallOptions, Client, WebhookCalls, WebhookChanges } from './api.ts'
-import { type Guess, readPages } from './read-pages.ts'
+import { type Guess, MAX_ENTRIES, readPages } from './read-pages.ts'
 import { findIdentified, secretIn, toContact, toDelivery, toWebhook, type Webhook } from './records.ts'
 import { ServiceError } from './service-error.ts'
 import { Session } from './session.ts'
@@ -9,6 +9,8 @@ import { type ClientOptions, checkOptions, type Settings } from './settings.ts'
 import { type Answer, type Call, Transport } from './transport.ts'
 
 const WEBHOOKS = ['api', 'integrations', 'webhooks']
+/** No account has as many; they are kept in memory. */
+const MAX_WEBHOOKS = 100_000
 const CONTACTS = ['api', 'sales', 'contacts']
 
 /** Sends a call with a token. */
@@ -61,7 +63,8 @@ function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
     },
     list: async ({ signal } = {}) => {
       const webhooks: Webhook[] = []
-      for await (const webhook of list(send, WEBHOOKS, toWebhook, ['page'], signal)) webhooks.push(webhook)
+      for await (const webhook of list(send, WEBHOOKS, toWebhook, ['page'], signal, MAX_WEBHOOKS))
+        webhooks.push(webhook)
       return webhooks
     },
     get: (id, { signal } = {}) => getWebhook(send, id, signal),
@@ -82,8 +85,9 @@ function list<T extends { readonly id: string }>(
   toRecord: (item: unknown) => T | undefined,
   guesses: readonly Guess[],
   signal: AbortSignal | undefined,
+  most = MAX_ENTRIES,
 ): AsyncIterable<T> {
-  return readPages((query) => send({ method: 'GET', path, query, isRepeatable: true, signal }), toRecord, guesses)
+  return readPages((query) => send({ method: 'GET', path, query, isRepeatable: true, signal }), toRecord, guesses, most)
 }
 
 async function getWebhook(send: Send, id: string, signal: AbortSignal | undefined): Promise<Webhook> {

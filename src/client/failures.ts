@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../protocol/errors.ts'
+import { BodyTooLarge } from './read-body.ts'
 import type { Redactor } from './redactor.ts'
 import { chainOf, codeOf } from './redactor.ts'
 import { type FailedCall, ServiceError } from './service-error.ts'
@@ -36,6 +37,10 @@ export interface CallFacts {
 /** No answer came, or not the whole of it. */
 export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor): ServiceError {
   const cause = redactor.redactError(failure)
+  if (call.isRepeatable && failure instanceof BodyTooLarge)
+    return new ServiceError('answer_unusable', `${call.route}: the answer can't be used: ${cause.message}.`, call, {
+      cause,
+    })
   if (call.isRepeatable || wasNotSent(failure))
     return new ServiceError(
       'service_unreachable',

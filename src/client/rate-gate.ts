@@ -5,7 +5,7 @@ import { sleep } from './sleep.ts'
 /** A wait of the client, for progress displays. */
 export interface Wait {
   readonly ms: number
-  /** `rate_limit`: by what the service's headers say. `back_off`: after a failure. */
+  /** `rate_limit`: after a 429, or since the service's headers say so. `back_off`: after any other failure. */
   readonly reason: 'rate_limit' | 'back_off'
 }
 

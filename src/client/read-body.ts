@@ -28,7 +28,7 @@ async function readText({ body }: Response): Promise<string> {
   try {
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
       length += chunk.value.length
-      if (length > MAX_BODY_BYTES) throw new BodyTooLarge(`the answer has over ${MAX_BODY_BYTES} bytes`)
+      if (length > MAX_BODY_BYTES) throw new BodyTooLarge(`it has over ${MAX_BODY_BYTES} bytes`)
       text += decoder.decode(chunk.value, { stream: true })
     }
     return text

@@ -4,8 +4,8 @@ import { idOf } from './records.ts'
 import { hasCode } from './service-error.ts'
 import type { Answer } from './transport.ts'
 
-/** No list of the service's is this long; one whose pages never end has to end somewhere. */
-const MAX_PAGES = 10_000
+/** More entries than a list of the service has; one whose pages never end has to end somewhere. */
+export const MAX_ENTRIES = 5_000_000
 
 /** What is asked where an answer doesn't say how to go on: words that services take, each tried until one is understood. */
 export type Guess = 'before' | 'page'
@@ -19,17 +19,19 @@ interface Identified {
  * Entries that come twice, because the list grew meanwhile, are given once.
  *
  * @param guesses for lists without marks, in the order in which they are tried
+ * @param most the list has fewer entries than that
  * @throws ServiceError `answer_unusable` where there is no list, nothing in it has an id, or the pages never end
  */
 export async function* readPages<T extends Identified>(
   ask: (query: Query) => Promise<Answer>,
   toRecord: (item: unknown) => T | undefined,
   guesses: readonly Guess[],
+  most = MAX_ENTRIES,
 ): AsyncGenerator<T, void, undefined> {
   const seen = new Set<string>()
   let answer = await ask({})
   let untried = guesses
-  for (let page = 1; page <= MAX_PAGES; page++) {
+  for (let page = 1; seen.size < most; page++) {
     const list = findList(answer.body)
     if (list === undefined) throw answer.unusable('there is no list in it')
     const records = list.items.map(toRecord).filter((record) => record !== undefined)
@@ -50,7 +52,7 @@ export async function* readPages<T extends Identified>(
       untried = [guessed.guess]
     } else answer = await ask(next)
   }
-  throw answer.unusable(`its pages don't end: ${MAX_PAGES} were read`)
+  throw answer.unusable(`its pages don't end: ${seen.size} entries were read`)
 }
 
 interface Guessed {

@@ -50,6 +50,8 @@ interface Progress {
   isRenewed: boolean
   hints: RateHints | undefined
   waitMs: number
+  /** Whether that wait comes from a 429. */
+  isRateLimit: boolean
 }
 
 const FIRST_BACK_OFF_MS = 500
@@ -95,6 +97,7 @@ export class Transport {
       isRenewed: false,
       hints: undefined,
       waitMs: 0,
+      isRateLimit: false,
     }
     try {
       return await this.#toAnswer(await ky(path, this.#optionsFor(progress)), progress)
@@ -181,6 +184,7 @@ export class Transport {
     const isPassing = status === undefined || status === 429 || status === 408 || status >= 500
     if (!isSafe || !isPassing || progress.failures >= this.#settings.maxRetries) return false
     progress.waitMs = this.#backOff(progress)
+    progress.isRateLimit = status === 429
     progress.failures++
     return true
   }
@@ -193,9 +197,9 @@ export class Transport {
     return random() * Math.min(maxWaitMs, FIRST_BACK_OFF_MS * 2 ** failures)
   }
 
-  async #wait({ waitMs, signal }: Progress): Promise<void> {
+  async #wait({ waitMs, isRateLimit, signal }: Progress): Promise<void> {
     if (waitMs === 0) return
-    this.#settings.onWait({ ms: waitMs, reason: 'back_off' })
+    this.#settings.onWait({ ms: waitMs, reason: isRateLimit ? 'rate_limit' : 'back_off' })
     await sleep(this.#settings.clock, waitMs, signal)
   }
 

@@ -97,6 +97,13 @@ describe('the service', () => {
     expect(stderr).toContain(error.fix)
   })
 
+  it('is no emulator where it is not on this machine', async () => {
+    const env = { ...ADA, POSTERN_BASE_URL: 'https://crm.invalid' }
+    const { code, stderr } = await runCli(['webhooks', 'list', '--retries', '0'], { env })
+    expect([code, stderr]).toEqual([3, expect.stringContaining('no answer')])
+    expect(stderr).not.toContain('emulator')
+  })
+
   it.each<[string, Reply, number]>([
     ['HTML', { body: '<html>', headers: { 'content-type': 'text/html' } }, 1],
     ['nothing', { status: 204 }, 1],

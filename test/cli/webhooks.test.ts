@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Reply } from '../client/support.ts'
 import { startWebhookService } from '../client/webhook-service.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
 import { ADA, APP, serve, serveHandMade } from './serve.ts'
@@ -95,11 +96,15 @@ describe('postern webhooks', () => {
     await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('says what to do where it is not known whether one was registered', async () => {
-    const { run, service } = await serveHandMade((response) => response.socket?.destroy())
+  it.each<[string, Reply, RegExp]>([
+    ['the connection is cut', (response) => response.socket?.destroy(), /not known whether/],
+    ['the answer is a page', { status: 200, body: '<html>' }, /there is no webhook with an id in it/],
+  ])('says what to do where it is not known whether one was registered: %s', async (_what, reply, words) => {
+    const { run, service } = await serveHandMade(reply)
     const { code, stdout, stderr } = await run('webhooks', 'create', '--url', APP, '--events', 'sync.failed')
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/postern webhooks list[\s\S]*not known whether/)
+    expect(stderr).toMatch(/It may be registered, .*postern webhooks list/)
+    expect(stderr).toMatch(words)
     expect(service.calls).toHaveLength(1)
   })
 

@@ -54,7 +54,7 @@ describe('a failure that passes', () => {
     const onWait = vi.fn()
     await clientOf(service, { clock, onWait }).webhooks.get('w1')
     expect(Math.abs((clock.waits[0] ?? 0) - wait)).toBeLessThanOrEqual(1_500)
-    expect(onWait).toHaveBeenCalledWith({ ms: clock.waits[0], reason: 'back_off' })
+    expect(onWait).toHaveBeenCalledWith({ ms: clock.waits[0], reason: 'rate_limit' })
   })
 
   it('is told with the wait that the service asked for', async () => {
@@ -140,7 +140,7 @@ describe('a failure that passes', () => {
       fetch: async (request) => (request.url.endsWith('/login') ? fetch(request) : new Response(flood())),
     })
     const error = await failureOf(client.webhooks.get('w1'))
-    expect(error).toMatchObject({ code: 'service_unreachable', attempts: 1 })
+    expect(error).toMatchObject({ code: 'answer_unusable', attempts: 1 })
     expect(String(error)).toContain(`over ${64 * 1024 * 1024} bytes`)
     expect(cancelled).toBe(true)
   })

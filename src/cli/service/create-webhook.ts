@@ -1,4 +1,5 @@
-import type { Client, CreatedWebhook, Webhook } from '../../client/client.ts'
+import { type Client, type CreatedWebhook, ServiceError, type Webhook } from '../../client/client.ts'
+import { hasCode } from '../../client/service-error.ts'
 import { EXIT, ExitError, type Io, writeOut } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { reserveSecretFile } from '../output/secret-file.ts'
@@ -26,7 +27,7 @@ interface Place {
  */
 export async function createWebhook(client: Client, wanted: Wanted, io: Io): Promise<void> {
   const { secretFile, isActive, isJson } = wanted
-  if (secretFile === undefined && io.isOutputDiscarded)
+  if (secretFile === undefined && (await io.isOutputDiscarded?.()))
     throw new ExitError(
       EXIT.usage,
       'Standard output is thrown away, and with it the secret, which is shown only once.',
@@ -78,7 +79,9 @@ async function register(
   } catch (error) {
     await place.discard()
     const isUnclear =
-      io.interrupt.aborted || (error instanceof Error && 'code' in error && error.code === 'outcome_unknown')
+      io.interrupt.aborted ||
+      hasCode(error, 'outcome_unknown') ||
+      (error instanceof ServiceError && error.code === 'answer_unusable' && !error.route.includes('/auth/'))
     if (isUnclear)
       io.stderr.write(
         'It may be registered, and its secret is lost then. Look: postern webhooks list, and delete the inactive one.\n',

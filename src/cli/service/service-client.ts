@@ -46,6 +46,8 @@ export async function connectToService(
   onWait: (wait: Wait) => void = (wait) => tellWait(wait, io),
 ): Promise<Client> {
   const { baseUrl, email, password } = await findService(options, io)
+  if (isLoopback(new URL(baseUrl)))
+    io.advise?.('service_unreachable', 'If an emulator is meant, start it in another terminal: npx postern emulator')
   const warn = (_: unknown, message?: string) => io.stderr.write(`postern: ${message}\n`)
   return createClient({
     ...{ baseUrl, email, password, onWait },
