@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,14 +64,57 @@ describe.each(['bash', 'zsh', 'fish'])('postern completion %s', (shell) => {
   })
 
   it('is read by that shell, if it is installed', async () => {
-    const { stdout } = await runCli(['completion', shell])
+    const file = join(folder, `read.${shell}`)
+    writeFileSync(file, (await runCli(['completion', shell])).stdout)
     try {
-      execFileSync(shell, ['-n'], { input: stdout, stdio: ['pipe', 'ignore', 'pipe'] })
+      execFileSync(shell, ['-n', file], { stdio: ['ignore', 'ignore', 'pipe'] })
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
         return void console.log(`${shell} is not installed: its script is not read`)
       throw error
     }
+  })
+})
+
+/** What zsh is given to choose from: its own functions for that work only while a line is edited. */
+const IN_ZSH = `
+compdef() { : }
+_files() { print FILES }
+compadd() { shift; local all=(\${(M)@:#\${words[CURRENT]}*}); print -l -- $all; (( $#all )) }
+source "$0"
+words=("$@") CURRENT=$# ; _postern`
+
+describe.each([
+  ['zsh', (file: string, words: readonly string[]) => ['-f', '-c', IN_ZSH, file, ...words]],
+  [
+    'fish',
+    (file: string, words: readonly string[]) => [
+      '--no-config',
+      '-c',
+      `source ${file}; complete -C '${words.join(' ')}'`,
+    ],
+  ],
+] as const)('postern completion %s, in that shell, if it is installed', (shell, toArgs) => {
+  it.each([
+    [['webhooks', 'cr'], ['create']],
+    [
+      ['trigger', 'contact.'],
+      ['contact.created', 'contact.deleted', 'contact.updated'],
+    ],
+    [['dev', '--clock', ''], ['manual']],
+    [['replay', '--dry'], ['--dry-run']],
+    [['completion', 'z'], ['zsh']],
+    [
+      ['deliveries', ''],
+      ['list', 'resend'],
+    ],
+  ])('%j is completed', async (words, offered) => {
+    const file = join(folder, `script.${shell}`)
+    writeFileSync(file, (await runCli(['completion', shell])).stdout)
+    const run = spawnSync(shell, toArgs(file, ['postern', ...words]), { encoding: 'utf8' })
+    if (run.error !== undefined) return void console.log(`${shell} is not installed: its completion is not tried`)
+    const lines = run.stdout.split('\n').map((line) => line.split('\t')[0] ?? '')
+    expect(lines.filter((line) => line !== '' && line !== '--help').toSorted(), run.stderr).toEqual(offered)
   })
 })
 
