@@ -99,6 +99,15 @@ describe('postern fixtures', () => {
     expect(await readText('notes.txt')).toBe('mine')
   })
 
+  it('goes on after a run that was killed before it wrote the index', async () => {
+    await write()
+    await rm(join(folder, 'index.json'))
+    await rm(join(folder, 'sync.failed.json'))
+    expect((await write('--seed', 'other')).code).toBe(2)
+    expect((await write()).code).toBe(0)
+    expect(await readdir(folder)).toHaveLength(2 * TYPES.length + 2)
+  })
+
   it('takes away what it no longer writes, and nothing else', async () => {
     await write('--model', 'opportunity')
     await writeFile(join(folder, 'opportunity.deleted.json'), 'edited')

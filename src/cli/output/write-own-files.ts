@@ -21,7 +21,7 @@ export async function writeOwnFiles(folder: string, { tool, index, files }: OwnF
   try {
     await mkdir(folder, { recursive: true })
     const digests = await readDigests(folder, tool)
-    for (const [name] of files) await mustBeOwn(join(folder, name), digests.get(name))
+    for (const [name, bytes] of files) await mustBeOwn(join(folder, name), digests.get(name), bytes)
     for (const [name, recorded] of digests) if (!files.has(name)) await removeOwn(folder, name, recorded)
     const sha256 = Object.fromEntries([...files].map(([name, bytes]) => [name, digest(bytes)]))
     const text = `${JSON.stringify({ tool, ...index, sha256 }, null, 2)}\n`
@@ -52,9 +52,10 @@ async function readDigests(folder: string, tool: string): Promise<ReadonlyMap<st
   return new Map(Object.entries(sha256 ?? {}))
 }
 
-async function mustBeOwn(path: string, recorded: unknown): Promise<void> {
+/** Its content may be the next one already: a run that was killed has not come to the index. */
+async function mustBeOwn(path: string, recorded: unknown, next: Uint8Array): Promise<void> {
   const bytes = await readIfThere(path)
-  if (bytes === undefined || digest(bytes) === recorded) return
+  if (bytes === undefined || digest(bytes) === recorded || Buffer.compare(bytes, next) === 0) return
   throw refuse(path, recorded === undefined ? 'is not from this command' : 'was changed since it was written')
 }
 
