@@ -112,6 +112,28 @@ describe('postern webhooks ensure', () => {
     expect((await readdir(folder)).toSorted()).toEqual(['crm.secret', 'crm.secret.webhook'])
   })
 
+  it('needs no folder that it may write if the secret is there', async () => {
+    const { run } = await serve()
+    const place = ['--secret-file', inFolder('crm.secret')]
+    await run(...ensure, ...place)
+    // A lock that is alive stands for such a folder: tests may run as root.
+    await writeFile(inFolder('crm.secret.lock'), '')
+    const beat = setInterval(() => writeFile(inFolder('crm.secret.lock'), ''), 100)
+    onTestFinished(() => clearInterval(beat))
+    const { code, stderr } = await run(...ensure, ...place)
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^webhook \w+ was there, and is active/)])
+  })
+
+  it('gives up in time if another run holds the place, and registers nothing', { timeout: 60_000 }, async () => {
+    const { crm, run } = await serve()
+    await writeFile(inFolder('crm.secret.lock'), '')
+    const beat = setInterval(() => writeFile(inFolder('crm.secret.lock'), ''), 100)
+    onTestFinished(() => clearInterval(beat))
+    const { code, stderr } = await run(...ensure, '--secret-file', inFolder('crm.secret'))
+    expect([code, stderr]).toEqual([5, expect.stringContaining('Another run is at work on')])
+    expect(crm.webhooks.list()).toEqual([])
+  })
+
   it('takes over the lock of a run that was killed', { timeout: 30_000 }, async () => {
     const { crm, run } = await serve()
     await writeFile(inFolder('crm.secret.lock'), '')

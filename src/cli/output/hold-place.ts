@@ -10,14 +10,16 @@ const WAIT_MS = 20_000
 const LOOK_MS = 100
 
 /**
- * Keeps other runs away from a file until it is disposed of, by a lock beside it. Waits for a run that is at work there. Ends the command
- * if that takes long, or if the folder cannot be written.
+ * Keeps other runs from filling a file until it is disposed of, by a lock beside it. Waits for a run that is at work there, until that has
+ * filled it: then nothing is written any more, and no lock is needed. Ends the command if that takes long, or if the folder cannot be
+ * written.
  */
-export async function holdPlace(path: string, io: Io): Promise<AsyncDisposable> {
+export async function holdPlace(path: string, isFilled: () => Promise<boolean>, io: Io): Promise<AsyncDisposable> {
   const lock = `${path}.lock`
   const start = performance.now()
   let [beat, beatAt, isTold] = [0, start, false]
-  while (!(await take(lock, path))) {
+  while (!(await isFilled())) {
+    if (await take(lock, path)) return hold(lock)
     const last = await readBeat(lock)
     const now = performance.now()
     if (last !== beat) [beat, beatAt] = [last, now]
@@ -30,6 +32,10 @@ export async function holdPlace(path: string, io: Io): Promise<AsyncDisposable> 
     isTold = now - start > 1_000
     await sleep(LOOK_MS, undefined, { signal: io.interrupt }).catch(() => io.interrupt.throwIfAborted())
   }
+  return { async [Symbol.asyncDispose]() {} }
+}
+
+function hold(lock: string): AsyncDisposable {
   const timer = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), BEAT_MS)
   return {
     async [Symbol.asyncDispose]() {

@@ -27,7 +27,7 @@ export async function openKeeper({ secretFile, toEnv, secretEnv }: KeeperOptions
     throw new ExitError(EXIT.usage, 'Give --secret-file or --to-env: the secret is shown only once.')
   const { name, hasAny, readId, save } =
     secretFile === undefined ? inEnvFile(`${toEnv}`, secretEnv) : inFile(secretFile)
-  const held = await holdPlace(secretFile ?? `${toEnv}`, io)
+  const held = await holdPlace(secretFile ?? `${toEnv}`, hasAny, io)
   try {
     if ((await hasAny()) && (await readId()) === undefined)
       throw new ExitError(EXIT.usage, `${name} holds a secret already, and is not overwritten. Name another place.`)
