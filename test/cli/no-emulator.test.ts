@@ -80,5 +80,6 @@ describe('what is no emulator', () => {
     expect(await running.exitCode).toBe(130)
     expect(performance.now() - begin).toBeLessThan(4_000)
     expect(running.stderr).toMatch(/interrupted|0 acknowledged, 0 failed\n$/)
+    expect(running.stderr.includes('it may have occurred')).toBe(hanging.test('events'))
   })
 })

@@ -165,7 +165,10 @@ function tellRotation(
 function explain(error: unknown, { name }: NamedKeeper): never {
   if (hasCode(error, 'secret_not_saved') && error instanceof Error) {
     const why = error.cause instanceof Error ? error.cause.message : 'unknown cause'
-    throw new ExitError(EXIT.failed, `${name} cannot be written: ${why}. ${toPrintable(error.message)}`)
+    throw new ExitError(
+      EXIT.failed,
+      `${name} cannot be written: ${why.replace(/\.$/, '')}. ${toPrintable(error.message)}`,
+    )
   }
   if (hasCode(error, 'webhook_not_ours') && error instanceof Error)
     throw new ExitError(EXIT.failed, 'An active webhook of this URL has a secret that is not saved here.', {

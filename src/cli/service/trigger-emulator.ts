@@ -48,7 +48,10 @@ export async function triggerEmulator(
     if (json || !watch) print({ type: 'event', eventId, eventType, deliveries }, `${eventId}  ${eventType}  ${count}`)
   }
   const all = options.shuffle ? shuffle(events, Math.random) : events
-  await sendAll(all, emit, { concurrency, rate, signal: io.interrupt }).catch(unlessInterrupted(io))
+  await sendAll(all, emit, { concurrency, rate, signal: io.interrupt }).catch((error: unknown) => {
+    unlessInterrupted(io)(error)
+    io.stderr.write('An event was under way: it may have occurred.\n')
+  })
   if (watched.length === 0 && !io.interrupt.aborted) io.stderr.write(`${tellWhyNone(events, state)}\n`)
   if (!watch) return io.interrupt.aborted ? EXIT.interrupted : EXIT.done
   return watchDeliveries(emulator, watched, state, options, io)
