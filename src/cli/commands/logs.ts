@@ -7,7 +7,7 @@ interface LogsOptions extends EmulatorUrlOptions {
   readonly json?: true
 }
 
-/** Whoever pressed Ctrl-C waits no longer for the number of what is pending. */
+/** Longest wait for the number of what is pending, after Ctrl-C. */
 const LAST_LOOK_MS = 1_000
 
 /** `postern logs`: the attempts of an emulator that runs in another process. */
