@@ -1,5 +1,24 @@
 export { type Clock, systemClock } from './host/clock.ts'
 export { consoleLogger, type LogFields, type Logger } from './host/logger.ts'
+export {
+  type Inbox,
+  type InboxCounts,
+  type InboxEntry,
+  type InboxItem,
+  type InboxLoop,
+  type InboxPage,
+  type InboxState,
+  type InboxTry,
+  type InboxWorkOptions,
+  type ListOptions,
+  MOST_COUNTED,
+  type Settlement,
+  type TakenItem,
+  TRIES_KEPT,
+} from './inbox/inbox.ts'
+export { type InboxTable, pollInbox, type Taken, type TakeRequest } from './inbox/poll.ts'
+export type { WorkOptions } from './inbox/retries.ts'
+export { DeadLetter, RetryLater } from './inbox/steer.ts'
 export type { BoundSecret, SecretRequest, Secrets, SecretsFunction } from './protocol/authenticate.ts'
 export { ConfigurationError, ERROR_CODES, type ErrorCode, HandlerError, PosternError } from './protocol/errors.ts'
 export type {
@@ -20,6 +39,7 @@ export type {
 } from './protocol/events.ts'
 export { OptionChecker } from './protocol/option-checker.ts'
 export {
+  type Accepted,
   type Busy,
   type Duplicate,
   type Failed,
@@ -56,6 +76,7 @@ export type {
   DispatchOptions,
   ReceivedDelivery,
   Receiver,
+  ReceiverWorker,
   Receives,
 } from './receiver/receiver.ts'
 export type { EventTypes } from './receiver/routes.ts'

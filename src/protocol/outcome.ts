@@ -55,6 +55,12 @@ export interface Handled extends OfEvent {
   readonly status: 200
 }
 
+/** The event is in the inbox, on disk. Its handlers run later. */
+export interface Accepted extends OfEvent {
+  readonly outcome: 'accepted'
+  readonly status: 200
+}
+
 /** The event had been handled before; no handler ran. */
 export interface Duplicate extends OfEvent {
   readonly outcome: 'duplicate'
@@ -98,6 +104,7 @@ export interface Failed extends Partial<OfEvent> {
     | 'lease_lost'
     | 'schema_failed'
     | 'store_unavailable'
+    | 'inbox_unavailable'
     | 'secrets_unavailable'
     | 'secret_unbound'
     | 'unexpected'
@@ -119,13 +126,24 @@ export interface Unavailable extends Partial<OfEvent> {
 }
 
 /** The result of one delivery. `status` is the HTTP answer; only 2xx acknowledges the event to the service. */
-export type Outcome = Handled | Duplicate | Ignored | Busy | Late | Rejected | Failed | Misconfigured | Unavailable
+export type Outcome =
+  | Handled
+  | Accepted
+  | Duplicate
+  | Ignored
+  | Busy
+  | Late
+  | Rejected
+  | Failed
+  | Misconfigured
+  | Unavailable
 
 type Verified = Pick<WebhookEvent, 'id' | 'type' | 'accountKey'>
-type NamedOutcome = Handled | Duplicate | Ignored | Busy | Late | Unavailable
+type NamedOutcome = Handled | Accepted | Duplicate | Ignored | Busy | Late | Unavailable
 
 const STATUS: Readonly<Record<NamedOutcome['outcome'], number>> = {
   handled: 200,
+  accepted: 200,
   duplicate: 200,
   ignored: 200,
   busy: 409,

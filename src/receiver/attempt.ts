@@ -1,4 +1,5 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
+import { steeringOf } from '../inbox/steer.ts'
 import { copyJson, copyReadable } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { type HandlerError, PosternError } from '../protocol/errors.ts'
@@ -15,8 +16,10 @@ import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 
 /** The time that a handler has to end after its abort, in milliseconds. */
-const GIVE_UP_AFTER_MS = 5_000
+export const GIVE_UP_AFTER_MS = 5_000
 const NOT_AS_ASKED = 'The record, or data, is not what the schema asks for.'
+
+type AbortCode = 'handler_timeout' | 'lease_lost' | 'worker_closed'
 
 /** The result of an event's handlers, and how its claim is to be settled. */
 export interface Verdict {
@@ -92,7 +95,8 @@ export class Attempt {
       else event.data = checked.value as ParsedEvent['data'] // handlers know the type of the schema's output
     }
     if (this.#abortReason !== undefined) return this.#refuseLate(this.#abortReason)
-    return this.#shared.isClosing ? this.#toVerdict(toOutcome('closing', this.#run), 'release') : undefined
+    const isStopping = this.#shared.isClosing || this.#run.first.item?.signal.aborted
+    return isStopping ? this.#toVerdict(toOutcome('closing', this.#run), 'release') : undefined
   }
 
   /** Begins the handlers that have no mark yet. Returns a promise for their end, or for giving them up, unless all have ended. */
@@ -119,7 +123,7 @@ export class Attempt {
   /** Returns what the handlers came to, once all have ended or were given up. */
   judge(): Verdict {
     const error = this.#failures.length === 0 ? undefined : this.#toFailure()
-    if (error !== undefined) this.#shared.reporter.error(error)
+    if (error !== undefined && !this.#isSteered) this.#shared.reporter.error(error)
     const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
     if (abandoned !== undefined) return abandoned
     if (this.#abortReason?.code === 'lease_lost')
@@ -134,6 +138,7 @@ export class Attempt {
     this.#isOver = true
     if (this.#timer !== undefined) this.#shared.handlerTimers.clear(this.#timer)
     if (this.#giveUpTimer !== undefined) this.#shared.settings.clock.clearTimeout(this.#giveUpTimer)
+    this.#run.first.item?.signal.removeEventListener('abort', this.#onWorkerClosed)
   }
 
   // ── Handlers ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -216,6 +221,7 @@ export class Attempt {
     if (this.#timer !== undefined) return
     const { settings, handlerTimers } = this.#shared
     const abort = () => this.#abort('handler_timeout')
+    this.#run.first.item?.signal.addEventListener('abort', this.#onWorkerClosed)
     this.#timer = handlerTimers.set(settings.clock.monotonic() + settings.handlerTimeoutMs, abort)
     this.#lease.keep(
       () => this.marks,
@@ -223,15 +229,19 @@ export class Attempt {
     )
   }
 
+  readonly #onWorkerClosed = () => this.#abort('worker_closed')
+
   /** Tells what still runs to stop. Once another process has the event, nothing that ends here changes anything. */
-  #abort(code: 'handler_timeout' | 'lease_lost'): void {
+  #abort(code: AbortCode): void {
     if (this.#isOver || this.#abortReason?.code === 'lease_lost') return
     const { settings, reporter } = this.#shared
     const what = this.#todo.length === 0 ? 'schema' : 'handlers'
-    const message =
-      code === 'handler_timeout'
-        ? `The ${what} of ${quote(this.#run.type)} ran for ${settings.handlerTimeoutMs} ms (handlerTimeoutMs).`
-        : `Another process has taken over ${quote(this.#run.type)} while its ${what} ran here.`
+    const about = `${what} of ${quote(this.#run.type)}`
+    const message = {
+      handler_timeout: `The ${about} ran for ${settings.handlerTimeoutMs} ms (handlerTimeoutMs).`,
+      lease_lost: `Another process has taken over ${quote(this.#run.type)} while its ${what} ran here.`,
+      worker_closed: `The ${about} ran on when the time to close their worker was over. The event is given back, and does not count as failed.`,
+    }[code]
     const isFirst = this.#abortReason === undefined
     this.#abortReason = this.#run.toError(code, message, this.#running())
     reporter.error(this.#abortReason)
@@ -269,6 +279,11 @@ export class Attempt {
     const error = new PosternError('schema_failed', message, { cause })
     this.#shared.reporter.error(error)
     return this.#toVerdict(toFailed(500, 'schema_failed', error, this.#run), 'release')
+  }
+
+  /** Handlers that put their event off, or bury it, are no failure to be told of: the inbox tells of what becomes of it. */
+  get #isSteered(): boolean {
+    return this.#run.first.item !== undefined && steeringOf(this.#failures.map(({ error }) => error)) !== undefined
   }
 
   // ── Marks ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,6 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
+import { checkRetries, type WorkOptions } from '../inbox/retries.ts'
+import { Worker } from '../inbox/worker.ts'
 import { checkMs } from '../protocol/check-ms.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
@@ -6,11 +8,19 @@ import type { Outcome } from '../protocol/outcome.ts'
 import type { Reply } from '../protocol/reply.ts'
 import { releaseName, takeName } from '../store/names.ts'
 import type { Store } from '../store/store.ts'
+import { GIVE_UP_AFTER_MS } from './attempt.ts'
 import { Deliveries } from './deliver.ts'
 import type { ContextOf } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
 import { checkOptions, type ReceiverOptions, type Settings } from './options.ts'
-import type { CloseResult, DeliveryRequest, DispatchOptions, ReceivedDelivery, Receiver } from './receiver.ts'
+import type {
+  CloseResult,
+  DeliveryRequest,
+  DispatchOptions,
+  ReceivedDelivery,
+  Receiver,
+  ReceiverWorker,
+} from './receiver.ts'
 import { Reporter } from './reporter.ts'
 import { type EventTypes, Routes } from './routes.ts'
 import { Runs } from './runs.ts'
@@ -18,6 +28,8 @@ import { Shared } from './shared.ts'
 
 const NO_ADAPTER =
   'receiver.handle() was given the request of a host, and writes no answer to it: mount expressHandler(receiver), or the adapter of that host.'
+const NO_INBOX =
+  'receiver.work() runs what an inbox holds, and this receiver has none: createReceiver({ inbox: sqliteInbox({ database }) }). Without an inbox handlers run before the answer, and no worker is needed.'
 /** The time that `close` waits if it is told nothing, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000
 
@@ -43,6 +55,7 @@ class WebhookReceiver {
   readonly #shared: Shared
   readonly #runs: Runs
   readonly #deliveries: Deliveries
+  readonly #workers = new Set<Worker>()
 
   constructor(settings: Settings) {
     this.#shared = new Shared(settings, new Reporter(settings))
@@ -51,6 +64,7 @@ class WebhookReceiver {
     this.#deliveries = new Deliveries(this.#shared, this.#routes, this.#runs)
     takeName(settings.store, settings.name, this)
     settings.store.reportTo?.(this.#shared.reporter.logger)
+    settings.inbox?.reportTo?.(this.#shared.reporter.logger)
   }
 
   on(pattern: string, ...rest: readonly unknown[]): this {
@@ -80,18 +94,44 @@ class WebhookReceiver {
   readonly dispatch = (event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome> =>
     this.#deliveries.dispatch(event, options)
 
+  readonly work = (options: WorkOptions = {}): ReceiverWorker => {
+    const { reporter, settings } = this.#shared
+    const { inbox, leaseMs, clock, handlerTimeoutMs, onDeadLetter } = settings
+    if (inbox === undefined) throw new ConfigurationError('no_inbox', NO_INBOX)
+    const { retentionMs } = settings.store
+    const retries = checkRetries(options, retentionMs, handlerTimeoutMs + GIVE_UP_AFTER_MS)
+    const worker = new Worker({
+      ...{ inbox, retries, clock, leaseMs, retentionMs },
+      run: (item) => this.#deliveries.work(item),
+      report: (error) => reporter.error(error),
+      onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
+    })
+    this.#workers.add(worker)
+    return { close: (closing = {}) => this.#closeWorker(worker, this.#toTimeout('worker.close', closing)) }
+  }
+
   readonly close = async (options: { readonly timeoutMs?: number } = {}): Promise<CloseResult> => {
     const { activity, settings } = this.#shared
     this.#shared.isClosing = true
-    await activity.drain(settings.clock, this.#toTimeout(options))
+    const timeoutMs = this.#toTimeout('close', options)
+    await Promise.all([
+      activity.drain(settings.clock, timeoutMs),
+      ...[...this.#workers].map((worker) => this.#closeWorker(worker, timeoutMs)),
+    ])
     releaseName(settings.store, settings.name, this)
     return { unfinished: this.#runs.size + this.#shared.untakenMarks }
   }
 
+  async #closeWorker(worker: Worker, timeoutMs: number): Promise<CloseResult> {
+    const unfinished = await worker.close(timeoutMs)
+    this.#workers.delete(worker)
+    return { unfinished }
+  }
+
   /** A mistake is told, and is no reason not to wait: a process that ends has no second chance. */
-  #toTimeout(options: unknown): number {
+  #toTimeout(method: string, options: unknown): number {
     try {
-      return checkMs('close', 'timeoutMs', options, CLOSE_TIMEOUT_MS, LONGEST_TIMER_MS)
+      return checkMs(method, 'timeoutMs', options, CLOSE_TIMEOUT_MS, LONGEST_TIMER_MS)
     } catch (error) {
       this.#shared.reporter.error(error as ConfigurationError) // nothing else is thrown
       return CLOSE_TIMEOUT_MS

@@ -1,17 +1,20 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
+import type { TakenItem } from '../inbox/inbox.ts'
+import type { Tried } from '../inbox/settle.ts'
 import { authenticate } from '../protocol/authenticate.ts'
 import { checkMs } from '../protocol/check-ms.ts'
 import { makeDedupKeys } from '../protocol/dedup-key.ts'
-import { type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
+import { type ParsedEvent, parseEnvelope, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
-import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
 import { ignoreRejection, ignoreRejections, isThenable } from '../protocol/promises.ts'
 import { type Reply, toReply } from '../protocol/reply.ts'
 import { toSource } from '../protocol/secret-request.ts'
 import { quote, show } from '../protocol/show.ts'
 import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
+import { Acceptor } from './acceptor.ts'
 import { Bodies } from './bodies.ts'
 import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
 import type { Routes } from './routes.ts'
@@ -40,7 +43,7 @@ const NO_HANDLERS =
 /**
  * The path of a delivery: (1) its head, (2) the bytes of its body, (3) the secrets for it, (4) its signature, (5) its envelope, (6) the
  * route of its event, (7) a run of the event to join, or the claim of one, (8) schema, (9) handlers, (10) settling. `Runs` takes it from
- * stop 7 on. Stops that make nobody wait are not awaited: each `await` costs 3 % of a delivery.
+ * stop 7 on; with an inbox, the `Acceptor` stands there, and a worker goes on from stop 7 later. Stops that make nobody wait are not awaited: each `await` costs 3 % of a delivery.
  */
 export class Deliveries {
   readonly #shared: Shared
@@ -48,6 +51,7 @@ export class Deliveries {
   readonly #runs: Runs
   readonly #bodies: Bodies
   readonly #secrets: SecretSource
+  readonly #acceptor: Acceptor | undefined
   readonly #toKey: (accountKey: string, id: string) => string
 
   constructor(shared: Shared, routes: Routes, runs: Runs) {
@@ -57,6 +61,8 @@ export class Deliveries {
     this.#bodies = new Bodies(shared)
     this.#secrets = new SecretSource(shared)
     this.#toKey = makeDedupKeys(shared.settings.name)
+    const { inbox } = shared.settings
+    this.#acceptor = inbox && new Acceptor(shared, this.#bodies, inbox)
   }
 
   /** From the head of a request to its answer. Never rejects. */
@@ -193,18 +199,55 @@ export class Deliveries {
   #verify(keys: Keys, body: Uint8Array, signature: string, delivery: Delivery): Outcome | Promise<Outcome> {
     if (keys instanceof PosternError) return this.#failSecrets(keys)
     const event = keys instanceof Rejection ? keys : authenticate(body, signature, keys) // 4 and 5
-    return event instanceof Rejection ? toRejected(event) : this.#route(event, delivery)
+    return event instanceof Rejection ? toRejected(event) : this.#route(event, delivery, body)
   }
 
   /** Stops 6 to 10, for a verified event that nothing else refers to. */
-  #route(event: ParsedEvent, delivery: Delivery): Outcome | Promise<Outcome> {
+  #route(event: ParsedEvent, delivery: Delivery, body?: Uint8Array): Outcome | Promise<Outcome> {
     const { clock, maxAge } = this.#shared.settings
     if (maxAge !== undefined && !(clock.now() - Date.parse(event.timestamp) <= maxAge))
       return toRejected(TOO_OLD, event)
     if (this.#routes.isEmpty) return this.#failWithoutHandlers(event)
     const route = this.#routes.find(event.type) // 6
     if (route === undefined) return toOutcome('ignored', event)
-    return this.#runs.answer(this.#toKey(event.accountKey, event.id), withModel(event, route), route, delivery) // 7 to 10
+    const key = this.#toKey(event.accountKey, event.id)
+    if (this.#acceptor !== undefined && body !== undefined) return this.#acceptor.accept(key, event, body, delivery) // 7
+    return this.#runs.answer(key, withModel(event, route), route, delivery) // 7 to 10
+  }
+
+  /** Runs an event out of the inbox: stops 5 to 10, less what was decided when it was accepted. Never rejects. */
+  async work(item: TakenItem): Promise<Tried> {
+    const { clock } = this.#shared.settings
+    const startedAt = clock.monotonic()
+    const claimBy = startedAt + STORE_LIMIT_MS
+    const delivery: Delivery = {
+      ...{ item, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy, source: item.source },
+      ...{ isParsed: true, waitUntil: undefined },
+    }
+    try {
+      const tried = await this.#workOn(item, delivery)
+      return { ...tried, outcome: this.#report(tried.outcome, delivery) }
+    } catch (cause) {
+      return { outcome: this.#report(this.#toUnexpected(cause), delivery), marks: item.marks }
+    }
+  }
+
+  async #workOn(item: TakenItem, delivery: Delivery): Promise<Tried> {
+    const event = parseEnvelope(item.bytes) // 5
+    if (event instanceof Rejection) return { outcome: toRejected(event), marks: item.marks }
+    if (this.#toKey(event.accountKey, event.id) !== item.key)
+      return { outcome: this.#failForeign(event), marks: item.marks }
+    if (this.#routes.isEmpty) return { outcome: this.#failWithoutHandlers(event), marks: item.marks }
+    const route = this.#routes.find(event.type) // 6
+    if (route === undefined) return { outcome: toOutcome('ignored', event), marks: item.marks }
+    return this.#runs.work(item.key, withModel(event, route), route, delivery) // 7 to 10
+  }
+
+  #failForeign(event: ParsedEvent): Outcome {
+    const message = `The inbox holds ${quote(event.type)} under the name of another receiver. Give receivers of different names an inbox each, with a table or queue of its own.`
+    const error = new PosternError('inbox_shared', message)
+    this.#shared.reporter.errorOnce(error)
+    return toFailed(500, 'unexpected', error, event)
   }
 
   /** While events are under way, a duplicate of one may still join it. */

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../host/clock.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
+import type { Inbox, InboxItem } from '../inbox/inbox.ts'
 import type { Secrets, SecretsFunction } from '../protocol/authenticate.ts'
 import { checkEventType, checkModelKey, checkSchemas } from '../protocol/check-schemas.ts'
 import type { PosternError } from '../protocol/errors.ts'
@@ -33,6 +34,11 @@ export interface ReceiverOptions<M, E, S extends Store = Store> {
   readonly events?: E & ([keyof E] extends [never] ? Readonly<Record<string, never>> : unknown)
   /** Remembers handled events. Default: `memoryStore()`, for one process. */
   readonly store?: S
+  /**
+   * Takes events in: a delivery is answered 200 `accepted` once its event is on disk, and workers run the handlers (`receiver.work`).
+   * Default: none, and handlers run before the answer.
+   */
+  readonly inbox?: Inbox
   /** Part of the deduplication key. Two receivers that handle the same events on one store need two names. Default `default`. */
   readonly name?: string
   /** Default 1 MiB. */
@@ -60,6 +66,8 @@ export interface ReceiverOptions<M, E, S extends Store = Store> {
   readonly logger?: Logger
   /** Called with the outcome of each delivery, and once more with `late: true` if work ended after its answer. */
   readonly onOutcome?: (outcome: Outcome, info: OutcomeInfo) => void
+  /** Called with an event of the inbox that is not tried again by itself, and why. */
+  readonly onDeadLetter?: (item: InboxItem, error: PosternError) => void
   /** Called with what the owner of the app has to look at. */
   readonly onError?: (error: PosternError) => void
 }
@@ -89,6 +97,8 @@ export interface Settings extends Pick<Given, WithDefaults | 'maxInFlight' | 'cl
   readonly maxAge: number | undefined
   readonly onOutcome: Given['onOutcome'] | undefined
   readonly onError: Given['onError'] | undefined
+  readonly inbox: Inbox | undefined
+  readonly onDeadLetter: Given['onDeadLetter'] | undefined
 }
 
 const check = new OptionChecker('createReceiver')
@@ -115,7 +125,7 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
     clock = systemClock,
     ...hooks
   } = rest
-  const { logger = consoleLogger, onOutcome, onError, ...unknown } = hooks
+  const { logger = consoleLogger, onOutcome, onError, inbox, onDeadLetter, ...unknown } = hooks
   check.isKnown(unknown, OPTIONS, hintFor)
 
   if (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name))
@@ -131,7 +141,7 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
   if (maxAge !== undefined) check.isNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
   check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
   check.hasMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
-  check.areFunctions({ onOutcome, onError })
+  check.areFunctions({ onOutcome, onError, onDeadLetter })
 
   return {
     secret,
@@ -151,6 +161,8 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
     logger,
     onOutcome,
     onError,
+    inbox: checkInbox(inbox),
+    onDeadLetter,
   }
 }
 
@@ -158,11 +170,16 @@ const BUFFER_REASON = 'one body in small fragments may cost that'
 const AGE_REASON = 'the last of the five attempts comes 2 h 36 min after the event'
 const OPTIONS = (
   'secret models events store name maxBodyBytes maxBufferedBytes deadlineMs handlerTimeoutMs leaseMs maxInFlight maxAge ' +
-  'clock logger onOutcome onError'
+  'clock logger onOutcome onError inbox onDeadLetter'
 ).split(' ')
 
 function hintFor(stray: string): string | undefined {
   return stray === 'secrets' ? 'Several secrets are given as a list in "secret".' : undefined
+}
+
+function checkInbox(inbox: Inbox | undefined): Inbox | undefined {
+  if (inbox !== undefined) check.hasMethods('inbox', inbox, ['put', 'work', 'counts', 'list', 'get', 'replay', 'drop'])
+  return inbox
 }
 
 function checkStore(store: Store): Store {

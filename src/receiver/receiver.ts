@@ -1,3 +1,4 @@
+import type { WorkOptions } from '../inbox/retries.ts'
 import type { Check, EventOf, NoEvents, OpenModels, Pattern, WebhookEvent } from '../protocol/events.ts'
 import type { RequestHead } from '../protocol/head.ts'
 import type { Outcome } from '../protocol/outcome.ts'
@@ -72,6 +73,15 @@ export interface DispatchOptions {
   readonly waitMs?: number
 }
 
+/** What runs the events of an inbox. */
+export interface ReceiverWorker {
+  /**
+   * Takes nothing more, gives back what has not begun, and waits for what runs. What outlasts `timeoutMs` (default 10,000) is aborted
+   * and given back with the finish marks of its handlers, without counting as a failed try.
+   */
+  close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
+}
+
 /** The result of `close`. */
 export interface CloseResult {
   /**
@@ -122,12 +132,20 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
    */
   dispatch(event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome>
 
+  /**
+   * Runs handlers for what the inbox holds, here or in processes of their own which are made of the same module. An event that fails is
+   * tried again by a schedule of the worker's, and becomes a dead letter when that is over.
+   *
+   * @throws ConfigurationError `no_inbox`, `option_invalid`, `option_unknown`
+   */
+  work(options?: WorkOptions): ReceiverWorker
+
   /** Returns what this receiver handles, to be named in a webhook's `events`. */
   eventTypes(): EventTypes
 
   /**
-   * Answers new deliveries with 503, and resolves when the answers of those under way are written, or after `timeoutMs` (default
-   * 10,000).
+   * Answers new deliveries with 503, closes its workers, and resolves when the answers of deliveries under way are written, or after
+   * `timeoutMs` (default 10,000).
    */
   close(options?: { readonly timeoutMs?: number }): Promise<CloseResult>
 }

@@ -1,4 +1,5 @@
 import { sleep } from '../host/clock.ts'
+import type { TakenItem } from '../inbox/inbox.ts'
 import { hasRecord } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
@@ -32,6 +33,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
       // The first delivery had no time left, and one that joined it meanwhile has.
       if (claim.state === 'failed' && run.claimBy > claimBy && shared.settings.clock.monotonic() > claimBy - 1) continue
       if (claim.state !== 'busy') break
+      if (run.first.item !== undefined) return run.end(toOutcome('busy', run)) // its worker has others to run meanwhile
       run.phase = 'busy'
       await sleep(shared.settings.clock, Math.min(BUSY_POLL_MS, run.timeLeft))
       if (shared.isClosing) return run.end(toOutcome('closing', run))
@@ -42,7 +44,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
 
     run.phase = 'working'
     run.lease = new Lease(shared, run.key, claim.token, run.askedAt)
-    attempt = new Attempt(shared, run, run.lease, claim.marks)
+    attempt = new Attempt(shared, run, run.lease, withKept(claim.marks, run.first.item))
     const checking = check(run) // 8
     let verdict = attempt.takeChecked(isThenable(checking) ? await attempt.waitFor(checking) : checking)
     if (verdict === undefined) {
@@ -54,6 +56,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
 
     run.phase = 'settling'
     run.verdict = verdict.outcome
+    run.marks = verdict.marks
     const settling = settle(shared, run, run.lease, verdict) // 10
     return run.end(isThenable(settling) ? await settling : settling)
   } catch (cause) {
@@ -89,6 +92,11 @@ function toClaim(answer: unknown): Claim | StoreFailure {
 /** A delivery that waited for another process is answered `busy` at its deadline, also while the store is being asked once more. */
 function toUnclaimed(run: Run, failure: StoreFailure): Outcome {
   return run.phase === 'busy' && run.timeLeft === 0 ? toOutcome('busy', run) : run.failClaim(failure)
+}
+
+/** A dead letter that is replayed after the store has forgotten its marks has kept them itself. */
+function withKept(marks: readonly string[], item: TakenItem | undefined): readonly string[] {
+  return item === undefined || item.marks.length === 0 ? marks : [...new Set([...marks, ...item.marks])]
 }
 
 function check({ route, event }: Run): Checked | Promise<Checked> | undefined {

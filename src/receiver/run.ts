@@ -1,4 +1,5 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
+import type { TakenItem } from '../inbox/inbox.ts'
 import { isPlain } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { HandlerError } from '../protocol/errors.ts'
@@ -10,6 +11,8 @@ import { StoreFailure } from './store-call.ts'
 
 /** One request, as far as the handling of its event is concerned. Times are on the monotonic clock. */
 export interface Delivery {
+  /** Set if a worker took the event out of the inbox. */
+  readonly item?: TakenItem
   readonly startedAt: number
   readonly deadline: number
   /** The latest time at which a claim is of use: later than the deadline if the app itself sent the event. */
@@ -36,6 +39,7 @@ type HandlerErrorCode =
   | 'handler_timeout'
   | 'handler_abandoned'
   | 'lease_lost'
+  | 'worker_closed'
   | 'transaction_misused'
 
 /** One event between its claim and its result, with every delivery that waits for it. */
@@ -61,6 +65,8 @@ export class Run {
   askedAt = 0
   /** The event as each handler was given it. */
   given: readonly ParsedEvent[] = []
+  /** Names of the handlers that had finished when the run ended, in this attempt or earlier ones. */
+  marks: readonly string[] = []
   /** Settles when the run has ended. */
   ended: Promise<void> | undefined
   /** Settles once the store has been told what it did not take before the run ended. Never rejects. */

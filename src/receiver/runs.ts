@@ -1,3 +1,4 @@
+import type { Tried } from '../inbox/settle.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { type Outcome, toOutcome } from '../protocol/outcome.ts'
 import { quote } from '../protocol/show.ts'
@@ -34,17 +35,31 @@ export class Runs {
   answer(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Outcome | Promise<Outcome> {
     const underWay = this.#find(key)
     if (underWay !== undefined) return underWay.wait(delivery)
+    return this.#refuse(key, event) ?? this.#start(new Run(this.#shared, key, event, route, delivery))
+  }
+
+  /** The same for a worker, which comes again later where a delivery would join another, or wait. */
+  async work(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Promise<Tried> {
+    const refused = this.#find(key) === undefined ? this.#refuse(key, event) : toOutcome('busy', event)
+    if (refused !== undefined) return { outcome: refused, marks: [] }
+    const run = new Run(this.#shared, key, event, route, delivery)
+    const outcome = await this.#start(run)
+    return { outcome, marks: run.marks }
+  }
+
+  #refuse(key: string, event: ParsedEvent): Outcome | undefined {
     if (this.#isBeginning(key)) return toOutcome('busy', event) // sent by its own handler
     if (this.#shared.isClosing) return toOutcome('closing', event)
-    if (this.#isFull(event.accountKey)) return toOutcome('overloaded', event)
+    return this.#isFull(event.accountKey) ? toOutcome('overloaded', event) : undefined
+  }
 
-    const run = new Run(this.#shared, key, event, route, delivery)
+  #start(run: Run): Outcome | Promise<Outcome> {
     const running = runEvent(this.#shared, run)
     // If store and handlers answer immediately, it is over: it needs no place in the map, and nobody has to wait for it.
     if (run.outcome !== undefined) return run.outcome
     this.#add(run)
     run.ended = this.#finish(run, running)
-    return run.wait(delivery)
+    return run.wait(run.first)
   }
 
   /** Returns whether a handler of this event is being begun, or one that runs passed on the event that it was given. */

@@ -1,0 +1,185 @@
+import { LONGEST_TIMER_MS, sleep } from '../host/clock.ts'
+import type { InboxEntry, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
+
+/** An engine that is asked for items again and again. Each step is atomic, and rejects only if the engine cannot be reached. */
+export interface InboxTable {
+  /** Takes the next items that are due, the accounts in turn, each for `leaseMs` from now. */
+  take(request: TakeRequest): Promise<Taken>
+  /** Extends the lease of all that the worker holds to `leaseMs` from now. */
+  renew(worker: string, leaseMs: number): Promise<unknown>
+  /** Does nothing to an item that another worker holds by now. */
+  settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<unknown>
+  /** Calls back whenever this process puts an item in. Returns what ends that. */
+  onPut(callback: () => void): () => void
+}
+
+export interface TakeRequest {
+  readonly worker: string
+  readonly limit: number
+  readonly leaseMs: number
+  /** Whether nothing else runs in this worker, so that it may be given an item whose last worker died. */
+  readonly isIdle: boolean
+}
+
+/** What a worker is given. */
+export interface Taken {
+  readonly items: readonly InboxEntry[]
+  /** An item whose last worker died is due: nothing more is taken until it has run by itself. If it is in `items`, it is alone there. */
+  readonly hasSuspect: boolean
+}
+
+/** Between two looks for what other processes have put in, or what has become due, in milliseconds. */
+const POLL_MS = 250
+/** An engine that failed is asked again after this time, in milliseconds. */
+const AGAIN_MS = 1_000
+/** After the abort of what outlasted `close`: a handler is given up after 5 s, and its try is settled then. */
+const AFTER_ABORT_MS = 8_000
+
+/** Works through a table, as `Inbox.work` wants it. */
+export function pollInbox(
+  table: InboxTable,
+  worker: string,
+  run: (item: TakenItem) => Promise<Settlement>,
+  options: InboxWorkOptions,
+): InboxLoop {
+  const poller = new Poller(table, worker, run, options)
+  void poller.takeAndRun()
+  return poller
+}
+
+class Poller implements InboxLoop {
+  readonly #table: InboxTable
+  readonly #worker: string
+  readonly #run: (item: TakenItem) => Promise<Settlement>
+  readonly #options: InboxWorkOptions
+  readonly #abort = new AbortController()
+  readonly #running = new Set<Promise<void>>()
+  readonly #stopListening: () => void
+  #wake: (() => void) | undefined
+  /** Something came while nobody waited for it. */
+  #isAwake = false
+  #isAlone = false
+  #isClosing = false
+  #renewTimer: unknown
+
+  constructor(
+    table: InboxTable,
+    worker: string,
+    run: (item: TakenItem) => Promise<Settlement>,
+    options: InboxWorkOptions,
+  ) {
+    this.#table = table
+    this.#worker = worker
+    this.#run = run
+    this.#options = options
+    this.#stopListening = table.onPut(() => this.#awake())
+    this.#renewLater()
+  }
+
+  async takeAndRun(): Promise<void> {
+    const { concurrency, leaseMs } = this.#options
+    while (!this.#isClosing) {
+      const limit = this.#isAlone ? 0 : concurrency - this.#running.size
+      if (limit === 0) {
+        await this.#pause()
+        continue
+      }
+      const isIdle = this.#running.size === 0
+      const taken = await this.#take({ worker: this.#worker, limit, leaseMs, isIdle })
+      for (const item of taken?.items ?? []) this.#begin(item)
+      this.#isAlone = taken?.hasSuspect === true && this.#running.size > 0
+      if (this.#isAlone || taken?.items.length === limit) continue
+      await this.#pause(taken === undefined ? AGAIN_MS : POLL_MS)
+    }
+  }
+
+  async close(timeoutMs: number): Promise<number> {
+    this.#isClosing = true
+    this.#stopListening()
+    this.#awake()
+    await this.#untilIdle(timeoutMs)
+    if (this.#running.size > 0) {
+      this.#abort.abort()
+      await this.#untilIdle(AFTER_ABORT_MS)
+    }
+    // What still runs keeps its lease while the process lives.
+    if (this.#running.size === 0) this.#options.clock.clearTimeout(this.#renewTimer)
+    return this.#running.size
+  }
+
+  async #take(request: TakeRequest): Promise<Taken | undefined> {
+    try {
+      return await this.#table.take(request)
+    } catch (error) {
+      this.#options.onError(error)
+      return undefined
+    }
+  }
+
+  #begin(entry: InboxEntry): void {
+    const item: TakenItem = { ...entry, worker: this.#worker, signal: this.#abort.signal }
+    const ended = this.#runAndSettle(item).finally(() => {
+      this.#running.delete(ended)
+      if (this.#running.size === 0) this.#isAlone = false
+      this.#awake()
+    })
+    this.#running.add(ended)
+  }
+
+  async #runAndSettle(item: TakenItem): Promise<void> {
+    const { onError, onSettled } = this.#options
+    const settlement = this.#isClosing ? GIVEN_BACK : await this.#run(item)
+    for (;;) {
+      try {
+        await this.#table.settle(item, this.#worker, settlement)
+        return onSettled(item, settlement)
+      } catch (error) {
+        onError(error)
+      }
+      if (this.#abort.signal.aborted) return // its lease ends by itself
+      await sleep(this.#options.clock, AGAIN_MS)
+    }
+  }
+
+  #renewLater(): void {
+    const { clock, leaseMs, onError } = this.#options
+    this.#renewTimer = clock.setTimeout(() => {
+      if (this.#running.size > 0) this.#table.renew(this.#worker, leaseMs).catch(onError)
+      this.#renewLater()
+    }, leaseMs / 3)
+  }
+
+  // ── Waiting ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Waits until something comes in or ends, or for a time. */
+  async #pause(ms = LONGEST_TIMER_MS): Promise<void> {
+    if (!this.#isAwake && !this.#isClosing)
+      await new Promise<void>((resolve) => {
+        const timer = this.#options.clock.setTimeout(resolve, ms)
+        this.#wake = () => {
+          this.#options.clock.clearTimeout(timer)
+          resolve()
+        }
+      })
+    this.#wake = undefined
+    this.#isAwake = false
+  }
+
+  #awake(): void {
+    this.#isAwake = true
+    this.#wake?.()
+  }
+
+  async #untilIdle(timeoutMs: number): Promise<void> {
+    const { clock } = this.#options
+    let timer: unknown
+    const timeUp = new Promise<void>((resolve) => {
+      timer = clock.setTimeout(resolve, timeoutMs)
+    })
+    await Promise.race([timeUp, Promise.all(this.#running)])
+    clock.clearTimeout(timer)
+  }
+}
+
+/** It came while the worker was being closed, and has not begun. */
+const GIVEN_BACK: Settlement = { next: 'wait', afterMs: 0, isFailure: false }

@@ -1,0 +1,99 @@
+import { OptionChecker } from '../protocol/option-checker.ts'
+import { show } from '../protocol/show.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** Before the second try, the third and so on: two days in all. */
+const DELAYS_MS: readonly number[] = [
+  SECOND,
+  10 * SECOND,
+  MINUTE,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+  24 * HOUR,
+]
+const LONGEST_DELAY_MS = 24 * HOUR
+/** A delay is so much shorter or longer at most, so that what failed together does not come back together. */
+const JITTER = 0.1
+
+/** Options of `receiver.work`. */
+export interface WorkOptions {
+  /** Events that this worker runs at the same time. Default 10; 1 to 1,000. */
+  readonly concurrency?: number
+  /** Failed tries after which an event is a dead letter. Default 10; 1 to 100. */
+  readonly attempts?: number
+  /**
+   * Returns the time before the next try, in milliseconds. `attempt` is the number of failed tries, from 1. Default: about 1 s, 10 s,
+   * 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, then 24 h each, a tenth more or less.
+   */
+  readonly delay?: (attempt: number) => number
+}
+
+/** When an event that failed is tried again. */
+export interface Retries {
+  readonly concurrency: number
+  readonly attempts: number
+  delayAfter(failures: number): number
+}
+
+const check = new OptionChecker('receiver.work')
+
+/**
+ * @param retentionMs how long the store keeps finish marks
+ * @param tryMs the longest that a try lasts
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
+ */
+export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: number): Retries {
+  check.isObject(options, '{ concurrency: 10 }')
+  const { concurrency = 10, attempts = 10, delay, ...unknown } = options
+  check.isKnown(unknown, ['concurrency', 'attempts', 'delay'])
+  check.isWhole('concurrency', concurrency, 1, 1_000)
+  check.isWhole('attempts', attempts, 1, 100)
+  check.areFunctions({ delay })
+  let longestMs = attempts * tryMs
+  for (let attempt = 1; attempt < attempts; attempt++)
+    longestMs += delay === undefined ? toDefault(attempt) * (1 + JITTER) : checkDelay(delay(attempt), attempt)
+  if (longestMs > retentionMs)
+    throw check.invalid(
+      `${attempts} tries can take ${inHours(longestMs)}, and the store forgets after ${inHours(retentionMs)} (retentionMs) which handlers have finished: they would run again. Give the store a retentionMs of at least ${Math.ceil(longestMs)}, or fewer attempts or shorter delays here.`,
+    )
+  const delayAfter = (failures: number) =>
+    (delay === undefined ? undefined : givenBy(delay, failures)) ?? vary(failures)
+  return { concurrency, attempts, delayAfter }
+}
+
+function checkDelay(delayMs: unknown, attempt: number): number {
+  if (isDelay(delayMs)) return delayMs
+  throw check.invalid(`delay(${attempt}) gave ${show(delayMs)}; it has to return milliseconds.`)
+}
+
+/** It was tried when the worker began; whatever it does since must not cost an event. */
+function givenBy(delay: (attempt: number) => number, failures: number): number | undefined {
+  try {
+    const delayMs = delay(failures)
+    return isDelay(delayMs) ? delayMs : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isDelay(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && Number.isFinite(value)
+}
+
+function toDefault(failures: number): number {
+  return DELAYS_MS[failures - 1] ?? LONGEST_DELAY_MS
+}
+
+function vary(failures: number): number {
+  return toDefault(failures) * (1 - JITTER + 2 * JITTER * Math.random())
+}
+
+function inHours(ms: number): string {
+  return `${(ms / HOUR).toFixed(1)} h`
+}

@@ -1,0 +1,93 @@
+import type { Outcome } from '../protocol/outcome.ts'
+import type { InboxTry, Settlement, TakenItem } from './inbox.ts'
+import type { Retries } from './retries.ts'
+import { steeringOf } from './steer.ts'
+
+/** A store that is away, or a place that is missing, is asked for again after this time, in milliseconds. */
+const SOON_MS = 5_000
+/** Processes that may die while they run an item and nothing else. */
+export const MOST_DEATHS = 3
+const LONGEST_ERROR = 1_000
+
+/** The result of one try. */
+export interface Tried {
+  readonly outcome: Outcome
+  /** Names of the handlers that have finished. */
+  readonly marks: readonly string[]
+}
+
+/** What the rules have to know. Times in milliseconds. */
+export interface Rules {
+  readonly retries: Retries
+  readonly leaseMs: number
+  /** How long the store keeps finish marks. */
+  readonly retentionMs: number
+}
+
+/** Says what becomes of an item after a try: the rules of the inbox, in one place. */
+export function settle(
+  item: TakenItem,
+  { outcome, marks }: Tried,
+  startedAt: number,
+  now: number,
+  rules: Rules,
+): Settlement {
+  const tried = toTry(item, startedAt, now, codeOf(outcome), errorOf(outcome))
+  const wait = (afterMs: number, isFailure: boolean): Settlement => ({ next: 'wait', afterMs, isFailure, tried })
+  const bury = (code: string): Settlement => ({ next: 'bury', marks, tried: { ...tried, code } })
+
+  if (outcome.outcome === 'handled' || outcome.outcome === 'duplicate') return { next: 'remove' }
+  if (item.signal.aborted || outcome.outcome === 'closing') return wait(0, false)
+  if (outcome.outcome === 'busy') return wait(rules.leaseMs, false)
+  if (outcome.outcome === 'overloaded') return wait(SOON_MS, false)
+  if (outcome.outcome === 'failed' && outcome.code === 'store_unavailable') return wait(SOON_MS, false)
+  if (outcome.outcome === 'failed' && outcome.code === 'lease_lost') return wait(rules.leaseMs, false)
+
+  const steering =
+    outcome.outcome === 'failed' && outcome.code === 'handler_failed' ? steeringOf(thrownIn(outcome.error)) : undefined
+  if (steering === 'bury') return bury('dead_letter')
+  if (steering !== undefined)
+    return now + steering.afterMs > item.since + rules.retentionMs ? bury('expired') : wait(steering.afterMs, false)
+  const failures = item.failures + 1
+  return failures >= rules.retries.attempts ? bury(tried.code) : wait(rules.retries.delayAfter(failures), true)
+}
+
+/** An item that has killed too many processes runs no more. */
+export function settleKiller(item: TakenItem, now: number): Settlement {
+  const error = `${item.deaths} processes died while they ran it and nothing else`
+  return { next: 'bury', marks: item.marks, tried: toTry(item, now, now, 'crashed', error) }
+}
+
+function toTry(item: TakenItem, startedAt: number, endedAt: number, code: string, error: string | undefined): InboxTry {
+  const n = (item.tries.at(-1)?.n ?? 0) + 1
+  const text = error === undefined ? {} : { error: error.slice(0, LONGEST_ERROR) }
+  return { n, dueAt: item.dueAt, startedAt, endedAt, code, ...text, worker: item.worker }
+}
+
+function codeOf(outcome: Outcome): string {
+  if (outcome.outcome === 'ignored') return 'no_handlers'
+  return 'code' in outcome ? outcome.code : outcome.outcome
+}
+
+function errorOf(outcome: Outcome): string | undefined {
+  if (outcome.outcome === 'ignored') return 'no handler of this worker takes events of this type'
+  if (outcome.outcome === 'rejected')
+    return [outcome.reason, ...outcome.issues.map(({ path, message }) => `${path}: ${message}`)].join(' ')
+  if (!('error' in outcome)) return undefined
+  return [outcome.error.message, ...thrownIn(outcome.error).map(textOf)].join(' ')
+}
+
+/** What the handlers threw: the cause of a `HandlerError`, or the errors of its `AggregateError`. */
+function thrownIn({ cause }: Error): readonly unknown[] {
+  if (cause === undefined) return []
+  return cause instanceof AggregateError ? cause.errors : [cause]
+}
+
+/** Handlers may throw anything, also something that cannot be looked at. */
+function textOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)
+  } catch {
+    return 'something that cannot be shown'
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../host/clock.ts'
+import { PosternError } from '../protocol/errors.ts'
+import { quote } from '../protocol/show.ts'
+import type { Inbox, InboxItem, InboxLoop, Settlement, TakenItem } from './inbox.ts'
+import type { Retries } from './retries.ts'
+import { MOST_DEATHS, settle, settleKiller, type Tried } from './settle.ts'
+
+/** What a worker needs of its receiver. Times in milliseconds. */
+export interface WorkerParts {
+  readonly inbox: Inbox
+  readonly retries: Retries
+  readonly clock: Clock
+  readonly leaseMs: number
+  readonly retentionMs: number
+  /** Claims the event and runs its handlers. Never rejects. */
+  run(item: TakenItem): Promise<Tried>
+  report(error: PosternError): void
+  onDeadLetter(item: InboxItem, error: PosternError): void
+}
+
+/** Runs the handlers of what an inbox holds, by the rules of `settle.ts`. */
+export class Worker {
+  readonly #parts: WorkerParts
+  readonly #loop: InboxLoop
+  #isFailing = false
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+    const { inbox, retries, leaseMs, clock } = parts
+    this.#loop = inbox.work((item) => this.#run(item), {
+      concurrency: retries.concurrency,
+      leaseMs,
+      clock,
+      onError: (error) => this.#tellFailure(error),
+      onSettled: (item, settlement) => this.#onSettled(item, settlement),
+    })
+  }
+
+  /** Resolves with the number of events that still run. */
+  close(timeoutMs: number): Promise<number> {
+    return this.#loop.close(timeoutMs)
+  }
+
+  async #run(item: TakenItem): Promise<Settlement> {
+    const { clock, run } = this.#parts
+    const startedAt = clock.now()
+    if (item.deaths >= MOST_DEATHS) return settleKiller(item, startedAt)
+    return settle(item, await run(item), startedAt, clock.now(), this.#parts)
+  }
+
+  #onSettled(item: TakenItem, settlement: Settlement): void {
+    this.#isFailing = false
+    if (settlement.next !== 'bury') return
+    const { inbox, report, onDeadLetter } = this.#parts
+    const { code, n } = settlement.tried
+    const options = inbox.commandOptions === undefined ? '' : ` ${inbox.commandOptions}`
+    const command = (name: string) => `postern inbox ${name} ${quote(item.key)}${options}`
+    // Not the error's text: an issue of a schema quotes the record.
+    const why = `${quote(item.type)} ${quote(item.id)} is a dead letter after ${n} ${n === 1 ? 'try' : 'tries'} (${code}).`
+    const told = new PosternError(
+      'dead_letter',
+      `${why} To look at it: ${command('show')}. To try again: ${command('replay')}.`,
+    )
+    report(told)
+    onDeadLetter(item, told)
+  }
+
+  /** Once until it works again: an engine that is away fails each look for items. */
+  #tellFailure(cause: unknown): void {
+    if (this.#isFailing) return
+    this.#isFailing = true
+    const message = 'The inbox failed or cannot be reached. Its events are kept, and it is asked again each second.'
+    this.#parts.report(new PosternError('inbox_unavailable', message, { cause }))
+  }
+}

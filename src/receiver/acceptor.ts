@@ -1,0 +1,44 @@
+import type { Inbox } from '../inbox/inbox.ts'
+import type { ParsedEvent } from '../protocol/envelope.ts'
+import { PosternError } from '../protocol/errors.ts'
+import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
+import type { Bodies } from './bodies.ts'
+import type { Delivery } from './run.ts'
+import type { Shared } from './shared.ts'
+import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
+
+/** Stop 7 of a receiver with an inbox, and its last: the event is put on disk, and a worker does the rest. */
+export class Acceptor {
+  readonly #shared: Shared
+  readonly #bodies: Bodies
+  readonly #inbox: Inbox
+
+  constructor(shared: Shared, bodies: Bodies, inbox: Inbox) {
+    this.#shared = shared
+    this.#bodies = bodies
+    this.#inbox = inbox
+  }
+
+  /** Acknowledged is only what the engine has said to be on disk, in time for the answer. */
+  async accept(key: string, event: ParsedEvent, body: Uint8Array, delivery: Delivery): Promise<Outcome> {
+    const { clock } = this.#shared.settings
+    if (this.#shared.isClosing) return toOutcome('closing', event)
+    if (!this.#bodies.hold(body.length)) return toOutcome('overloaded', event)
+    const limitMs = Math.min(STORE_LIMIT_MS, Math.max(delivery.deadline - clock.monotonic(), 0))
+    const { accountKey, id, type } = event
+    // A copy: after a late answer the app may use its buffer for something else while the engine still writes.
+    const bytes = new Uint8Array(body)
+    const item = { key, bytes, accountKey, id, type, receivedAt: clock.now(), source: delivery.source }
+    const answer = await callStore(this.#shared, limitMs, () => this.#inbox.put(item) ?? STORED, toStored)
+    this.#bodies.letGo(body.length)
+    if (!(answer instanceof StoreFailure)) return toOutcome('accepted', event)
+    const message =
+      'inbox.put() failed or did not answer in time; the event is not acknowledged, and the sender will come again.'
+    const error = new PosternError('inbox_unavailable', message, { cause: answer.cause })
+    this.#shared.reporter.strangersError(error)
+    return toFailed(503, 'inbox_unavailable', error, event)
+  }
+}
+
+const STORED = true
+const toStored = (): true => STORED
