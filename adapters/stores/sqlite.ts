@@ -7,4 +7,5 @@ export type {
   SqliteValue,
 } from './sqlite/database.ts'
 export { type OpenSqliteOptions, openSqlite } from './sqlite/open-sqlite.ts'
+export { type SqliteInboxOptions, sqliteInbox } from './sqlite/sqlite-inbox.ts'
 export { type SqliteStoreOptions, sqliteStore } from './sqlite/sqlite-store.ts'

@@ -17,31 +17,33 @@ const NETWORK: ReadonlyMap<number, string> = new Map([
  * Refuses a database that could not keep what a store keeps: in memory, or on a file system that its locks don't hold on. Sets the
  * file to write ahead, which is what lets several processes use it side by side.
  *
+ * @returns the file's path
  * @throws ConfigurationError `database_unusable`
  */
-export function checkDatabase(database: SqliteDatabase): void {
+export function checkDatabase(database: SqliteDatabase, owner = 'sqliteStore'): string {
   const file = database.pragma('database_list').find(({ name }) => name === 'main')?.file
   if (typeof file !== 'string' || file === '')
     throw new ConfigurationError(
       'database_unusable',
-      'sqliteStore was given a database in memory, which would forget every event with the process. Give a file: openSqlite("data/app.db"); or leave store out for memoryStore.',
+      `${owner} was given a database in memory, which would forget every event with the process. Give a file: openSqlite("data/app.db")${owner === 'sqliteStore' ? '; or leave store out for memoryStore' : ''}.`,
     )
-  refuseNetwork(file, typeOf(file))
+  refuseNetwork(file, typeOf(file), owner)
   const mode = database.pragma('journal_mode = WAL')[0]?.journal_mode
   if (mode !== 'wal')
     throw new ConfigurationError(
       'database_unusable',
-      `sqliteStore cannot use ${file}: it cannot be set to write ahead (WAL), its journal mode is ${String(mode)}. Put the file on a local disk, and open it without a VFS of its own.`,
+      `${owner} cannot use ${file}: it cannot be set to write ahead (WAL), its journal mode is ${String(mode)}. Put the file on a local disk, and open it without a VFS of its own.`,
     )
+  return file
 }
 
 /** @param type the number of its file system, undefined where that is not known */
-export function refuseNetwork(file: string, type: number | undefined): void {
+export function refuseNetwork(file: string, type: number | undefined, owner = 'sqliteStore'): void {
   const name = type === undefined ? undefined : NETWORK.get(type)
   if (name === undefined) return
   throw new ConfigurationError(
     'database_unusable',
-    `sqliteStore cannot use ${file}: it is on a network file system (${name}), where SQLite's locks do not hold. Put the file on a local disk; for several machines use a store on a server.`,
+    `${owner} cannot use ${file}: it is on a network file system (${name}), where SQLite's locks do not hold. Put the file on a local disk; for several machines use a store on a server.`,
   )
 }
 

@@ -45,7 +45,7 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
   const { retentionMs, table: name, clock } = checkOptions(options)
   const database = toDatabase(options.database)
   const table = prepareTable(database, name, retentionMs, clock)
-  const writer = new Writer(database, () => table.sweep())
+  const writer = Writer.on(database, () => table.sweep())
   const newToken = makeTokens()
   return {
     retentionMs,

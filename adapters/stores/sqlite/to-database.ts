@@ -3,13 +3,13 @@ import type { SqliteConnection, SqliteDatabase, SqliteDriver } from './database.
 import { WrappedConnection } from './wrap-connection.ts'
 
 /** What `openSqlite` gave, or a connection that the app made itself with one of the drivers. */
-export function toDatabase(given: SqliteDatabase | SqliteConnection): WrappedConnection {
+export function toDatabase(given: SqliteDatabase | SqliteConnection, owner = 'sqliteStore'): WrappedConnection {
   if (given instanceof WrappedConnection) return given
   const { exec, prepare, driver, connection } = Object(given) as Partial<SqliteDatabase> // plain JavaScript may give anything
   if (typeof exec !== 'function' || typeof prepare !== 'function')
     throw new ConfigurationError(
       'option_invalid',
-      'sqliteStore: database is not a connection to SQLite. Give what openSqlite(path) gives, a DatabaseSync of node:sqlite, or a Database of better-sqlite3 or libsql.',
+      `${owner}: database is not a connection to SQLite. Give what openSqlite(path) gives, a DatabaseSync of node:sqlite, or a Database of better-sqlite3 or libsql.`,
     )
   // Of another copy of this package: no driver's own has these fields.
   if (driver !== undefined && connection !== undefined) return new WrappedConnection(driver, connection)

@@ -20,22 +20,34 @@ interface Job {
   fail(error: unknown): void
 }
 
+const writers = new WeakMap<object, Writer>()
+
 /**
  * Takes what is to be written and commits what waits together in one transaction, in the order in which it came. While another
  * process has the file locked, it is asked for again and again with pauses between, in which the event loop goes on.
  */
 export class Writer {
   readonly #database: WrappedConnection
-  readonly #afterGroup: () => void
+  readonly #afterGroup = new Set<() => void>()
   #jobs: Job[] = []
   #isAwaited = false
   #timer: NodeJS.Timeout | undefined
   #tries = 0
 
-  /** @param afterGroup called at the end of each group's transaction */
-  constructor(database: WrappedConnection, afterGroup: () => void) {
+  private constructor(database: WrappedConnection) {
     this.#database = database
-    this.#afterGroup = afterGroup
+  }
+
+  /**
+   * The one writer of a connection: a store and an inbox on it share their commits.
+   *
+   * @param afterGroup called at the end of each group's transaction
+   */
+  static on(database: WrappedConnection, afterGroup?: () => void): Writer {
+    const writer = writers.get(database.connection) ?? new Writer(database)
+    writers.set(database.connection, writer)
+    if (afterGroup !== undefined) writer.#afterGroup.add(afterGroup)
+    return writer
   }
 
   /** Runs a step in the next transaction, beside others. Resolved once it is committed; its answer is worth nothing before. */
@@ -118,7 +130,7 @@ export class Writer {
     }
     let swept: unknown
     try {
-      this.#afterGroup()
+      for (const sweep of this.#afterGroup) sweep()
     } catch (error) {
       swept = error // what it leaves undone comes later
     }

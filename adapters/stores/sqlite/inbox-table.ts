@@ -1,0 +1,245 @@
+import {
+  type InboxCounts,
+  type InboxEntry,
+  type InboxItem,
+  type InboxPage,
+  type InboxState,
+  type InboxTry,
+  MOST_COUNTED,
+  type Settlement,
+  type Taken,
+  type TakeRequest,
+  TRIES_KEPT,
+} from '../../../src/index.ts'
+import type { SqliteDatabase, SqliteRow, SqliteStatement } from './database.ts'
+
+/**
+ * The states of a row, and what `position` holds in each, which is what its rows are ordered by: the turn of a ready one, the time at
+ * which a delayed one is due, the end of a running one's lease, the time since when a suspect or a dead one is what it is.
+ */
+const READY = 0
+const DELAYED = 1
+const RUNNING = 2
+/** Its worker died: it runs once more, with nothing beside it. */
+const SUSPECT = 3
+const DEAD = 4
+
+/** Rows that one step brings back at most: a hundred thousand that are due at once must not hold up the first. */
+const BATCH = 100
+/** A lease that ends later than this from now was taken before the machine's clock was set back, and counts as ended. */
+const LONGEST_LEASE_MS = 26_000
+
+const STATES: Readonly<Record<InboxState, readonly number[]>> = {
+  waiting: [SUSPECT, READY, DELAYED],
+  running: [RUNNING],
+  dead: [DEAD],
+}
+
+/** The table of an inbox and its steps. Those that write have to be called within a transaction that has the lock for writing. */
+export class SqliteInboxTable {
+  readonly #now: () => number
+  readonly #statements: ReturnType<typeof prepare>
+
+  /** @param name has been checked: it is part of the statements */
+  constructor(database: SqliteDatabase, name: string, now: () => number) {
+    this.#now = now
+    database.exec(createTables(name))
+    this.#statements = prepare(database, name)
+  }
+
+  /** Returns whether there is something new to run. */
+  put({ key, bytes, accountKey, id, type, receivedAt, source, trace }: InboxItem): boolean {
+    const known = this.#statements.stateOf.get(key)
+    if (known !== undefined) return Number(known.state) === DEAD && this.replay(key)
+    const texts = [source ?? null, trace === undefined ? null : JSON.stringify(trace)]
+    const now = this.#now()
+    const turn = this.#takeTurn(accountKey)
+    this.#statements.insert.run(key, accountKey, id, type, bytes, receivedAt, ...texts, now, READY, turn, now)
+    return true
+  }
+
+  take({ worker, limit, leaseMs, isIdle }: TakeRequest): Taken {
+    const now = this.#now()
+    const { endLeases, forgetTurns, dueRows, makeReady, hasSuspect, takeSuspect, takeReady } = this.#statements
+    forgetTurns.run(BATCH)
+    endLeases.run(now, now, now + LONGEST_LEASE_MS, BATCH)
+    for (const { seq, account } of dueRows.all(now, BATCH)) makeReady.run(this.#takeTurn(String(account)), seq ?? null)
+    if (hasSuspect.get() !== undefined) {
+      const rows = isIdle ? takeSuspect.all(now + leaseMs, worker) : []
+      return { items: rows.map(toEntry), hasSuspect: true }
+    }
+    return { items: takeReady.all(now + leaseMs, worker, limit).map(toEntry), hasSuspect: false }
+  }
+
+  renew(worker: string, leaseMs: number): void {
+    this.#statements.renew.run(this.#now() + leaseMs, worker)
+  }
+
+  settle(item: InboxEntry, worker: string, settlement: Settlement): void {
+    const { key } = item
+    if (settlement.next === 'remove') {
+      this.#statements.remove.run(key, worker)
+      return
+    }
+    const tried = settlement.tried === undefined ? [] : [settlement.tried]
+    const tries = JSON.stringify([...item.tries, ...tried].slice(-TRIES_KEPT))
+    const now = this.#now()
+    if (settlement.next === 'bury') {
+      this.#statements.bury.run(now, now, JSON.stringify(settlement.marks), tries, key, worker)
+      return
+    }
+    const dueAt = now + Math.ceil(settlement.afterMs)
+    this.#statements.putOff.run(dueAt, dueAt, settlement.isFailure ? 1 : 0, tries, key, worker)
+  }
+
+  replay(key: string): boolean {
+    const now = this.#now()
+    return Number(this.#statements.replay.run(now, now, now, key).changes) === 1
+  }
+
+  drop(key: string): boolean {
+    return Number(this.#statements.drop.run(key).changes) === 1
+  }
+
+  /** Deletes dead letters that are older than so many milliseconds, a batch at most. Returns how many. */
+  sweepDead(olderThanMs: number): number {
+    return Number(this.#statements.sweepDead.run(this.#now() - olderThanMs, BATCH).changes)
+  }
+
+  get(key: string): InboxEntry | undefined {
+    const row = this.#statements.get.get(key)
+    return row === undefined ? undefined : toEntry(row)
+  }
+
+  counts(): InboxCounts {
+    const count = (state: InboxState) =>
+      STATES[state].reduce((sum, number) => sum + Number(this.#statements.count.get(number, MOST_COUNTED)?.count), 0)
+    const oldest = this.#statements.oldest.get(MOST_COUNTED)?.due_at
+    return {
+      waiting: Math.min(count('waiting'), MOST_COUNTED),
+      running: count('running'),
+      dead: count('dead'),
+      oldestDueAt: oldest === undefined || oldest === null ? undefined : Number(oldest),
+    }
+  }
+
+  /** @param after the place of the last entry of the page before: its state, position and number */
+  list(state: InboxState, after: string | undefined, limit: number): InboxPage {
+    const [from = -1, position = Number.MIN_SAFE_INTEGER, seq = 0] = after?.split(':').map(Number) ?? []
+    const states = STATES[state]
+    const rows: SqliteRow[] = []
+    for (const number of states.slice(Math.max(states.indexOf(from), 0))) {
+      const start = number === from ? [position, seq] : [Number.MIN_SAFE_INTEGER, 0]
+      rows.push(...this.#statements.page.all(number, ...start, limit + 1 - rows.length))
+      if (rows.length > limit) break
+    }
+    const entries = rows.slice(0, limit)
+    const last = entries.at(-1)
+    const next = rows.length > limit && last ? `${last.state}:${last.position}:${last.seq}` : undefined
+    return { entries: entries.map(toEntry), next }
+  }
+
+  /**
+   * The place of an account's next item: behind its own last one, and not before what is next by now, so that the backlog of one
+   * account is never in front of the first item of another.
+   */
+  #takeTurn(account: string): number {
+    return Number(this.#statements.takeTurn.get(account)?.turn)
+  }
+}
+
+function createTables(name: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${name} (
+  seq INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  account TEXT NOT NULL,
+  id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  received_at INTEGER NOT NULL,
+  source TEXT,
+  trace TEXT,
+  since INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  due_at INTEGER NOT NULL,
+  worker TEXT,
+  is_alone INTEGER NOT NULL DEFAULT 0,
+  deaths INTEGER NOT NULL DEFAULT 0,
+  failures INTEGER NOT NULL DEFAULT 0,
+  marks TEXT,
+  tries TEXT
+);
+CREATE INDEX IF NOT EXISTS ${name}_order ON ${name} (state, position);
+CREATE TABLE IF NOT EXISTS ${name}_turns (account TEXT NOT NULL PRIMARY KEY, turn INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS ${name}_turns_order ON ${name}_turns (turn)`
+}
+
+function prepare(database: SqliteDatabase, name: string) {
+  // What runs next has this turn; while nothing is ready, the last one that was given.
+  const now = `coalesce((SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1),
+    (SELECT turn FROM ${name}_turns ORDER BY turn DESC LIMIT 1), 0)`
+  const some = (where: string) => `seq IN (SELECT seq FROM ${name} WHERE ${where} LIMIT ?)`
+  const start = `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, is_alone`
+  const held = `key = ? AND state = ${RUNNING} AND worker = ?`
+  const statements = {
+    stateOf: `SELECT state FROM ${name} WHERE key = ?`,
+    takeTurn: `INSERT INTO ${name}_turns VALUES (?, ${now} + 1)
+      ON CONFLICT (account) DO UPDATE SET turn = max(turn + 1, excluded.turn) RETURNING turn`,
+    forgetTurns: `DELETE FROM ${name}_turns WHERE account IN
+      (SELECT account FROM ${name}_turns WHERE turn < ${now} ORDER BY turn LIMIT ?)`,
+    insert: `INSERT INTO ${name} (key, account, id, type, bytes, received_at, source, trace, since, state, position, due_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    endLeases: `UPDATE ${name} SET state = ${SUSPECT}, position = ?, worker = NULL, deaths = deaths + is_alone, is_alone = 0
+      WHERE ${some(`state = ${RUNNING} AND (position < ? OR position > ?)`)}`,
+    dueRows: `SELECT seq, account FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT ?`,
+    makeReady: `UPDATE ${name} SET state = ${READY}, position = ? WHERE seq = ?`,
+    hasSuspect: `SELECT 1 FROM ${name} WHERE state = ${SUSPECT} LIMIT 1`,
+    takeSuspect: `${start} = 1 WHERE seq = (SELECT seq FROM ${name} WHERE state = ${SUSPECT} ORDER BY position LIMIT 1)
+      RETURNING *`,
+    takeReady: `${start} = 0 WHERE ${some(`state = ${READY} ORDER BY position`)} RETURNING *`,
+    renew: `UPDATE ${name} SET position = ? WHERE state = ${RUNNING} AND worker = ?`,
+    remove: `DELETE FROM ${name} WHERE ${held}`,
+    putOff: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, failures = failures + ?, tries = ?, worker = NULL,
+      deaths = 0 WHERE ${held}`,
+    bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, worker = NULL WHERE ${held}`,
+    replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, since = ?, failures = 0, deaths = 0
+      WHERE key = ? AND state = ${DEAD}`,
+    drop: `DELETE FROM ${name} WHERE key = ? AND state <> ${RUNNING}`,
+    sweepDead: `DELETE FROM ${name} WHERE ${some(`state = ${DEAD} AND position < ?`)}`,
+    get: `SELECT * FROM ${name} WHERE key = ?`,
+    count: `SELECT count(*) AS count FROM (SELECT 1 FROM ${name} WHERE state = ? LIMIT ?)`,
+    oldest: `SELECT min(due_at) AS due_at FROM
+      (SELECT due_at FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT ?)`,
+    page: `SELECT * FROM ${name} WHERE state = ? AND (position, seq) > (?, ?) ORDER BY position, seq LIMIT ?`,
+  }
+  return Object.fromEntries(Object.entries(statements).map(([key, sql]) => [key, database.prepare(sql)])) as {
+    readonly [K in keyof typeof statements]: SqliteStatement
+  }
+}
+
+function toEntry(row: SqliteRow): InboxEntry {
+  const state = Number(row.state)
+  return {
+    key: String(row.key),
+    bytes: row.bytes as Uint8Array, // the column holds nothing else
+    accountKey: String(row.account),
+    id: String(row.id),
+    type: String(row.type),
+    receivedAt: Number(row.received_at),
+    ...(row.source === null ? {} : { source: String(row.source) }),
+    ...(row.trace === null ? {} : { trace: JSON.parse(String(row.trace)) }),
+    state: state === RUNNING ? 'running' : state === DEAD ? 'dead' : 'waiting',
+    dueAt: Number(row.due_at),
+    since: Number(row.since),
+    failures: Number(row.failures),
+    deaths: Number(row.deaths),
+    marks: toList<string>(row.marks),
+    tries: toList<InboxTry>(row.tries),
+  }
+}
+
+/** Lists are written by this file alone. */
+function toList<T>(text: SqliteRow[string] | undefined): readonly T[] {
+  return typeof text === 'string' ? JSON.parse(text) : []
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import {
+  type Clock,
+  ConfigurationError,
+  type Inbox,
+  type InboxItem,
+  type InboxState,
+  type ListOptions,
+  type Logger,
+  OptionChecker,
+  pollInbox,
+  systemClock,
+} from '../../../src/index.ts'
+import { checkDatabase } from './check-database.ts'
+import type { SqliteConnection, SqliteDatabase } from './database.ts'
+import { findFix } from './explain.ts'
+import { SqliteInboxTable } from './inbox-table.ts'
+import { toDatabase } from './to-database.ts'
+import { untilUnlocked } from './until-unlocked.ts'
+import { Writer } from './writer.ts'
+
+export interface SqliteInboxOptions {
+  /** What `openSqlite` gives, or a driver's own connection. Best the store's: what both write is then committed together. */
+  readonly database: SqliteDatabase | SqliteConnection
+  /** How long dead letters are kept, in milliseconds. Default 30 days. */
+  readonly deadLetterMs?: number
+  /** Name of the inbox's table, which it makes itself. Default `postern_inbox`. */
+  readonly table?: string
+  /** Default: the machine's wall clock, which all processes on the file have to share. */
+  readonly clock?: Pick<Clock, 'now'>
+}
+
+const DAY_MS = 86_400_000
+const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,56}$/
+/** Between two looks for dead letters that are too old, in milliseconds. */
+const SWEEP_MS = 60_000
+const MOST_LISTED = 1_000
+
+/**
+ * An inbox in a SQLite file: durable, for one machine with any number of processes. What an accepted event needs to be acknowledged is
+ * one commit, which all that come in together share.
+ *
+ * @throws ConfigurationError `database_unusable` for a database in memory, read-only, locked, on a network file system, or whose
+ *   table is another's; `option_invalid`, `option_unknown`
+ */
+export function sqliteInbox(options: SqliteInboxOptions): Inbox {
+  const { deadLetterMs, table: name, clock } = checkOptions(options)
+  const database = toDatabase(options.database, 'sqliteInbox')
+  const { table, file } = prepareTable(database, name, () => clock.now())
+  const writer = Writer.on(database)
+  const listeners = new Set<() => void>()
+  let logger: Logger | undefined
+  let sweptAt = Number.NEGATIVE_INFINITY
+
+  const sweep = () => {
+    if (Math.abs(clock.now() - sweptAt) < SWEEP_MS) return
+    const dropped = table.sweepDead(deadLetterMs)
+    if (dropped > 0)
+      logger?.warn({ dropped }, `sqliteInbox dropped dead letters older than ${deadLetterMs / DAY_MS} days.`)
+    else sweptAt = clock.now()
+  }
+  const wake = () => {
+    for (const listener of listeners) listener()
+  }
+  const steps = {
+    take: (request: Parameters<SqliteInboxTable['take']>[0]) =>
+      writer.write(() => {
+        sweep()
+        return table.take(request)
+      }),
+    renew: (worker: string, leaseMs: number) => writer.write(() => table.renew(worker, leaseMs)),
+    settle: (...of: Parameters<SqliteInboxTable['settle']>) => writer.write(() => table.settle(...of)),
+    onPut: (callback: () => void) => {
+      listeners.add(callback)
+      return () => listeners.delete(callback)
+    },
+  }
+  return {
+    commandOptions: `--sqlite ${JSON.stringify(file)}${name === 'postern_inbox' ? '' : ` --table ${name}`}`,
+    async put(item: InboxItem) {
+      if (await writer.write(() => table.put(item))) wake()
+    },
+    work: (run, workOptions) => pollInbox(steps, nameWorker(), run, workOptions),
+    counts: async () => table.counts(),
+    list: async (state: InboxState, { after, limit = 100 }: ListOptions = {}) =>
+      table.list(state, after, Math.min(limit, MOST_LISTED)),
+    get: async (key) => table.get(key),
+    async replay(key) {
+      const isReplayed = await writer.write(() => table.replay(key))
+      if (isReplayed) wake()
+      return isReplayed
+    },
+    drop: (key) => writer.write(() => table.drop(key)),
+    reportTo: (given) => {
+      logger = given
+    },
+  }
+}
+
+/** Told in the tries of an item. */
+function nameWorker(): string {
+  return `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
+}
+
+function prepareTable(database: ReturnType<typeof toDatabase>, name: string, now: () => number) {
+  try {
+    return untilUnlocked(() => {
+      const file = checkDatabase(database, 'sqliteInbox')
+      return { file, table: new SqliteInboxTable(database, name, now) }
+    })
+  } catch (cause) {
+    if (cause instanceof ConfigurationError) throw cause
+    const fix =
+      findFix(cause) ??
+      `making or reading the table ${name} failed. If a table of that name is something else, give another name as table.`
+    throw new ConfigurationError('database_unusable', `sqliteInbox cannot use the database: ${fix}`, { cause })
+  }
+}
+
+const check = new OptionChecker('sqliteInbox')
+
+function checkOptions(options: SqliteInboxOptions): Required<Omit<SqliteInboxOptions, 'database'>> {
+  check.isObject(options, '{ database }')
+  const { database: _, deadLetterMs = 30 * DAY_MS, table = 'postern_inbox', clock = systemClock, ...unknown } = options
+  check.isKnown(unknown, ['database', 'deadLetterMs', 'table', 'clock'])
+  check.isWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
+  if (typeof table !== 'string' || !TABLE_NAME.test(table) || /^sqlite_/i.test(table))
+    throw check.invalid(`table is ${JSON.stringify(table)}; give a name of letters, digits and underscores.`)
+  check.hasMethods('clock', clock, ['now'])
+  return { deadLetterMs, table, clock }
+}
