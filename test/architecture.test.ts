@@ -20,8 +20,9 @@ const FLOORS: Floors = {
   'src/store/store.ts': { types: ['src/host/', 'src/protocol/'] },
   'src/store/transactional-store.ts': { files: ['src/protocol/'], types: ['src/store/store.ts'] },
   'src/store/memory-store.ts': { files: ['src/host/', 'src/protocol/', 'src/store/'], packages: ['lru-cache'] },
+  'src/inbox/': { files: ['src/host/', 'src/protocol/', 'src/inbox/'] },
   'src/receiver/': {
-    files: ['src/host/', 'src/protocol/', 'src/store/', 'src/receiver/'],
+    files: ['src/host/', 'src/protocol/', 'src/store/', 'src/inbox/', 'src/receiver/'],
     packageTypes: ['node:crypto'],
   },
   'src/models/': { packages: ['zod'] },
@@ -31,7 +32,7 @@ const FLOORS: Floors = {
   },
   'src/testing/': {
     files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/testing/'],
-    types: ['src/models/', 'src/store/', 'src/receiver/'],
+    types: ['src/models/', 'src/store/', 'src/inbox/', 'src/receiver/'],
     packages: ['node:assert/strict', 'node:crypto', 'node:http', 'node:stream', 'node:timers/promises'],
   },
   'src/testing/vitest.ts': { files: ['src/testing/'], packages: ['vitest'] },
@@ -80,7 +81,7 @@ const FLOORS: Floors = {
       'node:util',
     ],
   },
-  'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/receiver/'] },
+  'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/inbox/', 'src/receiver/'] },
   [`${HTTP}/chunk.ts`]: {},
   [`${HTTP}/body.ts`]: { files: ['src/index.ts', `${HTTP}/chunk.ts`], packages: ['raw-body'], ...HTTP_TYPES },
   [`${HTTP}/answer.ts`]: { types: ['src/index.ts'], ...HTTP_TYPES },
@@ -121,6 +122,10 @@ const FLOORS: Floors = {
   [`${STORES}/sqlite/`]: {
     files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('longest-retention', 'make-tokens')],
     packages: ['node:fs', 'node:path'],
+  },
+  [`${STORES}/sqlite/sqlite-inbox.ts`]: {
+    files: ['src/index.ts', `${STORES}/sqlite/`],
+    packages: ['node:crypto', 'node:os'],
   },
   [`${STORES}/sqlite/database.ts`]: {},
   [`${STORES}/sqlite/drivers.ts`]: {

@@ -9,6 +9,7 @@ import { isThenable, refuseUnfinished } from '../protocol/promises.ts'
 import type { Checked } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
+import { type AbortCode, toAbortReason } from './abort-reason.ts'
 import { Context, HandlerTransaction, TransactingContext } from './context.ts'
 import type { Lease } from './lease.ts'
 import type { NamedHandler } from './routes.ts'
@@ -18,8 +19,6 @@ import type { Shared } from './shared.ts'
 /** The time that a handler has to end after its abort, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5_000
 const NOT_AS_ASKED = 'The record, or data, is not what the schema asks for.'
-
-type AbortCode = 'handler_timeout' | 'lease_lost' | 'worker_closed'
 
 /** The result of an event's handlers, and how its claim is to be settled. */
 export interface Verdict {
@@ -123,7 +122,9 @@ export class Attempt {
   /** Returns what the handlers came to, once all have ended or were given up. */
   judge(): Verdict {
     const error = this.#failures.length === 0 ? undefined : this.#toFailure()
-    if (error !== undefined && !this.#isSteered) this.#shared.reporter.error(error)
+    // Of an event that a handler put off or buried, the inbox tells what becomes of it.
+    const isSteered = this.#run.first.item && steeringOf(this.#failures.map((failure) => failure.error)) !== undefined
+    if (error !== undefined && !isSteered) this.#shared.reporter.error(error)
     const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
     if (abandoned !== undefined) return abandoned
     if (this.#abortReason?.code === 'lease_lost')
@@ -235,24 +236,15 @@ export class Attempt {
   #abort(code: AbortCode): void {
     if (this.#isOver || this.#abortReason?.code === 'lease_lost') return
     const { settings, reporter } = this.#shared
-    const what = this.#todo.length === 0 ? 'schema' : 'handlers'
-    const about = `${what} of ${quote(this.#run.type)}`
-    const message = {
-      handler_timeout: `The ${about} ran for ${settings.handlerTimeoutMs} ms (handlerTimeoutMs).`,
-      lease_lost: `Another process has taken over ${quote(this.#run.type)} while its ${what} ran here.`,
-      worker_closed: `The ${about} ran on when the time to close their worker was over. The event is given back, and does not count as failed.`,
-    }[code]
     const isFirst = this.#abortReason === undefined
-    this.#abortReason = this.#run.toError(code, message, this.#running())
+    this.#abortReason = toAbortReason(this.#run, code, settings.handlerTimeoutMs, this.#running())
     reporter.error(this.#abortReason)
     this.#controller?.abort(this.#abortReason)
-    // A second reason to stop gives no more time than the first.
-    if (isFirst) this.#giveUpTimer = settings.clock.setTimeout(() => this.#giveUp(), GIVE_UP_AFTER_MS)
-  }
-
-  #giveUp(): void {
-    this.#hasGivenUp = true
-    this.#stopWaiting?.()
+    if (!isFirst) return // a second reason to stop gives no more time than the first
+    this.#giveUpTimer = settings.clock.setTimeout(() => {
+      this.#hasGivenUp = true
+      this.#stopWaiting?.()
+    }, GIVE_UP_AFTER_MS)
   }
 
   /** Returns nothing if all that still runs has committed its transaction, and so has finished. */
@@ -281,11 +273,6 @@ export class Attempt {
     return this.#toVerdict(toFailed(500, 'schema_failed', error, this.#run), 'release')
   }
 
-  /** Handlers that put their event off, or bury it, are no failure to be told of: the inbox tells of what becomes of it. */
-  get #isSteered(): boolean {
-    return this.#run.first.item !== undefined && steeringOf(this.#failures.map(({ error }) => error)) !== undefined
-  }
-
   // ── Marks ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #hasMark(name: string): boolean {
@@ -298,8 +285,7 @@ export class Attempt {
   }
 
   #toFailure(): HandlerError {
-    const names = this.#failures.map(({ name }) => name)
-    const errors = this.#failures.map(({ error }) => error)
+    const [names, errors] = [this.#failures.map(({ name }) => name), this.#failures.map(({ error }) => error)]
     const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, `${errors.length} handlers failed`)
     const message = `Handlers of ${quote(this.#run.type)} failed: ${names.join(', ')}.`
     return this.#run.toError('handler_failed', message, names, cause)

@@ -25,6 +25,7 @@ import { Reporter } from './reporter.ts'
 import { type EventTypes, Routes } from './routes.ts'
 import { Runs } from './runs.ts'
 import { Shared } from './shared.ts'
+import { ItemRunner } from './work-item.ts'
 
 const NO_ADAPTER =
   'receiver.handle() was given the request of a host, and writes no answer to it: mount expressHandler(receiver), or the adapter of that host.'
@@ -55,6 +56,7 @@ class WebhookReceiver {
   readonly #shared: Shared
   readonly #runs: Runs
   readonly #deliveries: Deliveries
+  readonly #items: ItemRunner
   readonly #workers = new Set<Worker>()
 
   constructor(settings: Settings) {
@@ -62,6 +64,7 @@ class WebhookReceiver {
     this.#routes = new Routes(settings.models, settings.events)
     this.#runs = new Runs(this.#shared)
     this.#deliveries = new Deliveries(this.#shared, this.#routes, this.#runs)
+    this.#items = new ItemRunner(this.#shared, this.#routes, this.#runs)
     takeName(settings.store, settings.name, this)
     settings.store.reportTo?.(this.#shared.reporter.logger)
     settings.inbox?.reportTo?.(this.#shared.reporter.logger)
@@ -102,7 +105,7 @@ class WebhookReceiver {
     const retries = checkRetries(options, retentionMs, handlerTimeoutMs + GIVE_UP_AFTER_MS)
     const worker = new Worker({
       ...{ inbox, retries, clock, leaseMs, retentionMs },
-      run: (item) => this.#deliveries.work(item),
+      run: (item) => this.#items.run(item),
       report: (error) => reporter.error(error),
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
     })

@@ -1,14 +1,12 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
-import type { TakenItem } from '../inbox/inbox.ts'
-import type { Tried } from '../inbox/settle.ts'
 import { authenticate } from '../protocol/authenticate.ts'
 import { checkMs } from '../protocol/check-ms.ts'
 import { makeDedupKeys } from '../protocol/dedup-key.ts'
-import { type ParsedEvent, parseEnvelope, toOwnEvent, withModel } from '../protocol/envelope.ts'
+import { type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
-import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outcome.ts'
 import { ignoreRejection, ignoreRejections, isThenable } from '../protocol/promises.ts'
 import { type Reply, toReply } from '../protocol/reply.ts'
 import { toSource } from '../protocol/secret-request.ts'
@@ -16,6 +14,7 @@ import { quote, show } from '../protocol/show.ts'
 import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { Acceptor } from './acceptor.ts'
 import { Bodies } from './bodies.ts'
+import { failWithoutHandlers } from './no-handlers.ts'
 import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
 import type { Routes } from './routes.ts'
 import type { Delivery } from './run.ts'
@@ -37,8 +36,6 @@ const NOT_BYTES: BodyFailure = {
   fix: 'receive() needs the exact bytes of the body as a Uint8Array or Buffer, not text or a parsed object, and the signature as text; await both if they are promises.',
 }
 const ignore = () => {}
-const NO_HANDLERS =
-  'A signed event came in, but no handler is registered. Handlers are often registered in a module that nothing imports: import it before the receiver is mounted. Until then deliveries are answered 500, so that the service sends them again.'
 
 /**
  * The path of a delivery: (1) its head, (2) the bytes of its body, (3) the secrets for it, (4) its signature, (5) its envelope, (6) the
@@ -207,47 +204,12 @@ export class Deliveries {
     const { clock, maxAge } = this.#shared.settings
     if (maxAge !== undefined && !(clock.now() - Date.parse(event.timestamp) <= maxAge))
       return toRejected(TOO_OLD, event)
-    if (this.#routes.isEmpty) return this.#failWithoutHandlers(event)
+    if (this.#routes.isEmpty) return failWithoutHandlers(this.#shared, event)
     const route = this.#routes.find(event.type) // 6
     if (route === undefined) return toOutcome('ignored', event)
     const key = this.#toKey(event.accountKey, event.id)
     if (this.#acceptor !== undefined && body !== undefined) return this.#acceptor.accept(key, event, body, delivery) // 7
     return this.#runs.answer(key, withModel(event, route), route, delivery) // 7 to 10
-  }
-
-  /** Runs an event out of the inbox: stops 5 to 10, less what was decided when it was accepted. Never rejects. */
-  async work(item: TakenItem): Promise<Tried> {
-    const { clock } = this.#shared.settings
-    const startedAt = clock.monotonic()
-    const claimBy = startedAt + STORE_LIMIT_MS
-    const delivery: Delivery = {
-      ...{ item, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy, source: item.source },
-      ...{ isParsed: true, waitUntil: undefined },
-    }
-    try {
-      const tried = await this.#workOn(item, delivery)
-      return { ...tried, outcome: this.#report(tried.outcome, delivery) }
-    } catch (cause) {
-      return { outcome: this.#report(this.#toUnexpected(cause), delivery), marks: item.marks }
-    }
-  }
-
-  async #workOn(item: TakenItem, delivery: Delivery): Promise<Tried> {
-    const event = parseEnvelope(item.bytes) // 5
-    if (event instanceof Rejection) return { outcome: toRejected(event), marks: item.marks }
-    if (this.#toKey(event.accountKey, event.id) !== item.key)
-      return { outcome: this.#failForeign(event), marks: item.marks }
-    if (this.#routes.isEmpty) return { outcome: this.#failWithoutHandlers(event), marks: item.marks }
-    const route = this.#routes.find(event.type) // 6
-    if (route === undefined) return { outcome: toOutcome('ignored', event), marks: item.marks }
-    return this.#runs.work(item.key, withModel(event, route), route, delivery) // 7 to 10
-  }
-
-  #failForeign(event: ParsedEvent): Outcome {
-    const message = `The inbox holds ${quote(event.type)} under the name of another receiver. Give receivers of different names an inbox each, with a table or queue of its own.`
-    const error = new PosternError('inbox_shared', message)
-    this.#shared.reporter.errorOnce(error)
-    return toFailed(500, 'unexpected', error, event)
   }
 
   /** While events are under way, a duplicate of one may still join it. */
@@ -259,12 +221,6 @@ export class Deliveries {
     this.#shared.reporter.strangersError(error)
     const code = error.code === 'secret_unbound' ? 'secret_unbound' : 'secrets_unavailable'
     return { outcome: 'failed', status: 503, code, error }
-  }
-
-  #failWithoutHandlers({ id, type, accountKey }: ParsedEvent): Outcome {
-    const error = new PosternError('no_handlers', NO_HANDLERS)
-    this.#shared.reporter.errorOnce(error)
-    return { outcome: 'error', status: 500, code: 'no_handlers', error, id, type, accountKey }
   }
 
   #toUnexpected(cause: unknown): Outcome {

@@ -123,10 +123,9 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
     maxInFlight = 1_000,
     maxAge,
     clock = systemClock,
-    ...hooks
+    ...engines
   } = rest
-  const { logger = consoleLogger, onOutcome, onError, inbox, onDeadLetter, ...unknown } = hooks
-  check.isKnown(unknown, OPTIONS, hintFor)
+  const owners = checkOwners(engines)
 
   if (typeof name !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(name))
     throw check.invalid(`name is ${show(name)}; give 1 to 64 printable characters without blanks.`)
@@ -140,8 +139,6 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
   check.isNumber('maxInFlight', maxInFlight, 1, 1_000_000)
   if (maxAge !== undefined) check.isNumber('maxAge', maxAge, MIN_MEMORY_MS, Number.MAX_SAFE_INTEGER, AGE_REASON)
   check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
-  check.hasMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
-  check.areFunctions({ onOutcome, onError, onDeadLetter })
 
   return {
     secret,
@@ -158,11 +155,7 @@ export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas
     maxInFlight,
     maxAge,
     clock,
-    logger,
-    onOutcome,
-    onError,
-    inbox: checkInbox(inbox),
-    onDeadLetter,
+    ...owners,
   }
 }
 
@@ -177,9 +170,16 @@ function hintFor(stray: string): string | undefined {
   return stray === 'secrets' ? 'Several secrets are given as a list in "secret".' : undefined
 }
 
-function checkInbox(inbox: Inbox | undefined): Inbox | undefined {
+type Owners = Pick<Settings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox'>
+
+/** What the receiver tells its owner by, and the inbox. Whatever is left over is no option. */
+function checkOwners(options: Partial<Owners>): Owners {
+  const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox, ...unknown } = options
+  check.isKnown(unknown, OPTIONS, hintFor)
+  check.hasMethods('logger', logger, ['debug', 'info', 'warn', 'error'])
+  check.areFunctions({ onOutcome, onError, onDeadLetter })
   if (inbox !== undefined) check.hasMethods('inbox', inbox, ['put', 'work', 'counts', 'list', 'get', 'replay', 'drop'])
-  return inbox
+  return { logger, onOutcome, onError, onDeadLetter, inbox }
 }
 
 function checkStore(store: Store): Store {

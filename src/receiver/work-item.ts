@@ -1,0 +1,63 @@
+import type { TakenItem } from '../inbox/inbox.ts'
+import type { Tried } from '../inbox/settle.ts'
+import { makeDedupKeys } from '../protocol/dedup-key.ts'
+import { type ParsedEvent, parseEnvelope, withModel } from '../protocol/envelope.ts'
+import { PosternError } from '../protocol/errors.ts'
+import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { quote } from '../protocol/show.ts'
+import { failWithoutHandlers } from './no-handlers.ts'
+import type { Routes } from './routes.ts'
+import type { Delivery } from './run.ts'
+import type { Runs } from './runs.ts'
+import type { Shared } from './shared.ts'
+import { STORE_LIMIT_MS } from './store-call.ts'
+
+/** The path of an event out of the inbox: stops 5 to 10, less what was decided when it was accepted. */
+export class ItemRunner {
+  readonly #shared: Shared
+  readonly #routes: Routes
+  readonly #runs: Runs
+  readonly #toKey: (accountKey: string, id: string) => string
+
+  constructor(shared: Shared, routes: Routes, runs: Runs) {
+    this.#shared = shared
+    this.#routes = routes
+    this.#runs = runs
+    this.#toKey = makeDedupKeys(shared.settings.name)
+  }
+
+  /** Never rejects. */
+  async run(item: TakenItem): Promise<Tried> {
+    const { reporter, settings } = this.#shared
+    const startedAt = settings.clock.monotonic()
+    const claimBy = startedAt + STORE_LIMIT_MS
+    const of = { item, source: item.source, isParsed: true, waitUntil: undefined }
+    const tried = await this.#tryItem(item, { ...of, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy })
+    reporter.outcome(tried.outcome, item.source, startedAt)
+    return tried
+  }
+
+  async #tryItem(item: TakenItem, delivery: Delivery): Promise<Tried> {
+    const refuse = (outcome: Outcome): Tried => ({ outcome, marks: item.marks })
+    try {
+      const event = parseEnvelope(item.bytes) // 5
+      if (event instanceof Rejection) return refuse(toRejected(event))
+      if (this.#toKey(event.accountKey, event.id) !== item.key) return refuse(this.#failForeign(event))
+      if (this.#routes.isEmpty) return refuse(failWithoutHandlers(this.#shared, event))
+      const route = this.#routes.find(event.type) // 6
+      if (route === undefined) return refuse(toOutcome('ignored', event))
+      return await this.#runs.work(item.key, withModel(event, route), route, delivery) // 7 to 10
+    } catch (cause) {
+      const error = new PosternError('unexpected', 'Postern itself failed while it worked on an event.', { cause })
+      this.#shared.reporter.error(error)
+      return refuse(toFailed(500, 'unexpected', error, item))
+    }
+  }
+
+  #failForeign(event: ParsedEvent): Outcome {
+    const message = `The inbox holds ${quote(event.type)} under the name of another receiver. Give receivers of different names an inbox each, with a table or queue of its own.`
+    const error = new PosternError('inbox_shared', message)
+    this.#shared.reporter.errorOnce(error)
+    return toFailed(500, 'unexpected', error, event)
+  }
+}

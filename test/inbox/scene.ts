@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  createReceiver,
+  type InboxItem,
+  type Outcome,
+  type PosternError,
+  type Receiver,
+  type ReceiverWorker,
+  sign,
+  type WebhookEvent,
+  type WorkOptions,
+} from 'postern'
+import { openSqlite, type SqliteDatabase, sqliteInbox, sqliteStore } from 'postern/sqlite'
+import { onTestFinished } from 'vitest'
+
+export const SECRET = 'whsec_inbox'
+
+/** Without waiting between tries. */
+export const AT_ONCE = { delay: () => 0 }
+
+/** A receiver with an inbox and a store in one file, and what it tells its owner. */
+export class Scene {
+  readonly path: string
+  readonly database: SqliteDatabase
+  readonly inbox: ReturnType<typeof sqliteInbox>
+  readonly receiver: Receiver
+  readonly outcomes: Outcome[] = []
+  readonly errors: PosternError[] = []
+  readonly dead: { readonly item: InboxItem; readonly error: PosternError }[] = []
+
+  constructor(options: Partial<Parameters<typeof createReceiver>[0]> = {}, path = makePath()) {
+    this.path = path
+    this.database = openSqlite(path)
+    this.inbox = sqliteInbox({ database: this.database })
+    this.receiver = createReceiver({
+      secret: SECRET,
+      leaseMs: 2_000,
+      inbox: this.inbox,
+      store: sqliteStore({ database: this.database }),
+      onOutcome: (outcome) => void this.outcomes.push(outcome),
+      onError: (error) => void this.errors.push(error),
+      onDeadLetter: (item, error) => void this.dead.push({ item, error }),
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      ...options,
+    })
+    onTestFinished(async () => {
+      await this.receiver.close({ timeoutMs: 0 })
+      this.database.close()
+    })
+  }
+
+  work(options: WorkOptions = AT_ONCE): ReceiverWorker {
+    return this.receiver.work(options)
+  }
+
+  deliver(event: WebhookEvent<string, unknown>): Promise<Outcome> {
+    const body = Buffer.from(JSON.stringify(event))
+    return this.receiver.receive({ body, signature: sign(body, SECRET) })
+  }
+
+  /** Waits until the inbox is empty, dead letters excepted. */
+  async untilIdle(): Promise<void> {
+    await until('the inbox is worked off', async () => {
+      const { waiting, running } = await this.inbox.counts()
+      return waiting + running === 0
+    })
+  }
+}
+
+export function makePath(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-inbox-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'app.db')
+}
+
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 15_000
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`not within 15 s: ${what}`)
+    await sleep(5)
+  }
+}

@@ -1,0 +1,361 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver, DeadLetter, memoryStore, RetryLater, type StandardSchema, sign } from 'postern'
+import { openSqlite } from 'postern/sqlite'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { AT_ONCE, Scene, SECRET, until } from './scene.ts'
+
+const event = events.contact.created
+
+/** Fails as often as it is told, and then succeeds. */
+function failing(times: number, makeError: () => unknown = () => new Error('not yet')) {
+  let runs = 0
+  return {
+    handler: () => {
+      if (++runs <= times) throw makeError()
+    },
+    get runs() {
+      return runs
+    },
+  }
+}
+
+describe('a delivery to a receiver with an inbox', () => {
+  it('is accepted once it is on disk, and handled by a worker', async () => {
+    const scene = new Scene()
+    const seen: string[] = []
+    scene.receiver.on('contact.created', async ({ id }) => void seen.push(id))
+    const sent = event()
+    expect(await scene.deliver(sent)).toMatchObject({ outcome: 'accepted', status: 200, id: sent.id })
+    expect(seen).toEqual([])
+    expect(await scene.inbox.counts()).toMatchObject({ waiting: 1 })
+    scene.work()
+    await scene.untilIdle()
+    expect(seen).toEqual([sent.id])
+    expect(scene.outcomes.map(({ outcome }) => outcome)).toEqual(['accepted', 'handled'])
+    expect(scene.errors).toEqual([])
+  })
+
+  it('is ignored, and not stored, if no handler takes its type', async () => {
+    const scene = new Scene()
+    scene.receiver.on('contact.deleted', () => {})
+    expect(await scene.deliver(event())).toMatchObject({ outcome: 'ignored', status: 200 })
+    expect(await scene.inbox.counts()).toMatchObject({ waiting: 0 })
+  })
+
+  it('is refused as without an inbox if its signature does not hold', async () => {
+    const scene = new Scene()
+    scene.receiver.on('*', () => {})
+    const body = Buffer.from(JSON.stringify(event()))
+    expect(await scene.receiver.receive({ body, signature: `sha256=${'0'.repeat(64)}` })).toMatchObject({ status: 401 })
+    expect(await scene.inbox.counts()).toMatchObject({ waiting: 0 })
+  })
+
+  it('is accepted as often as it comes, and handled once', async () => {
+    const scene = new Scene()
+    let count = 0
+    scene.receiver.on('*', () => void count++)
+    const sent = event()
+    for (const { outcome } of await Promise.all(Array.from({ length: 20 }, () => scene.deliver(sent))))
+      expect(outcome).toBe('accepted')
+    scene.work()
+    await scene.untilIdle()
+    expect(await scene.deliver(sent)).toMatchObject({ outcome: 'accepted' })
+    await scene.untilIdle()
+    expect(count).toBe(1)
+    expect(scene.outcomes.at(-1)).toMatchObject({ outcome: 'duplicate' })
+  })
+
+  it('is answered 503 if the inbox cannot take it, and nothing counts as accepted', async () => {
+    const scene = new Scene()
+    scene.receiver.on('*', () => {})
+    const other = openSqlite(scene.path)
+    other.exec('BEGIN IMMEDIATE')
+    const answer = await scene.deliver(event())
+    other.close()
+    expect(answer).toMatchObject({ outcome: 'failed', status: 503, code: 'inbox_unavailable' })
+    expect(scene.errors.map(({ code }) => code)).toEqual(['inbox_unavailable'])
+    expect(await scene.inbox.counts()).toMatchObject({ waiting: 0 })
+    expect(await scene.deliver(event())).toMatchObject({ outcome: 'accepted' })
+  })
+
+  it('is answered 503 within the deadline if the inbox does not answer', async () => {
+    const inbox = { ...new Scene().inbox, put: () => new Promise<void>(() => {}) }
+    const scene = new Scene({ inbox, deadlineMs: 300 })
+    scene.receiver.on('*', () => {})
+    const from = performance.now()
+    expect(await scene.deliver(event())).toMatchObject({ status: 503, code: 'inbox_unavailable' })
+    expect(performance.now() - from).toBeLessThan(2_500)
+  })
+
+  it('keeps its source for the handlers', async () => {
+    const scene = new Scene()
+    let source: string | undefined
+    scene.receiver.on('*', (_event, context) => {
+      source = context.source
+    })
+    const body = Buffer.from(JSON.stringify(event()))
+    await scene.receiver.receive({ body, signature: sign(body, SECRET), source: 'shop' })
+    scene.work()
+    await scene.untilIdle()
+    expect(source).toBe('shop')
+  })
+})
+
+describe('an event that fails', () => {
+  it('is tried again, and only the handlers that did not finish run', async () => {
+    const scene = new Scene()
+    const flaky = failing(2)
+    let others = 0
+    scene.receiver.on('contact.created', { name: 'flaky' }, flaky.handler).on('contact.*', () => void others++)
+    await scene.deliver(event())
+    scene.work()
+    await scene.untilIdle()
+    expect([flaky.runs, others]).toEqual([3, 1])
+    expect(scene.dead).toEqual([])
+  })
+
+  it('is a dead letter after the last try, and tells how to look at it and to replay it', async () => {
+    const scene = new Scene()
+    const flaky = failing(3)
+    let others = 0
+    scene.receiver.on('contact.created', { name: 'flaky' }, flaky.handler).on('contact.*', () => void others++)
+    const sent = event()
+    await scene.deliver(sent)
+    scene.work({ attempts: 3, ...AT_ONCE })
+    await until('it is dead', () => scene.dead.length === 1)
+    const { item, error } = scene.dead[0] ?? {}
+    expect(item).toMatchObject({ id: sent.id, accountKey: sent.accountKey })
+    expect(error).toMatchObject({ code: 'dead_letter' })
+    expect(error?.message).toMatch(
+      /3 tries \(handler_failed\).*postern inbox show ".*default.*--sqlite ".*app\.db".*inbox replay/,
+    )
+    const entry = await scene.inbox.get(item?.key ?? '')
+    expect(entry).toMatchObject({ state: 'dead', marks: ['contact.*'] })
+    expect(entry?.tries.map(({ code, n }) => [n, code])).toEqual([
+      [1, 'handler_failed'],
+      [2, 'handler_failed'],
+      [3, 'handler_failed'],
+    ])
+    expect(entry?.tries[0]?.error).toContain('not yet')
+    expect(await scene.inbox.replay(item?.key ?? '')).toBe(true)
+    await scene.untilIdle()
+    expect([flaky.runs, others]).toEqual([4, 1])
+  })
+
+  it('is a dead letter at once if its handler says so', async () => {
+    const scene = new Scene()
+    const flaky = failing(9, () => new DeadLetter('the customer does not exist'))
+    scene.receiver.on('*', flaky.handler)
+    await scene.deliver(event())
+    scene.work()
+    await until('it is dead', () => scene.dead.length === 1)
+    expect(flaky.runs).toBe(1)
+    expect((await scene.inbox.list('dead')).entries[0]?.tries[0]).toMatchObject({ code: 'dead_letter' })
+    // The one line tells it; what its handler threw is no failure of its own.
+    expect(scene.errors.map(({ code }) => code)).toEqual(['dead_letter'])
+  })
+
+  it('is tried on while one of its handlers may still succeed, though another gave it up', async () => {
+    const scene = new Scene()
+    const hopeless = failing(9, () => new DeadLetter('never'))
+    const flaky = failing(2)
+    scene.receiver.on('contact.*', hopeless.handler).on('*', flaky.handler)
+    await scene.deliver(event())
+    scene.work()
+    await until('it is dead', () => scene.dead.length === 1)
+    expect(flaky.runs).toBe(3)
+    expect((await scene.inbox.list('dead')).entries[0]).toMatchObject({ marks: ['*'] })
+  })
+
+  it('comes back when its handler wants it again, without counting as failed', async () => {
+    const scene = new Scene()
+    const flaky = failing(5, () => new RetryLater(20))
+    scene.receiver.on('*', flaky.handler)
+    await scene.deliver(event())
+    scene.work({ attempts: 2, ...AT_ONCE })
+    await scene.untilIdle()
+    expect(flaky.runs).toBe(6)
+    expect([scene.dead, scene.errors]).toEqual([[], []])
+  })
+
+  it('expires if it is put off beyond the time for which the store remembers', async () => {
+    const scene = new Scene()
+    scene.receiver.on('*', () => {
+      throw new RetryLater(8 * 86_400_000)
+    })
+    await scene.deliver(event())
+    scene.work()
+    await until('it is dead', () => scene.dead.length === 1)
+    expect((await scene.inbox.list('dead')).entries[0]?.tries[0]).toMatchObject({ code: 'expired' })
+  })
+
+  it('waits as long as the worker says', async () => {
+    const scene = new Scene()
+    const flaky = failing(2)
+    const startedAt: number[] = []
+    const asked: number[] = []
+    scene.receiver.on('*', () => {
+      startedAt.push(performance.now())
+      flaky.handler()
+    })
+    await scene.deliver(event())
+    scene.work({
+      attempts: 3,
+      delay: (attempt) => {
+        asked.push(attempt)
+        return attempt * 150
+      },
+    })
+    await scene.untilIdle()
+    const [first = 0, second = 0, third = 0] = startedAt
+    expect(second - first).toBeGreaterThanOrEqual(149)
+    expect(third - second).toBeGreaterThanOrEqual(299)
+    expect(asked).toEqual([1, 2, 1, 2]) // tried out before, then asked
+  })
+
+  it('is tried again if its record is not what the schema asks for, so that a looser schema can be deployed', async () => {
+    let isLoose = false
+    const contact: StandardSchema = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: (value) => (isLoose ? { value } : { issues: [{ message: 'no email', path: ['email'] }] }),
+      },
+    }
+    const scene = new Scene({ models: { contact } })
+    let runs = 0
+    scene.receiver.on('contact.created', () => void runs++)
+    expect(await scene.deliver(event())).toMatchObject({ outcome: 'accepted' })
+    scene.work({ attempts: 2, delay: () => 200 })
+    await until('it was tried', async () => (await scene.inbox.list('waiting')).entries[0]?.failures === 1)
+    isLoose = true
+    await scene.untilIdle()
+    expect([runs, scene.dead]).toEqual([1, []])
+  })
+
+  it('is kept if the worker has no handler for its type: an older deployment must not lose what a newer one accepted', async () => {
+    const scene = new Scene()
+    scene.receiver.on('contact.created', () => {})
+    await scene.deliver(event())
+    await scene.receiver.close()
+    const older = createReceiver({ secret: SECRET, inbox: scene.inbox, store: memoryStore(), logger: silent })
+    older.on('contact.deleted', () => {})
+    const worker = older.work({ delay: () => 50 })
+    await until('it was tried', async () => ((await scene.inbox.list('waiting')).entries[0]?.failures ?? 0) > 1)
+    await worker.close()
+    const newer = createReceiver({ secret: SECRET, inbox: scene.inbox, store: memoryStore(), logger: silent })
+    let runs = 0
+    newer.on('contact.created', () => void runs++)
+    newer.work(AT_ONCE)
+    await scene.untilIdle()
+    await newer.close()
+    expect(runs).toBe(1)
+  })
+
+  it('is not run by a receiver of another name', async () => {
+    const scene = new Scene()
+    scene.receiver.on('*', () => {})
+    await scene.deliver(event())
+    await scene.receiver.close()
+    const errors: string[] = []
+    let runs = 0
+    const onError = ({ code }: { readonly code: string }) => void errors.push(code)
+    const other = createReceiver({ secret: SECRET, name: 'other', inbox: scene.inbox, onError, logger: silent })
+    other.on('*', () => void runs++)
+    other.work({ delay: () => 5_000 })
+    await until('it was tried', () => errors.length > 0)
+    await other.close()
+    expect([runs, errors]).toEqual([0, ['inbox_shared']])
+  })
+})
+
+describe('a store that is away', () => {
+  it('costs an event no try', async () => {
+    let isAway = true
+    const store = memoryStore()
+    const claim = store.claim.bind(store)
+    store.claim = (...of) => {
+      if (isAway) throw new Error('away')
+      return claim(...of)
+    }
+    const scene = new Scene({ store })
+    let runs = 0
+    scene.receiver.on('*', () => void runs++)
+    await scene.deliver(event())
+    scene.work({ attempts: 1 })
+    await until('it was tried', async () => (await scene.inbox.list('waiting')).entries[0]?.tries.length === 1)
+    expect((await scene.inbox.list('waiting')).entries[0]).toMatchObject({ failures: 0 })
+    isAway = false
+    await scene.untilIdle()
+    expect([runs, scene.dead]).toEqual([1, []])
+  })
+})
+
+describe('closing', () => {
+  it('a worker gives back what outlasts its time, with its marks, and the next one goes on', async () => {
+    const scene = new Scene()
+    let quick = 0
+    let slow = 0
+    let isRunning = false
+    scene.receiver
+      .on('contact.created', { name: 'quick' }, () => void quick++)
+      .on('contact.created', { name: 'slow' }, async (_event, { signal }) => {
+        isRunning = true
+        if (++slow > 1) return
+        await new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        })
+      })
+    await scene.deliver(event())
+    const worker = scene.work()
+    await until('it runs', () => isRunning)
+    expect(await worker.close({ timeoutMs: 20 })).toEqual({ unfinished: 0 })
+    const { entries } = await scene.inbox.list('waiting')
+    expect(entries).toMatchObject([{ failures: 0, state: 'waiting' }])
+    scene.work()
+    await scene.untilIdle()
+    expect([quick, slow]).toEqual([1, 2])
+  })
+
+  it('the receiver closes its workers, and what is accepted stays for the next process', async () => {
+    const scene = new Scene()
+    const ran: string[] = []
+    scene.receiver.on('*', async ({ id }) => {
+      await sleep(100)
+      ran.push(id)
+    })
+    scene.work({ concurrency: 1 })
+    for (let n = 0; n < 3; n++) await scene.deliver(event())
+    await until('one runs', async () => (await scene.inbox.counts()).running === 1)
+    expect(await scene.receiver.close()).toEqual({ unfinished: 0 })
+    expect(ran).toHaveLength(1)
+    expect(await scene.inbox.counts()).toMatchObject({ waiting: 2, running: 0 })
+    expect(await scene.deliver(event())).toMatchObject({ outcome: 'closing', status: 503 })
+  })
+})
+
+describe('receiver.work', () => {
+  const inbox = () => new Scene().receiver
+
+  it('needs an inbox', () => {
+    const receiver = createReceiver({ secret: SECRET })
+    expect(() => receiver.work()).toThrow(expect.objectContaining({ code: 'no_inbox' }))
+  })
+
+  it.each([
+    [{ concurrency: 0 }, /concurrency is 0; give a whole number from 1 to 1000/],
+    [{ attempts: 1.5 }, /attempts is 1.5/],
+    [{ delay: 5 }, /delay is 5; give a function/],
+    [{ delay: () => Number.NaN }, /delay\(1\) gave NaN; it has to return milliseconds/],
+    [
+      { delay: () => 86_400_000 },
+      /10 tries can take 21\d\.\d h, and the store forgets after 168\.0 h.*retentionMs of at least/,
+    ],
+    [{ retries: 3 }, /has no option "retries"/],
+  ])('refuses %j', (options, message) => {
+    expect(() => inbox().work(options as never)).toThrow(message)
+  })
+})
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
