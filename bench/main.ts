@@ -3,6 +3,7 @@ import { benchCost } from './cost/main.ts'
 import { benchEmulator } from './emulator/main.ts'
 import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
+import { benchInbox } from './inbox/main.ts'
 import { benchPostgres } from './postgres/main.ts'
 import { benchRedis } from './redis/main.ts'
 import { benchRefusals } from './refusals/main.ts'
@@ -13,6 +14,7 @@ const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean })
   cost: benchCost,
   emulator: benchEmulator,
   http: benchHttp,
+  inbox: benchInbox,
   'in-process': benchInProcess,
   redis: benchRedis,
   postgres: benchPostgres,

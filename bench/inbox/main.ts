@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Contestant, medianOf, playRounds, print, ratioOf } from '../harness.ts'
+
+interface Figures {
+  /** Microseconds an event. */
+  readonly cpu: number
+  /** Events a second. */
+  readonly rate: number
+  readonly p99?: number
+  /** Mebibytes. */
+  readonly rss: number
+}
+
+const BESIDE = 64
+
+/**
+ * Events accepted and worked off on a SQLite file, with an empty inbox and with a backlog, beside a bare durable insert of the same
+ * bytes by the same driver into a table of the same size.
+ */
+export async function benchInbox({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-inbox-'))
+  const contestants = ['bare', 'postern'].map(
+    (kind) => new Contestant(kind, 'inbox/worker.mjs', [join(folder, `${kind}.db`), kind]),
+  )
+  const [, postern] = contestants as [Contestant, Contestant] // made above
+  try {
+    const rounds = isQuick ? 3 : 7
+    const accepted: string[][] = [['backlog', 'events/s', 'of bare', 'µs CPU', 'of bare', 'p99 ms', 'MiB']]
+    const worked: string[][] = [['backlog', 'events/s', 'µs CPU', 'of an empty inbox', 'MiB']]
+    let base: number | undefined
+    for (const backlog of isQuick ? [0, 100_000] : [0, 1_000_000]) {
+      for (let left = backlog; left > 0; left -= 100_000)
+        for (const contestant of contestants) await contestant.ask<Figures>({ fill: Math.min(left, 100_000) })
+      const [bare = [], ours = []] = await playRounds(contestants, { warmUp: 1, rounds }, (contestant) =>
+        contestant.ask<Figures>({ accept: 4_000, beside: BESIDE }),
+      )
+      const size = backlog.toLocaleString('en')
+      accepted.push([size, ...toCells(ours, bare)])
+      const [work = []] = await playRounds([postern], { warmUp: 1, rounds }, (contestant) =>
+        contestant.ask<Figures>({ work: 3_000 }),
+      )
+      const cpu = medianOf(work, (figure) => figure.cpu)
+      base ??= cpu
+      worked.push([
+        size,
+        Math.round(medianOf(work, ({ rate }) => rate)).toLocaleString('en'),
+        ...[cpu.toFixed(1), (cpu / base).toFixed(2), Math.max(...work.map(({ rss }) => rss)).toFixed(0)],
+      ])
+    }
+    print(
+      `SQLite inbox: accepted, ${BESIDE} at once, beside a bare durable insert (medians of ${rounds} rounds)`,
+      accepted,
+    )
+    print(`SQLite inbox: worked off, 100 at once, handlers that do nothing (medians of ${rounds} rounds)`, worked)
+  } finally {
+    for (const contestant of contestants) contestant.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function toCells(ours: readonly Figures[], bare: readonly Figures[]): readonly string[] {
+  return [
+    Math.round(medianOf(ours, ({ rate }) => rate)).toLocaleString('en'),
+    ratioOf(ours, bare, ({ rate }) => rate).toFixed(2),
+    medianOf(ours, ({ cpu }) => cpu).toFixed(1),
+    ratioOf(ours, bare, ({ cpu }) => cpu).toFixed(2),
+    medianOf(ours, ({ p99 = 0 }) => p99).toFixed(1),
+    Math.max(...ours.map(({ rss }) => rss)).toFixed(0),
+  ]
+}
