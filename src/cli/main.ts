@@ -38,12 +38,19 @@ async function isOutputDiscarded(): Promise<boolean> {
 }
 
 const io = { env, stdin, stdout, stderr, isOutputDiscarded, interrupt: interrupt.signal }
+let isEnded = false
 run(argv.slice(2), stdin.isTTY ? { ...io, listenToKeys } : io).then((code) => {
+  isEnded = true
   process.exitCode = code
   stdin.destroy() // a read that is under way would keep the process alive
 })
 // Not before: a command may be done before its last write has failed.
-process.once('exit', () => {
+process.once('exit', (code) => {
+  // Node ends a program with 0 if it waits for what nothing can bring about any more.
+  if (!isEnded && code === EXIT.done) {
+    process.exitCode = EXIT.failed
+    stderr.write('postern: ended without a result, which is a defect of postern\n')
+  }
   const isInterrupted = process.exitCode === EXIT.interrupted && interrupt.signal.reason === broken
   if (broken === undefined || (process.exitCode !== EXIT.done && !isInterrupted)) return
   process.exitCode = broken.exitCode

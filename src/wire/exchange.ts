@@ -53,6 +53,10 @@ export function exchange(
     const cut = () => finish(signal.reason)
     signal.addEventListener('abort', cut, { once: true })
     request.on('error', finish) // an answer may come before the body has left, and the connection may end behind it
+    // Of a connection that ends behind a 101 nothing else is told.
+    request.on('close', () => {
+      if (answer === undefined) finish(new Error('the connection ended without an answer'))
+    })
     request.on('response', (response) => {
       answer = response
       let length = 0
