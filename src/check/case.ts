@@ -95,4 +95,6 @@ export interface Scene {
   send(delivery: Delivery): Promise<Answer>
   /** Sends a delivery one time. */
   sendOnce(delivery: Delivery): Promise<Answer>
+  /** Waits for so long. Rejects when the run is interrupted. */
+  wait(ms: number): Promise<void>
 }

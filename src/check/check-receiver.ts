@@ -81,13 +81,17 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   }
   const check = async (single: GroupedCase) => {
     const reason = reasonToLeaveOut(single)
-    const { verdict, ms, repro } = await (reason === undefined ? carryOut(single, scene) : leaveOut(reason))
+    const { verdict, ms, repro } = await (reason === undefined ? carryOut(single, scene, signal) : leaveOut(reason))
     results.set(single.id, toResult(single, verdict, ms, repro ?? toCommand(showTarget(url), single.id)))
     options.onProgress?.({ done: results.size, total: cases.length })
     const isRefused = single.id === 'accepts-valid' && verdict.status === 'fail'
-    if (isRefused && signal?.aborted !== true) finding = await diagnose(scene)
+    if (isRefused) finding = await diagnose(scene).catch((error: unknown) => {
+        if (signal?.aborted !== true) throw error
+        return undefined
+      })
   }
   for (const batch of toBatches(cases)) await runAll(batch, concurrency, check)
+  scene.close()
 
   const checks = cases.flatMap(({ id }) => results.get(id) ?? [])
   return {
@@ -112,7 +116,7 @@ async function leaveOut(reason: string): Promise<Trial> {
   return { verdict: { status: 'skipped', reason }, ms: 0 }
 }
 
-async function carryOut(single: GroupedCase, scene: Scene): Promise<Trial> {
+async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSignal | undefined): Promise<Trial> {
   const started = performance.now()
   const end = () => Math.round(performance.now() - started)
   try {
@@ -121,6 +125,7 @@ async function carryOut(single: GroupedCase, scene: Scene): Promise<Trial> {
     const verdict = single.judge(await scene.send(delivery))
     return { verdict, ms: end(), repro: toCurl(showTarget(scene.target), delivery) }
   } catch (error) {
+    if (interrupt?.aborted === true) return leaveOut('interrupted')
     // Only the probe of the owner throws; what it was to show stays unseen.
     const reason = `could not be judged: ${error instanceof Error ? error.message : String(error)}`
     return { verdict: { status: 'fail', reason }, ms: end() }

@@ -7,6 +7,8 @@ import type { Probe } from './probe.ts'
 import { send } from './send.ts'
 import { isPutOff, readRetryAfterMs } from './verdict.ts'
 
+const GRACE_MS = 1_000
+
 export interface SceneOptions {
   readonly target: URL
   readonly secret: Secret
@@ -21,6 +23,8 @@ export interface SceneOptions {
 export interface RunScene extends Scene {
   /** Nothing listens there, and nothing ever has in this run. */
   isLost(): boolean
+  /** Forgets the signal. */
+  close(): void
 }
 
 export function createScene({
@@ -32,12 +36,19 @@ export function createScene({
   probe,
   signal,
 }: SceneOptions): RunScene {
+  /** Deliveries that are under way when the run is interrupted have a moment to end. */
+  const cut = new AbortController()
+  const cutSoon = () => setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
+  signal?.addEventListener('abort', cutSoon, { once: true })
   let answers = 0
   let isUnreachable = false
   /** What is left of it for all deliveries, once one was put off until the end of it. */
   let patience = patienceMs
+  const wait = (ms: number): Promise<void> => sleep(ms, undefined, { signal })
   const sendOnce = async (delivery: Delivery): Promise<Answer> => {
-    const answer = await send(target, delivery, timeoutMs)
+    signal?.throwIfAborted()
+    const answer = await send(target, delivery, timeoutMs, cut.signal)
+    if (answer.status === undefined) cut.signal.throwIfAborted()
     if (answer.status !== undefined) answers++
     isUnreachable = answer.isUnreachable
     return answer
@@ -50,19 +61,23 @@ export function createScene({
     probe,
     sendOnce,
     send: async (delivery) => {
-      const end = performance.now() + patience
+      let end: number | undefined
       for (;;) {
         const answer = await sendOnce(delivery)
         if (!isPutOff(answer)) return answer
         const waitMs = Math.max(readRetryAfterMs(answer) ?? 0, 50)
-        if (performance.now() + waitMs > end) {
+        // From the first answer on: what is put off by just the patience is waited for.
+        const now = performance.now()
+        end ??= now + patience
+        if (now + waitMs > end) {
           patience = 0
           return answer
         }
-        await sleep(waitMs, undefined, { signal }).catch(() => {})
-        if (signal?.aborted === true) return answer
+        await wait(waitMs)
       }
     },
+    wait,
     isLost: () => answers === 0 && isUnreachable,
+    close: () => signal?.removeEventListener('abort', cutSoon),
   }
 }

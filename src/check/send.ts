@@ -14,17 +14,18 @@ const NOTHING = {
   body: '',
 }
 
-/** Sends one delivery on a connection of its own. Never rejects: what goes wrong is in the answer. */
-export async function send(target: URL, delivery: Delivery, timeoutMs: number): Promise<Answer> {
+/** Sends one delivery on a connection of its own, until it is cut. Never rejects: what goes wrong is in the answer. */
+export async function send(target: URL, delivery: Delivery, timeoutMs: number, cut: AbortSignal): Promise<Answer> {
   const started = performance.now()
-  const signal = AbortSignal.timeout(timeoutMs)
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const signal = AbortSignal.any([timeout, cut])
   const conclude = (answer: Partial<Answer>) => ({ ...NOTHING, ...answer, ms: performance.now() - started })
   try {
     const options = { signal, maxBodyBytes: MAX_READ_BYTES, agent: false }
     const { status, headers, body } = await exchange(target, toRequest(delivery), options)
     return conclude({ status, headers, body: body.toString('utf8', 0, MAX_READ_BYTES) })
   } catch (error) {
-    if (error === signal.reason)
+    if (error === timeout.reason)
       return conclude({ failure: `no answer within ${timeoutMs / 1_000} s`, failureKind: 'timeout' })
     const { kind, text } = toConnectionFailure(error as NodeJS.ErrnoException) // of node:http
     return conclude({ failure: text, failureKind: kind, isUnreachable: kind === 'refused' || kind === 'dns' })
