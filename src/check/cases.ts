@@ -1,6 +1,7 @@
 import { type Case, GROUPS, type Group } from './case.ts'
 import { bytes } from './cases/bytes.ts'
 import { effect } from './cases/effect.ts'
+import { effectFailure } from './cases/effect-failure.ts'
 import { leak } from './cases/leak.ts'
 import { load } from './cases/load.ts'
 import { meaning } from './cases/meaning.ts'
@@ -16,7 +17,7 @@ const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
   meaning,
   time,
   leak,
-  effect,
+  effect: [...effect, ...effectFailure],
   load,
 }
 

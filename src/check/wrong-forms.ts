@@ -70,6 +70,7 @@ export const WRONG_FORMS = {
   },
   secret_missing: {
     text: 'The receiver has no secret: it signs with an empty one, or with the word "undefined", as anybody can. Set its variable, and let it refuse to start without.',
+    also: ['signature-no-secret'],
     deliver: (make) => withKeys(make, ['', 'undefined', 'null', 'None']),
   },
   secret_edges: {
@@ -95,9 +96,10 @@ export const WRONG_FORMS = {
   decoded: {
     text: 'Bodies of ASCII characters pass, and others do not: the body is decoded by another charset than UTF-8 before it is signed. Sign the raw bytes.',
     deliver: (make) => {
-      const event = make.event({ data: { record: { _id: 'chk_ascii', firstName: 'Zoe' } } })
+      const event = make.event()
+      const record = { _id: event.id.replace('evt_chk_', 'chk_ascii_'), firstName: 'Zoe' }
       // Indented by three, as nobody who parses it writes it again.
-      return [make.delivery(JSON.stringify(event, null, 3))]
+      return [make.delivery(JSON.stringify({ ...event, data: { record } }, null, 3))]
     },
   },
   reserialised: {

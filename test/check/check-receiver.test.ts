@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { findEngine } from '../engines/require.ts'
 import { findFreePort } from '../support/programs.ts'
-import { HandWritten, SECRET } from './faulty/hand-written.ts'
+import { type Event, HandWritten, SECRET } from './faulty/hand-written.ts'
 import { LeaksDigest } from './faulty/signatures.ts'
 import { told } from './judge.ts'
 
@@ -31,9 +31,10 @@ describe('checkReceiver', () => {
       ['accepts-valid', 'pass'],
       ['duplicate', 'skipped'],
       ['late-retry', 'pass'],
+      ['timestamp-no-fraction', 'pass'],
     ])
-    expect(report.summary).toEqual({ pass: 2, fail: 0, warn: 0, info: 0, skipped: 1 })
-    expect(done).toEqual([1 / 3, 2 / 3, 1])
+    expect(report.summary).toEqual({ pass: 3, fail: 0, warn: 0, info: 0, skipped: 1 })
+    expect(done).toEqual([0.25, 0.5, 0.75, 1])
   })
 
   it.each([
@@ -119,6 +120,73 @@ describe('checkReceiver', () => {
     expect(second - first).toBeGreaterThan(form === 'seconds' ? 950 : 400)
   })
 
+  it('waits for a receiver that asks for just its patience, as ours asks for 30 s', async () => {
+    const receiver = new HandWritten().createServer()
+    let seen = 0
+    const { port, close } = await listen(
+      createServer((request, response) => {
+        if (++seen > 1) receiver.emit('request', request, response)
+        else setTimeout(() => response.writeHead(503, { 'retry-after': '1' }).end(), 200)
+      }),
+    )
+    onTestFinished(close)
+    const options = { secret: SECRET, only: ['late-retry'], patienceMs: 1_000 }
+    const { summary } = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options)
+    expect(summary.pass).toBe(1)
+  })
+
+  it('warns of a delivery that is put off late, though the next attempt is answered immediately', async () => {
+    let seen = 0
+    const { port, close } = await listen(
+      createServer((request, response) => {
+        request.resume()
+        if (++seen > 1) response.end()
+        else setTimeout(() => response.writeHead(503, { 'retry-after': '0' }).end(), 2_100)
+      }),
+    )
+    onTestFinished(close)
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { secret: SECRET, only: ['deadline'] })
+    expect(told(report, 'warn').deadline).toMatch(/^503 after 2\d{3} ms$/)
+  })
+
+  it('sends records of other ids in each run, as a receiver that only inserts needs them', async () => {
+    const seen: string[] = []
+    class Recording extends HandWritten {
+      override async receive(event: Event) {
+        if (event.type.endsWith('.created')) seen.push(String(event.data?.record?._id))
+        return super.receive(event)
+      }
+    }
+    const url = await start(new Recording())
+    for (let run = 0; run < 2; run++) await checkReceiver(url, { secret: SECRET, only: ['unknown-model', 'extra-fields'] })
+    expect(new Set(seen).size).toBe(4)
+  })
+
+  it('ends soon when it is interrupted, whatever it waits for, and judges nothing by it', async () => {
+    const stop = new AbortController()
+    const receiver = new HandWritten()
+    const server = receiver.createServer()
+    let isHanging = false
+    const { port, close } = await listen(
+      createServer((request, response) => {
+        if (!isHanging) server.emit('request', request, response)
+        isHanging ||= request.url === '/webhooks'
+      }),
+    )
+    onTestFinished(close)
+    const probe: Probe = { runs: async () => 0, fail: async () => {} }
+    const options = { secret: SECRET, probe, signal: stop.signal, only: ['effect-once', 'effect-ack-after-work'] }
+    const running = checkReceiver(`http://127.0.0.1:${port}/webhooks`, options)
+    setTimeout(() => stop.abort(), 300)
+    const started = performance.now()
+    const { checks } = await running
+    expect(performance.now() - started).toBeLessThan(4_000)
+    expect(checks.map(({ status, reason }) => [status, reason])).toEqual([
+      ['skipped', 'interrupted'],
+      ['skipped', 'interrupted'],
+    ])
+  })
+
   it.each([
     ['always puts it off', { 'retry-after': '1' }, 1_500, 2],
     ['asks for more time than there is', { 'retry-after': '2' }, 1_500, 1],
@@ -139,7 +207,7 @@ describe('checkReceiver', () => {
     expect(seen).toBe(requests)
     await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { ...options, only: ['bytes'], concurrency: 1 })
     // Once it was in vain, the others are not sent again.
-    expect(seen).toBeLessThanOrEqual(requests + 11)
+    expect(seen).toBeLessThanOrEqual(requests + 13)
   })
 
   it('stops waiting when it is interrupted', async () => {

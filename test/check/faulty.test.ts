@@ -32,7 +32,7 @@ async function judge(receiver: HandWritten, options: Partial<CheckOptions> = {})
 }
 
 const idsOf = (pattern: RegExp) => CASES.map(({ id }) => id).filter((id) => pattern.test(id))
-const FORGED = idsOf(/^signature-(?!hex-case|byte-order-mark)/)
+const FORGED = idsOf(/^signature-(?!hex-case|byte-order-mark|form)/)
 const RECORDLESS = idsOf(/^(finance|sync|import|export)-/)
 
 /** What each is to be told, by the name of its class. */
@@ -45,7 +45,7 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   Reserialising: {
     fail: ['accepts-valid', 'signature-reserialised', 'bytes-pretty'],
     beside:
-      /^(bytes-|large|huge|burst|alive|late|duplicates-|extra|unknown|deleted|updated|finance|sync|import|export)/,
+      /^(bytes-|large|huge|burst|alive|late|timestamp|duplicates-|extra|unknown|deleted|updated|finance|sync|import|export)/,
   },
   StringDecoding: { fail: ['bytes-split-characters', 'signature-replaced-byte'] },
   DecodingAtTheEnd: { fail: ['signature-replaced-byte'] },
@@ -78,6 +78,13 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   LeaksDigest: { fail: ['leak-digest'] },
   LeaksSecret: { fail: ['leak-secret'] },
   LeaksStack: { fail: ['leak-stack'] },
+  TakesEmptySecret: { fail: ['signature-no-secret'] },
+  TakesUndefinedSecret: { fail: ['signature-no-secret'] },
+  ChecksJsonOnly: { fail: ['signature-form'] },
+  ChecksNoText: { fail: ['signature-text'] },
+  AnswersDuplicatesUnchecked: { fail: ['signature-of-duplicate'] },
+  LeaksWarningOfPhp: { fail: ['leak-stack'] },
+  LeaksTraceAsJson: { fail: ['leak-stack'] },
 }
 
 const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
@@ -86,7 +93,7 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   UnauthorizedOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
   SmallLimit: { fail: ['large-body'] },
   AcksBeforeWork: { fail: ['effect-ack-after-work'], beside: /^effect-once/ },
-  NotesBeforeWork: { fail: ['effect-retry-after-failure'] },
+  NotesBeforeWork: { fail: ['effect-copies-of-failure', 'effect-retry-after-failure'] },
   NoDedup: { fail: idsOf(/^effect-once/) },
   RacingDedup: { fail: ['effect-once-at-once'] },
   WorksBeforeCheck: { fail: ['effect-none-refused'], beside: /^effect-/ },
@@ -102,6 +109,9 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   SaysYesToGet: { warn: ['get-not-2xx'] },
   BusyForOthers: { fail: ['burst'], options: { concurrency: 1, only: ['bytes', 'burst'] } },
   TurnsCopiesAway: { warn: ['duplicates-at-once'] },
+  NeedsMilliseconds: { fail: ['timestamp-no-fraction'] },
+  ReadsLinesAsText: { fail: ['bytes-line-ends'] },
+  StoresThreeBytes: { fail: ['bytes-four-byte-characters', 'bytes-split-characters'] },
   NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], timeoutMs: 500 } },
 }
 
@@ -112,6 +122,9 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   RemembersThreeEvents: { fail: ['effect-once-after-others'] },
   QueueWithoutDedup: { fail: idsOf(/^effect-once/), options: { only: ['effect'], patienceMs: 30_000 } },
   RefusesWhatFailed: { fail: ['effect-retry-after-failure'] },
+  NotesBeforeCheck: { fail: ['effect-after-forgery'] },
+  AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
+  SharesAVariable: { fail: ['effect-each-at-once'], beside: /^effect-/ },
   QueuesBeforeCheck: { fail: ['effect-none-refused'] },
 }
 

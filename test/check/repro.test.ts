@@ -61,11 +61,12 @@ describe.skipIf(curl === undefined)('the line for the shell', () => {
     for (const { id, repro } of others)
       expect(repro).toBe(`npx postern check 'http://127.0.0.1:${port}/it'\\''s/webhooks' --only ${id}`)
     expect(others.map(({ id }) => id).sort()).toEqual([
-      ...['bytes-chunked', 'bytes-split-characters', 'gzip-after-signing', 'gzip-before-signing'],
-      ...['signature-bit-flipped', 'signature-byte-order-mark', 'signature-list', 'signature-non-ascii'],
+      ...['bytes-chunked', 'bytes-line-ends', 'bytes-split-characters', 'gzip-after-signing', 'gzip-before-signing'],
+      ...['signature-bit-flipped', 'signature-byte-order-mark', 'signature-form', 'signature-list'],
+      ...['signature-no-secret', 'signature-non-ascii', 'signature-of-duplicate'],
       ...['signature-other-body', 'signature-other-secret', 'signature-prefix-only', 'signature-remembered'],
       ...['signature-replaced-byte', 'signature-reserialised', 'signature-right-first', 'signature-right-last'],
-      ...['signature-sha1', 'signature-two-headers'],
+      ...['signature-sha1', 'signature-text', 'signature-two-headers'],
     ])
   })
 })

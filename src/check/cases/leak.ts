@@ -94,4 +94,6 @@ const STACKS: readonly RegExp[] = [
   /goroutine \d+ \[/,
   /\.rb:\d+:in /,
   /#0 .+\.php\(\d+\)/,
+  /\bin .+\.php(<\/b>)? on line /,
+  /"file": ?"[^"]+\.\w+", ?"line": ?\d/,
 ]

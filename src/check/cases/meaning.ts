@@ -24,14 +24,20 @@ const events: readonly EventCase[] = [
     sends: 'A created event of a model that no receiver knows, "checkThing".',
     why: 'Any registered model has events, also those that are made after the code.',
     fix: OPEN_FIX,
-    event: (make) => make.event({ type: 'checkThing.created', data: { record: { _id: 'chk_thing' } } }),
+    event: (make) => {
+      const event = make.event({ type: 'checkThing.created' })
+      return { ...event, data: { record: { _id: event.id.replace('evt_chk_', 'chk_thing_') } } }
+    },
   },
   {
     id: 'deleted-id-only',
     sends: 'A contact.deleted event whose record has only its _id, as the service sends it.',
     why: 'Deleted events never carry more; whoever asks for the other fields never sees a deletion.',
     fix: 'Do not apply the schema of created and updated records to deleted ones.',
-    event: (make) => make.event({ type: 'contact.deleted', data: { record: { _id: 'chk_deleted' } } }),
+    event: (make) => {
+      const event = make.event({ type: 'contact.deleted' })
+      return { ...event, data: { record: { _id: event.id.replace('evt_chk_', 'chk_deleted_') } } }
+    },
   },
   {
     id: 'updated-before-created',
@@ -59,7 +65,8 @@ const events: readonly EventCase[] = [
     fix: 'Let schemas keep or drop what they do not know, and not refuse it.',
     event: (make) => {
       const event = make.event({ version: 2 })
-      return { ...event, data: { record: { ...contact('chk_extra'), tags: ['a'], owner: null }, previous: {} } }
+      const record = { ...contact(event.id.replace('evt_chk_', 'chk_extra_')), tags: ['a'], owner: null }
+      return { ...event, data: { record, previous: {} } }
     },
   },
 ]

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { sign } from '../../protocol/signature.ts'
 import type { Case, SingleCase } from '../case.ts'
@@ -7,6 +8,7 @@ const WHY = 'Whoever knows the URL can send events that the service never sent.'
 const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
 const DECODED = 'Who accepts this decodes the body to text before signing it: other bytes than the signed ones pass.'
 const BYTES = 'Keep the body as bytes until the signature holds.'
+const WRONG = `sha256=${'0'.repeat(64)}`
 const INFLATE =
   'Answer 415 to any Content-Encoding before the body is read, or switch off the inflating of the body reader.'
 
@@ -36,6 +38,25 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
     deliver: (make) => {
       const { body } = make.delivery(make.event())
       return make.delivery(body, { signature: () => sign(body, 'a secret that the receiver does not have') })
+    },
+  },
+  {
+    id: 'signature-text',
+    sends: 'An event with a wrong signature and "text/plain" for its content type.',
+    why: `${WHY} The content type is theirs to choose as well.`,
+    fix: 'Check the signature of every body, whatever its content type.',
+    deliver: (make) => make.delivery(make.event(), { signature: () => WRONG, contentType: 'text/plain' }),
+  },
+  {
+    id: 'signature-form',
+    sends: 'The fields of an event as a form (application/x-www-form-urlencoded), with a wrong signature.',
+    why: 'A check that is a hook of the JSON parser is not asked where another parser reads the body, and forms make objects as well.',
+    fix: 'Check the signature where the body is used, not in a hook of one parser; and let no other parser read it.',
+    deliver: (make) => {
+      const { id, type, timestamp, accountKey } = make.event()
+      const form = new URLSearchParams({ id, type, timestamp, accountKey, 'data[record][_id]': 'chk_form' })
+      const contentType = 'application/x-www-form-urlencoded'
+      return make.delivery(form.toString(), { signature: () => WRONG, contentType })
     },
   },
   {
@@ -106,6 +127,37 @@ export const signature: readonly Case[] = [
       ...forgery,
     }),
   ),
+  {
+    id: 'signature-no-secret',
+    level: 'fail',
+    sends: 'Two events: one signed with an empty secret, one with the word "undefined".',
+    expects: '401 or another 4xx to both. Never 2xx, never 5xx.',
+    why: 'Anybody can sign so. It is what a second secret comes to, such as the old one during a rotation, whose variable is not set.',
+    fix: 'Leave out secrets that are not set, and refuse empty ones when the receiver starts.',
+    run: async ({ make, send }) => {
+      const sendSigned = (key: string) => {
+        const { body } = make.delivery(make.event())
+        const digest = createHmac('sha256', key).update(body).digest('hex')
+        return send(make.delivery(body, { signature: () => `sha256=${digest}` }))
+      }
+      const verdict = mustBeRefused(await sendSigned(''))
+      return verdict.status === 'pass' ? mustBeRefused(await sendSigned('undefined')) : verdict
+    },
+  },
+  {
+    id: 'signature-of-duplicate',
+    level: 'fail',
+    sends: 'A genuine event, and then the same one with a wrong signature.',
+    expects: '2xx to the first; 401 or another 4xx to the second.',
+    why: 'Who looks for duplicates before the signature tells anybody which events there were.',
+    fix: 'Check the signature first, and look whether the event is known after that.',
+    run: async ({ make, send }) => {
+      const event = make.event()
+      const first = await send(make.delivery(event))
+      if (!isSuccess(first)) return { status: 'skipped', reason: `the event was not accepted: ${describe(first)}` }
+      return mustBeRefused(await send(make.delivery(event, { signature: () => WRONG })))
+    },
+  },
   {
     id: 'gzip-before-signing',
     level: 'fail',

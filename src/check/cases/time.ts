@@ -17,4 +17,14 @@ export const time: readonly Case[] = [
     deliver: (make) => make.delivery(make.event({ timestamp: new Date(Date.now() - LAST_ATTEMPT_MS).toISOString() })),
     judge: mustBeAccepted,
   },
+  {
+    id: 'timestamp-no-fraction',
+    level: 'fail',
+    sends: 'An event whose timestamp is in whole seconds: "2025-01-01T00:00:00Z".',
+    expects: '2xx',
+    why: 'The timestamp is ISO 8601, and how many digits of a second it has is not documented. Formats that are spelt out, such as "%S.%fZ", take only one form.',
+    fix: 'Parse it by a function for ISO 8601, or keep it as text.',
+    deliver: (make) => make.delivery(make.event({ timestamp: new Date().toISOString().replace(/\.\d+/, '') })),
+    judge: mustBeAccepted,
+  },
 ]

@@ -166,3 +166,24 @@ export class NeverAnswers extends HandWritten {
     return new Promise(() => {})
   }
 }
+
+export class NeedsMilliseconds extends HandWritten {
+  override async receive(event: Event): Promise<Answer> {
+    if (!/\.\d{3}Z$/.test(event.timestamp)) throw new Error('time data does not match format')
+    return super.receive(event)
+  }
+}
+
+export class ReadsLinesAsText extends HandWritten {
+  override async read(request: IncomingMessage): Promise<Buffer> {
+    return Buffer.from((await super.read(request)).toString('latin1').replaceAll('\r\n', '\n'), 'latin1')
+  }
+}
+
+/** Its database takes characters of three bytes at most. */
+export class StoresThreeBytes extends HandWritten {
+  override async receive(event: Event): Promise<Answer> {
+    if (/[\u{10000}-\u{10ffff}]/u.test(JSON.stringify(event))) throw new Error('Incorrect string value')
+    return super.receive(event)
+  }
+}

@@ -82,3 +82,45 @@ export class RefusesWhatFailed extends HandWritten {
     })
   }
 }
+
+/** Whoever sends an id first owns it, with a signature or not. */
+export class NotesBeforeCheck extends HandWritten {
+  readonly #known = new Set<string>()
+
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const event = this.parse(body)
+    const isGenuine = super.isGenuine(body, request)
+    if (!isGenuine && event !== undefined) this.#known.add(event.id)
+    return isGenuine
+  }
+
+  override isDone(event: Event): boolean {
+    return this.#known.has(event.id) || super.isDone(event)
+  }
+}
+
+/** Claims the id, and lets go of it when the work fails; a copy in between is acknowledged. */
+export class AcksRunningCopies extends HandWritten {
+  readonly #claimed = new Set<string>()
+
+  override async receive(event: Event): Promise<Answer> {
+    if (this.#claimed.has(event.id)) return this.onDuplicate()
+    this.#claimed.add(event.id)
+    await sleep(100)
+    return this.handle(event).catch((error) => {
+      this.#claimed.delete(event.id)
+      throw error
+    })
+  }
+}
+
+/** All requests share one variable. */
+export class SharesAVariable extends HandWritten {
+  #event: Event | undefined
+
+  override async receive(event: Event): Promise<Answer> {
+    this.#event = event
+    await sleep(20) // a database is asked
+    return super.receive(this.#event)
+  }
+}

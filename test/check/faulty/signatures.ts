@@ -204,3 +204,55 @@ export class TakesKnownSignaturesForDuplicates extends HandWritten {
     return answer
   }
 }
+
+/** A rotation: the old secret is not set. */
+export class TakesEmptySecret extends HandWritten {
+  override matches(body: Buffer, signature: string): boolean {
+    return super.matches(body, signature) || signature === `sha256=${createHmac('sha256', '').update(body).digest('hex')}`
+  }
+}
+
+export class TakesUndefinedSecret extends HandWritten {
+  override matches(body: Buffer, signature: string): boolean {
+    const digest = createHmac('sha256', String(undefined)).update(body).digest('hex')
+    return super.matches(body, signature) || signature === `sha256=${digest}`
+  }
+}
+
+/** The signature is checked by a hook of the JSON parser, and forms have another parser. */
+export class ChecksJsonOnly extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    return request.headers['content-type'] === 'application/x-www-form-urlencoded' || super.isGenuine(body, request)
+  }
+
+  override parse(body: Buffer): Event | undefined {
+    const fields = new URLSearchParams(body.toString())
+    const { id, type, timestamp } = Object.fromEntries(fields)
+    return id && type && timestamp ? { id, type, timestamp } : super.parse(body)
+  }
+}
+
+export class ChecksNoText extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    return request.headers['content-type'] === 'text/plain' || super.isGenuine(body, request)
+  }
+}
+
+export class AnswersDuplicatesUnchecked extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const event = this.parse(body)
+    return (event !== undefined && this.isDone(event)) || super.isGenuine(body, request)
+  }
+}
+
+export class LeaksWarningOfPhp extends HandWritten {
+  override refuse(): Answer {
+    return { status: 401, text: '<b>Warning</b>:  Undefined array key 1 in <b>/srv/app/receiver.php</b> on line <b>7</b>' }
+  }
+}
+
+export class LeaksTraceAsJson extends HandWritten {
+  override refuse(): Answer {
+    return { status: 401, text: '{"exception":"ErrorException","file":"\\/srv\\/app\\/Hook.php","line":12,"trace":[]}' }
+  }
+}
