@@ -4,7 +4,7 @@ import { importSecret, type Secret } from '../protocol/signature.ts'
 import { isLoopback, showTarget } from '../wire/target.ts'
 import { GROUPS, type Scene, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
-import { diagnose, type Finding, toDiagnosis } from './diagnose.ts'
+import { diagnose, type Finding, findEnd, toDiagnosis } from './diagnose.ts'
 import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
@@ -81,11 +81,12 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   }
   const check = async (single: GroupedCase) => {
     const reason = reasonToLeaveOut(single)
-    const { verdict, ms, repro } = await (reason === undefined ? carryOut(single, scene, signal) : leaveOut(reason))
-    results.set(single.id, toResult(single, verdict, ms, repro ?? toCommand(showTarget(url), single.id)))
+    const trial = await (reason === undefined ? carryOut(single, scene, signal) : leaveOut(reason))
+    results.set(single.id, toResult(single, trial, toCommand(showTarget(url), single.id)))
     options.onProgress?.({ done: results.size, total: cases.length })
-    const isRefused = single.id === 'accepts-valid' && verdict.status === 'fail'
-    if (isRefused) finding = await diagnose(scene).catch((error: unknown) => {
+    const isRefused = single.id === 'accepts-valid' && trial.verdict.status === 'fail'
+    if (isRefused)
+      finding = await diagnose(scene).catch((error: unknown) => {
         if (signal?.aborted !== true) throw error
         return undefined
       })
@@ -94,6 +95,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   scene.close()
 
   const checks = cases.flatMap(({ id }) => results.get(id) ?? [])
+  if (finding === undefined && scene.isGone()) finding = findEnd(url, checks)
   return {
     schema: 1,
     tool: 'postern',
@@ -110,7 +112,12 @@ interface Trial {
   readonly verdict: Verdict
   readonly ms: number
   readonly repro?: string | undefined
+  /** In place of that of the check. */
+  readonly hint?: string
 }
+
+const PROBE_FIX =
+  'Nothing is said of the receiver. The probe has to give { "runs": n } for any event id, and take the order to fail; see "The probe" in the reference of the command line.'
 
 async function leaveOut(reason: string): Promise<Trial> {
   return { verdict: { status: 'skipped', reason }, ms: 0 }
@@ -128,14 +135,15 @@ async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSigna
     if (interrupt?.aborted === true) return leaveOut('interrupted')
     // Only the probe of the owner throws; what it was to show stays unseen.
     const reason = `could not be judged: ${error instanceof Error ? error.message : String(error)}`
-    return { verdict: { status: 'fail', reason }, ms: end() }
+    return { verdict: { status: 'fail', reason }, ms: end(), hint: PROBE_FIX }
   }
 }
 
-function toResult(single: GroupedCase, verdict: Verdict, ms: number, repro: string): CheckResult {
+function toResult(single: GroupedCase, trial: Trial, command: string): CheckResult {
   const { id, group, level, sends, expects, why, fix } = single
+  const { verdict, ms, repro = command, hint = fix } = trial
   const doc = `npx postern check --explain ${id}`
-  return { id, group, level, ...verdict, ms, sent: sends, expected: expects, why, hint: fix, doc, repro }
+  return { id, group, level, ...verdict, ms, sent: sends, expected: expects, why, hint, doc, repro }
 }
 
 /** Checks that may run together, in order; one that stands alone is a batch of its own. */

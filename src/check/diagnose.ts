@@ -1,11 +1,13 @@
+import { GONE } from '../wire/connection-failure.ts'
+import { findHint } from '../wire/find-hint.ts'
+import { showTarget } from '../wire/target.ts'
 import type { Answer } from './exchange.ts'
-import { findHint } from './find-hint.ts'
 import type { CheckResult, Diagnosis } from './report.ts'
 import type { RunScene } from './scene.ts'
-import { describe, isSuccess } from './verdict.ts'
+import { describe, isRefusal, isSuccess } from './verdict.ts'
 import { WRONG_FORMS } from './wrong-forms.ts'
 
-/** The reason why a plain delivery is not accepted. */
+/** The reason why a plain delivery is not accepted, or no longer is. */
 export interface Finding {
   readonly code: Diagnosis['code']
   readonly text: string
@@ -21,9 +23,19 @@ export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
   const answer = await send(make.delivery(make.event()))
   if (isSuccess(answer)) return undefined
   const code = toCode(answer)
+  const refused = isRefusal(answer) && code !== 'put_off' ? await findRefusedEvent(scene, answer) : undefined
+  if (refused !== undefined) return refused
   const text = findHint(String(answer.status ?? answer.failureKind), target) ?? describe(answer)
   if (!REFUSALS.includes(code)) return { code, text, isAbsent: true, also: [] }
-  return (await findMistake(scene)) ?? { code, text: toText(code, answer), isAbsent: false, also: [] }
+  return (await findMistake(scene)) ?? { code, text: toText(code, answer, target), isAbsent: false, also: [] }
+}
+
+/** A receiver that refuses a wrong signature by another status has accepted the right one. */
+async function findRefusedEvent({ make, send }: RunScene, answer: Answer): Promise<Finding | undefined> {
+  const forged = await send(make.delivery(make.event(), { signature: () => `sha256=${'0'.repeat(64)}` }))
+  if (!isRefusal(forged) || forged.status === answer.status) return undefined
+  const text = `The receiver accepts the signature and refuses the event: ${describe(answer)}, and ${forged.status} to a wrong signature. It may take events of other accounts only (give it one of its own as account key), or ask more of them than the service promises. Its log says why.`
+  return { code: 'event_refused', text, isAbsent: false, also: [] }
 }
 
 /** Answers of a receiver that is there, and may have a mistake. */
@@ -32,16 +44,19 @@ const REFUSALS: readonly Diagnosis['code'][] = ['refused', 'server_error', 'cut_
 function toCode({ status, failureKind }: Answer): Diagnosis['code'] {
   if (status === undefined)
     return failureKind === 'reset' ? 'cut_off' : failureKind === 'timeout' ? 'no_answer' : 'unreachable'
+  if (status === 429) return 'put_off'
   if (status === 404 || status === 405) return 'not_there'
   if (status === 413 || status === 415) return 'not_taken'
   if (status < 400) return 'redirect'
   return status < 500 ? 'refused' : 'server_error'
 }
 
-function toText(code: Diagnosis['code'], answer: Answer): string {
-  return code === 'refused'
-    ? `The receiver refuses a plain delivery in every form: ${describe(answer)}. It has another secret than the one that was given here (each webhook has its own), or something in front of it changes the body. Compare the two secrets, and sign the raw bytes.`
-    : `The receiver fails at a plain delivery: ${describe(answer)}. Its log says why.`
+function toText(code: Diagnosis['code'], answer: Answer, target: URL): string {
+  if (code === 'refused')
+    return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It has another secret than the one that was given here (each webhook has its own), reads another header than X-Service-Signature, or something in front of it changes the body. Compare the two secrets, and sign the raw bytes.`
+  const text = `The receiver fails at a plain delivery: ${describe(answer)}. Its log says why`
+  if (code === 'server_error') return `${text}; often a body parser has read the body before it.`
+  return target.protocol === 'http:' ? `${text}. If it speaks TLS, its URL begins with https.` : `${text}.`
 }
 
 async function findMistake({ make, send, secret }: RunScene): Promise<Finding | undefined> {
@@ -54,6 +69,13 @@ async function findMistake({ make, send, secret }: RunScene): Promise<Finding | 
   return undefined
 }
 
+/** The finding of a receiver that answered, and at whose URL nothing listens any more. */
+export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
+  const text = `The receiver answered, and then nothing listened at ${showTarget(target)} any more: a delivery has ended its process. Look at the first checks whose connection ended without an answer, and at its log.`
+  const after = checks.filter(({ reason }) => reason.includes(GONE))
+  return { code: 'ended', text, isAbsent: false, also: after.map(({ id }) => id) }
+}
+
 /** A receiver that fails at everything. */
 const FAILING: readonly Diagnosis['code'][] = ['server_error', 'cut_off']
 /** Checks that are judged though a plain delivery is not accepted. */
@@ -64,6 +86,6 @@ export function toDiagnosis({ code, text, also }: Finding, checks: readonly Chec
   const isJudged = ({ id, group }: CheckResult) => JUDGED.includes(id) || JUDGED.includes(group)
   const follows = checks
     .filter(({ id, status }) => id !== 'accepts-valid' && (status === 'fail' || status === 'warn'))
-    .filter((check) => also.includes(check.id) || FAILING.includes(code) || !isJudged(check))
+    .filter((check) => also.includes(check.id) || FAILING.includes(code) || (code !== 'ended' && !isJudged(check)))
   return { code, text, follows: follows.map(({ id }) => id) }
 }

@@ -22,7 +22,7 @@ export interface Answer {
   readonly failure: string | undefined
   /** The kind of it, as a word. */
   readonly failureKind: ConnectionFailure['kind'] | 'timeout' | undefined
-  /** Nothing listens there. */
+  /** Nothing listens there, or not by TLS. */
   readonly isUnreachable: boolean
   /** By their names in lower case. They are searched, and never shown. */
   readonly headers: Readonly<Record<string, string>>

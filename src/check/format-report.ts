@@ -44,8 +44,9 @@ function toJunit(report: Report): string {
 function toTestCase(check: CheckResult, { diagnosis }: Report): string {
   const { id, group, status, ms, reason } = check
   const isFollowing = diagnosis?.follows.includes(id) === true
-  const head = id === 'accepts-valid' && diagnosis !== undefined ? [diagnosis.text] : []
-  const detail = escapeXml(isFollowing ? 'follows from accepts-valid' : [...head, ...toDetail(check)].join('\n'))
+  const head = id === 'accepts-valid' && status === 'fail' && diagnosis !== undefined ? [diagnosis.text] : []
+  const cause = diagnosis?.code === 'ended' ? diagnosis.text : 'follows from accepts-valid'
+  const detail = escapeXml(isFollowing ? cause : [...head, ...toDetail(check)].join('\n'))
   const inner = {
     pass: '',
     info: `<system-out>${escapeXml(reason)}</system-out>`,

@@ -1,5 +1,10 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
+
+const TIMEOUT_MS = 10_000
+
+/** A command is a group of processes, so that it ends as a whole. */
+const HAS_GROUPS = process.platform !== 'win32'
 
 /** What the receiver's owner lets the checker see of the work. */
 export interface Probe {
@@ -18,7 +23,12 @@ export function urlProbe(url: URL): Probe {
     const question = new URL(url)
     question.searchParams.set('id', id)
     if (fail) question.searchParams.set('fail', '1')
-    const response = await fetch(question, { method, redirect: 'error', signal: AbortSignal.timeout(10_000) })
+    const init = { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) } as const
+    const response = await fetch(question, init).catch((error: Error) => {
+      // The reason stands behind the words "fetch failed".
+      const { message } = error.cause instanceof Error ? error.cause : error
+      throw new Error(`the probe gave no answer: ${message}`, { cause: error })
+    })
     if (!response.ok) throw new Error(`the probe answered ${response.status}`)
     return response.text()
   }
@@ -34,12 +44,12 @@ export function urlProbe(url: URL): Probe {
 export function commandProbe(command: string): Probe {
   const ask = async (word: string, id: string) => {
     // Ids are letters, digits and underscores.
-    const child = spawn(`${command} ${word} ${id}`, { shell: true, stdio: ['ignore', 'pipe', 'inherit'] })
-    const ended = new Promise<number | null>((resolve, reject) => {
-      child.on('error', reject)
-      child.on('close', resolve)
+    const child = spawn(`${command} ${word} ${id}`, {
+      shell: true,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: HAS_GROUPS,
     })
-    const [output, code] = await Promise.all([text(child.stdout), ended])
+    const [output, code] = await Promise.all([text(child.stdout), waitFor(child)])
     if (code !== 0) throw new Error(`the probe command ended with code ${code}`)
     return output
   }
@@ -48,6 +58,25 @@ export function commandProbe(command: string): Probe {
     fail: async (id) => {
       await ask('fail', id)
     },
+  }
+}
+
+/** Waits until the command has ended. Rejects if it takes too long, and ends it. */
+async function waitFor(child: ChildProcess): Promise<number | null> {
+  let timer: NodeJS.Timeout | undefined
+  try {
+    return await new Promise((resolve, reject) => {
+      child.on('error', reject)
+      child.on('close', resolve)
+      timer = setTimeout(() => {
+        reject(new Error(`the probe command did not end within ${TIMEOUT_MS / 1_000} s`))
+        if (HAS_GROUPS && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+        else child.kill('SIGKILL')
+        child.stdout?.destroy()
+      }, TIMEOUT_MS)
+    })
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -21,7 +21,7 @@ export interface CheckResult {
   readonly repro: string
 }
 
-/** The one reason why a plain delivery is not accepted, and so why most checks fail. */
+/** The one reason why a plain delivery is not accepted, or no longer is, and so why most checks fail. */
 export interface Diagnosis {
   readonly code: DiagnosisCode
   /** What is wrong, and what to do about it. */
@@ -37,9 +37,12 @@ type DiagnosisCode =
   | 'not_there'
   | 'not_taken'
   | 'redirect'
+  | 'put_off'
   | 'refused'
+  | 'event_refused'
   | 'server_error'
   | 'cut_off'
+  | 'ended'
   | keyof typeof WRONG_FORMS
 
 /** What a run came to. It can be written as JSON as it is. */
@@ -52,7 +55,7 @@ export interface Report {
   readonly startedAt: string
   /** False where nothing answered at all. */
   readonly isReachable: boolean
-  /** Only if a plain delivery is not accepted. */
+  /** Only if a plain delivery is not accepted, or the receiver ended on the way. */
   readonly diagnosis?: Diagnosis
   readonly summary: Readonly<Record<Status, number>>
   readonly checks: readonly CheckResult[]

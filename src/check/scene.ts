@@ -23,6 +23,8 @@ export interface SceneOptions {
 export interface RunScene extends Scene {
   /** Nothing listens there, and nothing ever has in this run. */
   isLost(): boolean
+  /** Nothing listens there any more. */
+  isGone(): boolean
   /** Forgets the signal. */
   close(): void
 }
@@ -78,6 +80,7 @@ export function createScene({
     },
     wait,
     isLost: () => answers === 0 && isUnreachable,
+    isGone: () => answers > 0 && isUnreachable,
     close: () => signal?.removeEventListener('abort', cutSoon),
   }
 }

@@ -28,7 +28,7 @@ export async function send(target: URL, delivery: Delivery, timeoutMs: number, c
     if (error === timeout.reason)
       return conclude({ failure: `no answer within ${timeoutMs / 1_000} s`, failureKind: 'timeout' })
     const { kind, text } = toConnectionFailure(error as NodeJS.ErrnoException) // of node:http
-    return conclude({ failure: text, failureKind: kind, isUnreachable: kind === 'refused' || kind === 'dns' })
+    return conclude({ failure: text, failureKind: kind, isUnreachable: kind !== 'reset' })
   }
 }
 

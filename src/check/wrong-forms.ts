@@ -68,6 +68,10 @@ export const WRONG_FORMS = {
       withDigest(make, (body) => hash(body, secret)),
     ],
   },
+  swapped: {
+    text: 'The receiver takes the body for the key and the secret for the text. Swap the two: the secret is the key.',
+    deliver: (make, secret) => [withDigest(make, (body) => createHmac('sha256', body).update(secret).digest('hex'))],
+  },
   secret_missing: {
     text: 'The receiver has no secret: it signs with an empty one, or with the word "undefined", as anybody can. Set its variable, and let it refuse to start without.',
     also: ['signature-no-secret'],
@@ -83,8 +87,12 @@ export const WRONG_FORMS = {
     deliver: (make, secret) => withKeys(make, [`"${secret}"`, `'${secret}'`]),
   },
   secret_decoded: {
-    text: 'The receiver decodes its secret from base64 or hexadecimal digits. Use the text of the secret as it is.',
-    deliver: (make, secret) => withKeys(make, [Buffer.from(`${secret}`, 'base64'), Buffer.from(`${secret}`, 'hex')]),
+    text: 'The receiver decodes its secret from base64 or hexadecimal digits, or cuts off its beginning. Use the text of the secret as it is.',
+    deliver: (make, secret) => {
+      const tail = `${secret}`.replace(/^[a-z]+_/, '')
+      const decoded = [`${secret}`, tail].flatMap((text) => [Buffer.from(text, 'base64'), Buffer.from(text, 'hex')])
+      return withKeys(make, tail === `${secret}` ? decoded : [...decoded, tail])
+    },
   },
   body_lost: {
     text: 'The receiver signs an empty body: a parser in front has read it already. Mount the receiver before the parser, or have the parser keep the raw bytes.',
@@ -92,6 +100,14 @@ export const WRONG_FORMS = {
       ['', '{}', '[object Object]', 'undefined'].map((text) =>
         withDigest(make, () => createHmac('sha256', secret).update(text).digest('hex')),
       ),
+  },
+  body_encoded: {
+    text: 'The receiver signs the body in base64, as some gateways hand it over (isBase64Encoded). Decode it, and sign the bytes.',
+    deliver: (make, secret) => [
+      withDigest(make, (body) =>
+        createHmac('sha256', secret).update(Buffer.from(body).toString('base64')).digest('hex'),
+      ),
+    ],
   },
   decoded: {
     text: 'Bodies of ASCII characters pass, and others do not: the body is decoded by another charset than UTF-8 before it is signed. Sign the raw bytes.',
@@ -112,6 +128,8 @@ export const WRONG_FORMS = {
         (event) => escapeUnicode(formatJson(event, 'spaced')),
         (event) => JSON.stringify(sortKeys(event)),
         (event) => escapeUnicode(JSON.stringify(sortKeys(event))),
+        (event) => formatJson(sortKeys(event), 'spaced'),
+        (event) => escapeUnicode(formatJson(sortKeys(event), 'spaced')),
         (event) => formatJson(event, 'pretty').trim(),
       ]
       return forms.map((write) => make.delivery(write(make.event())))

@@ -4,6 +4,9 @@ export interface ConnectionFailure {
   readonly text: string
 }
 
+/** What is said where nothing listens. */
+export const GONE = 'the connection was refused'
+
 const UNREACHABLE = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EHOSTDOWN']
 
 /** Returns which of the usual failures an error of a connection is. */
@@ -19,7 +22,7 @@ function toKind({ code = '', syscall }: NodeJS.ErrnoException): ConnectionFailur
 }
 
 function toText({ code = '', message }: NodeJS.ErrnoException): string {
-  if (code === 'ECONNREFUSED') return 'the connection was refused'
+  if (code === 'ECONNREFUSED') return GONE
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection ended without an answer'
   return message === '' ? code : message
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
-import { checkReceiver, commandProbe, formatReport, type Probe, type Report } from 'postern/check'
+import { checkReceiver, commandProbe, formatReport, type Probe, type Report, urlProbe } from 'postern/check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { findEngine } from '../engines/require.ts'
@@ -158,7 +158,8 @@ describe('checkReceiver', () => {
       }
     }
     const url = await start(new Recording())
-    for (let run = 0; run < 2; run++) await checkReceiver(url, { secret: SECRET, only: ['unknown-model', 'extra-fields'] })
+    for (let run = 0; run < 2; run++)
+      await checkReceiver(url, { secret: SECRET, only: ['unknown-model', 'extra-fields'] })
     expect(new Set(seen).size).toBe(4)
   })
 
@@ -225,6 +226,18 @@ describe('checkReceiver', () => {
     await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, only: ['late-retry'], signal: stop.signal })
     expect(performance.now() - started).toBeLessThan(10_000)
     expect(requests).toBe(1)
+  })
+
+  it('blames the probe, and not the receiver, where that fails', async () => {
+    const url = await start(new HandWritten())
+    const probe = urlProbe(new URL(`http://127.0.0.1:${await findFreePort()}/probe`))
+    const { checks } = await checkReceiver(url, { secret: SECRET, probe, only: ['effect-once'] })
+    expect(checks[0]).toMatchObject({ status: 'fail', reason: expect.stringContaining('ECONNREFUSED') })
+    expect(checks[0]?.hint).toMatch(/^Nothing is said of the receiver/)
+  })
+
+  it('ends a command for a probe that does not end', { timeout: 20_000 }, async () => {
+    await expect(commandProbe('sleep 60; echo').runs('evt_chk_1')).rejects.toThrow('did not end within 10 s')
   })
 
   it('asks a probe that is a command', async () => {

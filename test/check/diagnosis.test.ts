@@ -57,6 +57,7 @@ const MISTAKES: readonly (readonly [code: string, what: string, Receiver: new ()
     'a hash',
     expecting((body) => `sha256=${createHash('sha256').update(body).update(SECRET).digest('hex')}`),
   ],
+  ['swapped', 'the secret, and the body for a key', expecting((body) => `sha256=${hmac(body, SECRET).digest('hex')}`)],
   ['secret_missing', 'an empty secret', withKey('')],
   ['secret_missing', 'no secret', withKey(String(undefined))],
   ['secret_edges', 'a line break behind its secret', withKey(`${SECRET}\n`)],
@@ -66,12 +67,27 @@ const MISTAKES: readonly (readonly [code: string, what: string, Receiver: new ()
   ['secret_decoded', 'a decoded secret', withKey(Buffer.from(SECRET, 'base64'))],
   ['body_lost', 'an empty body', expecting(() => `sha256=${hmac(SECRET, '').digest('hex')}`)],
   ['body_lost', 'a parsed body', expecting(() => `sha256=${hmac(SECRET, '[object Object]').digest('hex')}`)],
+  [
+    'body_encoded',
+    'the body in base64',
+    expecting((body) => `sha256=${hmac(SECRET, body.toString('base64')).digest('hex')}`),
+  ],
   ['decoded', 'Latin-1', expecting((body) => `sha256=${hmac(SECRET, body.toString('latin1')).digest('hex')}`)],
   ['decoded', 'ASCII', expecting((body) => `sha256=${hmac(SECRET, body.toString('ascii')).digest('hex')}`)],
   ['reserialised', 'JSON as JavaScript writes it', Reserialising],
   ['reserialised', 'JSON as Python writes it', withForm(toPython)],
   ['reserialised', 'JSON as PHP writes it', withForm((event) => JSON.stringify(event).replace('ë', '\\u00eb'))],
   ['reserialised', 'JSON as Go writes it', withForm(toSorted)],
+  [
+    'reserialised',
+    'sorted JSON as Python writes it',
+    withForm((event) =>
+      JSON.stringify(JSON.parse(toSorted(event)), null, 1)
+        .replace(/\n */g, ' ')
+        .replaceAll('{ ', '{')
+        .replaceAll(' }', '}'),
+    ),
+  ],
   ['reserialised', 'indented JSON', withForm((event) => JSON.stringify(event, null, 2))],
   ['refused', 'another secret', withKey('another secret')],
   ['refused', 'a digest of something else', expecting(() => 'something else')],
@@ -126,7 +142,67 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(report.diagnosis).toEqual({ code, text: expect.stringMatching(text), follows: [] })
     expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
     expect(report.summary.pass).toBe(0)
-    expect(requests).toBe(2)
+    expect(requests).toBe(code === 'redirect' ? 2 : 3) // one of them with a wrong signature
+  })
+
+  it.each([403, 404, 413, 422])(
+    'is event_refused for %s to what is signed, and another refusal to what is not',
+    async (status) => {
+      class OtherAccountsOnly extends HandWritten {
+        override async receive() {
+          return { status }
+        }
+      }
+      const report = await check(new OtherAccountsOnly())
+      expect(report.diagnosis).toMatchObject({ code: 'event_refused', text: expect.stringContaining('account key') })
+      expect(report.diagnosis?.text).toContain(`${status} after`)
+      const own = Object.keys(told(report, 'fail', 'warn')).filter((id) => !report.diagnosis?.follows.includes(id))
+      expect(own).toEqual(['accepts-valid'])
+    },
+  )
+
+  it('is secret_decoded for a receiver that cuts off the beginning of its secret', async () => {
+    const { port, close } = await listen(new (withKey('5f2d7a91c04b'))().createServer())
+    const options = { secret: 'whsec_5f2d7a91c04b', only: ['accepts-valid'] }
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options).finally(close)
+    expect(report.diagnosis?.code).toBe('secret_decoded')
+  })
+
+  it('is put_off for a receiver that takes no requests, and does not blame its secret', async () => {
+    const report = await check((request, response) => {
+      request.resume()
+      response.writeHead(429, { 'retry-after': '1' }).end()
+    })
+    expect(report.diagnosis).toEqual({ code: 'put_off', text: expect.stringContaining('limits requests'), follows: [] })
+    expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
+  })
+
+  it('is ended for a receiver whose process ends on the way, and tells the rest as following', async () => {
+    const receiver = new HandWritten().createServer()
+    let requests = 0
+    const server = createServer((request, response) => {
+      if (++requests < 8) receiver.emit('request', request, response)
+      else {
+        server.close()
+        server.closeAllConnections()
+      }
+    })
+    const { port } = await listen(server)
+    const options = { secret: SECRET, skip: ['deadline'], concurrency: 1 }
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options)
+    const { code, text = '', follows = [] } = report.diagnosis ?? {}
+    expect(code).toBe('ended')
+    expect(text).toContain('nothing listened at')
+    const own = Object.keys(told(report, 'fail', 'warn')).filter((id) => !follows.includes(id))
+    expect(own).toHaveLength(1)
+    expect(follows).toContain('alive-after-all')
+    expect(formatReport(report, 'junit').split(text.slice(0, 40)).length - 1).toBe(follows.length)
+    expect(Object.keys(told(report, 'pass'))).not.toContain('leak-stack')
+  })
+
+  it('says where a URL of http is that of TLS', async () => {
+    const report = await check((request) => request.socket.destroy())
+    expect(report.diagnosis?.text).toContain('begins with https')
   })
 
   it('is unreachable if nothing listens there', async () => {

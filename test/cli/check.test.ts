@@ -95,6 +95,29 @@ describe('postern check', () => {
     expect((await runCli(['check', url, ...FEW, '--md', '/nowhere/at/all'])).code).toBe(2)
   })
 
+  it('writes the other reports if one cannot be written', async () => {
+    const url = await start(new HandWritten())
+    const junit = join(folder, 'other.xml')
+    const { code, stderr } = await runCli(['check', url, ...FEW, '--json', '/nowhere/at/all', '--junit', junit])
+    expect(code).toBe(2)
+    expect(stderr).toContain('/nowhere/at/all cannot be written')
+    expect(await readFile(junit, 'utf8')).toContain('<testsuites')
+  })
+
+  it('exits 1 where every check was skipped, and says so', async () => {
+    const url = await start(new HandWritten())
+    const { code, stderr } = await runCli(['check', url, '--only', 'effect-once'])
+    expect(code).toBe(1)
+    expect(stderr).toBe('Nothing was judged: every check was skipped.\n')
+  })
+
+  it('exits 3 where nothing speaks TLS', async () => {
+    const url = await start(new HandWritten())
+    const { code, stdout } = await runCli(['check', url.replace('http:', 'https:')])
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/^tls: .* Or is it http\?/)
+  })
+
   it('exits 2 for a host that is not this machine, and 3 where nothing answers', async () => {
     const remote = await runCli(['check', 'http://hooks.example.test/'])
     expect(remote.code).toBe(2)

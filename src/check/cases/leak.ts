@@ -1,4 +1,4 @@
-import type { Case, Scene } from '../case.ts'
+import type { Case, Scene, Verdict } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
 
 /** Refusals, each with the signature that would have been right. */
@@ -37,6 +37,16 @@ function holds(text: string, bytes: Buffer): boolean {
   )
 }
 
+type Refusal = Awaited<ReturnType<typeof collectRefusals>>[number]
+
+/** Looks through all refusals; what has not answered has told nothing. */
+async function search(scene: Scene, what: string, isTold: (answer: Refusal) => boolean): Promise<Verdict> {
+  const answers = await collectRefusals(scene)
+  if (answers.some(isTold)) return { status: 'fail', reason: `an answer holds ${what}` }
+  if (answers.every(({ status }) => status === undefined)) return { status: 'skipped', reason: 'no answer came' }
+  return { status: 'pass', reason: 'no answer holds it' }
+}
+
 /** Whether refusals tell the sender what he must not know. */
 export const leak: readonly Case[] = [
   {
@@ -47,10 +57,8 @@ export const leak: readonly Case[] = [
       'No answer holds the signature that would have been right: not in its body or headers, as hexadecimal digits or as base64.',
     why: 'Whoever is told the expected digest sends the same body again with it, and is let in.',
     fix: FIX,
-    run: async (scene) =>
-      (await collectRefusals(scene)).some((answer) => holds(textOf(answer), Buffer.from(answer.digest, 'hex')))
-        ? { status: 'fail', reason: 'an answer holds the expected digest' }
-        : { status: 'pass', reason: 'no answer holds it' },
+    run: (scene) =>
+      search(scene, 'the expected digest', (answer) => holds(textOf(answer), Buffer.from(answer.digest, 'hex'))),
   },
   {
     id: 'leak-secret',
@@ -66,9 +74,7 @@ export const leak: readonly Case[] = [
       const text = secret.toString()
       const written = [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]
       const isTold = (answer: string) => written.some((form) => answer.includes(form)) || holds(answer, secret)
-      return (await collectRefusals(scene)).some((answer) => isTold(textOf(answer)))
-        ? { status: 'fail', reason: 'an answer holds the secret' }
-        : { status: 'pass', reason: 'no answer holds it' }
+      return search(scene, 'the secret', (answer) => isTold(textOf(answer)))
     },
   },
   {
@@ -78,10 +84,7 @@ export const leak: readonly Case[] = [
     expects: 'No answer holds a stack trace, in its body or headers.',
     why: 'Paths, versions and names of functions tell an attacker where to look.',
     fix: 'Catch errors before the framework prints them, and run in production mode.',
-    run: async (scene) =>
-      (await collectRefusals(scene)).some((answer) => STACKS.some((stack) => stack.test(textOf(answer))))
-        ? { status: 'fail', reason: 'an answer holds a stack trace' }
-        : { status: 'pass', reason: 'no answer holds one' },
+    run: (scene) => search(scene, 'a stack trace', (answer) => STACKS.some((stack) => stack.test(textOf(answer)))),
   },
 ]
 

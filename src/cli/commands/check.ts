@@ -87,9 +87,13 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     onProgress: createProgress(io),
   })
   await writeReports(report, options, io)
-  const { fail, warn } = report.summary
+  const { fail, warn, skipped } = report.summary
   if (io.interrupt.aborted) return EXIT.interrupted
   if (!report.isReachable) return EXIT.unreachable
+  if (skipped === report.checks.length) {
+    io.stderr.write('Nothing was judged: every check was skipped.\n')
+    return EXIT.failed
+  }
   return fail > 0 || (options.strict === true && warn > 0) ? EXIT.failed : EXIT.done
 }
 
@@ -102,14 +106,17 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
   const isTaken = files.some(([file]) => file === '-')
   if (isTaken) io.stderr.write(`${report.target}: ${showSummary(report.summary)}\n`)
   else io.stdout.write(printReport(report, { isColoured: hasColour(io, io.stdout), all: options.all === true }))
+  const failures: string[] = []
   for (const [file, format] of files) {
     const text = formatReport(report, format)
     if (file === '-') io.stdout.write(text)
     else if (file !== undefined)
       await writeFile(file, text).catch((error: unknown) => {
-        throw new ExitError(EXIT.usage, `${file} cannot be written: ${error instanceof Error ? error.message : error}`)
+        failures.push(`${file} cannot be written: ${error instanceof Error ? error.message : error}`)
       })
   }
+  // The other reports are written all the same.
+  if (failures.length > 0) throw new ExitError(EXIT.usage, failures.join('; '))
 }
 
 /** A line now and then while a slow receiver is checked: every 2 s at a terminal, every 10 s elsewhere. */
@@ -140,7 +147,7 @@ function explain(id: string): string {
 }
 
 const EXAMPLES = `
-Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), 2 usage, 3 nothing answers there, 130 interrupted.
+Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned) or all were skipped, 2 usage, 3 nothing answers there, 130 interrupted.
 
 Examples:
   $ postern check http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET

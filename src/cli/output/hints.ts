@@ -1,4 +1,4 @@
-import { findHint } from '../../check/find-hint.ts'
+import { findHint } from '../../wire/find-hint.ts'
 import type { Io } from '../io.ts'
 
 const INVALID_RECORD =

@@ -208,7 +208,9 @@ export class TakesKnownSignaturesForDuplicates extends HandWritten {
 /** A rotation: the old secret is not set. */
 export class TakesEmptySecret extends HandWritten {
   override matches(body: Buffer, signature: string): boolean {
-    return super.matches(body, signature) || signature === `sha256=${createHmac('sha256', '').update(body).digest('hex')}`
+    return (
+      super.matches(body, signature) || signature === `sha256=${createHmac('sha256', '').update(body).digest('hex')}`
+    )
   }
 }
 
@@ -247,7 +249,10 @@ export class AnswersDuplicatesUnchecked extends HandWritten {
 
 export class LeaksWarningOfPhp extends HandWritten {
   override refuse(): Answer {
-    return { status: 401, text: '<b>Warning</b>:  Undefined array key 1 in <b>/srv/app/receiver.php</b> on line <b>7</b>' }
+    return {
+      status: 401,
+      text: '<b>Warning</b>:  Undefined array key 1 in <b>/srv/app/receiver.php</b> on line <b>7</b>',
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { showTarget } from '../wire/target.ts'
+import { showTarget } from './target.ts'
 
 /**
  * What to do about a delivery that was not acknowledged; undefined if it has no usual cause.
@@ -15,11 +15,12 @@ export function findHint(result: string, target: URL): string | undefined {
     '404': `404: the receiver has no such path, or not for POST. Is it the one in ${url}?`,
     '405': `405: that path does not take POST. Is it the one in ${url}?`,
     '413': '413: the body is larger than something on the way takes; a proxy, or a parser before the receiver.',
+    '429': '429: the receiver, or something in front of it, limits requests, and had no room for this one in time.',
     '415': '415: something before the receiver refuses the content type or encoding.',
     refused: `refused: nothing listens at ${url}. Is your app running, and on that port?`,
     reset: 'reset: the receiver cut the connection without an answer. Did it crash? Its console may say.',
     dns: `dns: the host of ${url} has no address.`,
-    tls: `tls: the certificate at ${url} is not accepted. Has it expired, is it self-signed, or is it of another name?`,
+    tls: `tls: no connection by TLS to ${url}. Has its certificate expired, is it of another name, or self-signed (NODE_EXTRA_CA_CERTS=FILE accepts your own)? Or is it http?`,
     timeout: 'timeout: no answer within 10 s, which is all that the service gives. Acknowledge first, or work faster.',
   }
   return Object.hasOwn(hints, result) ? hints[result] : undefined
