@@ -73,7 +73,7 @@ export const WRONG_FORMS = {
     deliver: (make, secret) => [withDigest(make, (body) => createHmac('sha256', body).update(secret).digest('hex'))],
   },
   secret_missing: {
-    text: 'The receiver has no secret: it signs with an empty one, or with the word "undefined", as anybody can. Set its variable, and let it refuse to start without.',
+    text: 'The receiver has no secret: it signs with an empty one, or with the word "undefined", as anybody can. Set its variable, take its text as it is (decoded from hexadecimal digits it may be nothing), and let it refuse to start without.',
     also: ['signature-no-secret'],
     deliver: (make) => withKeys(make, ['', 'undefined', 'null', 'None']),
   },

@@ -214,6 +214,18 @@ describe('a check', () => {
     const copies = await checkReceiver(url, { ...options, only: ['effect-copies-of-failure'] })
     expect(copies.checks[0]?.status).toBe(status)
   })
+
+  it.each<readonly [status: string, steps: readonly Step[]]>([
+    ['fail', [500, 401]],
+    ['fail', [500, 200]],
+    ['skipped', [401]],
+    ['skipped', [200]],
+  ])('effect-retry-after-failure is %s where the answers are %j and nothing is done', async (status, steps) => {
+    const probe = { runs: async () => 0, fail: async () => {} }
+    const options = { secret: SECRET, probe, patienceMs: 100, only: ['effect-retry-after-failure'] }
+    const { checks } = await checkReceiver(await answerWith(steps), options)
+    expect(checks[0]?.status).toBe(status)
+  })
 })
 
 describe('a probe over HTTP', () => {
