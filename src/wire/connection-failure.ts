@@ -4,7 +4,7 @@ export interface ConnectionFailure {
   readonly text: string
 }
 
-/** What is said where nothing listens. */
+/** The words for a connection that nothing listens to. */
 export const GONE = 'the connection was refused'
 
 const UNREACHABLE = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EHOSTDOWN']

@@ -27,6 +27,7 @@ async function judge(id: string, steps: readonly Step[]): Promise<string | undef
   return checks[0]?.status
 }
 
+const FULL: Answer = { status: 429, headers: { 'retry-after': '0' } }
 const LATER: Answer = { status: 429, headers: { 'retry-after': '60' } }
 
 describe('a check', () => {
@@ -88,6 +89,8 @@ describe('a check', () => {
     ['duplicates-at-once', 'warn', [200, 503]],
     ['duplicates-at-once', 'fail', [200, 500]],
     ['duplicates-at-once', 'fail', [409]],
+    ['duplicates-at-once', 'warn', [...Array(8).fill(FULL), 200, 409]],
+    ['duplicates-at-once', 'fail', [FULL]],
     ['leak-stack', 'pass', [401]],
     ['leak-stack', 'skipped', ['cut']],
     ['leak-digest', 'skipped', ['cut']],
@@ -102,6 +105,7 @@ describe('a check', () => {
     ['signed-empty', 'fail', ['cut']],
     ['burst', 'pass', [200]],
     ['burst', 'warn', [200, LATER]],
+    ['burst', 'pass', [...Array(50).fill(FULL), 200]],
     ['burst', 'fail', [LATER]],
     ['burst', 'fail', [200, 429]],
   ])('%s is %s where the answers are %j', async (id, status, steps) => {

@@ -1,5 +1,6 @@
 import type { Case } from '../case.ts'
 import { countAnswers, isPutOff, isRefusal, isSuccess, mustBeAccepted, mustNotCrash, toVerdict } from '../verdict.ts'
+import { sendAtOnce } from './send-at-once.ts'
 
 const KIB = 1_024
 const BURST = 50
@@ -62,8 +63,10 @@ export const load: readonly Case[] = [
     why: 'An import or a sync sends many events in one moment.',
     fix: 'Let them wait in line instead of refusing them, and keep connections to the database in a pool.',
     alone: true,
-    run: async ({ make, sendOnce }) => {
-      const answers = await Promise.all(Array.from({ length: BURST }, () => sendOnce(make.delivery(make.event()))))
+    run: async (scene) => {
+      const { make } = scene
+      const events = Array.from({ length: BURST }, () => make.delivery(make.event()))
+      const answers = await sendAtOnce(scene, events)
       const others = answers.filter((answer) => !isSuccess(answer))
       const isOnlyPutOff = others.length < BURST && others.every(isPutOff)
       const status = others.length === 0 ? 'pass' : isOnlyPutOff ? 'warn' : 'fail'

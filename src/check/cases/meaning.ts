@@ -2,6 +2,7 @@ import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import type { Case, Maker, SingleCase, TestEvent } from '../case.ts'
 import { contact } from '../maker.ts'
 import { countAnswers, describe, isSuccess, mustBeAccepted, mustNotCrash } from '../verdict.ts'
+import { sendAtOnce } from './send-at-once.ts'
 
 const COPIES = 8
 const BUSY = [409, 425, 429, 503]
@@ -119,9 +120,9 @@ export const meaning: readonly Case[] = [
     why: 'A copy can come while the first is still being handled. A refusal costs one of five attempts.',
     fix: 'Let the copy wait for the result of the first one.',
     alone: true,
-    run: async ({ make, sendOnce }) => {
-      const delivery = make.delivery(make.event())
-      const answers = await Promise.all(Array.from({ length: COPIES }, () => sendOnce(delivery)))
+    run: async (scene) => {
+      const delivery = scene.make.delivery(scene.make.event())
+      const answers = await sendAtOnce(scene, Array(COPIES).fill(delivery))
       const others = answers.filter((answer) => !isSuccess(answer))
       const reason = countAnswers(answers)
       if (others.length === 0) return { status: 'pass', reason }
