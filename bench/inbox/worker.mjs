@@ -60,7 +60,7 @@ function makePostern() {
       fill(
         `INSERT INTO postern_inbox (key, account, id, type, bytes, received_at, since, state, position, due_at)
           SELECT key, 'account ' || (n % 100), id, 'contact.created', bytes, 0, 0, 0,
-            n / 100 + coalesce((SELECT max(turn) FROM postern_inbox_turns), 0), 0 FROM filled`,
+            n / 100 + CAST(unixepoch('subsec') * 1000 AS INTEGER), 0 FROM filled`,
         rows,
       ),
     async work(events) {

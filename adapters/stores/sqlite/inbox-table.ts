@@ -12,6 +12,7 @@ import {
   TRIES_KEPT,
 } from '../../../src/index.ts'
 import type { SqliteDatabase, SqliteRow, SqliteStatement } from './database.ts'
+import { Turns } from './turns.ts'
 
 /**
  * The states of a row, and what `position` holds in each, which is what its rows are ordered by: the turn of a ready one, the time at
@@ -39,31 +40,31 @@ const STATES: Readonly<Record<InboxState, readonly number[]>> = {
 export class SqliteInboxTable {
   readonly #now: () => number
   readonly #statements: ReturnType<typeof prepare>
+  readonly #turns: Turns
 
   /** @param name has been checked: it is part of the statements */
   constructor(database: SqliteDatabase, name: string, now: () => number) {
     this.#now = now
     database.exec(createTables(name))
     this.#statements = prepare(database, name)
+    this.#turns = new Turns(() => this.#statements.nextTurn.get()?.position)
   }
 
   /** Returns whether there is something new to run. */
   put({ key, bytes, accountKey, id, type, receivedAt, source, trace }: InboxItem): boolean {
-    const known = this.#statements.stateOf.get(key)
-    if (known !== undefined) return Number(known.state) === DEAD && this.replay(key)
-    const texts = [source ?? null, trace === undefined ? null : JSON.stringify(trace)]
     const now = this.#now()
-    const turn = this.#takeTurn(accountKey)
-    this.#statements.insert.run(key, accountKey, id, type, bytes, receivedAt, ...texts, now, READY, turn, now)
-    return true
+    const turn = this.#turns.next(accountKey, now)
+    const traced = trace === undefined ? null : JSON.stringify(trace)
+    const of = [key, accountKey, id, type, bytes, receivedAt, source ?? null, traced, now, turn, now] as const
+    return Number(this.#statements.insert.run(...of).changes) === 1 || this.replay(key)
   }
 
   take({ worker, limit, leaseMs, isIdle }: TakeRequest): Taken {
     const now = this.#now()
-    const { endLeases, forgetTurns, dueRows, makeReady, hasSuspect, takeSuspect, takeReady } = this.#statements
-    forgetTurns.run(BATCH)
+    const { endLeases, dueRows, makeReady, hasSuspect, takeSuspect, takeReady } = this.#statements
     endLeases.run(now, now, now + LONGEST_LEASE_MS, BATCH)
-    for (const { seq, account } of dueRows.all(now, BATCH)) makeReady.run(this.#takeTurn(String(account)), seq ?? null)
+    for (const { seq = null, account } of dueRows.all(now, BATCH))
+      makeReady.run(this.#turns.next(String(account), now), seq)
     if (hasSuspect.get() !== undefined) {
       const rows = isIdle ? takeSuspect.all(now + leaseMs, worker) : []
       return { items: rows.map(toEntry), hasSuspect: true }
@@ -138,14 +139,6 @@ export class SqliteInboxTable {
     const next = rows.length > limit && last ? `${last.state}:${last.position}:${last.seq}` : undefined
     return { entries: entries.map(toEntry), next }
   }
-
-  /**
-   * The place of an account's next item: behind its own last one, and not before what is next by now, so that the backlog of one
-   * account is never in front of the first item of another.
-   */
-  #takeTurn(account: string): number {
-    return Number(this.#statements.takeTurn.get(account)?.turn)
-  }
 }
 
 function createTables(name: string): string {
@@ -170,26 +163,17 @@ function createTables(name: string): string {
   marks TEXT,
   tries TEXT
 );
-CREATE INDEX IF NOT EXISTS ${name}_order ON ${name} (state, position);
-CREATE TABLE IF NOT EXISTS ${name}_turns (account TEXT NOT NULL PRIMARY KEY, turn INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS ${name}_turns_order ON ${name}_turns (turn)`
+CREATE INDEX IF NOT EXISTS ${name}_order ON ${name} (state, position)`
 }
 
 function prepare(database: SqliteDatabase, name: string) {
-  // What runs next has this turn; while nothing is ready, the last one that was given.
-  const now = `coalesce((SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1),
-    (SELECT turn FROM ${name}_turns ORDER BY turn DESC LIMIT 1), 0)`
   const some = (where: string) => `seq IN (SELECT seq FROM ${name} WHERE ${where} LIMIT ?)`
   const start = `UPDATE ${name} SET state = ${RUNNING}, position = ?, worker = ?, is_alone`
   const held = `key = ? AND state = ${RUNNING} AND worker = ?`
   const statements = {
-    stateOf: `SELECT state FROM ${name} WHERE key = ?`,
-    takeTurn: `INSERT INTO ${name}_turns VALUES (?, ${now} + 1)
-      ON CONFLICT (account) DO UPDATE SET turn = max(turn + 1, excluded.turn) RETURNING turn`,
-    forgetTurns: `DELETE FROM ${name}_turns WHERE account IN
-      (SELECT account FROM ${name}_turns WHERE turn < ${now} ORDER BY turn LIMIT ?)`,
+    nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
     insert: `INSERT INTO ${name} (key, account, id, type, bytes, received_at, source, trace, since, state, position, due_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?) ON CONFLICT (key) DO NOTHING`,
     endLeases: `UPDATE ${name} SET state = ${SUSPECT}, position = ?, worker = NULL, deaths = deaths + is_alone, is_alone = 0
       WHERE ${some(`state = ${RUNNING} AND (position < ? OR position > ?)`)}`,
     dueRows: `SELECT seq, account FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT ?`,
