@@ -4,6 +4,7 @@ import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
 import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
 import { SAMPLES } from '../wire/samples.ts'
 import type { Assumed } from './assumptions.ts'
+import { writeAsJson } from './check-input.ts'
 import type { Delivery, StoredDelivery } from './delivery.ts'
 import type { DeliveryLog } from './delivery-log.ts'
 import type { Engine } from './engine.ts'
@@ -104,7 +105,7 @@ export class Events {
     const now = clock.now()
     const bytesOf = (eventId: string) => {
       const event = { id: eventId, type, timestamp: timestamp ?? new Date(now).toISOString(), accountKey, data }
-      return new TextEncoder().encode(formatJson(event, format, eventId))
+      return new TextEncoder().encode(writeAsJson(() => formatJson(event, format, eventId)))
     }
     const eventId = id ?? ids.event()
     const bytes = bytesOf(eventId)

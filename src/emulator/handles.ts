@@ -1,9 +1,24 @@
+import * as z from 'zod'
+import {
+  account as accountShape,
+  checkInput,
+  eventShape,
+  resendShape,
+  webhookChangeShape,
+  webhookShape,
+} from './check-input.ts'
 import type { Emulator, OfAccount } from './emulator-api.ts'
 import { Refusal } from './refusal.ts'
 import type { Service } from './service.ts'
 import type { WebhookChange } from './webhooks.ts'
 
 type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records' | 'events' | 'login'>
+
+const countShape = z
+  .number('count must be a number')
+  .int('count must be a whole number')
+  .min(1, 'count must be 1 or more')
+const fieldsShape = z.record(z.string(), z.unknown())
 
 /** Methods for code in the same process. */
 export function createHandles(service: Service): Handles {
@@ -15,14 +30,16 @@ export function createHandles(service: Service): Handles {
     return webhook
   }
   const update = (id: string, fields: WebhookChange) => {
-    const webhook = webhooks.update(find(id).accountKey, id, fields)
+    const webhook = webhooks.update(find(id).accountKey, id, checkInput(fields, webhookChangeShape))
     if (webhook.active) engine.resume()
     return webhook
   }
+  const emitMany: Handles['events']['emitMany'] = (event, count, options) =>
+    events.emit(keyOf(options), checkInput(event, eventShape), checkInput(count, countShape))
   return {
-    accounts: { list: () => accounts.list(), add: (account) => accounts.add(account) },
+    accounts: { list: () => accounts.list(), add: (account) => accounts.add(checkInput(account, accountShape)) },
     webhooks: {
-      create: (fields, options) => webhooks.create(keyOf(options), fields, options?.secret),
+      create: (fields, options) => webhooks.create(keyOf(options), checkInput(fields, webhookShape), options?.secret),
       list: (options) => webhooks.list(options?.accountKey),
       get: find,
       update,
@@ -40,23 +57,24 @@ export function createHandles(service: Service): Handles {
         const { accountKey, webhookId } = deliveries.get(id)
         return deliveries.retry(accountKey, webhookId, id)
       },
-      resend: (id, options) => deliveries.resend(id, options),
+      resend: (id, options = {}) => deliveries.resend(id, checkInput(options, resendShape)),
       whenIdle: () => engine.whenIdle(),
     },
     records: {
       list: (model, options) => records.list(keyOf(options), model),
       get: (model, id, options) => records.get(keyOf(options), model, id),
-      create: (model, fields = {}, options) => records.create(keyOf(options), model, fields),
-      update: (model, id, fields, options) => records.update(keyOf(options), model, id, fields),
+      create: (model, fields = {}, options) => records.create(keyOf(options), model, checkInput(fields, fieldsShape)),
+      update: (model, id, fields, options) =>
+        records.update(keyOf(options), model, id, checkInput(fields, fieldsShape)),
       delete: (model, id, options) => records.delete(keyOf(options), model, id),
     },
     events: {
       emit(event, options) {
-        const [emitted] = events.emit(keyOf(options), event)
+        const [emitted] = emitMany(event, 1, options)
         if (emitted === undefined) throw new Refusal('fault', 'nothing was emitted')
         return emitted
       },
-      emitMany: (event, count, options) => events.emit(keyOf(options), event, count),
+      emitMany,
       sampleOf: (type) => events.sampleOf(type),
     },
     login: async (options) => (await tokens.issue(accounts.get(options?.accountKey))).accessToken,

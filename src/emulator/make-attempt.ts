@@ -39,7 +39,7 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHea
         rule: assumed.urlRule,
         signal,
       })
-    const result = await sendOnceOrTwice(send, faults)
+    const result = await sendOnceOrTwice(send, faults).catch((error) => fail('reset', `the emulator failed: ${error}`))
     return { number, url, at, durationMs: clock.monotonic() - startedAt, ...result }
   }
 }

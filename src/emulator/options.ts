@@ -7,6 +7,7 @@ import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import type { BodyFormat } from '../wire/json-forms.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
 import type { Assumed, AssumedOptions } from './assumptions.ts'
+import { account } from './check-input.ts'
 import { assumeAll, type Dialect } from './dialects.ts'
 import type { DeliveryFaults } from './faults.ts'
 import type { EmulatorDatabase } from './journal.ts'
@@ -124,13 +125,6 @@ export const deliveryFaults = z
     latency: z.union([z.tuple([timed, timed]), timed.transform((ms): [number, number] => [ms, ms])]).optional(),
   })
   .transform(({ latency, ...rest }): DeliveryFaults => ({ ...rest, latencyMs: latency }))
-
-/** Also what `POST /_emulator/accounts` takes. */
-export const account: z.ZodType<Account> = z.strictObject({
-  key: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/, 'must be letters, digits, "-" and "_"'),
-  email: z.string().min(1).max(320),
-  password: z.string().min(1).max(1_000),
-})
 
 const object = <T extends object>() =>
   z.custom<T>((value) => typeof value === 'object' && value !== null, 'must be an object')

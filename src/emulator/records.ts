@@ -1,4 +1,5 @@
 import type { Action } from '../protocol/events.ts'
+import { writeAsJson } from './check-input.ts'
 import type { Journal } from './journal.ts'
 import type { Ids } from './random.ts'
 import { Refusal } from './refusal.ts'
@@ -92,7 +93,9 @@ export class Records {
     this.#all.clear()
   }
 
-  #put(accountKey: string, model: string, action: Action, record: EmulatorRecord): EmulatorRecord {
+  #put(accountKey: string, model: string, action: Action, given: EmulatorRecord): EmulatorRecord {
+    // What is kept is what the file and the events hold, and nobody else's object.
+    const record: EmulatorRecord = writeAsJson(() => JSON.parse(JSON.stringify(given)))
     const key = keyOf(accountKey, model, record._id)
     const written: WrittenRecord = { accountKey, model, record }
     this.#parts.announce({ accountKey, model, action, record }, () => this.#parts.journal.save('record', key, written))
@@ -104,7 +107,7 @@ export class Records {
 const keyOf = (...parts: readonly string[]) => JSON.stringify(parts)
 
 function mustBeModel(model: string): void {
-  if (!MODEL_KEY.test(model) || model.length > 100)
+  if (typeof model !== 'string' || !MODEL_KEY.test(model) || model.length > 100)
     throw new Refusal(
       'invalid',
       `${JSON.stringify(model)} is no model key: give up to 100 letters, digits and underscores, a letter first`,

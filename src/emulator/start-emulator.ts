@@ -6,6 +6,7 @@ import type { Emulator } from './emulator-api.ts'
 import { createHandles } from './handles.ts'
 import { createApp } from './http/create-app.ts'
 import { checkOptions, type EmulatorOptions, type Settings } from './options.ts'
+import { Refusal } from './refusal.ts'
 import { createService } from './service.ts'
 
 /** Bodies and heads that come slower than this are cut off. */
@@ -43,7 +44,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     url,
     clock: service.clock,
     fetch: async (request) => app.fetch(request),
-    subscribe: (listener) => service.feed.subscribe(listener),
+    subscribe(listener) {
+      if (typeof listener !== 'function') throw new Refusal('invalid', 'subscribe takes a function of a message')
+      return service.feed.subscribe(listener)
+    },
     reset: () => service.reset(),
     close,
     [Symbol.asyncDispose]: close,

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
-import { account as accountShape, deliveryFaults } from '../options.ts'
+import { account as accountShape, eventFields } from '../check-input.ts'
+import { deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { createDeliveryRoutes } from './delivery-routes.ts'
@@ -15,11 +16,8 @@ const move = z.union([
   z.strictObject({ next: z.literal(true) }),
 ])
 const event = z.strictObject({
-  type: z.string().min(1).max(256),
-  data: z.unknown().optional(),
+  ...eventFields,
   accountKey: z.string().optional(),
-  id: z.string().min(1).max(1_024).optional(),
-  timestamp: z.string().max(100).optional(),
   count: z.number().int().min(1).max(1_000).default(1),
 })
 const fault = z.union([

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
+import { signingShape } from '../check-input.ts'
 import type { Service } from '../service.ts'
 import { describeDelivery } from './describe.ts'
 import type { Env } from './env.ts'
@@ -7,7 +8,7 @@ import { readJson } from './read-json.ts'
 
 const resend = z.strictObject({
   body: z.string().optional(),
-  sign: z.enum(['valid', 'none', 'wrong', 'stale-bytes']).optional(),
+  sign: signingShape,
 })
 
 const MAX_LISTED = 500

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type * as z from 'zod'
+import { checkInput } from '../check-input.ts'
 import { Refusal } from '../refusal.ts'
 
 /** Deeper JSON could be read, and would overflow the stack when it is written again. */
@@ -7,17 +8,7 @@ const MAX_DEPTH = 200
 
 /** The body as an object of that shape. */
 export async function readJson<T>(context: Context, shape: z.ZodType<T>): Promise<T> {
-  return check(await readObject(context), shape)
-}
-
-/** A value as that shape; refuses what is not, and tells each thing that is wrong. */
-export function check<T>(value: unknown, shape: z.ZodType<T>): T {
-  const checked = shape.safeParse(value)
-  if (checked.success) return checked.data
-  const messages = checked.error.issues.map(({ path, message }) =>
-    path.length > 0 ? `${path.join('.')}: ${message}` : message,
-  )
-  throw new Refusal('invalid', ...messages)
+  return checkInput(await readObject(context), shape)
 }
 
 /** The body as an object of any shape. */

@@ -1,24 +1,15 @@
 import { Hono } from 'hono'
-import * as z from 'zod'
 import { showDelivery, showList, showOne, showWebhook } from '../answers.ts'
+import { checkInput, webhookChangeShape, webhookFields, webhookShape } from '../check-input.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
 import type { Env } from './env.ts'
 import { pageOf } from './page.ts'
-import { check, readJson, readObject } from './read-json.ts'
-
-const fields = {
-  url: z.string(),
-  events: z.array(z.string().min(1).max(256)).max(200),
-  description: z.string().max(1_000).optional(),
-  active: z.boolean().optional(),
-}
-const creation = z.object(fields)
-const change = z.object(fields).partial()
+import { readJson, readObject } from './read-json.ts'
 
 function mustBeFields(body: Readonly<Record<string, unknown>>): void {
-  const stray = Object.keys(body).find((name) => !Object.hasOwn(fields, name))
+  const stray = Object.keys(body).find((name) => !Object.hasOwn(webhookFields, name))
   if (stray !== undefined) throw new Refusal('bad-request', `there is no field ${JSON.stringify(stray)}`)
 }
 
@@ -29,7 +20,7 @@ export function createWebhookRoutes(service: Service): Hono<Env> {
   const app = new Hono<Env>()
 
   app.post('/', async (c) => {
-    const webhook = webhooks.create(c.var.account.key, await readJson(c, creation))
+    const webhook = webhooks.create(c.var.account.key, await readJson(c, webhookShape))
     return c.json(showWebhook(webhook, assumed, { isNew: true }), assumed.creationStatus === '200' ? 200 : 201)
   })
 
@@ -47,7 +38,7 @@ export function createWebhookRoutes(service: Service): Hono<Env> {
     const id = webhooks.get(key, c.req.param('id')).id
     const body = await readObject(c)
     if (assumed.updateFields === 'strict') mustBeFields(body)
-    const changed = webhooks.update(key, id, check(body, change))
+    const changed = webhooks.update(key, id, checkInput(body, webhookChangeShape))
     if (changed.active) engine.resume()
     return c.json(showOne(changed, assumed))
   })

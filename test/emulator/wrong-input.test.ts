@@ -1,0 +1,85 @@
+import type { Emulator } from 'postern/emulator'
+import { describe, expect, it } from 'vitest'
+import { quiet, sink, start } from './support.ts'
+
+const URL_TAKEN = 'http://localhost:3000/webhooks'
+
+/** What plain JavaScript may hand over. */
+type Loose = Record<string, Record<string, (...given: unknown[]) => unknown>>
+
+function loosen(crm: Emulator): Loose {
+  return crm as unknown as Loose // plain JavaScript has no types
+}
+
+const circular: Record<string, unknown> = {}
+circular.self = circular
+
+describe('a method that is given something wrong refuses it, and changes nothing', () => {
+  it.each<[line: string, told: string, ...given: unknown[]]>([
+    ['webhooks.create', 'expected object'],
+    ['webhooks.create', 'url: ', { events: ['sync.failed'] }],
+    ['webhooks.create', 'url: ', { url: new URL(URL_TAKEN), events: ['sync.failed'] }],
+    ['webhooks.create', 'events: ', { url: URL_TAKEN }],
+    ['webhooks.create', 'events: ', { url: URL_TAKEN, events: 'sync.failed' }],
+    ['webhooks.create', 'events.0: ', { url: URL_TAKEN, events: [7] }],
+    ['webhooks.create', 'active: ', { url: URL_TAKEN, events: ['sync.failed'], active: 'false' }],
+    ['webhooks.update', 'expected object', 'ID'],
+    ['webhooks.update', 'active: ', 'ID', { active: 0 }],
+    ['events.emit', 'expected object'],
+    ['events.emit', 'expected object', 'sync.failed'],
+    ['events.emit', 'type: ', {}],
+    ['events.emit', 'id: ', { type: 'sync.failed', id: 7 }],
+    ['events.emit', 'timestamp: ', { type: 'sync.failed', timestamp: new Date() }],
+    ['events.emit', 'JSON', { type: 'sync.failed', data: { total: 1n } }],
+    ['events.emit', 'JSON', { type: 'sync.failed', data: circular }],
+    ['events.emitMany', 'count', { type: 'sync.failed' }],
+    ['events.emitMany', 'count', { type: 'sync.failed' }, 0],
+    ['events.emitMany', 'count', { type: 'sync.failed' }, 1.5],
+    ['events.emitMany', 'count', { type: 'sync.failed' }, Number.NaN],
+    ['records.create', 'model key'],
+    ['records.create', 'expected', 'contact', null],
+    ['records.create', 'expected', 'contact', 'zoe@example.test'],
+    ['records.create', 'expected', 'contact', ['zoe@example.test']],
+    ['records.create', 'JSON', 'contact', { total: 1n }],
+    ['records.create', 'JSON', 'contact', circular],
+    ['accounts.add', 'key: ', {}],
+    ['accounts.add', 'key: ', { key: 'a b', email: 'a@b.test', password: 'pw' }],
+    ['accounts.add', 'password: ', { key: 'third', email: 'a@b.test' }],
+    ['deliveries.resend', 'body: ', 'DELIVERY', { body: { id: 'evt_1' } }],
+    ['deliveries.resend', 'body: ', 'DELIVERY', { body: 7 }],
+    ['deliveries.resend', 'sign: ', 'DELIVERY', { sign: 'badly' }],
+  ])('%s: %s', async (line, told, ...given) => {
+    const crm = await start()
+    const receiver = await sink(crm.clock)
+    const webhook = crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
+    const [delivery] = crm.events.emit({ type: 'sync.failed' }).deliveries
+    await crm.clock.advance(0)
+    const count = () => [
+      crm.webhooks.list(),
+      crm.deliveries.list().length,
+      crm.records.list('contact'),
+      crm.accounts.list().length,
+    ]
+    const before = JSON.stringify(count())
+    const [group = '', method = ''] = line.split('.')
+    const names: Readonly<Record<string, unknown>> = { ID: webhook.id, DELIVERY: delivery }
+    const values = given.map((value) => (typeof value === 'string' ? (names[value] ?? value) : value))
+    const act = () => loosen(crm)[group]?.[method]?.(...values)
+    expect(act).toThrow(expect.objectContaining({ code: 'emulator_refused', message: expect.stringContaining(told) }))
+    expect(JSON.stringify(count())).toBe(before)
+  })
+
+  it('subscribe takes a function', async () => {
+    const crm = await start()
+    const subscribe = crm.subscribe as (listener: unknown) => unknown
+    expect(() => subscribe(undefined)).toThrow(expect.objectContaining({ code: 'emulator_refused' }))
+  })
+})
+
+it('a record stays as it was given, whatever becomes of the object afterwards', async () => {
+  const crm = await start({ port: false, logger: quiet })
+  const fields = { tags: ['new'], note: undefined }
+  const { _id } = crm.records.create('contact', fields)
+  fields.tags.push('old')
+  expect(crm.records.get('contact', _id)).toStrictEqual({ _id, tags: ['new'] })
+})
