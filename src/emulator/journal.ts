@@ -52,16 +52,21 @@ export const noJournal: Journal = {
 
 const VERSION = 1
 
+/** Databases that have a journal. SQLite's lock keeps out other connections only. */
+const inUse = new WeakSet<EmulatorDatabase>()
+
 /**
  * Opens the journal in a database. The lock on the file is kept until `close`, or until the process ends, however it ends.
  *
- * @throws PosternError `database_unusable` if another process has the file, if it is not the emulator's, if it is damaged, and at
- *   each later call that cannot read or write it
+ * @throws PosternError `database_unusable` if another process or another emulator has the file, if it is not the emulator's, if it
+ *   is damaged, and at each later call that cannot read or write it
  */
 export function openJournal(database: EmulatorDatabase): Journal {
   const file = fileOf(database)
+  if (inUse.has(database))
+    throw unusable(file, 'another emulator of this process has it. Close that emulator first, or give another file.')
   try {
-    return explainTrouble(file, () => {
+    const journal = explainTrouble(file, () => {
       lockIfOwn(database, file)
       // A write takes the lock. What does not turn out to be a journal is left as it was.
       return database.transaction(() => {
@@ -69,6 +74,8 @@ export function openJournal(database: EmulatorDatabase): Journal {
         return createJournal(database, file)
       })
     })
+    inUse.add(database)
+    return journal
   } catch (error) {
     unlock(database)
     throw error
@@ -111,6 +118,7 @@ function createJournal(database: EmulatorDatabase, file: string): Journal {
     toDamage: (cause) => (cause instanceof PosternError ? cause : unusable(file, DAMAGED, cause)),
     close() {
       isOpen = false
+      inUse.delete(database)
       unlock(database)
     },
   }

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startEmulator } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
 import { expect, it } from 'vitest'
 import { openJournal } from '../../src/emulator/journal.ts'
-import { onEnd } from './support.ts'
+import { onEnd, start } from './support.ts'
 
 function makeDatabase() {
   const database = openSqlite(':memory:')
@@ -28,6 +29,19 @@ it('entries are loaded by kind, in the order in which they were saved first', ()
   expect(journal.load('webhook')).toEqual([{ id: 'a', value: 'a webhook' }])
   journal.clear('record')
   expect([journal.load('record'), journal.load('webhook').length, journal.load('account')]).toEqual([[], 1, []])
+})
+
+it('a database takes one emulator at a time, and another once that is closed', async () => {
+  const database = makeDatabase()
+  const first = await start({ database })
+  const { id } = first.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'] })
+  await expect(startEmulator({ database })).rejects.toMatchObject({
+    code: 'database_unusable',
+    message: expect.stringContaining('another emulator of this process has it. Close that emulator first'),
+  })
+  expect(first.webhooks.update(id, { active: false })).toMatchObject({ active: false })
+  await first.close()
+  expect((await start({ database })).webhooks.list()).toMatchObject([{ id, active: false }])
 })
 
 it('bytes are kept as they are, apart from what was handed over', () => {
