@@ -120,8 +120,8 @@ function wordFor({ status, isInFlight, attempts }: Delivery, words: Assumed['del
   }
 }
 
-/** A body that was edited by hand may be no JSON. */
-function readEvent({ bytes }: { readonly bytes: Uint8Array }): unknown {
+/** The body of a delivery. One that was edited by hand may be no JSON, and reads as null. */
+export function readEvent({ bytes }: { readonly bytes: Uint8Array }): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))
   } catch {

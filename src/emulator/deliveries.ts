@@ -1,6 +1,7 @@
 import type { Clock } from '../host/clock.ts'
 import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
 import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
+import { readEvent } from './answers.ts'
 import type { Assumed } from './assumptions.ts'
 import type { Signing, StoredDelivery } from './delivery.ts'
 import type { DeliveryLog } from './delivery-log.ts'
@@ -110,9 +111,11 @@ export class Deliveries {
     engine.dropWebhook(webhookId)
   }
 
+  /** A body that was edited by hand may be no event: that stays as it is. */
   #withNewTimestamp(delivery: StoredDelivery): Uint8Array {
-    const event: unknown = JSON.parse(new TextDecoder().decode(delivery.bytes))
-    const changed = { ...Object(event), timestamp: new Date(this.#parts.clock.now()).toISOString() }
+    const event = readEvent(delivery)
+    if (typeof event !== 'object' || event === null || Array.isArray(event)) return delivery.bytes
+    const changed = { ...event, timestamp: new Date(this.#parts.clock.now()).toISOString() }
     return new TextEncoder().encode(formatJson(changed, this.#parts.format, delivery.eventId))
   }
 }

@@ -139,6 +139,21 @@ describe('after a restart', () => {
     expect(JSON.parse(String(receiver.received.at(-1)?.body)).timestamp).toBe(at)
   })
 
+  it.each(['no JSON', '"text"', '[1]'])(
+    'a retry with a new timestamp sends a body that is no event as it is: %s',
+    async (body) => {
+      const crm = await start({ assume: { A15: 'new-timestamp' } })
+      const receiver = await sink(Date, 500)
+      crm.webhooks.create({ url: receiver.url, events: EVENTS })
+      crm.records.create('contact')
+      const { id } = crm.deliveries.resend(crm.deliveries.list()[0]?.id ?? '', { body })
+      await crm.clock.advance(0)
+      crm.deliveries.retry(id)
+      await crm.clock.advance(0)
+      expect(receiver.received.filter((each) => String(each.body) === body)).toHaveLength(2)
+    },
+  )
+
   it('the first URL of a delivery is known (A34)', async () => {
     const database = makeDatabase()
     const one = await start({ database, assume: { A34: 'old' } })

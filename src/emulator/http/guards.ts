@@ -43,7 +43,8 @@ export function limitBody(): MiddlewareHandler<Env> {
   })
   return async (c, next) => {
     if (c.env?.incoming !== undefined) {
-      if (!hasBody(c.req.raw.headers)) return next()
+      // No request of Fetch can have the method TRACE.
+      if (!hasBody(c.req.raw.headers) || c.req.method === 'TRACE') return next()
       // The server's requests only look like one, unless it may replace the global Request, which is not ours to replace.
       const { url, method, headers, body } = c.req.raw
       c.req.raw = new Request(url, { method, headers, body, duplex: 'half' })
