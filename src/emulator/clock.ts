@@ -47,17 +47,27 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
       'The clock of the emulator cannot be moved: start the emulator with clock: "manual".',
     )
   }
-  // Moves that were asked for together follow one another.
-  let target = -Infinity
   const advance = async (by: number | string) => {
     const clock = mustMove()
     const ms = readDuration(by)
-    const end = Math.max(target, clock.now()) + ms
-    if (end > LAST_TIME)
+    if (clock.now() + ms > LAST_TIME)
       throw new Refusal('invalid', `advance: the clock goes to ${new Date(LAST_TIME).toISOString()} at most`)
-    target = end
     await clock.advance(ms)
     hooks.onMove(clock.now())
+  }
+  const toNext = async () => {
+    await advance(0)
+    const due = hooks.nextDueAt()
+    if (due === undefined) return false
+    await advance(Math.max(0, due - base.now()))
+    return true
+  }
+  // Moves that were asked for together follow one another.
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(move: () => Promise<T>): Promise<T> => {
+    const moved = last.then(move)
+    last = moved.catch(() => {})
+    return moved
   }
   return {
     isManual: manual !== undefined,
@@ -66,14 +76,8 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
     setTimeout: (callback, ms) => base.setTimeout(callback, ms),
     clearTimeout: (timer) => base.clearTimeout(timer),
     track: (work) => manual?.track(work),
-    advance,
-    async next() {
-      await advance(0)
-      const due = hooks.nextDueAt()
-      if (due === undefined) return false
-      await advance(Math.max(0, due - base.now()))
-      return true
-    },
+    advance: (by) => inTurn(() => advance(by)),
+    next: () => inTurn(toNext),
   }
 }
 

@@ -14,8 +14,12 @@ export class DueQueue<Item> {
     return this.#heap[0]?.at
   }
 
-  get first(): Item | undefined {
-    return this.#heap[0]?.item
+  /** The time of the first that holds; a look at each item. */
+  nextAtOf(holds: (item: Item) => boolean): number | undefined {
+    return this.#heap.reduce<number | undefined>(
+      (least, { at, item }) => (at < (least ?? Infinity) && holds(item) ? at : least),
+      undefined,
+    )
   }
 
   push(at: number, item: Item): void {

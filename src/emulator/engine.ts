@@ -7,6 +7,7 @@ import type { DeliveryChange, DeliveryLog } from './delivery-log.ts'
 import { DueQueue } from './due-queue.ts'
 import type { Faults } from './faults.ts'
 import type { Feed } from './feed.ts'
+import { missAttempt } from './make-attempt.ts'
 import type { Webhook, Webhooks } from './webhooks.ts'
 
 export interface EngineParts {
@@ -62,9 +63,8 @@ export class Engine {
 
   /** When the next attempt is due, in milliseconds since 1970. Those of paused webhooks wait for no time. */
   get nextDueAt(): number | undefined {
-    for (let first = this.#waiting.first; first !== undefined && !this.#isPlanned(first); first = this.#waiting.first)
-      this.#waiting.takeDue(Infinity)
-    const nextAt = Math.min(...this.#leaving.values(), this.#waiting.nextAt ?? Infinity)
+    const isToCome = (plan: Plan) => this.#isPlanned(plan) && this.#passesTime(plan.delivery)
+    const nextAt = Math.min(...this.#leaving.values(), this.#waiting.nextAtOf(isToCome) ?? Infinity)
     return nextAt === Infinity ? undefined : nextAt
   }
 
@@ -156,13 +156,14 @@ export class Engine {
 
   #take(lane: Lane): StoredDelivery | undefined {
     const { faults } = this.#parts
-    let skipped = faults.deliveries.shuffle ? faults.drawIndex(Math.min(SHUFFLED, lane.due.size)) : 0
+    let drawn: StoredDelivery | undefined
+    let left = faults.deliveries.shuffle ? SHUFFLED : 1
     for (const delivery of lane.due) {
-      if (skipped-- > 0) continue
-      lane.due.delete(delivery)
-      return delivery
+      if (left-- === 0) break
+      if (drawn === undefined || faults.place(delivery) < faults.place(drawn)) drawn = delivery
     }
-    return undefined
+    if (drawn !== undefined) lane.due.delete(drawn)
+    return drawn
   }
 
   /** Retries that are due while their webhook is paused (A32). First attempts wait for the resume. */
@@ -173,32 +174,18 @@ export class Engine {
     for (const delivery of retries) {
       lane.due.delete(delivery)
       if (rule === 'dropped') this.#abandon(delivery, 'the webhook was paused')
-      else this.#conclude(delivery, this.#missedAttempt(delivery))
+      else this.#conclude(delivery, missAttempt(delivery, this.#parts.clock.now()))
     }
     return false
-  }
-
-  #missedAttempt(delivery: StoredDelivery): DeliveryAttempt {
-    return {
-      number: delivery.attempts.length + 1,
-      url: delivery.firstUrl,
-      at: this.#parts.clock.now(),
-      durationMs: 0,
-      status: undefined,
-      failure: 'paused',
-      error: 'the webhook is paused',
-      responseHeaders: {},
-      responseBody: '',
-    }
   }
 
   async #carryOut(delivery: StoredDelivery, lane: Lane): Promise<void> {
     const { clock, faults, webhooks, attempt } = this.#parts
     delivery.isInFlight = true
-    const latencyMs = faults.drawLatencyMs()
+    const latencyMs = faults.drawLatencyMs(delivery)
     if (latencyMs > 0) {
       this.#leaving.set(delivery, clock.now() + latencyMs)
-      await this.#wait(latencyMs)
+      await this.wait(latencyMs)
       this.#leaving.delete(delivery)
     }
     // Meanwhile the webhook may have been deleted, paused or changed.
@@ -215,7 +202,8 @@ export class Engine {
     if (!this.#closing.signal.aborted && this.#isPending(delivery)) this.#conclude(delivery, made)
   }
 
-  #wait(ms: number): Promise<void> {
+  /** Waits on the clock, or until the emulator closes. */
+  wait(ms: number): Promise<void> {
     const { clock } = this.#parts
     const { signal } = this.#closing
     return new Promise((resolve) => {
@@ -266,6 +254,12 @@ export class Engine {
 
   #isPending(delivery: StoredDelivery): boolean {
     return delivery.status === 'pending' && this.#parts.log.has(delivery)
+  }
+
+  /** Whether something becomes of it when it is due: what a pause holds waits for the resume. */
+  #passesTime({ webhookId, attempts }: StoredDelivery): boolean {
+    const { webhooks, assumed } = this.#parts
+    return webhooks.find(webhookId)?.active === true || (assumed.retriesWhilePaused !== 'held' && attempts.length > 0)
   }
 
   #isPlanned({ delivery, ticket }: Plan): boolean {

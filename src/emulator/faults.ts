@@ -1,3 +1,4 @@
+import type { Delivery } from './delivery.ts'
 import type { Random } from './random.ts'
 
 /** Faults of deliveries, at random. */
@@ -50,19 +51,25 @@ export class Faults {
     return first
   }
 
-  draw(share: number): boolean {
-    return share > 0 && this.#random.number() < share
+  /** Whether the next attempt of a delivery has that fault. */
+  draw(fault: 'fail' | 'duplicate', delivery: Delivery): boolean {
+    return this.#numberOf(fault, delivery) < this.deliveries[fault]
   }
 
-  /** A whole number from 0 up to, and without, `end`. */
-  drawIndex(end: number): number {
-    return Math.floor(this.#random.number() * end)
+  /** Where shuffled deliveries put this one: the lowest leaves first. */
+  place(delivery: Delivery): number {
+    return this.#numberOf('shuffle', delivery)
   }
 
-  drawLatencyMs(): number {
+  drawLatencyMs(delivery: Delivery): number {
     if (this.deliveries.latencyMs === undefined) return 0
     const [from, to] = this.deliveries.latencyMs
-    return from + this.#random.number() * (to - from)
+    return from + this.#numberOf('latency', delivery) * (to - from)
+  }
+
+  /** The same for the next attempt of that delivery however often it is asked, and whatever other deliveries do meanwhile. */
+  #numberOf(fault: string, { id, attempts }: Delivery): number {
+    return this.#random.numberOf(`${fault}:${id}:${attempts.length}`)
   }
 
   clear(): void {

@@ -14,6 +14,8 @@ export interface AttemptOptions {
   readonly hasDebugHeaders: boolean
 }
 
+type TimedResult = PostResult & Pick<DeliveryAttempt, 'durationMs'>
+
 const WRONG_SECRET = 'a secret that no webhook of the emulator has'
 /** As the service text writes it; names of headers have no case. */
 const SIGNATURE_NAME = SIGNATURE_HEADER.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())
@@ -21,11 +23,12 @@ const SIGNATURE_NAME = SIGNATURE_HEADER.replace(/\b[a-z]/g, (letter) => letter.t
 /** Makes attempts: signs the bytes with the webhook's secret, and sends nothing that the service does not promise to send. */
 export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHeaders }: AttemptOptions) {
   return async (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal): Promise<DeliveryAttempt> => {
-    const [at, startedAt] = [clock.now(), clock.monotonic()]
+    const at = clock.now()
     const url = assumed.changedUrl === 'old' ? delivery.firstUrl : webhook.url
     const number = delivery.attempts.length + 1
-    const send = () =>
-      post(new URL(url), {
+    const send = async () => {
+      const startedAt = clock.monotonic()
+      const result = await post(new URL(url), {
         headers: {
           'Content-Type': 'application/json',
           'Content-Length': String(delivery.bytes.length),
@@ -39,19 +42,34 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHea
         rule: assumed.urlRule,
         signal,
       })
-    const result = await sendOnceOrTwice(send, faults).catch((error) => fail('reset', `the emulator failed: ${error}`))
-    return { number, url, at, durationMs: clock.monotonic() - startedAt, ...result }
+      return { ...result, durationMs: clock.monotonic() - startedAt }
+    }
+    const result = await sendOnceOrTwice(send, delivery, faults).catch((error) =>
+      failUnsent(`the emulator failed: ${error}`),
+    )
+    return { number, url, at, ...result }
   }
 }
 
-/** Of two copies, the first one's answer counts. */
-async function sendOnceOrTwice(send: () => Promise<PostResult>, faults: Faults): Promise<PostResult> {
-  const { fail: failing, duplicate } = faults.deliveries
-  if (faults.draw(failing)) return fail('reset', 'dropped by the fault "fail" of the emulator, before it was sent')
-  const copies = faults.draw(duplicate) ? [send(), send()] : [send()]
-  const [first] = await Promise.all(copies)
-  return first ?? fail('reset', 'nothing was sent')
+/** An attempt that was not made, since the webhook is paused, and counts as failed (A32). */
+export function missAttempt({ attempts, firstUrl: url }: StoredDelivery, at: number): DeliveryAttempt {
+  return { number: attempts.length + 1, url, at, durationMs: 0, ...fail('paused', 'the webhook is paused') }
 }
+
+/** Of two copies, the first one's answer counts. */
+async function sendOnceOrTwice(
+  send: () => Promise<TimedResult>,
+  delivery: StoredDelivery,
+  faults: Faults,
+): Promise<TimedResult> {
+  if (faults.draw('fail', delivery))
+    return failUnsent('dropped by the fault "fail" of the emulator, before it was sent')
+  const copies = faults.draw('duplicate', delivery) ? [send(), send()] : [send()]
+  const [first] = await Promise.all(copies)
+  return first ?? failUnsent('nothing was sent')
+}
+
+const failUnsent = (error: string): TimedResult => ({ ...fail('reset', error), durationMs: 0 })
 
 function signatureOf(
   { bytes, signedBytes = bytes, signing }: StoredDelivery,

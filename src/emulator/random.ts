@@ -4,22 +4,18 @@ import type { Assumed } from './assumptions.ts'
 /** Source of everything that is drawn: ids and faults. */
 export interface Random {
   hex(digits: number): string
-  /** From 0 up to, and without, 1. */
-  number(): number
+  /** From 0 up to, and without, 1: the same each time for the same text. */
+  numberOf(text: string): number
 }
 
 /** Makes draws: equal ones in equal order for equal seeds; without a seed, draws that nobody can foresee. */
-export function createRandom(seed: string | undefined): Random {
+export function createRandom(seed: string = randomBytes(32).toString('hex')): Random {
   let count = 0
-  const hex = (digits: number) => {
-    if (seed === undefined)
-      return randomBytes(Math.ceil(digits / 2))
-        .toString('hex')
-        .slice(0, digits)
-    count++
-    return createHash('sha256').update(`${seed}:${count}`).digest('hex').slice(0, digits)
+  const hashOf = (text: string | number) => createHash('sha256').update(`${seed}:${text}`).digest('hex')
+  return {
+    hex: (digits) => hashOf(++count).slice(0, digits),
+    numberOf: (text) => Number.parseInt(hashOf(text).slice(0, 12), 16) / 2 ** 48,
   }
-  return { hex, number: () => Number.parseInt(hex(12), 16) / 2 ** 48 }
 }
 
 /** Makes ids as the service may write them (A37). */

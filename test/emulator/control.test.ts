@@ -177,6 +177,17 @@ describe('the control interface', () => {
     await expect(crm.fetch(new Request(`${crm.url}/api/sales/contacts`))).resolves.toMatchObject({ status: 401 })
   })
 
+  it('faults: a slow answer does not outlast the emulator', async () => {
+    const clock = manualClock()
+    const crm = await start({ clock })
+    await call(crm, 'POST /_emulator/faults', { body: { answer: 'slow' } })
+    const slow = crm.fetch(new Request(`${crm.url}/api/sales/contacts`))
+    await until(() => clock.pending === 1)
+    await crm.close()
+    expect(clock.pending).toBe(0)
+    expect((await slow).status).toBe(401)
+  })
+
   it('stream tells of what happens', async () => {
     const crm = await start()
     const receiver = await sink()

@@ -204,6 +204,37 @@ describe('faults', () => {
     expect(crm.deliveries.list()[0]?.attempts).toHaveLength(1)
   })
 
+  it('duplicate: the attempt took as long as the copy whose answer counts', async () => {
+    const crm = await start({ faults: { duplicate: 1 } })
+    let requests = 0
+    const { url } = await serve((request, response) => {
+      request.resume()
+      if (++requests === 1) response.end()
+    })
+    crm.webhooks.create({ url, events: EVENTS })
+    crm.records.create('contact')
+    await crm.clock.advance('10s')
+    expect(crm.deliveries.list()[0]?.attempts).toMatchObject([{ status: 200, durationMs: 0 }])
+  })
+
+  it('are the same for the same seed, however long receivers take', async () => {
+    const run = async () => {
+      const crm = await start({ faults: { fail: 0.5, duplicate: 0.3 }, seed: 7 })
+      const { url } = await serve((request, response) => {
+        request.resume()
+        setTimeout(() => response.writeHead(500).end(), Math.random() * 25)
+      })
+      crm.webhooks.create({ url, events: EVENTS })
+      for (let count = 0; count < 12; count++) crm.records.create('contact')
+      await crm.clock.advance('1m')
+      const failures = crm.deliveries.list().map(({ attempts }) => attempts.map(({ failure }) => failure))
+      return { failures, id: crm.records.create('contact')._id }
+    }
+    const first = await run()
+    expect(new Set(first.failures.flat())).toEqual(new Set(['reset', 'status']))
+    expect([await run(), await run()]).toEqual([first, first])
+  })
+
   it('shuffle: out of order, the same way for the same seed', async () => {
     const order = async (seed: string) => {
       const crm = await start({ faults: { shuffle: true }, ordered: true, seed })

@@ -16,12 +16,17 @@ describe('the queue of what is due', () => {
 
   it('is empty at first and once it is cleared', () => {
     const queue = new DueQueue<string>()
-    expect([queue.nextAt, queue.first, queue.takeDue(Infinity)]).toEqual([undefined, undefined, undefined])
+    expect([queue.nextAt, queue.takeDue(Infinity)]).toEqual([undefined, undefined])
     queue.push(5, 'a')
     queue.push(3, 'b')
-    expect([queue.nextAt, queue.first, queue.takeDue(2)]).toEqual([3, 'b', undefined])
+    expect([queue.nextAt, queue.takeDue(2)]).toEqual([3, undefined])
+    expect([queue.nextAtOf(() => true), queue.nextAtOf((item) => item === 'a'), queue.nextAtOf(() => false)]).toEqual([
+      3,
+      5,
+      undefined,
+    ])
     queue.clear()
-    expect([queue.nextAt, queue.first, queue.takeDue(Infinity)]).toEqual([undefined, undefined, undefined])
+    expect([queue.nextAt, queue.takeDue(Infinity)]).toEqual([undefined, undefined])
   })
 
   it('behaves as a sorted list, however pushes and takes follow each other', () => {
@@ -46,7 +51,10 @@ describe('the queue of what is due', () => {
             expect(queue.takeDue(step.take)).toBe(isDue ? first.item : undefined)
             if (isDue) model = model.slice(1)
           }
-          expect([queue.nextAt, queue.first]).toEqual([model[0]?.at, model[0]?.item])
+          expect([queue.nextAt, queue.nextAtOf((each) => each % 2 === 0)]).toEqual([
+            model[0]?.at,
+            model.find((each) => each.item % 2 === 0)?.at,
+          ])
         }
       }),
     )

@@ -41,6 +41,41 @@ describe('the schedule, on the manual clock', () => {
     expect(receiver.received).toHaveLength(2)
   })
 
+  it('jumps from one attempt to the next if it is asked for two jumps together', async () => {
+    const crm = await start()
+    const receiver = await sink(crm.clock, 503)
+    crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
+    const begin = crm.clock.now()
+    crm.events.emit({ type: 'sync.failed' })
+    expect(await Promise.all([crm.clock.next(), crm.clock.next(), crm.clock.advance('1s')])).toEqual([
+      true,
+      true,
+      undefined,
+    ])
+    expect(receiver.received.map(({ at }) => at - begin)).toEqual([0, 30_000, 330_000])
+    expect(crm.clock.now() - begin).toBe(331_000)
+  })
+
+  it.each([
+    ['held', false, 0],
+    ['counted', true, 30_000],
+    ['dropped', true, 30_000],
+  ] as const)('jumps over what a pause holds, and to what it ends: %s (A32)', async (A32, moved, byMs) => {
+    const crm = await start({ assume: { A32 } })
+    const receiver = await sink(crm.clock, 503)
+    const paused = crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
+    crm.events.emit({ type: 'sync.failed' })
+    await crm.clock.advance(0)
+    crm.webhooks.pause(paused.id)
+    const begin = crm.clock.now()
+    expect(await crm.clock.next()).toBe(moved)
+    expect(crm.clock.now() - begin).toBe(byMs)
+    crm.webhooks.create({ url: receiver.url, events: ['sync.completed'] })
+    crm.events.emit({ type: 'sync.completed' })
+    await crm.clock.next()
+    expect(receiver.received.map(({ at }) => at - begin)).toEqual([0, byMs, byMs + 30_000].toSpliced(3))
+  })
+
   it('counts an attempt as failed where no answer came within 10 s, and needs no real time for that', async () => {
     const crm = await start()
     const receiver = await sink(crm.clock, 0, 200)

@@ -54,7 +54,7 @@ export function createServiceGate(service: Service): MiddlewareHandler<Env> {
       case '500':
         throw new Refusal('fault', 'failed by a fault of the emulator')
       case 'slow':
-        await new Promise<void>((resolve) => service.clock.setTimeout(resolve, fault.delayMs))
+        await service.engine.wait(fault.delayMs)
         return undefined
       case 'reset':
         return cutConnection(c)
