@@ -62,7 +62,7 @@ export class Deliveries {
       throw new Refusal('unknown', 'there is no such delivery')
     const mayRetry = delivery.status === 'failed' || (assumed.retryOfUnfailed === 'accepted' && !delivery.isInFlight)
     if (!mayRetry) throw new Refusal('not-failed', `the delivery has not failed: it is ${delivery.status}`)
-    if (delivery.status !== 'pending') log.mustTake(1)
+    if (delivery.status !== 'pending') log.mustTake(1, delivery.bytes.length)
     log.update([delivery], {
       status: 'pending',
       note: undefined,
@@ -82,9 +82,9 @@ export class Deliveries {
     if (webhook === undefined) throw new Refusal('unknown', 'the webhook of the delivery has been deleted')
     if (sign === 'stale-bytes' && body === undefined)
       throw new Refusal('invalid', 'stale-bytes needs an edited body, whose signature will be that of the original')
-    this.#parts.log.mustTake(1)
     const { eventId, eventType } = original
     const bytes = body === undefined ? original.bytes : typeof body === 'string' ? new TextEncoder().encode(body) : body
+    this.#parts.log.mustTake(1, bytes.length)
     const now = this.#parts.clock.now()
     const delivery: StoredDelivery = {
       ...newDelivery(webhook, { id: this.#parts.ids.object(), eventId, eventType, createdAt: now, bytes }),

@@ -6,6 +6,8 @@ export interface LogLimits {
   /** Deliveries that are kept; the oldest that are finished go first, pending ones never. */
   readonly kept: number
   readonly pending: number
+  /** Bytes of all bodies: more drop finished deliveries, and pending ones may not have more. */
+  readonly bytes: number
 }
 
 const KIND: EntryKind = 'delivery'
@@ -24,6 +26,8 @@ export class DeliveryLog {
   /** In the order in which they finished. */
   readonly #finished = new Map<string, StoredDelivery>()
   #finishCount = 0
+  #bytes = 0
+  #pendingBytes = 0
   readonly #journal: Journal
   readonly #limits: LogLimits
 
@@ -67,18 +71,23 @@ export class DeliveryLog {
     return this.list().filter(({ status }) => status === 'pending')
   }
 
-  /** Refuses where there would be too many that wait. */
-  mustTake(count: number): void {
-    if (this.pendingCount + count > this.#limits.pending)
-      throw new Refusal(
-        'full',
-        `${this.pendingCount} deliveries are pending, and the emulator takes ${this.#limits.pending}: it is no load generator. Let them drain, or POST /_emulator/reset`,
-      )
+  /** Refuses deliveries if too many would wait, or too many bytes. */
+  mustTake(count: number, bytes: number): void {
+    const { pending, bytes: mostBytes } = this.#limits
+    const refuse = (what: string, most: string) => {
+      const fix = 'it is no load generator. Let them drain, or POST /_emulator/reset'
+      throw new Refusal('full', `${what} are pending, and the emulator takes ${most}: ${fix}`)
+    }
+    if (this.pendingCount + count > pending) refuse(`${this.pendingCount} deliveries`, String(pending))
+    if (this.#pendingBytes + bytes > mostBytes)
+      refuse(`${this.pendingCount} deliveries of ${showMiB(this.#pendingBytes)}`, showMiB(mostBytes))
   }
 
   /** Writes new deliveries down, together with whatever `alongside` writes, and drops those that they leave no room for. */
   add(deliveries: readonly StoredDelivery[], alongside?: () => void): void {
-    const dropped = this.#listOldest(this.#all.size + deliveries.length - this.#limits.kept)
+    const { kept, bytes } = this.#limits
+    const added = deliveries.reduce((sum, delivery) => sum + sizeOf(delivery), 0)
+    const dropped = this.#listOldest(this.#all.size + deliveries.length - kept, this.#bytes + added - bytes)
     this.#journal.together(() => {
       alongside?.()
       for (const delivery of deliveries) this.#write(delivery, true)
@@ -116,6 +125,8 @@ export class DeliveryLog {
 
   clear(): void {
     for (const map of [this.#all, this.#byWebhook, this.#finished]) map.clear()
+    this.#bytes = 0
+    this.#pendingBytes = 0
   }
 
   #place(change: DeliveryChange): Partial<StoredDelivery> {
@@ -124,13 +135,22 @@ export class DeliveryLog {
 
   #apply(deliveries: readonly StoredDelivery[], change: Partial<StoredDelivery>): void {
     for (const delivery of deliveries) {
+      this.#count(delivery, -1)
       Object.assign(delivery, change)
+      this.#count(delivery, 1)
       if (delivery.status === 'pending') this.#finished.delete(delivery.id)
       else this.#finished.set(delivery.id, delivery)
     }
   }
 
+  #count(delivery: StoredDelivery, sign: 1 | -1): void {
+    const size = sign * sizeOf(delivery)
+    this.#bytes += size
+    if (delivery.status === 'pending') this.#pendingBytes += size
+  }
+
   #keep(delivery: StoredDelivery): void {
+    this.#count(delivery, 1)
     this.#all.set(delivery.id, delivery)
     if (delivery.status !== 'pending') this.#finished.set(delivery.id, delivery)
     const ofWebhook = this.#byWebhook.get(delivery.webhookId) ?? new Map<string, StoredDelivery>()
@@ -138,16 +158,21 @@ export class DeliveryLog {
     this.#byWebhook.set(delivery.webhookId, ofWebhook)
   }
 
-  #listOldest(count: number): readonly StoredDelivery[] {
+  /** The finished deliveries to drop for there to be that many fewer, and that many bytes less. */
+  #listOldest(count: number, bytes: number): readonly StoredDelivery[] {
     const oldest: StoredDelivery[] = []
+    let left = bytes
     for (const delivery of this.#finished.values()) {
-      if (oldest.length >= count) break
+      if (oldest.length >= count && left <= 0) break
       oldest.push(delivery)
+      left -= sizeOf(delivery)
     }
     return oldest
   }
 
-  #forget({ id, webhookId }: StoredDelivery): void {
+  #forget(delivery: StoredDelivery): void {
+    const { id, webhookId } = delivery
+    this.#count(delivery, -1)
     this.#all.delete(id)
     this.#finished.delete(id)
     this.#byWebhook.get(webhookId)?.delete(id)
@@ -166,6 +191,10 @@ export class DeliveryLog {
     if (hasNewBytes && signedBytes !== undefined) this.#journal.saveBytes(signedIdOf(delivery.id), signedBytes)
   }
 }
+
+const sizeOf = ({ bytes, signedBytes }: StoredDelivery) => bytes.length + (signedBytes?.length ?? 0)
+
+const showMiB = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`
 
 const signedIdOf = (id: string) => `${id}:signed`
 

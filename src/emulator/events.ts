@@ -56,8 +56,10 @@ export class Events {
   emit(accountKey: string, input: EventInput, count = 1): readonly EmittedEvent[] {
     const data = 'data' in input ? input.data : this.sampleOf(input.type)
     const found = this.#findWebhooks(accountKey, input.type)
-    this.#parts.log.mustTake(found.length * count)
-    const made = Array.from({ length: count }, () => this.#make(accountKey, { ...input, data }, found))
+    const make = () => this.#make(accountKey, { ...input, data }, found)
+    const first = make()
+    this.#parts.log.mustTake(found.length * count, first.size * count)
+    const made = [first, ...Array.from({ length: count - 1 }, make)]
     this.#send(made.flatMap(({ deliveries }) => deliveries))
     return made.map(({ id, deliveries }) => ({ id, type: input.type, deliveries: deliveries.map((each) => each.id) }))
   }
@@ -66,8 +68,9 @@ export class Events {
   announce({ accountKey, model, action, record }: RecordChange, write: () => void): void {
     const type = `${model}.${action}`
     const found = this.#findWebhooks(accountKey, type)
-    this.#parts.log.mustTake(found.length)
-    this.#send(this.#make(accountKey, { type, data: { record } }, found).deliveries, write)
+    const { deliveries, size } = this.#make(accountKey, { type, data: { record } }, found)
+    this.#parts.log.mustTake(deliveries.length, size)
+    this.#send(deliveries, write)
   }
 
   /** What the data of an event may look like: A38 for those that are about no record. */
@@ -120,7 +123,7 @@ export class Events {
         bytes: isOwn ? bytesOf(ownId) : bytes,
       })
     })
-    return { id: eventId, deliveries }
+    return { id: eventId, deliveries, size: deliveries.length * bytes.length }
   }
 
   #send(deliveries: readonly StoredDelivery[], write?: () => void): void {

@@ -9,15 +9,13 @@ import {
 } from './check-input.ts'
 import type { Emulator, OfAccount } from './emulator-api.ts'
 import { Refusal } from './refusal.ts'
-import type { Service } from './service.ts'
+import { LIMITS, type Service } from './service.ts'
 import type { WebhookChange } from './webhooks.ts'
 
 type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records' | 'events' | 'login'>
 
-const countShape = z
-  .number('count must be a number')
-  .int('count must be a whole number')
-  .min(1, 'count must be 1 or more')
+const COUNT = `count must be a whole number from 1 to ${LIMITS.deliveriesPending}`
+const countShape = z.number(COUNT).int(COUNT).min(1, COUNT).max(LIMITS.deliveriesPending, COUNT)
 const fieldsShape = z.record(z.string(), z.unknown())
 
 /** Methods for code in the same process. */

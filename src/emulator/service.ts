@@ -22,6 +22,7 @@ export const LIMITS = {
   records: 50_000,
   deliveriesKept: 10_000,
   deliveriesPending: 50_000,
+  deliveryBytes: 256 * 1_024 * 1_024,
   inFlight: 64,
   inFlightPerWebhook: 8,
 } as const
@@ -97,7 +98,8 @@ function createOn(journal: Journal, settings: Settings): Service {
   const tokens = new Tokens({ clock, accounts, journal, ttlMs: settings.tokenTtlMs, assumed })
   const webhooks = new Webhooks({ journal, clock, ids, assumed, feed, maxPerAccount: LIMITS.webhooksPerAccount })
   const faults = new Faults(random, settings.faults)
-  const log = new DeliveryLog(journal, { kept: LIMITS.deliveriesKept, pending: LIMITS.deliveriesPending })
+  const { deliveriesKept: kept, deliveriesPending: pending, deliveryBytes: bytes } = LIMITS
+  const log = new DeliveryLog(journal, { kept, pending, bytes })
   const { deadlineMs, debugHeaders: hasDebugHeaders } = settings
   const engine = new Engine({
     ...{ clock, assumed, log, webhooks, faults, feed },

@@ -6,7 +6,7 @@ import { newDelivery } from '../../src/emulator/events.ts'
 import { noJournal, openJournal } from '../../src/emulator/journal.ts'
 import { onEnd } from './support.ts'
 
-const LIMITS = { kept: 4, pending: 5 }
+const LIMITS = { kept: 4, pending: 5, bytes: 1_000 }
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 function make(id: string, webhookId = 'w', fields: Partial<StoredDelivery> = {}): StoredDelivery {
@@ -53,14 +53,14 @@ describe('the delivery log', () => {
   it('takes as many pending deliveries as its limit, and not one more', () => {
     const log = new DeliveryLog(noJournal, LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
-    log.mustTake(2)
-    expect(() => log.mustTake(3)).toThrow(expect.objectContaining({ kind: 'full' }))
+    log.mustTake(2, 0)
+    expect(() => log.mustTake(3, 0)).toThrow(expect.objectContaining({ kind: 'full' }))
     end(log, 'success', '2')
-    log.mustTake(3)
+    log.mustTake(3, 0)
     const [delivery] = log.list()
     if (delivery) log.update([delivery], { status: 'failed', nextAttemptAt: undefined })
     if (delivery) log.update([delivery], { status: 'pending', nextAttemptAt: 7, remaining: 1 })
-    expect(() => log.mustTake(4)).toThrow('2 deliveries are pending')
+    expect(() => log.mustTake(4, 0)).toThrow('2 deliveries are pending')
   })
 
   it('drops those that finished first, never a pending one, and none while there is room', () => {
@@ -73,6 +73,37 @@ describe('the delivery log', () => {
     expect(idsOf(log.list('w'))).toEqual(['1', '2', '4', '5'])
     log.add([make('6'), make('7')])
     expect(idsOf(log.list())).toEqual(['2', '4', '5', '6', '7'])
+  })
+
+  it('holds as many bytes of bodies as its limit: drops those that finished first, and takes no more that wait', () => {
+    const log = new DeliveryLog(noJournal, LIMITS)
+    const big = (id: string, size: number) => make(id, 'w', { bytes: new Uint8Array(size) })
+    log.add([big('1', 400), big('2', 300)])
+    log.mustTake(1, 300)
+    expect(() => log.mustTake(1, 301)).toThrow('2 deliveries of 0 MiB are pending')
+    end(log, 'success', '2', '1')
+    log.mustTake(1, 1_000)
+    log.add([big('3', 300)])
+    expect(idsOf(log.list())).toEqual(['1', '2', '3'])
+    log.add([big('4', 1)])
+    expect(idsOf(log.list())).toEqual(['1', '3', '4'])
+    log.add([make('5', 'w', { bytes: new Uint8Array(200), signedBytes: new Uint8Array(400) })])
+    expect(idsOf(log.list())).toEqual(['3', '4', '5'])
+    const [, small] = log.list()
+    if (small) log.update([small], { status: 'pending', nextAttemptAt: 1, bytes: new Uint8Array(99) })
+    log.mustTake(1, 1)
+    expect(() => log.mustTake(1, 2)).toThrow('pending')
+    log.removeWebhook('w', () => {})
+    log.mustTake(1, 1_000)
+  })
+
+  it('counts the bytes of what it read back, and none once it is cleared', () => {
+    const { journal } = makeJournal()
+    new DeliveryLog(journal, LIMITS).add([make('1', 'w', { bytes: new Uint8Array(600) })])
+    const log = new DeliveryLog(journal, LIMITS)
+    expect(() => log.mustTake(1, 401)).toThrow('pending')
+    log.clear()
+    log.mustTake(1, 1_000)
   })
 
   it('counts a delivery that was retried as finished when it last was', () => {
@@ -120,7 +151,7 @@ describe('the delivery log on a database', () => {
     expect(read.find('3')).toMatchObject({ signedBytes: bytesOf('before'), resendOf: '1', signing: 'stale-bytes' })
     expect(idsOf(read.list('v'))).toEqual(['1', '3', '4'])
     expect(read.pendingCount).toBe(3)
-    expect(() => read.mustTake(3)).toThrow(expect.objectContaining({ kind: 'full' }))
+    expect(() => read.mustTake(3, 0)).toThrow(expect.objectContaining({ kind: 'full' }))
   })
 
   it('drops what finished first after it was read back, over several lives', () => {
@@ -141,7 +172,7 @@ describe('the delivery log on a database', () => {
 
   it('leaves no row behind of what it dropped or removed', () => {
     const { database, journal } = makeJournal()
-    const log = new DeliveryLog(journal, { kept: 1, pending: 5 })
+    const log = new DeliveryLog(journal, { kept: 1, pending: 5, bytes: 1_000 })
     log.add([make('1', 'v', { signedBytes: bytesOf('x') })])
     end(log, 'success', '1')
     log.add([make('2', 'w', { signedBytes: bytesOf('x') })])

@@ -36,6 +36,7 @@ describe('a method that is given something wrong refuses it, and changes nothing
     ['events.emitMany', 'count', { type: 'sync.failed' }, 0],
     ['events.emitMany', 'count', { type: 'sync.failed' }, 1.5],
     ['events.emitMany', 'count', { type: 'sync.failed' }, Number.NaN],
+    ['events.emitMany', 'count', { type: 'nobody.asked' }, 1e9],
     ['records.create', 'model key'],
     ['records.create', 'expected', 'contact', null],
     ['records.create', 'expected', 'contact', 'zoe@example.test'],
