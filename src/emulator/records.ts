@@ -78,6 +78,11 @@ export class Records {
   /** Given fields are changed; the event carries the whole record. */
   update(accountKey: string, model: string, id: string, fields: Readonly<Record<string, unknown>>): EmulatorRecord {
     const record = this.get(accountKey, model, id)
+    if (fields._id !== undefined && fields._id !== id)
+      throw new Refusal(
+        'invalid',
+        `_id: a record keeps its own, ${JSON.stringify(id)}; leave it out, or create another record`,
+      )
     return this.#put(accountKey, model, 'updated', { ...record, ...fields, _id: id })
   }
 

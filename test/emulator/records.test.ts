@@ -32,7 +32,7 @@ describe('records', () => {
     const made = records.create('a', 'contact', { name: 'Zoë', size: 1 })
     expect(made).toEqual({ _id: expect.stringMatching(/^[0-9a-f]{24}$/), name: 'Zoë', size: 1 })
     const { _id } = made
-    expect(records.update('a', 'contact', _id, { size: 2, _id: 'other' })).toEqual({ _id, name: 'Zoë', size: 2 })
+    expect(records.update('a', 'contact', _id, { size: 2, _id })).toEqual({ _id, name: 'Zoë', size: 2 })
     expect([records.get('a', 'contact', _id), records.size]).toEqual([{ _id, name: 'Zoë', size: 2 }, 1])
     records.delete('a', 'contact', _id)
     expect([records.list('a', 'contact'), records.size]).toEqual([[], 0])
@@ -42,6 +42,13 @@ describe('records', () => {
       { ...about, action: 'updated', record: { _id, name: 'Zoë', size: 2 } },
       { ...about, action: 'deleted', record: { _id } },
     ])
+  })
+
+  it.each(['other', '', 7, null])('keep their id: an update to the id %j is refused', (_id) => {
+    const { records, changes } = makeRecords()
+    records.create('a', 'contact', { _id: 'x', size: 1 })
+    expect(() => records.update('a', 'contact', 'x', { _id, size: 2 })).toThrow(refusal('invalid'))
+    expect([records.get('a', 'contact', 'x'), changes.length]).toEqual([{ _id: 'x', size: 1 }, 1])
   })
 
   it('are of one account and one model', () => {
