@@ -44,18 +44,34 @@ export class Accounts {
     return this.list().find((account) => account.email === email && account.password === password)
   }
 
+  /** Gives an account the user and password of another start. */
+  replace(account: Account): void {
+    const { email, password } = this.get(account.key)
+    if (email === account.email && password === account.password) return
+    this.#mustBeFree(account)
+    this.#save(account)
+  }
+
   add(account: Account): Account {
     if (this.#byKey.has(account.key)) throw new Refusal('exists', `there is an account ${account.key} already`)
-    if (this.list().some(({ email }) => email === account.email))
-      throw new Refusal('exists', `there is an account with the user ${account.email} already`)
+    this.#mustBeFree(account)
     if (this.#byKey.size >= MAX_ACCOUNTS)
       throw new Refusal('full', `the emulator takes ${MAX_ACCOUNTS} accounts at most`)
-    this.#journal.save('account', account.key, account)
-    this.#byKey.set(account.key, account)
-    return account
+    return this.#save(account)
   }
 
   clear(): void {
     this.#byKey.clear()
+  }
+
+  #mustBeFree({ key, email }: Account): void {
+    if (this.list().some((other) => other.key !== key && other.email === email))
+      throw new Refusal('exists', `there is an account with the user ${email} already`)
+  }
+
+  #save(account: Account): Account {
+    this.#journal.save('account', account.key, account)
+    this.#byKey.set(account.key, account)
+    return account
   }
 }

@@ -3,6 +3,7 @@ import { type Clock, LONGEST_TIMER_MS } from '../host/clock.ts'
 import { parseDuration } from '../host/duration.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import type { BodyFormat } from '../wire/json-forms.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
@@ -126,14 +127,14 @@ export const deliveryFaults = z
   })
   .transform(({ latency, ...rest }): DeliveryFaults => ({ ...rest, latencyMs: latency }))
 
-const object = <T extends object>() =>
-  z.custom<T>((value) => typeof value === 'object' && value !== null, 'must be an object')
+const object = <T extends object>(told: string) =>
+  z.custom<T>((value) => typeof value === 'object' && value !== null, told)
 
 const schema = z.strictObject({
   port: z.union([z.literal(false), z.number().int().min(0).max(65_535)]).default(0),
   host: z.string().min(1).default('127.0.0.1'),
   hostAllow: z.array(z.string().min(1)).default([]),
-  clock: z.union([z.literal('manual'), object<Clock>()]).optional(),
+  clock: z.union([z.literal('manual'), object<Clock>('must be a clock')]).optional(),
   // Slower, times of attempts would be no dates any more.
   retryScale: z.number().min(0.001).finite().default(1),
   deadline: timed.refine((ms) => ms > 0, NOTHING).default(SERVICE_DEADLINE_MS),
@@ -148,15 +149,24 @@ const schema = z.strictObject({
   dialect: z.string().default('default'),
   assume: z.record(z.string(), z.string()).default({}),
   accounts: z.array(account).default([]),
-  database: object<EmulatorDatabase>().optional(),
-  logger: object<Logger>().default(consoleLogger),
+  database: object<EmulatorDatabase>('must be a database that openSqlite of postern/sqlite opened').optional(),
+  logger: object<Logger>('must be an object').default(consoleLogger),
 })
 
 /** @throws ConfigurationError `option_unknown`, `option_invalid` */
 export function checkOptions(options: EmulatorOptions): Settings {
   const checked = schema.safeParse(options)
   if (!checked.success) throw toError(checked.error.issues)
-  const { deadline, tokenTtl, assume, seed, clock, database, accounts, ...rest } = checked.data
+  const { deadline, tokenTtl, assume, seed, clock, database, ...rest } = checked.data
+  const check = new OptionChecker('startEmulator')
+  if (clock !== undefined && clock !== 'manual')
+    check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
+  if (database !== undefined) check.hasMethods('database', database, ['exec', 'prepare', 'pragma', 'transaction'])
+  check.hasMethods('logger', rest.logger, ['debug', 'info', 'warn', 'error'])
+  const accounts = [...SEEDED_ACCOUNTS, ...rest.accounts]
+  const [key, email] = [findTwice(accounts.map((each) => each.key)), findTwice(accounts.map((each) => each.email))]
+  if (key !== undefined) throw check.invalid(`two accounts have the key ${key}; give each another.`)
+  if (email !== undefined) throw check.invalid(`two accounts have the user ${email}; give each another.`)
   return {
     ...rest,
     seed,
@@ -165,8 +175,12 @@ export function checkOptions(options: EmulatorOptions): Settings {
     deadlineMs: deadline,
     tokenTtlMs: tokenTtl,
     assumed: assumeAll(rest.dialect, assume),
-    accounts: [...SEEDED_ACCOUNTS, ...accounts],
+    accounts,
   }
+}
+
+function findTwice(texts: readonly string[]): string | undefined {
+  return texts.find((text, index) => texts.indexOf(text) < index)
 }
 
 function toError(issues: readonly z.core.$ZodIssue[]): ConfigurationError {
@@ -176,6 +190,6 @@ function toError(issues: readonly z.core.$ZodIssue[]): ConfigurationError {
       'option_unknown',
       `startEmulator has no option "${stray.keys[0]}"${stray.path.length > 0 ? ` in ${stray.path.join('.')}` : ''}. It takes ${Object.keys(schema.shape).join(', ')}.`,
     )
-  const told = issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  const told = issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
   return new ConfigurationError('option_invalid', `startEmulator: ${told.join('; ')}`)
 }

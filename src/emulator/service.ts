@@ -156,6 +156,9 @@ function readMeta(journal: Journal, name: string): number {
 }
 
 function seedAccounts(accounts: Accounts, settings: Settings): Accounts {
-  for (const account of settings.accounts) if (accounts.find(account.key) === undefined) accounts.add(account)
+  for (const account of settings.accounts) {
+    if (accounts.find(account.key) === undefined) accounts.add(account)
+    else accounts.replace(account)
+  }
   return accounts
 }

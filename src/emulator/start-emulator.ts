@@ -67,9 +67,11 @@ async function listen(
   try {
     await once(server, 'listening')
   } catch (cause) {
+    const isOfHost = /ENOTFOUND|EAI_|EADDRNOTAVAIL|EINVAL/.test(String(cause))
+    const fix = isOfHost ? 'Give an address of this machine as host.' : 'Give another port.'
     throw new ConfigurationError(
       'port_in_use',
-      `The emulator cannot listen on ${host}:${port}: ${String(cause)}. Give another port.`,
+      `The emulator cannot listen on ${host}:${port}: ${String(cause)}. ${fix}`,
       { cause },
     )
   }

@@ -334,6 +334,19 @@ describe('after a restart', () => {
     expect(receiver.received.map(({ body }) => JSON.parse(String(body)).id)).toEqual([first, ...later, first])
   })
 
+  it('an account of the options has the password that they name now', async () => {
+    const database = makeDatabase()
+    const one = await start({ database, accounts: [{ key: 'shop', email: 'old@shop.test', password: 'old' }] })
+    one.webhooks.create({ url: 'http://localhost/', events: EVENTS }, { accountKey: 'shop' })
+    await one.close()
+    const two = await start({ database, accounts: [{ key: 'shop', email: 'new@shop.test', password: 'new' }] })
+    const body = { email: 'new@shop.test', password: 'new' }
+    expect((await call(two, 'POST /api/identity/auth/login', { body })).status).toBe(200)
+    expect(two.webhooks.list({ accountKey: 'shop' })).toHaveLength(1)
+    await two.close()
+    expect((await start({ database })).accounts.list().at(-1)).toEqual({ key: 'shop', ...body })
+  })
+
   it('the limit of webhooks counts those that were there before', async () => {
     const database = makeDatabase()
     const fields = { url: 'http://localhost/', events: EVENTS, active: false }
