@@ -90,9 +90,9 @@ describe('the control interface', () => {
     const id = pick(made.json, '_id')
     expect((await call(crm, `GET ${path}`)).json).toEqual([])
     expect((await call(crm, `GET ${path}/${id}`)).status).toBe(404)
-    expect(
-      (await call(crm, `PUT ${path}/${id}?accountKey=globex`, { body: { title: 'two', _id: 'other' } })).json,
-    ).toEqual({ _id: id, title: 'two' })
+    const update = (body: object) => call(crm, `PUT ${path}/${id}?accountKey=globex`, { body })
+    expect((await update({ title: 'two', _id: id })).json).toEqual({ _id: id, title: 'two' })
+    expect((await update({ title: 'three', _id: 'other' })).status).toBe(422)
     expect((await call(crm, `GET ${path}?accountKey=globex`)).json).toEqual([{ _id: id, title: 'two' }])
     expect((await call(crm, `DELETE ${path}/${id}?accountKey=globex`)).status).toBe(204)
     expect((await call(crm, `DELETE ${path}/${id}?accountKey=globex`)).status).toBe(404)
