@@ -279,33 +279,3 @@ describe('postern dev', () => {
     expect(result).toMatchObject({ code: 3, stderr: expect.stringMatching(/cannot listen on .*Give another port/) })
   })
 })
-
-describe('postern emulator', () => {
-  it('serves the API, and says where on its first line', async () => {
-    const emulator = startCli(
-      ['emulator', ...ANY_PORT, '--json', '--account', 'umbrella:eve@umbrella.test:secret'],
-      NO_ENV,
-    )
-    await emulator.until(/\n/)
-    const [ready] = readLines(emulator.stdout)
-    expect(ready).toEqual({ type: 'ready', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) })
-    const answer = await fetch(`${ready?.url}/api/identity/auth/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email: 'eve@umbrella.test', password: 'secret' }),
-    })
-    expect(await answer.json()).toMatchObject({ accessToken: expect.any(String), expiresIn: 3600 })
-    const none = await runCli(['trigger', 'contact.created', '--emulator', String(ready?.url)], NO_ENV)
-    expect(none).toMatchObject({ code: 0, stderr: expect.stringContaining('The emulator has no webhook') })
-    emulator.interrupt()
-    expect(await emulator.exitCode).toBe(130)
-    expect(readLines(emulator.stdout)).toMatchObject([{}, { type: 'summary', deliveries: 0 }])
-  })
-
-  it('tells all that is assumed', async () => {
-    const { code, stdout } = await runCli(['emulator', '--assumptions'], NO_ENV)
-    expect(code).toBe(0)
-    expect(stdout.match(/^A\d\d /gm)).toHaveLength(40)
-    expect(stdout).toMatch(/^A02 {2}creationStatus {2}status of a creation\n {4}200 +200\n {2}\* 201 +201\n/m)
-  })
-})
