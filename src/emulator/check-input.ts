@@ -1,4 +1,3 @@
-import { types } from 'node:util'
 import * as z from 'zod'
 import type { Account } from './accounts.ts'
 import { Refusal } from './refusal.ts'
@@ -31,7 +30,7 @@ export const signingShape = z.enum(['valid', 'none', 'wrong', 'stale-bytes']).op
 export const resendShape = z.strictObject({
   body: z
     .custom<string | Uint8Array>(
-      (body) => typeof body === 'string' || types.isUint8Array(body),
+      (body) => typeof body === 'string' || body instanceof Uint8Array,
       'must be text or bytes',
     )
     .optional(),

@@ -5,7 +5,7 @@ import { consoleLogger, type Logger } from '../host/logger.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
-import type { BodyFormat } from '../wire/json-forms.ts'
+import { BODY_FORMATS, type BodyFormat } from '../wire/json-forms.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
 import type { Assumed, AssumedOptions } from './assumptions.ts'
 import { account } from './check-input.ts'
@@ -141,7 +141,7 @@ const schema = z.strictObject({
   tokenTtl: positive.default(3_600_000),
   rateLimit: rateLimit.default({ limit: 600, windowMs: 60_000 }),
   loginRateLimit: rateLimit.default({ limit: 60, windowMs: 60_000 }),
-  format: z.enum(['compact', 'spaced', 'pretty', 'escaped', 'random']).default('spaced'),
+  format: z.enum(BODY_FORMATS).default('spaced'),
   debugHeaders: z.boolean().default(false),
   ordered: z.boolean().default(false),
   faults: deliveryFaults.prefault({}),

@@ -88,7 +88,7 @@ class StandingClock implements ManualClock {
 
   setTimeout(callback: () => void, ms: number): unknown {
     this.#count++
-    this.#timers.set(this.#count, { at: this.#elapsed + Math.max(0, ms), callback })
+    this.#timers.set(this.#count, { at: this.#elapsed + (ms > 0 ? ms : 0), callback })
     return this.#count
   }
 
@@ -138,9 +138,9 @@ class StandingClock implements ManualClock {
   }
 
   #nextAt(): number | undefined {
-    let first: number | undefined
-    for (const { at } of this.#timers.values()) if (first === undefined || at < first) first = at
-    return first
+    let first = Infinity
+    for (const { at } of this.#timers.values()) if (at < first) first = at
+    return first === Infinity ? undefined : first
   }
 
   async #runDue(at: number): Promise<void> {

@@ -69,11 +69,8 @@ export function createEvents({ seed }: { readonly seed?: string | number } = {})
     data: OpenData = {},
     envelope: EnvelopeOptions = {},
   ): WebhookEvent<Type> => ({
-    id: `evt_${nextHex()}`,
-    type,
-    timestamp: now(),
-    accountKey: 'acme',
-    ...envelope,
+    ...{ id: `evt_${nextHex()}`, type, timestamp: now(), accountKey: 'acme' },
+    ...Object.fromEntries(Object.entries(envelope).filter(([, value]) => value !== undefined)),
     data,
   })
   const data =
@@ -88,11 +85,19 @@ export function createEvents({ seed }: { readonly seed?: string | number } = {})
       Object.defineProperties(event, { model: { value: name }, action: { value: action } })
       return event as unknown as ModelEvent<Model, A, T> // the two properties were just added
     }
-    const full = (record: Partial<R> | undefined) => ({ _id: nextHex(), ...sample, ...record }) as R // the sample stands for what R requires
+    const full = (record: Partial<R> | undefined) => {
+      const made = { _id: nextHex(), ...sample }
+      const { _id = made._id, ...rest }: OpenData = { ...record }
+      return { ...made, ...rest, _id } as R // the sample stands for what R requires
+    }
+    const deleted = (id: string | undefined) => {
+      if (typeof id === 'object') throw new TypeError('deleted() takes the id of the record, and not the record.')
+      return { _id: id ?? nextHex() }
+    }
     return {
       created: (record, envelope) => build('created', full(record), envelope),
       updated: (record, envelope) => build('updated', full(record), envelope),
-      deleted: (id, envelope) => build('deleted', { _id: id ?? nextHex() }, envelope),
+      deleted: (id, envelope) => build('deleted', deleted(id), envelope),
     }
   }
 

@@ -1,4 +1,5 @@
-import { DEFAULT_PATH, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
+import { show } from '../protocol/show.ts'
+import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
 /**
  * A function from Request to Response: a route of the App Router, the `fetch` of an app or a worker.
@@ -7,9 +8,13 @@ import { DEFAULT_PATH, sendParts, type Target, type TargetOptions, type TargetRe
  */
 export function fetchTarget(
   handler: (request: Request) => Response | Promise<Response>,
-  { path = DEFAULT_PATH }: TargetOptions = {},
+  options: TargetOptions = {},
 ): Target {
-  const url = new URL(path, 'http://localhost')
+  if (typeof handler !== 'function')
+    throw new TypeError(
+      `fetchTarget() takes a function from Request to Response, not ${show(handler)}. Of an app of Hono give app.fetch.`,
+    )
+  const url = new URL(pathOf(options), 'http://localhost')
   return {
     async send(request) {
       const response = await handler(toRequest(url, request))

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
-import { DEFAULT_PATH, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
+import { show } from '../protocol/show.ts'
+import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
 /** What an app with `inject` is asked for. */
 interface Injection {
@@ -27,7 +28,12 @@ export interface InjectableApp {
  *
  * @example fastifyTarget(app, { path: '/webhooks' })
  */
-export function fastifyTarget(app: InjectableApp, { path = DEFAULT_PATH }: TargetOptions = {}): Target {
+export function fastifyTarget(app: InjectableApp, options: TargetOptions = {}): Target {
+  if (typeof app?.inject !== 'function')
+    throw new TypeError(
+      `fastifyTarget() takes an app with inject(), not ${show(app)}. Of another framework give the app to nodeTarget() or fetchTarget().`,
+    )
+  const path = pathOf(options)
   return {
     async send(request) {
       const { statusCode, headers, payload } = await app.inject(toInjection(path, request))

@@ -1,4 +1,6 @@
 import { formatDuration, parseDuration } from '../host/duration.ts'
+import { isThenable } from '../protocol/promises.ts'
+import { show } from '../protocol/show.ts'
 import type { HandlerRecorder, HandlerRun } from './recorder.ts'
 import type { DeliveryResult } from './sender.ts'
 
@@ -42,12 +44,15 @@ export const matchers = {
 
   toBeRejected(this: MatcherContext, received: unknown, expected?: number): MatcherResult {
     const { status, text } = statusOf(received)
+    if (expected !== undefined && !isIn(expected, 400))
+      throw new TypeError(`toBeRejected takes a 4xx status, not ${show(expected)}: an event is rejected with no other.`)
     const pass = isIn(status, 400) && (expected === undefined || status === expected)
     return say(this, pass, `to be rejected with ${expected ?? 'a 4xx status'}`, text)
   },
 
   toHaveAttempts(this: MatcherContext, received: unknown, count: number): MatcherResult {
     const { attempts } = asDelivery(received, 'toHaveAttempts')
+    if (!Number.isInteger(count)) throw new TypeError(`toHaveAttempts takes a whole number, not ${show(count)}.`)
     return say(
       this,
       attempts.length === count,
@@ -58,15 +63,17 @@ export const matchers = {
 
   toHaveHandled(this: MatcherContext, received: unknown, type: string, partial: object = {}): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandled')
+    mustBeText(type, 'toHaveHandled', 'the type of an event')
     const pass = runs.some(
       ({ event, state }) =>
         state === 'finished' && event.type === type && holds(this, Object(event.data).record ?? event.data, partial),
     )
-    return say(this, pass, `to have handled ${type} with ${JSON.stringify(partial)}`, tell(runs))
+    return say(this, pass, `to have handled ${type} with ${write(partial)}`, tell(runs))
   },
 
   toHaveHandledOnce(this: MatcherContext, received: unknown, eventId: string): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandledOnce')
+    mustBeText(eventId, 'toHaveHandledOnce', 'the id of an event')
     const finished = runs.filter(({ event, state }) => event.id === eventId && state === 'finished')
     const names = new Set(finished.map(({ handlerName }) => handlerName))
     const pass = names.size > 0 && names.size === finished.length
@@ -94,7 +101,11 @@ function statusOf(received: unknown): { readonly status: unknown; readonly text:
   const answer = isDelivery(received) ? received.attempts.at(-1) : received
   if (isDelivery(received) && answer === undefined) return { status: undefined, text: 'no attempt has ended yet' }
   if (!isObject(answer) || !('status' in answer))
-    throw new TypeError(`${show(received)} has no status: give an attempt, a delivery, an outcome or a response.`)
+    throw new TypeError(
+      isThenable(received)
+        ? 'A promise has no status: await it.'
+        : `${name(received)} has no status: give an attempt, a delivery, an outcome or a response.`,
+    )
   return { status: answer.status, text: describe(answer) }
 }
 
@@ -146,6 +157,18 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function show(value: unknown): string {
+function write(partial: object): string {
+  try {
+    return JSON.stringify(partial, (_name, value) => (typeof value === 'bigint' ? `${value}n` : value))
+  } catch {
+    return 'fields that JSON cannot hold'
+  }
+}
+
+function mustBeText(value: unknown, matcher: string, what: string): void {
+  if (typeof value !== 'string') throw new TypeError(`${matcher} takes ${what}, not ${show(value)}.`)
+}
+
+function name(value: unknown): string {
   return isObject(value) ? 'This object' : String(value)
 }

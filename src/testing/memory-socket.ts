@@ -4,6 +4,7 @@ import { Duplex } from 'node:stream'
 export class MemorySocket extends Duplex {
   /** Frameworks log it, and ask it for the address of the client. */
   readonly remoteAddress = '127.0.0.1'
+  readonly remotePort = 0
   #other: MemorySocket | undefined
   #hasEnd = false
   #onRead: (() => void) | undefined
@@ -14,6 +15,31 @@ export class MemorySocket extends Duplex {
     client.#other = server
     server.#other = client
     return [client, server]
+  }
+
+  /** Apps call these for the request or the response; in memory nothing is idle, delayed or kept alive. */
+  setTimeout(): this {
+    return this
+  }
+
+  setNoDelay(): this {
+    return this
+  }
+
+  setKeepAlive(): this {
+    return this
+  }
+
+  ref(): this {
+    return this
+  }
+
+  unref(): this {
+    return this
+  }
+
+  address(): object {
+    return {}
   }
 
   override _read(): void {

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http'
 import { MemorySocket } from './memory-socket.ts'
-import { DEFAULT_PATH, type Target, type TargetOptions } from './target.ts'
+import { pathOf, type Target, type TargetOptions } from './target.ts'
 import { sendOverHttp } from './url-target.ts'
 
 /**
@@ -10,13 +10,13 @@ import { sendOverHttp } from './url-target.ts'
  * @param listener whatever `http.createServer` takes: an app of a framework that stands on it, `app.callback()`, a function
  * @example nodeTarget(app, { path: '/webhooks' })
  */
-export function nodeTarget(listener: RequestListener, { path = DEFAULT_PATH }: TargetOptions = {}): Target {
+export function nodeTarget(listener: RequestListener, options: TargetOptions = {}): Target {
   if (typeof listener !== 'function')
     throw new TypeError(
       'nodeTarget() takes a function of a request and a response, as createServer() does. Of a server give what was given to createServer(); one that listens is a target by urlTarget(url).',
     )
   const server = createServer(listener)
-  const url = new URL(path, 'http://localhost')
+  const url = new URL(pathOf(options), 'http://localhost')
   return {
     send(request) {
       const [client, connection] = MemorySocket.createPair()

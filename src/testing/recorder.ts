@@ -61,6 +61,8 @@ class Recorder implements HandlerRecorder {
   }
 
   failTimes(count: number, error: unknown = new Error('failTimes() makes this run fail.')): void {
+    if (!Number.isInteger(count) || count < 0)
+      throw new RangeError(`failTimes() takes how many runs fail, 0 or more, not ${String(count)}.`)
     this.#failures.push({ count, error, used: new Map() })
   }
 

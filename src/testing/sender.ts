@@ -1,6 +1,7 @@
 import { systemClock } from '../host/clock.ts'
 import { parseDuration } from '../host/duration.ts'
 import { ATTEMPT_DELAYS_MS } from '../protocol/schedule.ts'
+import { show } from '../protocol/show.ts'
 import { SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from './attempt.ts'
 import { type Sendable, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
@@ -69,6 +70,12 @@ export interface AbortOptions extends SendOptions {
  * const attempt = await sender.send(events.contact.created(), { tamper: 'flip-bit' })
  */
 export function createSender({ target, clock = systemClock, ...defaults }: SenderOptions): Sender {
+  if (typeof target?.send !== 'function')
+    throw new TypeError(
+      `createSender() takes a target, not ${show(target)}: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url).`,
+    )
+  if (typeof clock.setTimeout !== 'function' || typeof clock.now !== 'function')
+    throw new TypeError(`createSender() takes a clock such as manualClock(), not ${show(clock)}.`)
   const attempt = (event: Sendable, options: SendOptions | undefined, shape: Partial<Shape> = {}) =>
     makeAttempt(target, clock, toPlan(signed(event, { ...defaults, ...options }), shape))
 
@@ -90,8 +97,11 @@ export function createSender({ target, clock = systemClock, ...defaults }: Sende
       return attempts
     },
     chunked: async (event, size, options) => attempt(event, options, { partSize: size }),
-    abortAfter: async (event, time, { bytes, ...options } = {}) =>
-      attempt(event, options, { abortAfterMs: parseDuration(time), bytes }),
+    async abortAfter(event, time, { bytes, ...options } = {}) {
+      if (bytes !== undefined && !(Number.isInteger(bytes) && bytes >= 0))
+        throw new RangeError(`abortAfter() sends 0 bytes or more of the body, not ${bytes}.`)
+      return attempt(event, options, { abortAfterMs: parseDuration(time), bytes })
+    },
     deliver(event, options) {
       const delivery = signed(event, { ...defaults, ...options })
       return deliver((number) => makeAttempt(target, clock, toPlan(delivery, { number })), clock)

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { WebhookEvent } from '../protocol/events.ts'
+import { show } from '../protocol/show.ts'
 import { type Secret, SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
-import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
+import { BODY_FORMATS, type BodyFormat, formatJson } from '../wire/json-forms.ts'
 
 const TAMPERS = [
   'none',
@@ -63,6 +64,12 @@ export function signed(
 ): SignedDelivery {
   if (!TAMPERS.includes(tamper))
     throw new TypeError(`There is no tamper ${JSON.stringify(tamper)}. There are ${TAMPERS.join(', ')}.`)
+  if (!BODY_FORMATS.includes(format))
+    throw new TypeError(`There is no format ${JSON.stringify(format)}. There are ${BODY_FORMATS.join(', ')}.`)
+  if (typeof event !== 'string' && (typeof event !== 'object' || event === null || event instanceof Promise))
+    throw new TypeError(
+      `An event, text or bytes can be signed, not ${show(event)}: events.contact.created() makes one.`,
+    )
   const body = toBytes(event, format, seed)
   const signature = tamperedSignature(body, event, secret, tamper)
   const bytes = tamper === 'flip-bit' ? flipBit(body) : body

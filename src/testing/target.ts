@@ -1,3 +1,5 @@
+import { show } from '../protocol/show.ts'
+
 /** One request as a sender makes it. */
 export interface TargetRequest {
   /** In the order in which they are sent; a name may be there twice. Neither `content-length` nor `host` is among them. */
@@ -28,7 +30,11 @@ export interface TargetOptions {
   readonly path?: string
 }
 
-export const DEFAULT_PATH = '/webhooks'
+/** The path of the options of a target: `/webhooks` unless they name another. */
+export function pathOf(options: TargetOptions): string {
+  if (typeof options !== 'object') throw new TypeError(`A target takes its path as { path: ${show(options)} }.`)
+  return options.path ?? '/webhooks'
+}
 
 /** The parts of a body, each in a turn of its own. A body that is cut off never ends: the connection does. */
 export async function* sendParts({ body, declaredLength, signal }: TargetRequest): AsyncGenerator<Uint8Array> {

@@ -1,3 +1,4 @@
+import { show } from '../protocol/show.ts'
 import { type ExchangeOptions, exchange } from '../wire/exchange.ts'
 import { sendParts, type Target, type TargetAnswer, type TargetRequest, withLength } from './target.ts'
 
@@ -8,6 +9,8 @@ import { sendParts, type Target, type TargetAnswer, type TargetRequest, withLeng
  */
 export function urlTarget(url: string | URL): Target {
   const address = new URL(url)
+  if (!/^https?:$/.test(address.protocol))
+    throw new TypeError(`urlTarget() takes a URL that begins with http:// or https://, not ${show(String(url))}.`)
   return { send: (request) => sendOverHttp(address, request, { agent: false }) }
 }
 

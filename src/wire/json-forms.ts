@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 
+export const BODY_FORMATS = ['compact', 'spaced', 'pretty', 'escaped', 'random'] as const
+
 /** A way to write JSON. The service's own is not documented, so a receiver has to take all of them. */
-export type BodyFormat = 'compact' | 'spaced' | 'pretty' | 'escaped' | 'random'
+export type BodyFormat = (typeof BODY_FORMATS)[number]
 
 /**
  * Writes a value as JSON.

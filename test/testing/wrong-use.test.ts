@@ -1,0 +1,118 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  createEvents,
+  createSender,
+  events,
+  fastifyTarget,
+  fetchTarget,
+  manualClock,
+  nodeTarget,
+  recordHandlers,
+  signed,
+  urlTarget,
+} from 'postern/testing'
+import 'postern/testing/vitest'
+import { describe, expect, it } from 'vitest'
+import { newReceiver, secret } from './support.ts'
+
+const circular: Record<string, unknown> = {}
+circular.self = circular
+const target = { send: async () => ({ status: 401, headers: {}, body: '' }) }
+
+/** What plain JavaScript may hand over. */
+const loose = <Given extends unknown[]>(method: (...given: Given) => unknown) =>
+  method as (...given: unknown[]) => unknown
+
+// Each of these once made a delivery that nobody took, or that was sent as it should not be: a test for a refusal then passes.
+describe('is refused where it is made', () => {
+  it.each<[what: string, told: RegExp, make: () => unknown]>([
+    [
+      'a sender without a target',
+      /createSender\(\) takes a target, not undefined/,
+      () => loose(createSender)({ secret }),
+    ],
+    ['a sender to an app', /not a function: nodeTarget/, () => loose(createSender)({ target: () => {}, secret })],
+    ['a sender by no clock', /takes a clock/, () => loose(createSender)({ target, secret, clock: {} })],
+    ['a fetch target without a handler', /takes a function/, () => loose(fetchTarget)()],
+    ['a fetch target of an app', /give app\.fetch/, () => loose(fetchTarget)({ fetch() {} })],
+    ['a Fastify target without an app', /takes an app with inject\(\), not undefined/, () => loose(fastifyTarget)()],
+    ['a Fastify target of another app', /nodeTarget\(\) or fetchTarget\(\)/, () => loose(fastifyTarget)(() => {})],
+    ['a URL without its protocol', /begins with http/, () => urlTarget('localhost:3000/webhooks')],
+    ['a path that stands alone', /\{ path: "\/hooks" \}/, () => loose(nodeTarget)(() => {}, '/hooks')],
+    ['a builder that was not called', /not a function/, () => loose(signed)(events.contact.created, { secret })],
+    ['no event', /not undefined/, () => loose(signed)(undefined, { secret })],
+    ['a null event', /not null/, () => loose(signed)(null, { secret })],
+    ['a promise of an event', /not a promise/, () => loose(signed)(Promise.resolve(events.syncFailed()), { secret })],
+    ['a format that there is not', /"prety".*compact, spaced/, () => loose(signed)('x', { secret, format: 'prety' })],
+    ['a record for its id', /takes the id/, () => loose(events.contact.deleted)({ _id: 'c1' })],
+  ])('%s', (_what, told, make) => {
+    expect(make).toThrow(told)
+  })
+
+  it.each([-1, 1.5, Number.NaN])('a body that is cut after %s bytes', async (bytes) => {
+    const sender = createSender({ target, secret })
+    await expect(sender.abortAfter(events.syncFailed(), '1s', { bytes })).rejects.toThrow(RangeError)
+  })
+
+  it.each([undefined, 'once', Number.NaN, -1, 1.5])('failTimes(%s), which would fail for ever or never', (count) => {
+    const handled = recordHandlers(newReceiver())
+    expect(() => loose(handled.failTimes.bind(handled))(count)).toThrow(/how many runs fail/)
+  })
+})
+
+describe('an envelope', () => {
+  it('keeps its own value where it is given an undefined one', () => {
+    const envelope = { id: undefined, accountKey: undefined, timestamp: undefined } as object
+    expect(createEvents({ seed: 1 }).syncFailed({}, envelope)).toEqual(createEvents({ seed: 1 }).syncFailed({}))
+  })
+
+  it('keeps the id of the record where it is given an undefined one', () => {
+    const record = { _id: undefined } as object
+    expect(createEvents({ seed: 1 }).contact.created(record)).toEqual(createEvents({ seed: 1 }).contact.created())
+  })
+})
+
+describe('a matcher', () => {
+  const rejected = { status: 401, body: '' }
+  it.each<[told: RegExp, match: () => unknown]>([
+    [/await it/, () => expect(Promise.resolve(rejected)).not.toBeAcknowledged()],
+    [/takes a 4xx status, not 500/, () => expect({ status: 500, body: '' }).not.toBeRejected(500)],
+    [/takes a 4xx status, not "401"/, () => expect(rejected).not.toBeRejected('401' as never)],
+    [/takes a whole number, not "1"/, () => expect({ attempts: [rejected] }).not.toHaveAttempts('1' as never)],
+    [/takes the id of an event, not an object/, () => expect({ runs: [] }).not.toHaveHandledOnce({} as never)],
+    [/takes the type of an event, not undefined/, () => expect({ runs: [] }).not.toHaveHandled(undefined as never)],
+    [/with {"total":"1n"}; no handler ran/, () => expect({ runs: [] }).toHaveHandled('x.created', { total: 1n })],
+    [/with fields that JSON cannot hold; no/, () => expect({ runs: [] }).toHaveHandled('x.created', circular)],
+  ])('says %s, also where it is denied', (told, match) => {
+    expect(match).toThrow(told)
+  })
+})
+
+it('an app in memory may set up the socket as it does on a network', async () => {
+  const app = (request: IncomingMessage, response: ServerResponse) => {
+    request.setTimeout(1_000)
+    response.setTimeout(1_000)
+    const { socket } = request
+    socket.setNoDelay(true).setKeepAlive(true).unref().ref()
+    request.resume().on('end', () => response.end(`${socket.remoteAddress} ${typeof socket.address()}`))
+  }
+  const attempt = await createSender({ target: nodeTarget(app), secret }).send(events.syncFailed())
+  expect(attempt).toMatchObject({ status: 200, body: '127.0.0.1 object' })
+})
+
+describe('a manual clock', () => {
+  it.each([Number.NaN, undefined, -5])('takes a timer of %s ms for one of 0 ms, and runs the others', async (ms) => {
+    const clock = manualClock()
+    const ran: string[] = []
+    clock.setTimeout(() => ran.push('odd'), ms as number)
+    clock.setTimeout(() => ran.push('plain'), 5)
+    await clock.advance('1s')
+    expect([ran, clock.pending]).toEqual([['odd', 'plain'], 0])
+  })
+
+  it('never comes to a timer at no time', async () => {
+    const clock = manualClock(0)
+    clock.setTimeout(() => {}, Infinity)
+    expect([await clock.next(), clock.now()]).toEqual([false, 0])
+  })
+})
