@@ -33,10 +33,14 @@ export class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress'
 }
 
-/** A look-up for connections that refuses addresses which the rule leaves out, whatever the name was when it was registered. */
-export function guardLookup(protocol: string, rule: UrlRule): LookupFunction {
+/**
+ * A look-up for connections that refuses addresses which the rule leaves out, whatever the name was when it was registered.
+ *
+ * @param resolve default: the machine's resolver
+ */
+export function guardLookup(protocol: string, rule: UrlRule, resolve: typeof lookup = lookup): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, [])
       const blocked = addresses.find(({ address }) => !isAllowed(protocol, placeOf(address), rule))
       if (blocked !== undefined) {

@@ -13,6 +13,7 @@ const LOCAL = [
   'https://localhost/',
   'https://127.0.0.1/',
   'http://2130706433/',
+  'http://localhost.:3000/',
 ]
 const PUBLIC = [
   'https://example.com/hooks',
@@ -91,6 +92,21 @@ describe('a name, when it is connected to', () => {
     expect(await lookup('localhost', 'local', true)).toEqual(
       expect.arrayContaining([expect.objectContaining({ family: expect.any(Number) })]),
     )
+  })
+
+  it.each([
+    [['127.0.0.1', '10.0.0.1'], 'the app is at 10.0.0.1'],
+    [['169.254.169.254', '127.0.0.1'], 'the app is at 169.254.169.254'],
+    [['127.0.0.1', '::1'], undefined],
+  ])('is refused for any one of its addresses: %j', async (addresses, told) => {
+    const resolve = (_name: string, _options: object, done: (error: null, found: object[]) => void) =>
+      done(
+        null,
+        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+      )
+    const guarded = guardLookup('http:', 'local', resolve as never) // of its many forms the one that is called
+    const error = await new Promise<Error | null>((end) => guarded('the app', { all: true }, (failure) => end(failure)))
+    expect(error?.message.slice(0, told?.length)).toBe(told)
   })
 
   it('is judged again at each attempt: blocked-url', async () => {

@@ -459,6 +459,34 @@ assumption('A32', async (value, options) => {
   if (value === 'counted') expect(delivery?.attempts).toMatchObject([{ failure: 'status' }, { failure: 'paused' }])
 })
 
+it.each(['held', 'dropped', 'counted'] as const)('A32 %s: a first attempt waits for the resume', async (A32) => {
+  const { crm, register, api, receiver } = await scene({ assume: { A31: 'kept', A32 } }, 200)
+  const path = await register()
+  await api(`PUT ${path}`, { active: false })
+  crm.records.create('contact')
+  await crm.clock.advance('1m')
+  expect(crm.deliveries.list()).toMatchObject([{ status: 'pending', attempts: [] }])
+  await api(`PUT ${path}`, { active: true })
+  await crm.clock.advance(0)
+  expect([crm.deliveries.list()[0]?.status, receiver.received.length]).toEqual(['success', 1])
+})
+
+it('a delivery that was ended by a pause (A32) tells nothing of it once it is retried', async () => {
+  const { crm, register, api } = await scene({ assume: { A32: 'dropped' } }, 500, 200)
+  const path = await register()
+  crm.records.create('contact')
+  await crm.clock.advance(0)
+  await api(`PUT ${path}`, { active: false })
+  await crm.clock.advance('30s')
+  const [delivery] = crm.deliveries.list()
+  expect(delivery?.note).toBe('the webhook was paused')
+  await api(`PUT ${path}`, { active: true })
+  crm.deliveries.retry(delivery?.id ?? '')
+  await crm.clock.advance(0)
+  expect(crm.deliveries.list()).toMatchObject([{ status: 'success', note: undefined }])
+  expect(await api(`GET ${path}/deliveries`)).toMatchObject({ json: [{ status: 'success', error: null }] })
+})
+
 assumption('A33', async (value, options) => {
   const { crm, register, api, receiver } = await scene(options, 500)
   const path = await register()

@@ -177,6 +177,27 @@ describe('the control interface', () => {
     await expect(crm.fetch(new Request(`${crm.url}/api/sales/contacts`))).resolves.toMatchObject({ status: 401 })
   })
 
+  it('faults: DELETE restores those of the start', async () => {
+    const crm = await start({ faults: { fail: 1, latency: '2s' } })
+    await call(crm, 'POST /_emulator/faults', { body: { deliveries: {} } })
+    await call(crm, 'POST /_emulator/faults', { body: { answer: '500', count: 9 } })
+    expect((await call(crm, 'DELETE /_emulator/faults')).json).toMatchObject({
+      answers: [],
+      deliveries: { fail: 1, duplicate: 0, shuffle: false, latencyMs: [2_000, 2_000] },
+    })
+  })
+
+  it('limits logins by address, and begins anew with a reset', async () => {
+    const crm = await start({ loginRateLimit: '2/60s' })
+    const body = { email: 'ada@acme.test', password: 'password' }
+    const login = async () => (await call(crm, 'POST /api/identity/auth/login', { body })).status
+    expect([await login(), await login(), await login()]).toEqual([200, 200, 429])
+    await call(crm, 'POST /_emulator/reset', { body: {} })
+    expect([await login(), await login(), await login()]).toEqual([200, 200, 429])
+    await crm.clock.advance('60s')
+    expect(await login()).toBe(200)
+  })
+
   it('faults: a slow answer does not outlast the emulator', async () => {
     const clock = manualClock()
     const crm = await start({ clock })

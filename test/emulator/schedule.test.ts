@@ -1,6 +1,7 @@
-import { createReceiver, verify } from 'postern'
+import { type Clock, createReceiver, verify } from 'postern'
 import type { Emulator } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
+import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { call, pick, quiet, serve, sink, start } from './support.ts'
 
@@ -134,6 +135,30 @@ describe('the manual clock', () => {
     expect((await state(crm)).now).toBe('9999-12-31T23:59:59.999Z')
     await expect(crm.clock.advance(1)).rejects.toMatchObject({ code: 'emulator_refused' })
     expect(await crm.clock.next()).toBe(false)
+  })
+
+  it('sets no timer that a host would let go off immediately, however slow the schedule is', async () => {
+    const clock = manualClock(0)
+    const waits: number[] = []
+    const setTimeout = (callback: () => void, ms: number) => {
+      waits.push(ms)
+      return clock.setTimeout(callback, ms)
+    }
+    const watched: Clock = {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      clearTimeout: (timer) => clock.clearTimeout(timer),
+      setTimeout,
+    }
+    const crm = await start({ clock: watched, retryScale: 0.001 })
+    crm.webhooks.create({ url: (await sink(clock, 500)).url, events: ['sync.failed'] })
+    crm.events.emit({ type: 'sync.failed' })
+    for (const step of [0, 30, 300, 1_800, 7_200]) {
+      await clock.advance(step * 1_000_000)
+      await crm.deliveries.whenIdle()
+    }
+    expect(crm.deliveries.list()[0]?.attempts.map(({ at }) => at / 1_000_000)).toEqual([0, 30, 330, 2_130, 9_330])
+    expect(Math.max(...waits)).toBe(2_147_483_647)
   })
 
   it('counts moves together that were asked for at the same time', async () => {

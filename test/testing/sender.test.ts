@@ -1,4 +1,5 @@
-import { createSender, events, manualClock, recordHandlers, type Target } from 'postern/testing'
+import { nodeHandler } from 'postern/node'
+import { createSender, events, manualClock, nodeTarget, recordHandlers, type Target } from 'postern/testing'
 import 'postern/testing/vitest'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { newReceiver, START, secret, TARGETS } from './support.ts'
@@ -25,6 +26,8 @@ async function startSender(start: (typeof TARGETS)[number][1], work: (id: string
   const sender = createSender({ target: await start(receiver), secret, clock })
   return { clock, handled, sender }
 }
+
+const overHttp = (receiver: Parameters<(typeof TARGETS)[number][1]>[0]) => nodeTarget(nodeHandler(receiver))
 
 describe.each(TARGETS)('a sender to %s', (_name, start) => {
   const setUp = () => startSender(start)
@@ -186,6 +189,19 @@ describe('a sender', () => {
     await clock.advance('3h')
     expect(await delivery).toHaveAttempts(5)
     expect(new Set(bodies).size).toBe(1)
+  })
+
+  it('tampers with every attempt of a delivery, also by its own options', async () => {
+    const { clock, sender } = await startSender(overHttp)
+    const delivery = sender.deliver(events.contact.created(), { tamper: 'flip-bit' })
+    await clock.advance('3h')
+    expect((await delivery).attempts.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401])
+  })
+
+  it('leaves no timer behind', async () => {
+    const { clock, sender } = await startSender(overHttp)
+    expect(await sender.abortAfter(events.contact.created(), '5s')).toBeAcknowledged()
+    expect(clock.pending).toBe(0)
   })
 
   it('schedules nothing while an attempt is under way', async () => {
