@@ -257,9 +257,9 @@ export class Engine {
   }
 
   /** Whether something becomes of it when it is due: what a pause holds waits for the resume. */
-  #passesTime({ webhookId, attempts }: StoredDelivery): boolean {
+  #passesTime({ webhookId }: StoredDelivery): boolean {
     const { webhooks, assumed } = this.#parts
-    return webhooks.find(webhookId)?.active === true || (assumed.retriesWhilePaused !== 'held' && attempts.length > 0)
+    return webhooks.find(webhookId)?.active === true || assumed.retriesWhilePaused !== 'held'
   }
 
   #isPlanned({ delivery, ticket }: Plan): boolean {
