@@ -7,14 +7,26 @@ import { expressHandler } from 'postern/express'
 import { fastifyPlugin } from 'postern/fastify'
 import { contact } from 'postern/models'
 import { nodeHandler } from 'postern/node'
-import { fastifyTarget, fetchTarget, nodeTarget, type Target, urlTarget } from 'postern/testing'
+import { fastifyTarget, fetchTarget, manualClock, nodeTarget, type Target, urlTarget } from 'postern/testing'
 import { fetchHandler } from 'postern/web'
-import { onTestFinished } from 'vitest'
+import { beforeAll, expect, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 
 export const secret = 'test-secret'
 export const START = '2025-01-01T00:00:00Z'
 export const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+// Fails all tests immediately if the clock is broken: most would wait for it in vain.
+beforeAll(async () => {
+  const clock = manualClock(0)
+  const ranAt: number[] = []
+  for (const ms of [20, 10]) clock.setTimeout(() => ranAt.push(clock.now()), ms)
+  await clock.advance(10)
+  expect([clock.now(), ranAt]).toEqual([10, [10]])
+  expect([await clock.next(), clock.now(), ranAt]).toEqual([true, 20, [10, 20]])
+  await clock.advance(5)
+  expect([await clock.next(), clock.now(), clock.pending]).toEqual([false, 25, 0])
+}, 8_000)
 
 export function newReceiver(clock?: Clock): Receiver<{ readonly contact: typeof contact }> {
   return createReceiver({ secret, logger: silent, models: { contact }, ...(clock && { clock }) })
