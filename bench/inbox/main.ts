@@ -24,12 +24,13 @@ export async function benchInbox({ isQuick }: { readonly isQuick: boolean }): Pr
   const contestants = ['bare', 'postern'].map(
     (kind) => new Contestant(kind, 'inbox/worker.mjs', [join(folder, `${kind}.db`), kind]),
   )
-  const [, postern] = contestants as [Contestant, Contestant] // made above
   try {
     const rounds = isQuick ? 3 : 7
     const accepted: string[][] = [['backlog', 'events/s', 'of bare', 'µs CPU', 'of bare', 'p99 ms', 'MiB']]
-    const worked: string[][] = [['backlog', 'events/s', 'µs CPU', 'of an empty inbox', 'MiB']]
-    let base: number | undefined
+    const worked: string[][] = [
+      ['backlog', 'events/s', 'µs CPU', 'of an empty inbox', 'bare', 'of an empty table', 'MiB'],
+    ]
+    let base: readonly number[] | undefined
     for (const backlog of isQuick ? [0, 100_000] : [0, 1_000_000]) {
       for (let left = backlog; left > 0; left -= 100_000)
         for (const contestant of contestants) await contestant.ask<Figures>({ fill: Math.min(left, 100_000) })
@@ -38,15 +39,21 @@ export async function benchInbox({ isQuick }: { readonly isQuick: boolean }): Pr
       )
       const size = backlog.toLocaleString('en')
       accepted.push([size, ...toCells(ours, bare)])
-      const [work = []] = await playRounds([postern], { warmUp: 1, rounds }, (contestant) =>
+      const work = await playRounds(contestants, { warmUp: 1, rounds }, (contestant) =>
         contestant.ask<Figures>({ work: 3_000 }),
       )
-      const cpu = medianOf(work, (figure) => figure.cpu)
-      base ??= cpu
+      const [bareWork = [], ourWork = []] = work
+      const [bareCpu, ourCpu] = [bareWork, ourWork].map((figures) => medianOf(figures, ({ cpu }) => cpu)) as [
+        number,
+        number,
+      ] // two in, two out
+      base ??= [bareCpu, ourCpu]
+      const [bareBase = bareCpu, ourBase = ourCpu] = base
       worked.push([
         size,
-        Math.round(medianOf(work, ({ rate }) => rate)).toLocaleString('en'),
-        ...[cpu.toFixed(1), (cpu / base).toFixed(2), Math.max(...work.map(({ rss }) => rss)).toFixed(0)],
+        Math.round(medianOf(ourWork, ({ rate }) => rate)).toLocaleString('en'),
+        ...[ourCpu.toFixed(1), (ourCpu / ourBase).toFixed(2), bareCpu.toFixed(1), (bareCpu / bareBase).toFixed(2)],
+        Math.max(...ourWork.map(({ rss }) => rss)).toFixed(0),
       ])
     }
     print(

@@ -78,19 +78,22 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
   }
   return {
     commandOptions: `--sqlite ${JSON.stringify(file)}${name === 'postern_inbox' ? '' : ` --table ${name}`}`,
-    async put(item: InboxItem) {
-      if (await writer.write(() => table.put(item))) wake()
-    },
+    // Workers are woken before the commit, and take in the same one or a later.
+    put: (item: InboxItem) =>
+      writer.write(() => {
+        if (table.put(item)) wake()
+      }),
     work: (run, workOptions) => pollInbox(steps, nameWorker(), run, workOptions),
     counts: async () => table.counts(),
     list: async (state: InboxState, { after, limit = 100 }: ListOptions = {}) =>
       table.list(state, after, Math.min(limit, MOST_LISTED)),
     get: async (key) => table.get(key),
-    async replay(key) {
-      const isReplayed = await writer.write(() => table.replay(key))
-      if (isReplayed) wake()
-      return isReplayed
-    },
+    replay: (key) =>
+      writer.write(() => {
+        const isReplayed = table.replay(key)
+        if (isReplayed) wake()
+        return isReplayed
+      }),
     drop: (key) => writer.write(() => table.drop(key)),
     reportTo: (given) => {
       logger = given
