@@ -2,7 +2,7 @@ import type { HandlerError } from '../protocol/errors.ts'
 import { quote } from '../protocol/show.ts'
 import type { Run } from './run.ts'
 
-/** Why what still runs of an event is told to stop. */
+/** The reasons for which what still runs of an event is told to stop. */
 export type AbortCode = 'handler_timeout' | 'lease_lost' | 'worker_closed'
 
 /** @param names of the handlers that still run; none while it is the schema */

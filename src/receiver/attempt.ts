@@ -122,7 +122,7 @@ export class Attempt {
   /** Returns what the handlers came to, once all have ended or were given up. */
   judge(): Verdict {
     const error = this.#failures.length === 0 ? undefined : this.#toFailure()
-    // Of an event that a handler put off or buried, the inbox tells what becomes of it.
+    // The inbox tells of an event that its handlers put off or buried.
     const isSteered = this.#run.first.item && steeringOf(this.#failures.map((failure) => failure.error)) !== undefined
     if (error !== undefined && !isSteered) this.#shared.reporter.error(error)
     const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined

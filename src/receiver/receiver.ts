@@ -73,7 +73,7 @@ export interface DispatchOptions {
   readonly waitMs?: number
 }
 
-/** What runs the events of an inbox. */
+/** Runs the events of an inbox. */
 export interface ReceiverWorker {
   /**
    * Takes nothing more, gives back what has not begun, and waits for what runs. What outlasts `timeoutMs` (default 10,000) is aborted

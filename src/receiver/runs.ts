@@ -38,7 +38,7 @@ export class Runs {
     return this.#refuse(key, event) ?? this.#start(new Run(this.#shared, key, event, route, delivery))
   }
 
-  /** The same for a worker, which comes again later where a delivery would join another, or wait. */
+  /** Stops 7 to 10 for a worker, which comes again later if a delivery would join another one, or wait. */
   async work(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Promise<Tried> {
     const refused = this.#find(key) === undefined ? this.#refuse(key, event) : toOutcome('busy', event)
     if (refused !== undefined) return { outcome: refused, marks: [] }
