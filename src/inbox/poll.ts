@@ -32,6 +32,8 @@ export interface Taken {
 const POLL_MS = 250
 /** An engine that failed is asked again after this time, in milliseconds. */
 const AGAIN_MS = 1_000
+/** The time from one renewal that failed to the next one, in milliseconds. */
+const RENEW_AGAIN_MS = 500
 /** After the abort of what outlasted `close`: a handler is given up after 5 s, and its try is settled then. */
 const AFTER_ABORT_MS = 8_000
 
@@ -42,9 +44,7 @@ export function pollInbox(
   run: (item: TakenItem) => Promise<Settlement>,
   options: InboxWorkOptions,
 ): InboxLoop {
-  const poller = new Poller(table, worker, run, options)
-  void poller.takeAndRun()
-  return poller
+  return new Poller(table, worker, run, options)
 }
 
 class Poller implements InboxLoop {
@@ -55,11 +55,15 @@ class Poller implements InboxLoop {
   readonly #abort = new AbortController()
   readonly #running = new Set<Promise<void>>()
   readonly #stopListening: () => void
+  /** Settles when nothing more is taken. */
+  readonly #taking: Promise<void>
   #wake: (() => void) | undefined
   /** Something came while nobody waited for it. */
   #isAwake = false
+  /** What runs is an item whose last worker died. */
   #isAlone = false
   #isClosing = false
+  #isClosed = false
   #renewTimer: unknown
 
   constructor(
@@ -73,10 +77,11 @@ class Poller implements InboxLoop {
     this.#run = run
     this.#options = options
     this.#stopListening = table.onPut(() => this.#awake())
-    this.#renewLater()
+    this.#renewLater(options.leaseMs / 3)
+    this.#taking = this.#takeAndRun()
   }
 
-  async takeAndRun(): Promise<void> {
+  async #takeAndRun(): Promise<void> {
     const { concurrency, leaseMs } = this.#options
     while (!this.#isClosing) {
       const limit = this.#isAlone ? 0 : concurrency - this.#running.size
@@ -87,7 +92,7 @@ class Poller implements InboxLoop {
       const isIdle = this.#running.size === 0
       const taken = await this.#take({ worker: this.#worker, limit, leaseMs, isIdle })
       for (const item of taken?.items ?? []) this.#begin(item)
-      this.#isAlone = taken?.hasSuspect === true && this.#running.size > 0
+      this.#isAlone = taken?.hasSuspect === true && taken.items.length > 0
       if (this.#isAlone || taken?.items.length === limit) continue
       await this.#pause(taken === undefined ? AGAIN_MS : POLL_MS)
     }
@@ -97,13 +102,13 @@ class Poller implements InboxLoop {
     this.#isClosing = true
     this.#stopListening()
     this.#awake()
-    await this.#untilIdle(timeoutMs)
-    if (this.#running.size > 0) {
+    if (!(await this.#isIdleWithin(timeoutMs))) {
       this.#abort.abort()
-      await this.#untilIdle(AFTER_ABORT_MS)
+      await this.#isIdleWithin(AFTER_ABORT_MS)
     }
     // What still runs keeps its lease while the process lives.
-    if (this.#running.size === 0) this.#options.clock.clearTimeout(this.#renewTimer)
+    this.#isClosed = this.#running.size === 0
+    if (this.#isClosed) this.#options.clock.clearTimeout(this.#renewTimer)
     return this.#running.size
   }
 
@@ -141,12 +146,22 @@ class Poller implements InboxLoop {
     }
   }
 
-  #renewLater(): void {
+  #renewLater(ms: number): void {
+    this.#renewTimer = this.#options.clock.setTimeout(() => void this.#renew(), ms)
+  }
+
+  /** At each third of the lease, and sooner after a failure: a lease of 15 s outlives an outage of ten. */
+  async #renew(): Promise<void> {
     const { clock, leaseMs, onError } = this.#options
-    this.#renewTimer = clock.setTimeout(() => {
-      if (this.#running.size > 0) this.#table.renew(this.#worker, leaseMs).catch(onError)
-      this.#renewLater()
-    }, leaseMs / 3)
+    const startedAt = clock.monotonic()
+    let waitMs = leaseMs / 3
+    try {
+      if (this.#running.size > 0) await this.#table.renew(this.#worker, leaseMs)
+    } catch (error) {
+      onError(error)
+      waitMs = Math.min(RENEW_AGAIN_MS, leaseMs / 10)
+    }
+    if (!this.#isClosed) this.#renewLater(Math.max(startedAt + waitMs - clock.monotonic(), 0))
   }
 
   // ── Waiting ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -170,14 +185,17 @@ class Poller implements InboxLoop {
     this.#wake?.()
   }
 
-  async #untilIdle(timeoutMs: number): Promise<void> {
+  async #isIdleWithin(timeoutMs: number): Promise<boolean> {
     const { clock } = this.#options
     let timer: unknown
-    const timeUp = new Promise<void>((resolve) => {
-      timer = clock.setTimeout(resolve, timeoutMs)
+    const timeUp = new Promise<boolean>((resolve) => {
+      timer = clock.setTimeout(() => resolve(false), timeoutMs)
     })
-    await Promise.race([timeUp, Promise.all(this.#running)])
+    // A look that is under way may bring more, which is given back.
+    const idle = this.#taking.then(() => Promise.all(this.#running)).then(() => true)
+    const isIdle = await Promise.race([timeUp, idle])
     clock.clearTimeout(timer)
+    return isIdle
   }
 }
 

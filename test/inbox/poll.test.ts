@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Clock, type Settlement, systemClock, type TakenItem } from 'postern'
+import { openSqlite, sqliteInbox } from 'postern/sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { makePath, until } from './scene.ts'
+
+const DONE: Settlement = { next: 'remove' }
+const FOREVER = () => new Promise<Settlement>(() => {})
+
+/** A clock whose timers never go off: the worker stands still, as in a process that is frozen or gone. */
+const frozen: Clock = { ...systemClock, setTimeout: () => undefined }
+/** The clock of a machine that is busy. */
+const late: Clock = { ...systemClock, setTimeout: (callback, ms) => systemClock.setTimeout(callback, ms * 1.01) }
+/** A clock by which a worker looks for items all the time. */
+const eager: Clock = { ...systemClock, setTimeout: (callback) => systemClock.setTimeout(callback, 1) }
+
+/** node:sqlite throws if a connection is closed twice. */
+function closeOnce(database: { close(): void }): void {
+  try {
+    database.close()
+  } catch {
+    // closed by the test
+  }
+}
+
+/** An inbox as one process has it. */
+function open(path = makePath()) {
+  const database = openSqlite(path)
+  onTestFinished(() => closeOnce(database))
+  const inbox = sqliteInbox({ database })
+  const errors: unknown[] = []
+  const work = (
+    run: (item: TakenItem) => Promise<Settlement>,
+    { clock = systemClock, leaseMs = 15_000 }: { readonly clock?: Clock; readonly leaseMs?: number } = {},
+  ) => {
+    const onError = (error: unknown) => void errors.push(error)
+    const loop = inbox.work(run, { concurrency: 5, leaseMs, clock, onError, onSettled: () => {} })
+    onTestFinished(() => void loop.close(0))
+    return loop
+  }
+  const put = (key: string) =>
+    inbox.put({ key, bytes: new Uint8Array(), accountKey: 'acme', id: key, type: 'a.created', receivedAt: Date.now() })
+  const stateOf = async (key: string) => (await inbox.get(key))?.state
+  return { path, database, inbox, errors, work, put, stateOf }
+}
+
+/** Has a worker take an item and stand still. */
+async function takeAndFreeze(path: string, key: string, leaseMs: number): Promise<void> {
+  let isTaken = false
+  const run = (item: TakenItem) => {
+    isTaken ||= item.key === key
+    return FOREVER()
+  }
+  open(path).work(run, { clock: frozen, leaseMs })
+  await until('it is taken', () => isTaken)
+}
+
+describe('a worker that is closed', () => {
+  it.each([10_000, 0])(
+    'has ended its look for items by then, and given back what that brought (%i ms)',
+    async (timeoutMs) => {
+      const { path, database, errors, put, work } = open()
+      await put('one')
+      const ran: string[] = []
+      const loop = work(async ({ key }) => {
+        ran.push(key)
+        return DONE
+      })
+      expect(await loop.close(timeoutMs)).toBe(0)
+      database.close()
+      await sleep(50)
+      expect([ran, errors]).toEqual([[], []])
+      expect(await open(path).inbox.counts()).toMatchObject({ waiting: 1, running: 0 })
+    },
+  )
+})
+
+describe('an item whose worker died', () => {
+  it('holds up a worker that is busy only until another one has run it', async () => {
+    const { path, put, work, stateOf } = open()
+    await put('left')
+    await takeAndFreeze(path, 'left', 600)
+    const ran: string[] = []
+    await put('slow')
+    work(({ key }) => {
+      ran.push(key)
+      return key === 'slow' ? FOREVER() : Promise.resolve(DONE)
+    })
+    await sleep(1_200) // the lease has ended, and the busy worker has seen it
+    expect(ran).toEqual(['slow'])
+    const another = open(path).work(async () => DONE)
+    await until('another one has run it', async () => (await stateOf('left')) === undefined)
+    await another.close(10_000)
+    await put('new')
+    await until('the busy worker goes on', () => ran.includes('new'))
+  })
+})
+
+describe('a lease', () => {
+  it('outlives a lock of the file that is a little shorter', async () => {
+    const process = open()
+    const other = open(process.path)
+    await process.put('slow')
+    let runs = 0
+    process.work(
+      () => {
+        runs++
+        return FOREVER()
+      },
+      { clock: late, leaseMs: 9_000 },
+    )
+    await until('it runs', () => runs === 1)
+    // A renewal at 3 s gives up at 5.5 s, the next at 8.5 s; and at 9 s the lease ends.
+    await sleep(2_800)
+    other.database.exec('BEGIN IMMEDIATE')
+    await sleep(5_900)
+    other.database.exec('COMMIT')
+    await sleep(50)
+    other.work(
+      () => {
+        runs++
+        return FOREVER()
+      },
+      { clock: eager },
+    )
+    await sleep(1_000)
+    expect([runs, await other.stateOf('slow')]).toEqual([1, 'running'])
+  }, 30_000)
+})
