@@ -73,6 +73,26 @@ describe('a worker that is closed', () => {
       expect(await open(path).inbox.counts()).toMatchObject({ waiting: 1, running: 0 })
     },
   )
+
+  it('keeps the deaths of what it gives back, and that it has to be alone', async () => {
+    const process = open()
+    await process.put('killer')
+    for (let n = 0; n < 3; n++) {
+      await takeAndFreeze(process.path, 'killer', 50)
+      await sleep(60)
+    }
+    const loop = process.work(async () => DONE)
+    await loop.close(10_000)
+    expect(await process.inbox.get('killer')).toMatchObject({ state: 'waiting', deaths: 2, failures: 0 })
+    await process.put('innocent')
+    const taken: string[] = []
+    process.work(({ key }) => {
+      taken.push(key)
+      return FOREVER()
+    })
+    await sleep(400)
+    expect(taken).toEqual(['killer'])
+  })
 })
 
 describe('an item whose worker died', () => {

@@ -82,9 +82,12 @@ export class SqliteInboxTable {
       this.#statements.remove.run(key, worker)
       return
     }
-    const tried = settlement.tried === undefined ? [] : [settlement.tried]
-    const tries = JSON.stringify([...item.tries, ...tried].slice(-TRIES_KEPT))
     const now = this.#now()
+    if (settlement.tried === undefined) {
+      this.#statements.giveBack.run(now, now, key, worker)
+      return
+    }
+    const tries = JSON.stringify([...item.tries, settlement.tried].slice(-TRIES_KEPT))
     if (settlement.next === 'bury') {
       this.#statements.bury.run(now, now, JSON.stringify(settlement.marks), tries, key, worker)
       return
@@ -186,6 +189,9 @@ function prepare(database: SqliteDatabase, name: string) {
     remove: `DELETE FROM ${name} WHERE ${held}`,
     putOff: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, failures = failures + ?, tries = ?, worker = NULL,
       deaths = 0 WHERE ${held}`,
+    // It has proven nothing: what was to run alone still is.
+    giveBack: `UPDATE ${name} SET state = CASE is_alone WHEN 1 THEN ${SUSPECT} ELSE ${DELAYED} END, position = ?, due_at = ?,
+      worker = NULL, is_alone = 0 WHERE ${held}`,
     bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, worker = NULL WHERE ${held}`,
     replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, since = ?, failures = 0, deaths = 0
       WHERE key = ? AND state = ${DEAD}`,
