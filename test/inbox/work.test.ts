@@ -128,7 +128,7 @@ describe('an event that fails', () => {
     expect(item).toMatchObject({ id: sent.id, accountKey: sent.accountKey })
     expect(error).toMatchObject({ code: 'dead_letter' })
     expect(error?.message).toMatch(
-      /3 tries \(handler_failed\).*postern inbox show ".*default.*--sqlite ".*app\.db".*inbox replay/,
+      /3 tries \(handler_failed\).*postern inbox show 7:default4:acme\d+:evt_\w+ --sqlite ".*app\.db".*inbox replay/,
     )
     const entry = await scene.inbox.get(item?.key ?? '')
     expect(entry).toMatchObject({ state: 'dead', marks: ['contact.*'] })
