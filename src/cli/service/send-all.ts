@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Pace {
@@ -12,6 +13,7 @@ export interface Pace {
 /** Does one thing after the other, some at the same time, at a pace. */
 export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<void>, pace: Pace): Promise<void> {
   const { concurrency, rate, signal } = pace
+  setMaxListeners(0, signal) // one for each that waits for its turn: Node would warn of a leak
   const begin = performance.now()
   let next = 0
   const work = async () => {
