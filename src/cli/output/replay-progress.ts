@@ -1,37 +1,30 @@
 import type { ReplayProgress, Wait } from '../../client/client.ts'
 import type { Io } from '../io.ts'
+import { ProgressLine } from './progress-line.ts'
 import { showTime } from './show-time.ts'
 
-/** A replay that is done sooner shows no progress. */
-const FIRST_AFTER_MS = 1_000
-const REDRAW_MS = 200
-const JSON_EVERY_MS = 1_000
-const LINE_EVERY_MS = 10_000
-
-/** Shows how far a replay is: one line that changes at a terminal, a line now and then elsewhere. */
+/** Shows how far a replay is. */
 export class ProgressDisplay {
-  readonly #io: Io
-  readonly #isJson: boolean
-  /** Whether the line can be taken back to be drawn again. */
-  readonly #canRedraw: boolean
-  #timer: NodeJS.Timeout | undefined
+  readonly #line: ProgressLine
   #waitsUntil = 0
   #waitsFor: Wait['reason'] = 'rate_limit'
   #retryingSince: number | undefined
-  #shownAt = 0
-  #isDrawn = false
   progress: ReplayProgress | undefined
 
   constructor(io: Io, isJson: boolean) {
-    this.#io = io
-    this.#isJson = isJson
-    this.#canRedraw = io.stderr.isTTY === true && io.env.TERM !== 'dumb'
+    this.#line = new ProgressLine(io, isJson, () => {
+      const now = performance.now()
+      const status = toStatus(this.progress, {
+        waitMs: this.#waitsUntil - now,
+        waitsFor: this.#waitsFor,
+        elapsedMs: now - (this.#retryingSince ?? now),
+      })
+      return { text: formatStatus(status), record: { ...status, ...this.progress } }
+    })
   }
 
   start(): void {
-    // The first line comes after a second everywhere: it tells that something is going on.
-    this.#shownAt = performance.now() + FIRST_AFTER_MS - this.#every
-    this.#timer = setInterval(() => this.#tick(), REDRAW_MS)
+    this.#line.start()
   }
 
   onWait({ ms, reason }: Wait): void {
@@ -46,35 +39,11 @@ export class ProgressDisplay {
 
   /** Takes the line away again. */
   end(): void {
-    clearInterval(this.#timer)
-    if (this.#isDrawn) this.#io.stderr.write('\r\u001b[K')
-    this.#isDrawn = false
-  }
-
-  get #every(): number {
-    if (this.#isJson) return JSON_EVERY_MS
-    return this.#canRedraw ? REDRAW_MS : LINE_EVERY_MS
-  }
-
-  #tick(): void {
-    const now = performance.now()
-    // A timer may come a little early.
-    if (now - this.#shownAt < this.#every - REDRAW_MS / 2) return
-    this.#shownAt = now
-    const status = toStatus(this.progress, {
-      waitMs: this.#waitsUntil - now,
-      waitsFor: this.#waitsFor,
-      elapsedMs: now - (this.#retryingSince ?? now),
-    })
-    if (this.#isJson) this.#io.stderr.write(`${JSON.stringify({ type: 'progress', ...status, ...this.progress })}\n`)
-    else if (this.#canRedraw) {
-      this.#isDrawn = true
-      this.#io.stderr.write(`\r\u001b[K${formatStatus(status)}`)
-    } else this.#io.stderr.write(`${formatStatus(status)}\n`)
+    this.#line.end()
   }
 }
 
-/** What the progress itself does not tell. */
+/** Times that the progress itself does not have. */
 interface Pace {
   readonly waitMs: number
   readonly waitsFor: Wait['reason']
@@ -82,7 +51,7 @@ interface Pace {
   readonly elapsedMs: number
 }
 
-/** How far it is. Times are in milliseconds. */
+/** Progress with its times, in milliseconds. */
 interface ReplayStatus {
   readonly phase: 'reading' | 'retrying' | 'results'
   readonly done: number
