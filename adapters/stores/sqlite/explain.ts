@@ -23,9 +23,9 @@ export function findFix(error: unknown): string | undefined {
   return FIXES[resultCodeOf(error) ?? '']
 }
 
-/** Returns what the owner is told if a call of the store failed. */
+/** Returns what the owner is told if a call of the store or the inbox failed. */
 export function explain(cause: unknown): unknown {
   const fix = findFix(cause)
   if (fix === undefined) return cause
-  return new PosternError('store_unavailable', `sqliteStore: the database cannot be used: ${fix}`, { cause })
+  return new PosternError('store_unavailable', `The SQLite database cannot be used: ${fix}`, { cause })
 }

@@ -1,4 +1,5 @@
 import {
+  ConfigurationError,
   type InboxCounts,
   type InboxEntry,
   type InboxItem,
@@ -127,10 +128,18 @@ export class SqliteInboxTable {
     }
   }
 
-  /** @param after the place of the last entry of the page before: its state, position and number */
+  /**
+   * @param after the place of the last entry of the page before: its state, position and number
+   * @throws ConfigurationError `option_invalid` for anything else: it would be an empty page, or the first one
+   */
   list(state: InboxState, after: string | undefined, limit: number): InboxPage {
-    const [from = -1, position = Number.MIN_SAFE_INTEGER, seq = 0] = after?.split(':').map(Number) ?? []
     const states = STATES[state]
+    const [from = -1, position = Number.MIN_SAFE_INTEGER, seq = 0] = after?.split(':').map(Number) ?? []
+    if (after !== undefined && !(/^\d:-?\d+:\d+$/.test(after) && states.includes(from)))
+      throw new ConfigurationError(
+        'option_invalid',
+        `sqliteInbox: after is ${JSON.stringify(after)}; give next of a page of the same state.`,
+      )
     const rows: SqliteRow[] = []
     for (const number of states.slice(Math.max(states.indexOf(from), 0))) {
       const start = number === from ? [position, seq] : [Number.MIN_SAFE_INTEGER, 0]

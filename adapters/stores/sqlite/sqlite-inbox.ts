@@ -14,7 +14,7 @@ import {
 } from '../../../src/index.ts'
 import { checkDatabase } from './check-database.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
-import { findFix } from './explain.ts'
+import { explain, findFix } from './explain.ts'
 import { SqliteInboxTable } from './inbox-table.ts'
 import { toDatabase } from './to-database.ts'
 import { untilUnlocked } from './until-unlocked.ts'
@@ -84,10 +84,10 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
         if (table.put(item)) wake()
       }),
     work: (run, workOptions) => pollInbox(steps, nameWorker(), run, workOptions),
-    counts: async () => table.counts(),
-    list: async (state: InboxState, { after, limit = 100 }: ListOptions = {}) =>
-      table.list(state, after, Math.min(limit, MOST_LISTED)),
-    get: async (key) => table.get(key),
+    counts: () => read(() => table.counts()),
+    list: (state: InboxState, { after, limit = 100 }: ListOptions = {}) =>
+      read(() => table.list(state, after, Math.min(limit, MOST_LISTED))),
+    get: (key) => read(() => table.get(key)),
     replay: (key) =>
       writer.write(() => {
         const isReplayed = table.replay(key)
@@ -98,6 +98,15 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
     reportTo: (given) => {
       logger = given
     },
+  }
+}
+
+/** Reads need no transaction. They fail as writes do. */
+async function read<T>(step: () => T): Promise<T> {
+  try {
+    return step()
+  } catch (error) {
+    throw explain(error)
   }
 }
 
