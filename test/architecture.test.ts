@@ -64,7 +64,7 @@ const FLOORS: Floors = {
   'src/cli/': {
     files: [
       ...['host', 'protocol', 'wire', 'client', 'check', 'testing', 'emulator', 'cli'].map((name) => `src/${name}/`),
-      'adapters/stores/sqlite.ts',
+      ...['src/inbox/inbox.ts', 'adapters/stores/sqlite.ts', 'adapters/stores/sqlite/open-inbox.ts'],
     ],
     packages: [
       'commander',

@@ -9,6 +9,7 @@ import { addDev } from './commands/dev.ts'
 import { addEmulator } from './commands/emulator.ts'
 import { addFaults } from './commands/faults.ts'
 import { addFixtures } from './commands/fixtures.ts'
+import { addInbox } from './commands/inbox.ts'
 import { addLogs } from './commands/logs.ts'
 import { addRecords } from './commands/records.ts'
 import { addReplay } from './commands/replay.ts'
@@ -71,6 +72,7 @@ const COMMANDS: Readonly<Record<string, readonly ((program: Command, io: Io, fin
   'While you write a receiver:': [addDev, addTrigger, addCheck, addSign, addVerify, addFixtures],
   'A running emulator:': [addEmulator, addLogs, addClock, addFaults, addRecords, addReset],
   'The service:': [addWebhooks, addDeliveries, addReplay],
+  'Your app:': [addInbox],
   'The shell:': [addCompletion],
 }
 
@@ -145,6 +147,7 @@ const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
   port_in_use: EXIT.unreachable,
   database_unusable: EXIT.unreachable,
   driver_missing: EXIT.unreachable,
+  store_unavailable: EXIT.unreachable,
   service_unreachable: EXIT.unreachable,
   service_failed: EXIT.unreachable,
   redirect_refused: EXIT.unreachable,

@@ -36,6 +36,10 @@ describe('postern completion bash, in bash', () => {
     ],
     [['completion', ''], expect.arrayContaining(['bash', 'zsh', 'fish'])],
     [['replay', '--dry'], ['--dry-run']],
+    [
+      ['inbox', 'list', '--state', ''],
+      ['dead', 'waiting', 'running'],
+    ],
   ])('%j is completed', (words, offered) => {
     expect(complete(...words)).toEqual(offered)
   })
@@ -56,7 +60,15 @@ describe.each(['bash', 'zsh', 'fish'])('postern completion %s', (shell) => {
   it('names every command and option of the help', async () => {
     const { code, stdout } = await runCli(['completion', shell])
     expect(code).toBe(0)
-    for (const command of ['', 'webhooks', 'webhooks rotate', 'trigger', 'faults set', 'records create']) {
+    for (const command of [
+      '',
+      'webhooks',
+      'webhooks rotate',
+      'trigger',
+      'faults set',
+      'records create',
+      'inbox replay',
+    ]) {
       const help = (await runCli([...command.split(' ').filter(Boolean), '--help'])).stdout
       for (const [, flag = ''] of help.matchAll(/^ {2}(?:-\w, )?--([\w-]+)/gm))
         expect(stdout).toContain(shell === 'fish' ? ` -l ${flag}` : `--${flag}`)

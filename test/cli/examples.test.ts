@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { createReceiver, sign } from 'postern'
@@ -9,6 +9,7 @@ import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
 import { readBlocks } from '../support/examples.ts'
 import { listFiles } from '../support/repository.ts'
+import { makeDeadLetters } from './make-dead-letters.ts'
 import { type BuiltProgram, buildProgram } from './program.ts'
 import { runCli } from './run-cli.ts'
 
@@ -85,6 +86,14 @@ describe('the examples in the help', () => {
     return { id: emulator.deliveries.list({ webhookId })[0]?.id ?? '', webhookId }
   }
 
+  /** The inbox of an app, with two dead letters. */
+  async function makeInbox(): Promise<void> {
+    const folder = join(program.folder, 'data')
+    await rm(folder, { recursive: true, force: true })
+    await mkdir(folder)
+    await makeDeadLetters(join(folder, 'app.db'), [{ id: 'evt_1' }, { id: 'evt_2', type: 'contact.deleted' }])
+  }
+
   /** What examples write. */
   const MADE = ['crm.secret', 'next.secret']
     .flatMap((name) => [name, `${name}.webhook`])
@@ -99,6 +108,7 @@ describe('the examples in the help', () => {
       await fetch(`${emulator.url}/_emulator/faults`, { method: 'DELETE' })
       for (const { id } of emulator.webhooks.list()) emulator.webhooks.delete(id)
       for (const name of MADE) await rm(join(program.folder, name), { force: true })
+      if (line.includes('postern inbox')) await makeInbox()
       const events = ['contact.created', 'contact.updated']
       emulator.webhooks.create({ url: `http://127.0.0.1:${port}/`, events }, { secret: SECRET })
       const { id } = emulator.webhooks.create({ url: 'https://app.example.com/old', events: ['sync.failed'] })
@@ -120,6 +130,8 @@ describe('the examples in the help', () => {
     ...['deliveries', 'deliveries list', 'deliveries resend', 'replay', 'logs', 'clock', 'reset', 'completion'],
     ...['faults', 'faults show', 'faults set', 'faults clear', 'records'],
     ...['list', 'create', 'update', 'delete'].map((name) => `records ${name}`),
+    'inbox',
+    ...['counts', 'list', 'show', 'replay', 'drop'].map((name) => `inbox ${name}`),
   ]
 
   it.each(commands)('of %s work as they stand', { timeout: SLOW }, async (command) => {

@@ -54,7 +54,12 @@ export function openSqlite(path: string, options: OpenSqliteOptions = {}): Sqlit
   }
 }
 
-function connect(file: string, wanted: SqliteDriver | undefined): SqliteDatabase {
+/**
+ * Opens a file as it is, with the driver that is there.
+ *
+ * @throws ConfigurationError `driver_missing`
+ */
+export function connect(file: string, wanted?: SqliteDriver): SqliteDatabase {
   const reasons: string[] = []
   for (const driver of wanted === undefined ? listDrivers() : [wanted]) {
     const opener = DRIVERS[driver]()

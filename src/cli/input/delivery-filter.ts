@@ -2,8 +2,8 @@ import { InvalidArgumentError } from 'commander'
 import type { Delivery } from '../../client/client.ts'
 import { parseDuration } from '../../host/duration.ts'
 
-/** Deliveries of these types; all of them if none is named. `*` stands for any text: `contact.*`, `*.deleted`. */
-export function isOfTypes(types: readonly string[] | undefined): (delivery: Delivery) => boolean {
+/** Events of these types; all of them if none is named. `*` stands for any text: `contact.*`, `*.deleted`. */
+export function isOfTypes(types: readonly string[] | undefined): (of: Pick<Delivery, 'eventType'>) => boolean {
   if (types === undefined) return () => true
   const patterns = types.map((type) => new RegExp(`^${type.split('*').map(escapeRegExp).join('.*')}$`, 's'))
   return ({ eventType = '' }) => patterns.some((pattern) => pattern.test(eventType))

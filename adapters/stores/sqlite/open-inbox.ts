@@ -1,0 +1,68 @@
+import { statSync } from 'node:fs'
+import { ConfigurationError, type Inbox } from '../../../src/index.ts'
+import type { SqliteDatabase } from './database.ts'
+import { findFix } from './explain.ts'
+import { connect, openSqlite } from './open-sqlite.ts'
+import { sqliteInbox } from './sqlite-inbox.ts'
+import { untilUnlocked } from './until-unlocked.ts'
+
+/** An inbox, and the connection that it stands on. */
+export interface OpenedInbox extends Disposable {
+  readonly inbox: Inbox
+}
+
+/**
+ * Opens the inbox of another process. Makes neither a file nor a table, and changes nothing in a database that has no inbox.
+ *
+ * @throws ConfigurationError `database_unusable` if the file or its inbox is not there; `driver_missing`
+ */
+export function openInbox(path: string, table = 'postern_inbox'): OpenedInbox {
+  if (!isFile(path)) throw unusable(`${path} is not there, or no file. Give the file that the app opens for its inbox.`)
+  const found = findInboxes(path)
+  const name = found.find((each) => each.toLowerCase() === table.toLowerCase())
+  if (name === undefined) {
+    const fix =
+      found.length > 0
+        ? `It has one with the table ${found[0]}: add --table ${found[0]}.`
+        : 'Give the file that the app opens for its inbox. The app makes the table when it starts.'
+    throw unusable(`${path} has no inbox with the table ${JSON.stringify(table)}. ${fix}`)
+  }
+  const database = openSqlite(path)
+  try {
+    return { inbox: sqliteInbox({ database, table: name }), [Symbol.dispose]: () => database.close() }
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** The names that `sqliteInbox` makes beside its table: if all are there, it makes nothing. */
+const FIND = `SELECT name FROM sqlite_master AS it WHERE type = 'table' AND 3 = (
+  SELECT count(*) FROM sqlite_master WHERE name IN (it.name || '_order', it.name || '_turns', it.name || '_turns_order'))`
+
+/** Without `openSqlite`, which would set another program's file to write ahead. */
+function findInboxes(path: string): readonly string[] {
+  let database: SqliteDatabase | undefined
+  try {
+    const opened = connect(path)
+    database = opened
+    return untilUnlocked(() => opened.prepare(FIND).all()).map(({ name }) => String(name))
+  } catch (cause) {
+    if (cause instanceof ConfigurationError) throw cause
+    throw unusable(`${path} cannot be read: ${findFix(cause) ?? 'it is no SQLite database of this program.'}`, cause)
+  } finally {
+    database?.close()
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+function unusable(message: string, cause?: unknown): ConfigurationError {
+  return new ConfigurationError('database_unusable', message, cause === undefined ? {} : { cause })
+}

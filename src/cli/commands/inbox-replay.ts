@@ -1,0 +1,177 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Command } from 'commander'
+import type { OpenedInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
+import type { InboxEntry } from '../../inbox/inbox.ts'
+import { mustBeMeant } from '../input/confirm.ts'
+import { isOfTypes } from '../input/delivery-filter.ts'
+import { collectWords, readRate } from '../input/read-option.ts'
+import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { formatTable, toPrintable } from '../output/print-table.ts'
+import { ProgressLine } from '../output/progress-line.ts'
+import { showTime } from '../output/show-time.ts'
+import { getEntry, type InboxOptions, openInboxOf } from '../service/inbox-options.ts'
+import { sendAll } from '../service/send-all.ts'
+
+interface ReplayOptions extends InboxOptions {
+  readonly all?: true
+  readonly type?: readonly string[]
+  readonly rate?: number
+  readonly dryRun?: true
+  readonly yes?: true
+  readonly json?: true
+}
+
+/** Adds a command to the group `inbox`, with examples for its help. */
+export type AddInboxCommand = (name: string, description: string, ...examples: readonly string[]) => Command
+
+/** Dead letters read at a time: their bodies come along. */
+const PAGE = 100
+/** Replays under way at the same time: they share a commit. */
+const CONCURRENCY = 100
+
+/** `postern inbox replay`: has dead letters run again. */
+export function addInboxReplay(add: AddInboxCommand, io: Io, finish: Finish): void {
+  add(
+    'replay',
+    'Have dead letters run again, with fresh tries. Run again after an interruption, it goes on: what was replayed is dead no more.',
+    'replay 7:default4:acme5:evt_1 --sqlite data/app.db',
+    'replay --all --type contact.* --sqlite data/app.db --dry-run',
+    'replay --all --sqlite data/app.db --rate 50 --yes',
+  )
+    .argument('[key]', 'of one dead letter')
+    .option('--all', 'all that are dead now, the oldest first')
+    .option('--type <types>', 'of --all only events of these types, with commas; contact.*, *.deleted', collectWords)
+    .option('--rate <n>', 'so many a second: 50, or 50/s', (value) => readRate(value.replace(/\/s$/, '')))
+    .option('--dry-run', 'only list what would be replayed')
+    .option('--yes', 'do not ask before --all')
+    .option('--json', 'one JSON object a line: items and a summary to standard output, progress to standard error')
+    .action(async (key: string | undefined, options: ReplayOptions) => finish(await replay(key, options, io)))
+}
+
+/** A dead letter, as far as a replay has to know it: there can be many. */
+interface Planned {
+  readonly key: string
+  readonly eventType: string
+  readonly eventId: string
+  readonly deadSince: string
+  readonly code: string | undefined
+}
+
+async function replay(key: string | undefined, options: ReplayOptions, io: Io): Promise<number> {
+  const { all, type, dryRun, yes, json } = options
+  if ((key === undefined) === (all === undefined))
+    throw new ExitError(EXIT.usage, 'Give the key of one dead letter, or --all.')
+  if (type !== undefined && !all) throw new ExitError(EXIT.usage, '--type is for --all.')
+  using opened = openInboxOf(options)
+  const plan = key === undefined ? await readPlan(opened, options, io) : [await readOne(opened, key, options)]
+  if (dryRun) return tellPlan(plan, options, io)
+  if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan.length)} would be replayed.`, io)
+  const { left, error, ...done } = await replayAll(opened, plan, options, io)
+  const isComplete = left === 0
+  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', isComplete, total: plan.length, ...done })}\n`)
+  const gone = done.gone === 0 ? '' : `, ${done.gone} left out: replayed or dropped by another process`
+  io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${done.replayed} of ${count(plan.length)} replayed${gone}\n`)
+  if (!isComplete) io.stderr.write('The same command again goes on with the rest: what was replayed is dead no more.\n')
+  if (error !== undefined) throw error
+  return isComplete ? EXIT.done : EXIT.interrupted
+}
+
+const NONE = 'there is no such dead letter'
+
+/** Reads what is to be replayed before anything is: what dies again meanwhile is not taken a second time. */
+async function readPlan({ inbox }: OpenedInbox, { type, json }: ReplayOptions, io: Io): Promise<readonly Planned[]> {
+  const isOfType = isOfTypes(type)
+  const plan: Planned[] = []
+  let read = 0
+  const line = new ProgressLine(io, json === true, () => {
+    return { text: `reading the dead letters ${read}`, record: { phase: 'reading', done: read } }
+  })
+  line.start()
+  try {
+    let after: string | undefined
+    do {
+      const page = await inbox.list('dead', { after, limit: PAGE })
+      for (const item of page.entries) if (isOfType({ eventType: item.type })) plan.push(toPlanned(item))
+      read += page.entries.length
+      after = page.next
+      await setImmediate() // for Ctrl-C
+      io.interrupt.throwIfAborted()
+    } while (after !== undefined)
+  } finally {
+    line.end()
+  }
+  return plan
+}
+
+async function readOne(opened: OpenedInbox, key: string, options: InboxOptions): Promise<Planned> {
+  const item = await getEntry(opened, key, options)
+  if (item.state === 'dead') return toPlanned(item)
+  const why = item.state === 'running' ? 'it runs right now' : `its next try is ${new Date(item.dueAt).toISOString()}`
+  throw new ExitError(EXIT.failed, `${toPrintable(item.type)} ${toPrintable(item.id)} is no dead letter: ${why}.`)
+}
+
+function toPlanned({ key, type, id, dueAt, tries }: InboxEntry): Planned {
+  return { key, eventType: type, eventId: id, deadSince: new Date(dueAt).toISOString(), code: tries.at(-1)?.code }
+}
+
+function tellPlan(plan: readonly Planned[], { json }: ReplayOptions, io: Io): number {
+  if (json) {
+    for (const item of plan) io.stdout.write(`${JSON.stringify({ type: 'item', outcome: 'planned', ...item })}\n`)
+    io.stdout.write(`${JSON.stringify({ type: 'summary', isComplete: true, total: plan.length })}\n`)
+  } else if (plan.length > 0) {
+    const rows = plan.map(({ key, eventType, eventId, deadSince, code }) => [key, eventType, eventId, deadSince, code])
+    io.stdout.write(`${formatTable(['KEY', 'TYPE', 'EVENT', 'DEAD SINCE', 'CODE'], rows)}\n`)
+  }
+  io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${count(plan.length)} would be replayed\n`)
+  return EXIT.done
+}
+
+/** Result of a replay, in dead letters. */
+interface Done {
+  readonly replayed: number
+  readonly gone: number
+  /** Those that were not begun, or failed. */
+  readonly left: number
+  /** The first failure, which ends it. */
+  readonly error?: unknown
+}
+
+async function replayAll(
+  { inbox }: OpenedInbox,
+  plan: readonly Planned[],
+  { rate, json }: ReplayOptions,
+  io: Io,
+): Promise<Done> {
+  const done = { replayed: 0, gone: 0 }
+  const failure = new AbortController()
+  const begin = performance.now()
+  const line = new ProgressLine(io, json === true, () => toStanding(done, plan.length, performance.now() - begin))
+  line.start()
+  const signal = AbortSignal.any([io.interrupt, failure.signal])
+  const replayOne = async (item: Planned) => {
+    try {
+      const outcome = (await inbox.replay(item.key)) ? 'replayed' : 'gone'
+      done[outcome]++
+      if (json) io.stdout.write(`${JSON.stringify({ type: 'item', outcome, ...item })}\n`)
+    } catch (error) {
+      failure.abort(error)
+    }
+  }
+  await sendAll(plan, replayOne, { concurrency: CONCURRENCY, rate, signal })
+  line.end()
+  const left = plan.length - done.replayed - done.gone
+  return { ...done, left, ...(failure.signal.aborted && { error: failure.signal.reason }) }
+}
+
+/** `replaying 120/300  40.0%  eta 11 s` */
+function toStanding({ replayed, gone }: { replayed: number; gone: number }, total: number, elapsedMs: number) {
+  const done = replayed + gone
+  const etaMs = done === 0 ? undefined : Math.round((elapsedMs / done) * (total - done))
+  const eta = etaMs === undefined ? '' : `  eta ${showTime(Math.max(1_000, etaMs))}`
+  const text = `replaying ${done}/${total}  ${((100 * done) / total).toFixed(1)}%${eta}`
+  return { text, record: { phase: 'replaying', done, total, etaMs } }
+}
+
+function count(number: number): string {
+  return `${number} dead ${number === 1 ? 'letter' : 'letters'}`
+}

@@ -1,0 +1,169 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { InboxState } from '../../inbox/inbox.ts'
+import { MOST_COUNTED } from '../../inbox/inbox.ts'
+import { mustBeMeant } from '../input/confirm.ts'
+import { readCount } from '../input/read-option.ts'
+import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { formatBody, formatCounts, formatItem, formatItems, toRecord } from '../output/print-item.ts'
+import { toPrintable, toWord } from '../output/print-table.ts'
+import {
+  addInboxOptions,
+  getEntry,
+  type InboxOptions,
+  openInboxOf,
+  writeInboxOptions,
+} from '../service/inbox-options.ts'
+import { type AddInboxCommand, addInboxReplay } from './inbox-replay.ts'
+
+interface CommonOptions extends InboxOptions {
+  readonly json?: true
+}
+
+interface ListCommandOptions extends CommonOptions {
+  readonly state: InboxState
+  readonly limit: number
+  readonly after?: string
+}
+
+interface ShowOptions extends CommonOptions {
+  readonly body?: true
+}
+
+interface DropOptions extends CommonOptions {
+  readonly yes?: true
+}
+
+/** `postern inbox …`: the events that an app has accepted, and what became a dead letter. */
+export function addInbox(program: Command, io: Io, finish: Finish): void {
+  const group = program
+    .command('inbox')
+    .description("Look at an app's inbox, and replay or drop its dead letters.")
+    .addHelpText('after', examples('counts --sqlite data/app.db', 'list --sqlite data/app.db'))
+  const add = (name: string, description: string, ...lines: readonly string[]) =>
+    addInboxOptions(group.command(name).description(description)).addHelpText('after', examples(...lines))
+
+  add(
+    'counts',
+    'How many events wait, run and are dead letters.',
+    'counts --sqlite data/app.db',
+    'counts --sqlite data/app.db --json',
+  )
+    .option('--json', 'print one JSON object to standard output')
+    .action(async (options: CommonOptions) => {
+      await showCounts(options, io)
+      finish(EXIT.done)
+    })
+  add(
+    'list',
+    'The events of one state, a page at a time, the oldest first.',
+    'list --sqlite data/app.db',
+    'list --sqlite data/app.db --state waiting --limit 20 --json',
+  )
+    .addOption(new Option('--state <state>', 'which ones').choices(STATES).default('dead'))
+    .option('--limit <n>', 'events on a page, up to 1000', readLimit, 100)
+    .option('--after <place>', 'the next page, as the page before names it')
+    .option('--json', 'one JSON object a line to standard output')
+    .action(async (options: ListCommandOptions) => {
+      await list(options, io)
+      finish(EXIT.done)
+    })
+  add(
+    'show',
+    'One event with its tries.',
+    'show 7:default4:acme5:evt_1 --sqlite data/app.db',
+    'show 7:default4:acme5:evt_1 --sqlite data/app.db --body',
+  )
+    .argument('<key>', 'of the event')
+    .option('--body', 'its body as well, which may hold personal data')
+    .option('--json', 'print one JSON object to standard output; with --body its bytes as bodyBase64')
+    .action(async (key: string, options: ShowOptions) => {
+      await show(key, options, io)
+      finish(EXIT.done)
+    })
+  addInboxReplay(add, io, finish)
+  addDrop(add, io, finish)
+}
+
+function addDrop(add: AddInboxCommand, io: Io, finish: Finish): void {
+  add(
+    'drop',
+    'Delete an event that does not run. Its handlers never run for it again.',
+    'drop 7:default4:acme5:evt_1 --sqlite data/app.db --yes',
+    'drop 7:default4:acme5:evt_1 --sqlite data/app.db --yes --json',
+  )
+    .argument('<key>', 'of the event')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print one JSON object to standard output')
+    .action(async (key: string, options: DropOptions) => {
+      await drop(key, options, io)
+      finish(EXIT.done)
+    })
+}
+
+const STATES: readonly InboxState[] = ['dead', 'waiting', 'running']
+
+async function showCounts({ json, ...options }: CommonOptions, io: Io): Promise<void> {
+  using opened = openInboxOf(options)
+  const counts = await opened.inbox.counts()
+  const { oldestDueAt } = counts
+  const oldest = oldestDueAt === undefined ? null : new Date(oldestDueAt).toISOString()
+  const record = { ...counts, oldestDueAt: oldest, countedTo: MOST_COUNTED }
+  io.stdout.write(json ? `${JSON.stringify(record)}\n` : formatCounts(counts))
+}
+
+async function list({ state, limit, after, json, ...options }: ListCommandOptions, io: Io): Promise<void> {
+  using opened = openInboxOf(options)
+  io.advise?.('option_invalid', 'A place stands in the line "next page" of the page before.')
+  const { entries, next } = await opened.inbox.list(state, { limit, after })
+  if (json) for (const item of entries) io.stdout.write(`${JSON.stringify({ type: 'item', ...toRecord(item) })}\n`)
+  else if (entries.length > 0) io.stdout.write(formatItems(entries, state))
+  else io.stderr.write(`the inbox has no ${after === undefined ? '' : 'further '}event that ${WORDS[state]}\n`)
+  if (next === undefined) return
+  if (json) io.stdout.write(`${JSON.stringify({ type: 'page', after: next })}\n`)
+  const where = `${writeInboxOptions(options)} --state ${state} --limit ${limit}${json ? ' --json' : ''}`
+  io.stderr.write(`next page: postern inbox list ${where} --after ${toWord(next)}\n`)
+}
+
+const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', waiting: 'waits', running: 'runs' }
+
+async function show(key: string, { body, json, ...options }: ShowOptions, io: Io): Promise<void> {
+  using opened = openInboxOf(options)
+  const item = await getEntry(opened, key, options)
+  if (json) io.stdout.write(`${JSON.stringify(toRecord(item, { hasBody: body === true }))}\n`)
+  else io.stdout.write(`${formatItem(item)}${body ? `\n${formatBody(item.bytes)}` : ''}`)
+}
+
+async function drop(key: string, { yes, json, ...options }: DropOptions, io: Io): Promise<void> {
+  using opened = openInboxOf(options)
+  const { state, type, id } = await getEntry(opened, key, options)
+  const name = `${toPrintable(type)} ${toPrintable(id)}`
+  if (state === 'running') throw isRunning(name)
+  if (!yes) await mustBeMeant(`${name} (${state}) would be deleted, and never handled.`, io)
+  if (!(await opened.inbox.drop(key)))
+    throw (await opened.inbox.get(key))
+      ? isRunning(name)
+      : new ExitError(EXIT.failed, `${name} is done, or was dropped.`)
+  if (json) io.stdout.write(`${JSON.stringify({ key, isDropped: true })}\n`)
+  else io.stderr.write(`${name} is deleted\n`)
+}
+
+function isRunning(name: string): ExitError {
+  return new ExitError(EXIT.failed, `${name} runs right now, and is not deleted.`, {
+    fix: 'Run the command again when its try has ended.',
+  })
+}
+
+function readLimit(value: string): number {
+  const limit = readCount(value)
+  if (limit > 1_000) throw new InvalidArgumentError('It is at most 1000.')
+  return limit
+}
+
+function examples(...lines: readonly string[]): string {
+  return `
+Exit codes: 0 done, 1 no such event, or answered no, 2 usage, or no terminal to ask at, 3 no inbox there, or it cannot be read,
+130 interrupted.
+
+Examples:
+${lines.map((line) => `  $ postern inbox ${line}`).join('\n')}`
+}

@@ -1,0 +1,97 @@
+import type { InboxCounts, InboxEntry, InboxState } from '../../inbox/inbox.ts'
+import { MOST_COUNTED } from '../../inbox/inbox.ts'
+import { formatTable, toPrintable } from './print-table.ts'
+import { showTime } from './show-time.ts'
+
+/** Names of the time of an item, by its state. */
+const DUE: Readonly<Record<InboxState, string>> = { dead: 'dead since', waiting: 'next try', running: 'was due' }
+/** In a list, of an error; `show` has all of it. */
+const LONGEST_ERROR = 100
+/** Deeper levels of a body are not moved further to the right. */
+const DEEPEST = 40
+
+export function formatCounts({ waiting, running, dead, oldestDueAt }: InboxCounts): string {
+  const count = (number: number) => (number < MOST_COUNTED ? number : `${MOST_COUNTED} or more`)
+  const oldest = oldestDueAt === undefined ? undefined : `${showTime(Date.now() - oldestDueAt)} ago`
+  const rows = Object.entries({ waiting, running, dead }).map(([state, number]) => [state, count(number)])
+  return `${formatTable(['STATE', 'EVENTS'], [...rows, ['oldest due', oldest]])}\n`
+}
+
+/** Items of one state, in columns. */
+export function formatItems(items: readonly InboxEntry[], state: InboxState): string {
+  const rows = items.map(({ key, type, id, receivedAt, dueAt, tries }) => {
+    const last = tries.at(-1)
+    return [key, type, id, toIso(receivedAt), toIso(dueAt), last?.n ?? 0, last?.code, cut(last?.error)]
+  })
+  const head = ['KEY', 'TYPE', 'EVENT', 'RECEIVED', DUE[state].toUpperCase(), 'TRIES', 'CODE', 'ERROR']
+  return `${formatTable(head, rows)}\n`
+}
+
+/** All that is known of an item, less its body. */
+export function formatItem(item: InboxEntry): string {
+  const { key, state, type, id, accountKey, source, receivedAt, since, dueAt, failures, deaths, marks, tries } = item
+  const rows = [
+    ['state', state],
+    ['type', type],
+    ['event', id],
+    ['account', accountKey],
+    ['source', source],
+    ['received', toIso(receivedAt)],
+    ...(since === receivedAt ? [] : [['tries begin', toIso(since)]]),
+    [DUE[state], toIso(dueAt)],
+    ['failed tries', failures],
+    ...(deaths === 0 ? [] : [['processes died', deaths]]),
+    // Of others the store has them.
+    ...(state === 'dead' ? [['finished handlers', marks.join(', ') || 'none']] : []),
+    ...(item.trace === undefined ? [] : [['trace', item.trace.traceparent]]),
+  ]
+  const lines = tries.map(({ n, startedAt, endedAt, code, worker, error }) => {
+    return [n, toIso(startedAt), showTime(endedAt - startedAt), code, worker, error]
+  })
+  const table = lines.length === 0 ? '' : `\n${formatTable(TRY_COLUMNS, lines)}\n`
+  return `${formatTable(['key', key], rows)}\n${table}`
+}
+
+const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'ERROR']
+
+/** A line for programs. */
+export function toRecord(item: InboxEntry, options: { readonly hasBody?: boolean } = {}): object {
+  const { key, state, type, id, accountKey, source, trace, receivedAt, since, dueAt, failures, deaths } = item
+  return {
+    ...{ key, state, eventType: type, eventId: id, accountKey, source: source ?? null, trace: trace ?? null },
+    ...{ receivedAt: toIso(receivedAt), since: toIso(since), dueAt: toIso(dueAt), failures, deaths, marks: item.marks },
+    tries: item.tries.map(({ dueAt: due, startedAt, endedAt, ...rest }) => ({
+      ...{ ...rest, dueAt: toIso(due), startedAt: toIso(startedAt), endedAt: toIso(endedAt) },
+    })),
+    ...(options.hasBody && { bodyBase64: Buffer.from(item.bytes).toString('base64') }),
+  }
+}
+
+/** A body with a line for each value. Its numbers, its escapes and names that come twice stay as they are. */
+export function formatBody(bytes: Uint8Array): string {
+  let depth = 0
+  const line = () => `\n${'  '.repeat(Math.min(Math.max(depth, 0), DEEPEST))}`
+  const written = Buffer.from(bytes)
+    .toString()
+    .replace(TOKENS, (token) => {
+      if (/^\s/.test(token)) return ''
+      if (/^[{[]\s*[}\]]$/.test(token)) return token.replace(/\s/g, '')
+      if (token === '}' || token === ']') depth--
+      if (token === '{' || token === '[') depth++
+      if (token === '}' || token === ']') return `${line()}${token}`
+      if (token === '{' || token === '[' || token === ',') return `${token}${line()}`
+      return token === ':' ? ': ' : toPrintable(token)
+    })
+  return `${written}\n`
+}
+
+/** Strings are taken whole, and so are empty lists and objects; blanks between values go. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+|[^\s{}[\],:"]+|"/g
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+function cut(text = ''): string {
+  return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}…` : text
+}

@@ -1,0 +1,261 @@
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from 'postern'
+import { openSqlite, sqliteInbox } from 'postern/sqlite'
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { makeDeadLetters, type Unlucky } from './make-dead-letters.ts'
+import { readLines, runCli, startCli } from './run-cli.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'postern-inbox-cli-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+let folder: string
+let file: string
+beforeEach(() => {
+  folder = mkdtempSync(join(root, 'case-'))
+  file = join(folder, 'app.db')
+})
+
+const keyOf = (id: string) => `7:default4:acme${id.length}:${id}`
+const inbox = (...args: readonly string[]) => runCli(['inbox', ...args, '--sqlite', file])
+const seven = Array.from({ length: 7 }, (_, index): Unlucky => ({ id: `evt_${index}` }))
+
+async function readCounts(): Promise<unknown> {
+  const [counts] = readLines((await inbox('counts', '--json')).stdout)
+  return counts
+}
+
+describe('postern inbox counts', () => {
+  it('counts the events of each state', async () => {
+    await makeDeadLetters(file, seven)
+    const { code, stdout } = await inbox('counts')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^STATE +EVENTS\nwaiting +0\nrunning +0\ndead +7\noldest due +-\n$/)
+    expect(await readCounts()).toEqual({ waiting: 0, running: 0, dead: 7, oldestDueAt: null, countedTo: 10_000 })
+  })
+})
+
+describe('postern inbox list', () => {
+  it('lists dead letters with what they died of', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1', error: 'no such customer' }])
+    const { code, stdout, stderr } = await inbox('list')
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^KEY +TYPE +EVENT +RECEIVED +DEAD SINCE +TRIES +CODE +ERROR\n/)
+    expect(stdout).toMatch(/\n7:default4:acme5:evt_1 +contact\.created +evt_1 .* 1 +dead_letter .*no such customer\n$/)
+  })
+
+  it('goes from page to page by the line that it prints', async () => {
+    await makeDeadLetters(file, seven)
+    const seen: unknown[] = []
+    let args: readonly string[] | undefined = ['inbox', 'list', '--sqlite', file, '--limit', '3', '--json']
+    let pages = 0
+    while (args !== undefined) {
+      const { code, stdout, stderr } = await runCli(args)
+      expect(code).toBe(0)
+      const lines = readLines(stdout)
+      seen.push(...lines.filter(({ type }) => type === 'item').map(({ eventId }) => eventId))
+      const [, next] = /^next page: postern (.*)\n$/.exec(stderr) ?? []
+      expect(lines.at(-1)?.type).toBe(next === undefined ? 'item' : 'page')
+      args = next?.split(' ')
+      pages++
+    }
+    expect([pages, seen]).toEqual([3, seven.map(({ id }) => id)])
+  })
+
+  it.each([
+    ['a word', ['--after', 'evt_1']],
+    ['a place of another state', ['--state', 'waiting', '--after', '4:1:1']],
+    ['a number too many', ['--limit', '1001']],
+    ['an unknown state', ['--state', 'done']],
+  ])('refuses %s, with code 2', async (_what, args) => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    const { code, stdout, stderr } = await inbox('list', ...args)
+    expect([code, stdout]).toEqual([2, ''])
+    if (args.includes('--after')) expect(stderr).toMatch(/^postern: .*"next page".*\n$/)
+  })
+
+  it('says that there is none', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    expect(await inbox('list', '--state', 'waiting')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'the inbox has no event that waits\n',
+    })
+  })
+})
+
+describe('postern inbox show', () => {
+  it('shows an event with its tries and the handlers that have finished, and its body only if asked', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    const { code, stdout } = await inbox('show', keyOf('evt_1'))
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^key +7:default4:acme5:evt_1\nstate +dead\ntype +contact\.created\nevent +evt_1\naccount +acme\n/,
+    )
+    expect(stdout).toMatch(/\nfinished handlers +audit\n/)
+    expect(stdout).toMatch(
+      /\nTRY +STARTED +TOOK +CODE +WORKER +ERROR\n1 +\d{4}-\S+Z +\d+ ms +dead_letter +\S+ +.*the customer does not exist\n$/,
+    )
+    expect(stdout).not.toContain('"data"')
+    expect((await inbox('show', keyOf('evt_1'), '--body')).stdout).toContain('\n  "id": "evt_1",\n')
+    const [plain] = readLines((await inbox('show', keyOf('evt_1'), '--json')).stdout)
+    expect(plain).toMatchObject({ state: 'dead', eventId: 'evt_1', marks: ['audit'], tries: [{ n: 1 }] })
+    expect(plain).not.toHaveProperty('bodyBase64')
+  })
+
+  const EXACT =
+    '{"id":"evt_1","type":"contact.created","accountKey":"acme","timestamp":"2025-01-01T00:00:00Z", "data":{"record":{"_id":"a","n":[1.50e2,12345678901234567890,{}, [ ]],"n":"b\\u202e: {"}}}'
+
+  it('leaves numbers, escapes and names that come twice as they are', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1', body: EXACT }])
+    const { stdout } = await inbox('show', keyOf('evt_1'), '--body')
+    expect(stdout.slice(stdout.indexOf('\n{') + 1)).toBe(
+      `{
+  "id": "evt_1",
+  "type": "contact.created",
+  "accountKey": "acme",
+  "timestamp": "2025-01-01T00:00:00Z",
+  "data": {
+    "record": {
+      "_id": "a",
+      "n": [
+        1.50e2,
+        12345678901234567890,
+        {},
+        []
+      ],
+      "n": "b\\u202e: {"
+    }
+  }
+}
+`,
+    )
+    const [{ bodyBase64 } = {}] = readLines((await inbox('show', keyOf('evt_1'), '--body', '--json')).stdout)
+    expect(Buffer.from(String(bodyBase64), 'base64').toString()).toBe(EXACT)
+  })
+
+  it('lets no text reach the terminal as a command, nor turn a line around', async () => {
+    const error = '\u001b[2J\u202e\nFAKE  row\u0007'
+    const body = EXACT.replace('"_id":"a"', '"_id":"\u009b2J\u2067x"')
+    await makeDeadLetters(file, [{ id: 'evt_1', error, body }])
+    for (const args of [['list'], ['show', keyOf('evt_1'), '--body']]) {
+      const { stdout } = await inbox(...args)
+      expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
+      expect(stdout).toMatch(/\?\[2J\?\?FAKE {2}row\?/)
+    }
+  })
+})
+
+describe('an inbox that is not there', () => {
+  const commands = [
+    ['counts'],
+    ['list'],
+    ['show', 'k'],
+    ['replay', 'k'],
+    ['replay', '--all', '--yes'],
+    ['drop', 'k', '--yes'],
+  ]
+  it.each(commands)('is told in one line, and nothing is made: %s %s', async (...args) => {
+    const result = await inbox(...args, '--json')
+    expect(result.code).toBe(3)
+    expect(result.stderr).toMatch(/^postern: \S+app\.db is not there, or no file\. Give the file [^\n]*\n$/)
+    expect(readLines(result.stdout)).toEqual([
+      { error: { code: 'database_unusable', message: expect.stringContaining('not there') } },
+    ])
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it.each([
+    ['a folder', () => mkdirSync(file), /no file/],
+    ['a text', () => writeFileSync(file, 'hello '.repeat(1_000)), /is not a SQLite database\. Give another path\./],
+    ['an empty file', () => writeFileSync(file, ''), /has no inbox with the table "postern_inbox"/],
+  ])('is refused: %s', async (_what, make, message) => {
+    make()
+    const { code, stdout, stderr } = await inbox('counts')
+    expect([code, stdout]).toEqual([3, ''])
+    expect(stderr).toMatch(message)
+    expect(stderr).toMatch(/^postern: [^\n]*\n$/)
+    expect(readdirSync(folder)).toEqual(['app.db'])
+  })
+
+  it('leaves the database of another program as it is', async () => {
+    const database = openSqlite(file)
+    database.pragma('journal_mode = DELETE')
+    database.exec('CREATE TABLE postern_inbox (state, position, title)')
+    database.close()
+    const before = readFileSync(file)
+    for (const args of [['counts'], ['replay', '--all', '--yes']])
+      expect(await inbox(...args)).toMatchObject({ code: 3, stderr: expect.stringContaining('has no inbox') })
+    expect(readFileSync(file)).toEqual(before)
+    expect(readdirSync(folder)).toEqual(['app.db'])
+  })
+
+  it('is looked for under its table, and the other one is named', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }], 'crm_inbox')
+    const { code, stderr } = await inbox('counts')
+    expect(code).toBe(3)
+    expect(stderr).toMatch(/It has one with the table crm_inbox: add --table crm_inbox\.\n$/)
+    expect((await inbox('counts', '--table', 'crm_inbox', '--json')).stdout).toContain('"dead":1')
+    for (const table of ["x'; DROP TABLE crm_inbox; --", '%', 'crm_inbox_turns'])
+      expect((await inbox('counts', '--table', table)).code).toBe(3)
+  })
+
+  it('needs --sqlite', async () => {
+    expect(await runCli(['inbox', 'counts'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--sqlite') })
+  })
+})
+
+describe('postern inbox drop', () => {
+  it('asks, deletes what is meant, and says that there is no such event', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    const line = ['inbox', 'drop', keyOf('evt_1'), '--sqlite', file]
+    const asked = startCli(line)
+    await asked.until(/contact\.created evt_1 \(dead\) would be deleted.* \[y\/N\]/)
+    asked.press('n')
+    expect(await asked.exitCode).toBe(1)
+    expect(await runCli(line, { hasKeys: false })).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
+    expect(await readCounts()).toMatchObject({ dead: 1 })
+    const { code, stdout } = await inbox('drop', keyOf('evt_1'), '--yes', '--json')
+    expect([code, ...readLines(stdout)]).toEqual([0, { key: keyOf('evt_1'), isDropped: true }])
+    const again = await inbox('drop', keyOf('evt_1'), '--yes')
+    expect(again).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/has no event of the key .* postern inbox list/),
+    })
+  })
+
+  it('leaves alone what runs', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    await inbox('replay', keyOf('evt_1'))
+    const release = await hold()
+    for (const command of ['drop', 'replay'])
+      expect(await inbox(command, keyOf('evt_1'), '--yes')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('runs right now'),
+      })
+    await release()
+  })
+
+  /** Runs what waits, and holds it. */
+  async function hold(): Promise<() => Promise<unknown>> {
+    const database = openSqlite(file)
+    const gate = new EventTarget()
+    const begun = once(gate, 'begun')
+    const run = async () => {
+      const released = once(gate, 'release')
+      gate.dispatchEvent(new Event('begun'))
+      await released
+      return { next: 'remove' } as const
+    }
+    const told = { onError: () => {}, onSettled: () => {} }
+    const loop = sqliteInbox({ database }).work(run, { concurrency: 1, leaseMs: 5_000, clock: systemClock, ...told })
+    onTestFinished(() => database.close())
+    await begun
+    return () => {
+      gate.dispatchEvent(new Event('release'))
+      return loop.close(5_000)
+    }
+  }
+})
