@@ -6,10 +6,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DeadLetter, type Receiver } from 'postern'
 import { createClient } from 'postern/client'
 import { type FeedMessage, startEmulator } from 'postern/emulator'
 import { events, signed } from 'postern/testing'
 import { buildApp } from './app.ts'
+import { openInbox } from './inbox.ts'
 import { buildReceiver, type Work } from './receiver.ts'
 import { heading, line, paint, remark } from './show.ts'
 
@@ -41,9 +43,7 @@ function finish(what: string): void {
 const service = await startEmulator({ retryScale: RETRY_SCALE, logger })
 let secret: string | undefined
 const receiver = buildReceiver(() => secret, work, logger)
-const server = createServer(buildApp(receiver)).listen(0, '127.0.0.1')
-await once(server, 'listening')
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks` // a TCP server that listens
+const { server, url } = await serve(receiver)
 
 // The app logs in, and registers its webhook by the service's API. The secret is told this once.
 const client = createClient({ baseUrl: service.url, email: 'ada@acme.test', password: 'password', logger })
@@ -88,12 +88,59 @@ for await (const delivery of client.deliveries(webhook.id))
   if (delivery.state === 'failed') await client.retry(webhook.id, delivery.id)
 await settled()
 
+heading(
+  'An app with an inbox answers once an event is on disk. The handler takes half a second here, and could take hours.',
+)
+let importSecret: string | undefined
+let hasCustomer = true
+const later = openInbox(() => importSecret, importList, logger)
+const importServer = await serve(later.receiver)
+const importWebhook = await client.webhooks.create({ url: importServer.url, events: ['import.completed'] })
+importSecret = importWebhook.secret
+service.events.emit({ type: 'import.completed' })
+await settled()
+await untilHandled()
+
+heading('An event whose customer is missing is a dead letter. Then somebody adds the customer, and replays it.')
+hasCustomer = false
+service.events.emit({ type: 'import.completed' })
+await settled()
+while ((await later.inbox.counts()).dead === 0) await sleep(10)
+hasCustomer = true
+for (const { key } of (await later.inbox.list('dead')).entries) await later.inbox.replay(key)
+await untilHandled()
+
 summarise()
 if (isKept) await stayUntilInterrupted()
 await service.close()
-await receiver.close()
-server.close()
-server.closeAllConnections()
+await Promise.all([receiver.close(), later.close()])
+for (const each of [server, importServer.server]) {
+  each.close()
+  each.closeAllConnections()
+}
+
+async function serve(to: Pick<Receiver, 'handle'>) {
+  const listening = createServer(buildApp(to)).listen(0, '127.0.0.1')
+  await once(listening, 'listening')
+  const { port } = listening.address() as AddressInfo // a TCP server that listens
+  return { server: listening, url: `http://127.0.0.1:${port}/webhooks` }
+}
+
+async function importList(id: string): Promise<void> {
+  await sleep(500)
+  if (!hasCustomer) throw new DeadLetter('the customer does not exist')
+  finish(`import ${id}`)
+  remark(`a worker has handled ${id}`)
+}
+
+/** Until the inbox is empty. */
+async function untilHandled(): Promise<void> {
+  for (;;) {
+    const { waiting, running, dead } = await later.inbox.counts()
+    if (waiting + running + dead === 0) return
+    await sleep(10)
+  }
+}
 
 /** What the service has to tell of an attempt. */
 function show(message: FeedMessage): void {

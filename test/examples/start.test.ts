@@ -30,10 +30,14 @@ it('npm start shows every kind of delivery and exits 0', { timeout: SLOW }, asyn
     'finance.payment.failed 4/5 500 handler_failed, next in N ms',
     'finance.payment.failed 5/5 500 handler_failed, failed',
     'finance.payment.failed retry 200 handled',
+    'import.completed 1/5 200 accepted',
+    'import.completed 1/5 200 accepted',
   ])
-  expect(new Set(attempts.map(([, , id]) => id)).size).toBe(5)
+  expect(new Set(attempts.map(([, , id]) => id)).size).toBe(7)
+  for (const [, , id] of attempts.slice(-2)) expect(stdout).toContain(`a worker has handled ${id}`)
+  expect(stdout).toMatch(/is a dead letter after 1 try \(dead_letter\)\. To look at it: postern inbox show /)
   expect(stdout).toContain('The signature is by none of the secrets')
-  expect(stdout).toMatch(/^5 events, 6 deliveries, 13 attempts; each event handled once; all as it should be$/m)
+  expect(stdout).toMatch(/^7 events, 8 deliveries, 15 attempts; each event handled once; all as it should be$/m)
 })
 
 it('npm start -- --keep goes on, and what it says to type works', { timeout: SLOW }, async () => {
