@@ -70,7 +70,7 @@ export class Scene {
   }
 }
 
-function makePath(): string {
+export function makePath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-inbox-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return join(folder, 'app.db')
