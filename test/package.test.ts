@@ -86,7 +86,10 @@ describe('the tarball', () => {
     ['node', [...CORE, 'raw-body']],
     ['web', CORE],
     ['redis', ['lru-cache', 'node:buffer', 'node:crypto', 'node:events', 'node:util']],
-    ['sqlite', ['lru-cache', 'node:buffer', 'node:crypto', 'node:fs', 'node:module', 'node:path', 'node:util']], // its drivers when a file is opened
+    [
+      'sqlite',
+      ['lru-cache', 'node:buffer', 'node:crypto', 'node:fs', 'node:module', 'node:os', 'node:path', 'node:util'],
+    ], // its drivers when a file is opened
     ['models', ['zod']],
     ['client', ['ky', 'node:util', 'zod']],
     [
@@ -101,7 +104,7 @@ describe('the tarball', () => {
         'node:util',
       ],
     ],
-    ['testing/vitest', ['vitest']],
+    ['testing/vitest', ['node:util', 'vitest']],
     [
       'check',
       [

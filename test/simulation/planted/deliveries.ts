@@ -11,8 +11,8 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}runs.ts`,
-        find: 'run.ended = this.#finish(run, running)\n    return run.wait(delivery)',
-        replace: "run.ended = this.#finish(run, running)\n    return toOutcome('handled', event)",
+        find: 'run.ended = this.#finish(run, running)\n    return run.wait(run.first)',
+        replace: "run.ended = this.#finish(run, running)\n    return toOutcome('handled', run)",
       },
     ],
   },
@@ -151,7 +151,7 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}create-receiver.ts`,
-        find: 'await activity.drain(settings.clock, this.#toTimeout(options))',
+        find: 'activity.drain(settings.clock, timeoutMs),',
         replace: '',
       },
     ],
