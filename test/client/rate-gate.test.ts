@@ -1,0 +1,123 @@
+import { manualClock } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { RateGate, type Wait } from '../../src/client/rate-gate.ts'
+import type { RateHints } from '../../src/client/rate-headers.ts'
+
+const never = new AbortController().signal
+
+/** A gate on a clock that stands still, and the waits that it told of. */
+function open() {
+  const clock = manualClock()
+  const waits: Wait[] = []
+  const gate = new RateGate(clock, 60_000, (wait) => waits.push(wait))
+  const learn = (number: number, hints: Partial<RateHints>, status = 200) =>
+    gate.learn(
+      number,
+      { remaining: undefined, resetMs: undefined, limit: undefined, retryAfterMs: undefined, ...hints },
+      status,
+    )
+  /** Enters, and returns how long it had to wait, in milliseconds. */
+  const enter = async () => {
+    const from = clock.monotonic()
+    const entered = gate.enter(never)
+    let number: number | undefined
+    entered.then((given) => {
+      number = given
+    })
+    for (let turn = 0; turn < 5 && number === undefined; turn++) await Promise.resolve()
+    while (number === undefined) await clock.next()
+    return { number, waitedMs: clock.monotonic() - from }
+  }
+  return { clock, gate, waits, learn, enter }
+}
+
+describe('the rate gate', () => {
+  it('lets everything pass while nothing is known', async () => {
+    const { enter, waits, learn } = open()
+    for (let number = 1; number <= 5; number++) {
+      expect(await enter()).toEqual({ number, waitedMs: 0 })
+      learn(number, { remaining: 0 })
+      learn(number, { resetMs: 1_000 })
+    }
+    expect(waits).toEqual([])
+  })
+
+  it('lets as many pass as there are left, and the next ones when the window is over', async () => {
+    const { enter, learn, waits } = open()
+    await enter()
+    learn(1, { remaining: 2, resetMs: 10_000, limit: 2 })
+    expect([await enter(), await enter()].map(({ waitedMs }) => waitedMs)).toEqual([0, 0])
+    expect(await enter()).toEqual({ number: 4, waitedMs: 10_000 })
+    expect(waits).toEqual([{ ms: 10_000, reason: 'rate_limit' }])
+    // The new window has the limit that the service named: one more passes, and a third would wait for an answer's word.
+    expect((await enter()).waitedMs).toBe(0)
+  })
+
+  it('counts off what was sent after the request that is answered', async () => {
+    const { enter, learn } = open()
+    for (let number = 1; number <= 3; number++) await enter()
+    learn(1, { remaining: 2, resetMs: 5_000 })
+    expect((await enter()).waitedMs).toBe(5_000)
+  })
+
+  it('believes the least of what answers of one window say, and its latest end', async () => {
+    const { enter, learn } = open()
+    await enter()
+    await enter()
+    learn(2, { remaining: 0, resetMs: 5_000 })
+    learn(1, { remaining: 9, resetMs: 4_000 })
+    expect((await enter()).waitedMs).toBe(5_000)
+  })
+
+  it('takes an end that is up to 1.5 s later for the same window, and a later one for a new window', async () => {
+    const same = open()
+    await same.enter()
+    await same.enter()
+    same.learn(2, { remaining: 0, resetMs: 5_000 })
+    same.learn(2, { remaining: 7, resetMs: 6_499 })
+    expect((await same.enter()).waitedMs).toBe(6_499)
+    const other = open()
+    await other.enter()
+    await other.enter()
+    other.learn(2, { remaining: 0, resetMs: 5_000 })
+    other.learn(2, { remaining: 7, resetMs: 6_500 })
+    expect((await other.enter()).waitedMs).toBe(0)
+  })
+
+  it('takes an answer in a later window for what it says', async () => {
+    const { clock, enter, learn } = open()
+    await enter()
+    learn(1, { remaining: 0, resetMs: 1_000, limit: 9 })
+    expect((await enter()).number).toBe(2)
+    learn(2, { remaining: 1, resetMs: 1_000, limit: 9 })
+    expect((await enter()).waitedMs).toBe(0)
+    expect((await enter()).waitedMs).toBe(1_000)
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(2_000)
+  })
+
+  it('does not believe a late answer of a window that is over', async () => {
+    const { enter, learn } = open()
+    await enter()
+    await enter()
+    learn(2, { remaining: 0, resetMs: 1_000 })
+    await enter() // after the window
+    learn(1, { remaining: 0, resetMs: 50_000 })
+    expect((await enter()).waitedMs).toBe(0)
+  })
+
+  it('waits after a 429 as long as it says, but never longer than it may', async () => {
+    const { enter, learn } = open()
+    await enter()
+    learn(1, { remaining: 5, resetMs: 1, retryAfterMs: 7_000 }, 429)
+    expect((await enter()).waitedMs).toBe(7_000)
+    learn(2, { retryAfterMs: 3_600_000 }, 429)
+    expect((await enter()).waitedMs).toBe(60_000)
+  })
+
+  it('does not know what a 429 without Retry-After means', async () => {
+    const { enter, learn } = open()
+    await enter()
+    learn(1, { remaining: 0, resetMs: 7_000 }, 429)
+    expect((await enter()).waitedMs).toBe(0)
+  })
+})

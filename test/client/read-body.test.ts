@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { BodyTooLarge, readWhole } from '../../src/client/read-body.ts'
+
+const MIB = 1_048_576
+
+/** A body in pieces, which tells whether it was cancelled. */
+function inPieces(pieces: Iterable<Uint8Array>) {
+  const iterator = pieces[Symbol.iterator]()
+  const state = { isCancelled: false }
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const next = iterator.next()
+      if (next.done) controller.close()
+      else controller.enqueue(next.value)
+    },
+    cancel() {
+      state.isCancelled = true
+    },
+  })
+  return { body, state }
+}
+
+function* repeat(piece: Uint8Array, times: number): Generator<Uint8Array> {
+  for (let n = 0; n < times; n++) yield piece
+}
+
+describe('readWhole', () => {
+  it('keeps status, headers and text, also of a character in two pieces', async () => {
+    const bytes = new TextEncoder().encode('{"a":"ä€"}')
+    const { body } = inPieces([...bytes].map((byte) => new Uint8Array([byte])))
+    const whole = await readWhole(new Response(body, { status: 201, headers: { 'x-a': 'b' } }))
+    expect([whole.status, whole.headers.get('x-a'), await whole.text()]).toEqual([201, 'b', '{"a":"ä€"}'])
+  })
+
+  it('takes an answer without a body', async () => {
+    for (const status of [200, 204, 205, 304]) {
+      const whole = await readWhole(new Response(null, { status }))
+      expect([whole.status, await whole.text()]).toEqual([status, ''])
+    }
+  })
+
+  it('takes 64 MiB, and cancels what is longer', async () => {
+    const piece = new Uint8Array(MIB).fill(97)
+    const most = inPieces(repeat(piece, 64))
+    expect((await (await readWhole(new Response(most.body))).text()).length).toBe(64 * MIB)
+    const more = inPieces(repeat(piece, 66))
+    const refused = readWhole(new Response(more.body))
+    await expect(refused).rejects.toBeInstanceOf(BodyTooLarge)
+    await expect(refused).rejects.toThrow('it has over 67108864 bytes')
+    expect(more.state.isCancelled).toBe(true)
+  })
+
+  it.each([{ redirected: true }, { type: 'opaqueredirect' }])(
+    'tells of a redirect that fetch hides: %j',
+    async (fields) => {
+      const followed = Object.defineProperties(
+        new Response('secret'),
+        Object.fromEntries(
+          Object.entries({ ...fields, url: 'https://other.example/' }).map(([name, value]) => [name, { value }]),
+        ),
+      )
+      const whole = await readWhole(followed)
+      expect([whole.status, whole.headers.get('location'), await whole.text()]).toEqual([
+        302,
+        'https://other.example/',
+        '',
+      ])
+    },
+  )
+})

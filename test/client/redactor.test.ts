@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { chainOf, codeOf, Redactor } from '../../src/client/redactor.ts'
+
+/** A redactor that knows these. */
+function knowing(...secrets: readonly string[]): Redactor {
+  const redactor = new Redactor()
+  for (const secret of secrets) redactor.add(secret)
+  return redactor
+}
+
+describe('the redactor', () => {
+  it('strikes a secret out as it stands, in JSON, and in a URL', () => {
+    const secret = 'a "b" & c/ü'
+    const text = `${secret} ${JSON.stringify({ secret })} ?p=${encodeURIComponent(secret)}.`
+    expect(knowing(secret).redact(text)).toBe('[redacted] {"secret":"[redacted]"} ?p=[redacted].')
+  })
+
+  it('strikes out what looks like a token, though nobody gave it', () => {
+    expect(knowing().redact('Bearer eyJhbGciOi.eyJzdWIi.c2ln-_ and more')).toBe('Bearer [redacted] and more')
+    expect(knowing().redact('monkeyJack.b.c')).toBe('monkeyJack.b.c')
+  })
+
+  it('knows the first secret, which is the password, and the last sixteen', () => {
+    const tokens = Array.from({ length: 40 }, (_, index) => `token-${String(index).padStart(2, '0')}`)
+    const redactor = knowing('password', ...tokens)
+    expect(redactor.redact('password')).toBe('[redacted]')
+    expect(tokens.filter((token) => redactor.redact(token) === '[redacted]')).toEqual(tokens.slice(-16))
+  })
+
+  it('counts a secret once, and nothing is no secret', () => {
+    const redactor = knowing('password', 'first', ...Array(40).fill('second'), '')
+    expect(redactor.redact('password first second')).toBe('[redacted] [redacted] [redacted]')
+    expect(redactor.redact('ab')).toBe('ab')
+  })
+
+  it('takes a secret that no URL can hold', () => {
+    expect(knowing('a\ud800b').redact('x a\ud800b')).toBe('x [redacted]')
+  })
+
+  it('keeps message and code of an error and its causes, and nothing else', () => {
+    const cause = Object.assign(new Error('connect secret'), { code: 'ECONNREFUSED', request: 'secret' })
+    const clean = knowing('secret').redactError(new Error('fetch failed', { cause }))
+    expect([clean.message, Reflect.get(clean, 'code')]).toEqual(['fetch failed: connect [redacted]', 'ECONNREFUSED'])
+    expect(Object.keys(clean)).toEqual(['code'])
+    expect(clean.cause).toBeUndefined()
+  })
+
+  it('has a word for an error without a message, and for what is none', () => {
+    const redactor = knowing()
+    expect(redactor.redactError(new TypeError('')).message).toBe('TypeError')
+    expect(redactor.redactError(Object.assign(new Error(''), { code: 'EPIPE' })).message).toBe('EPIPE')
+    expect(redactor.redactError('text').message).toBe('something that is not an error was thrown')
+    expect(Object.keys(redactor.redactError(new Error('plain')))).toEqual([])
+  })
+})
+
+describe('the chain of an error', () => {
+  it('ends at a circle, after five, and where there is no cause', () => {
+    const circle = new Error('a')
+    circle.cause = new Error('b', { cause: circle })
+    expect(chainOf(circle)).toHaveLength(2)
+    let deep = new Error('0')
+    for (let n = 1; n < 9; n++) deep = new Error(String(n), { cause: deep })
+    expect(chainOf(deep)).toHaveLength(5)
+    expect([chainOf(undefined), chainOf(null), chainOf(0)]).toEqual([[], [], [0]])
+    expect(chainOf({ cause: new Error('not of an error') })).toHaveLength(1)
+  })
+
+  it('has a code only if it is text', () => {
+    expect(codeOf(Object.assign(new Error('a'), { code: 'E' }))).toBe('E')
+    expect([codeOf(Object.assign(new Error('a'), { code: 5 })), codeOf({ code: 'E' }), codeOf(new Error('a'))]).toEqual(
+      [undefined, undefined, undefined],
+    )
+  })
+})
