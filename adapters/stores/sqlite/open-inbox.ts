@@ -36,9 +36,9 @@ export function openInbox(path: string, table = 'postern_inbox'): OpenedInbox {
   }
 }
 
-/** The names that `sqliteInbox` makes beside its table: if all are there, it makes nothing. */
-const FIND = `SELECT name FROM sqlite_master AS it WHERE type = 'table' AND 3 = (
-  SELECT count(*) FROM sqlite_master WHERE name IN (it.name || '_order', it.name || '_turns', it.name || '_turns_order'))`
+/** `sqliteInbox` makes a table and an index of this name: if both are there, it makes nothing. */
+const FIND = `SELECT tbl_name AS name FROM sqlite_master WHERE type = 'index' AND name = tbl_name || '_order'
+  AND (SELECT count(*) FROM pragma_table_info(tbl_name) WHERE name IN ('key', 'bytes', 'state', 'position', 'tries')) = 5`
 
 /** Without `openSqlite`, which would set another program's file to write ahead. */
 function findInboxes(path: string): readonly string[] {
