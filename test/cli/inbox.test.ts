@@ -184,6 +184,7 @@ describe('an inbox that is not there', () => {
     const database = openSqlite(file)
     database.pragma('journal_mode = DELETE')
     database.exec('CREATE TABLE postern_inbox (state, position, title)')
+    database.exec('CREATE INDEX postern_inbox_order ON postern_inbox (state, position)')
     database.close()
     const before = readFileSync(file)
     for (const args of [['counts'], ['replay', '--all', '--yes']])
@@ -198,7 +199,7 @@ describe('an inbox that is not there', () => {
     expect(code).toBe(3)
     expect(stderr).toMatch(/It has one with the table crm_inbox: add --table crm_inbox\.\n$/)
     expect((await inbox('counts', '--table', 'crm_inbox', '--json')).stdout).toContain('"dead":1')
-    for (const table of ["x'; DROP TABLE crm_inbox; --", '%', 'crm_inbox_turns'])
+    for (const table of ["x'; DROP TABLE crm_inbox; --", '%', 'crm_inbox_order'])
       expect((await inbox('counts', '--table', table)).code).toBe(3)
   })
 

@@ -111,7 +111,7 @@ describe('postern', () => {
     expect(names).toEqual([
       ...['dev', 'trigger', 'check', 'sign', 'verify', 'fixtures'],
       ...['emulator', 'logs', 'clock', 'faults', 'records', 'reset'],
-      ...['webhooks', 'deliveries', 'replay', 'completion', 'help'],
+      ...['webhooks', 'deliveries', 'replay', 'inbox', 'completion', 'help'],
     ])
   })
 

@@ -36,9 +36,9 @@ export function openInbox(path: string, table = 'postern_inbox'): OpenedInbox {
   }
 }
 
-/** `sqliteInbox` makes a table and an index of this name: if both are there, it makes nothing. */
-const FIND = `SELECT tbl_name AS name FROM sqlite_master WHERE type = 'index' AND name = tbl_name || '_order'
-  AND (SELECT count(*) FROM pragma_table_info(tbl_name) WHERE name IN ('key', 'bytes', 'state', 'position', 'tries')) = 5`
+/** What `sqliteInbox` would make if it were not there, and columns that nothing else has. */
+const FIND = `SELECT tbl_name AS name FROM sqlite_master WHERE type = 'index' AND name = tbl_name || '_order' AND 3 = (
+  SELECT count(*) FROM pragma_table_info(tbl_name) WHERE name IN ('key', 'bytes', 'tries'))`
 
 /** Without `openSqlite`, which would set another program's file to write ahead. */
 function findInboxes(path: string): readonly string[] {
