@@ -21,7 +21,7 @@ export class Trial {
   readonly inbox: Inbox
   /** Another one on the same engine, as another process has it. */
   readonly another: Inbox
-  /** What engines failed at in workers. */
+  /** What failed in workers: the engine, or a check. */
   readonly errors: unknown[] = []
   readonly #loops: InboxLoop[] = []
 
@@ -35,7 +35,15 @@ export class Trial {
     run: (item: TakenItem) => Settlement | Promise<Settlement>,
     { inbox = this.inbox, concurrency = 10 }: { readonly inbox?: Inbox; readonly concurrency?: number } = {},
   ): InboxLoop {
-    const loop = inbox.work(async (item) => run(item), {
+    const runOrFail = async (item: TakenItem) => {
+      try {
+        return await run(item)
+      } catch (error) {
+        this.errors.push(error)
+        return DONE
+      }
+    }
+    const loop = inbox.work(runOrFail, {
       concurrency,
       leaseMs: LEASE_MS,
       clock: systemClock,
@@ -68,7 +76,7 @@ export class Trial {
 
   async end(): Promise<void> {
     await Promise.all(this.#loops.map((loop) => loop.close(0)))
-    if (this.errors.length > 0) throw new AggregateError(this.errors, 'the engine failed in a worker')
+    if (this.errors.length > 0) throw new AggregateError(this.errors, 'the engine, or a check, failed in a worker')
   }
 }
 

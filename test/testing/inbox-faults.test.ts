@@ -1,0 +1,25 @@
+import { inboxSuite } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { FAULTS, type Fault, MemoryInbox, type MemoryTable } from './memory-inbox.ts'
+
+/** Rejects with the first case that fails. */
+async function judge(fault: Fault | 'none'): Promise<void> {
+  const tables = new Map<string, MemoryTable>()
+  const cases = inboxSuite((name) => new MemoryInbox(name, tables, fault))
+  await Promise.all(cases.map(({ run }) => run()))
+}
+
+describe('the inbox suite', () => {
+  it('finds nothing wrong with an inbox that has no fault', async () => {
+    await judge('none')
+  }, 60_000)
+
+  // Some faults are noticed only by what never happens.
+  it.concurrent.each(FAULTS)(
+    'notices an inbox that %s',
+    async (fault) => {
+      await expect(judge(fault)).rejects.toThrow()
+    },
+    120_000,
+  )
+})

@@ -1,0 +1,311 @@
+import {
+  type Inbox,
+  type InboxCounts,
+  type InboxEntry,
+  type InboxItem,
+  type InboxLoop,
+  type InboxPage,
+  type InboxState,
+  type InboxWorkOptions,
+  type ListOptions,
+  pollInbox,
+  type Settlement,
+  systemClock,
+  type Taken,
+  type TakenItem,
+  type TakeRequest,
+  TRIES_KEPT,
+} from 'postern'
+
+/** What an inbox of one's own may get wrong, each by one line. */
+export const FAULTS = [
+  'tells of an item before it has it',
+  'keeps the body as text',
+  'cuts long bodies off',
+  'loses the trace',
+  'loses the source',
+  'ignores case',
+  'trims keys',
+  'makes two items of a duplicate',
+  'replaces an item that comes again',
+  'remembers what is done',
+  'leaves a dead letter dead that comes in again',
+  'shares nothing',
+  'gives one item to several workers',
+  'runs more at once than it is told',
+  'runs one at a time',
+  'runs the backlog of an account first',
+  'removes what is to wait',
+  'never removes',
+  'tries again at once',
+  'counts every try',
+  'counts no try',
+  'keeps every try',
+  'keeps the last try only',
+  'keeps the first tries',
+  'buries without marks',
+  'buries without the try',
+  'removes what is to be buried',
+  'runs dead letters',
+  'replays anything',
+  'never says that it replayed',
+  'replays without marks',
+  'replays with the failures of before',
+  'replays without the tries of before',
+  'replays in two steps',
+  'drops what runs',
+  'drops no dead letter',
+  'says that it dropped what is not there',
+  'counts what runs as waiting',
+  'knows no oldest item',
+  'lists all on one page',
+  'lists the first page again and again',
+  'skips an item between pages',
+  'lists only what is due',
+  'closes while items run',
+  'takes more while it closes',
+  'never aborts',
+  'keeps what it gives back',
+  'has workers without a name',
+] as const
+export type Fault = (typeof FAULTS)[number]
+
+interface Row extends InboxEntry {
+  readonly turn: number
+  readonly worker: string
+}
+
+export type MemoryTable = Map<string, Row>
+
+/** The contract over one Map, but for one fault. Nobody dies in a test, so that leases never end. */
+export class MemoryInbox implements Inbox {
+  readonly #rows: MemoryTable
+  readonly #done = new Set<string>()
+  readonly #listeners = new Set<() => void>()
+  readonly #fault: Fault | 'none'
+  #names = 0
+
+  constructor(name: string, tables: Map<string, MemoryTable>, fault: Fault | 'none') {
+    const rows = tables.get(name) ?? new Map()
+    tables.set(name, rows)
+    this.#fault = fault
+    this.#rows = this.#has('shares nothing') ? new Map() : rows
+  }
+
+  async put(item: InboxItem): Promise<void> {
+    if (!this.#has('tells of an item before it has it')) return this.#put(item)
+    setTimeout(() => this.#put(item), 50)
+  }
+
+  work(run: (item: TakenItem) => Promise<Settlement>, options: InboxWorkOptions): InboxLoop {
+    const table = {
+      take: async (request: TakeRequest) => {
+        await new Promise(setImmediate) // a fault may give items without end
+        return this.#take(request)
+      },
+      renew: async () => {},
+      settle: async (item: InboxEntry, worker: string, settlement: Settlement) =>
+        this.#settle(item, worker, settlement),
+      onPut: (callback: () => void) => {
+        this.#listeners.add(callback)
+        return () => this.#listeners.delete(callback)
+      },
+    }
+    const worker = this.#has('has workers without a name') ? '' : `worker ${this.#names++}`
+    const more = this.#has('runs more at once than it is told') ? 1 : 0
+    const concurrency = this.#has('runs one at a time') ? 1 : options.concurrency + more
+    const never = new AbortController().signal
+    const given = this.#has('never aborts') ? (item: TakenItem) => run({ ...item, signal: never }) : run
+    const loop = pollInbox(table, worker, given, { ...options, concurrency, clock: systemClock })
+    const close = (timeoutMs: number) => {
+      const closing = this.#has('takes more while it closes')
+        ? later(() => loop.close(timeoutMs))
+        : loop.close(timeoutMs)
+      return this.#has('closes while items run') ? Promise.resolve(0) : closing
+    }
+    return { close }
+  }
+
+  async counts(): Promise<InboxCounts> {
+    const count = (state: InboxState) => [...this.#rows.values()].filter((row) => row.state === state).length
+    const dueAt = [...this.#rows.values()].filter((row) => row.state === 'waiting').map((row) => row.dueAt)
+    const oldest = dueAt.filter((at) => at <= Date.now()).sort((a, b) => a - b)[0]
+    const running = count('running')
+    const isWrong = this.#has('counts what runs as waiting')
+    return {
+      waiting: count('waiting') + (isWrong ? running : 0),
+      running: isWrong ? 0 : running,
+      dead: count('dead'),
+      oldestDueAt: this.#has('knows no oldest item') ? undefined : oldest,
+    }
+  }
+
+  async list(state: InboxState, { after, limit = 100 }: ListOptions = {}): Promise<InboxPage> {
+    const onlyDue = this.#has('lists only what is due')
+    const all = [...this.#rows.values()].filter(
+      (row) => row.state === state && !(onlyDue && row.dueAt > Date.now() && state === 'waiting'),
+    )
+    if (this.#has('lists all on one page')) return { entries: all, next: undefined }
+    const from = Number(after ?? 0) + (after !== undefined && this.#has('skips an item between pages') ? 1 : 0)
+    const to = from + limit
+    const next = this.#has('lists the first page again and again') && after !== undefined ? undefined : String(to)
+    const start = this.#has('lists the first page again and again') ? 0 : from
+    return { entries: all.slice(start, start + limit), next: all.length > to ? next : undefined }
+  }
+
+  async get(key: string): Promise<InboxEntry | undefined> {
+    return this.#rows.get(this.#toKey(key))
+  }
+
+  async replay(key: string): Promise<boolean> {
+    if (this.#has('replays in two steps')) {
+      const isDead = this.#rows.get(this.#toKey(key))?.state === 'dead'
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      if (isDead) this.#revive(this.#toKey(key))
+      return isDead
+    }
+    const isReplayed = this.#revive(this.#toKey(key))
+    return isReplayed && !this.#has('never says that it replayed')
+  }
+
+  async drop(key: string): Promise<boolean> {
+    const state = this.#rows.get(this.#toKey(key))?.state
+    if (state === undefined) return this.#has('says that it dropped what is not there')
+    if (state === 'running' && !this.#has('drops what runs')) return false
+    if (state === 'dead' && this.#has('drops no dead letter')) return true
+    return this.#rows.delete(this.#toKey(key))
+  }
+
+  // ── Steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #has(fault: Fault): boolean {
+    return this.#fault === fault
+  }
+
+  #toKey(key: string): string {
+    if (this.#has('ignores case')) return key.toLowerCase()
+    return this.#has('trims keys') ? key.trim() : key
+  }
+
+  #put(item: InboxItem): void {
+    const key = this.#toKey(item.key)
+    const known = this.#rows.get(key)
+    if (this.#has('remembers what is done') && this.#done.has(key)) return
+    if (known?.state === 'dead' && !this.#has('leaves a dead letter dead that comes in again')) {
+      this.#revive(key)
+      return
+    }
+    if (known !== undefined && this.#has('makes two items of a duplicate')) this.#insert(`${key} again`, item)
+    else if (known !== undefined && this.#has('replaces an item that comes again'))
+      this.#set(key, { bytes: item.bytes })
+    else if (known === undefined) this.#insert(key, item)
+  }
+
+  #insert(key: string, { trace, source, bytes, ...item }: InboxItem): void {
+    const text = () => new TextEncoder().encode(new TextDecoder().decode(bytes))
+    const kept = this.#has('cuts long bodies off') ? bytes.slice(0, 65_535) : bytes
+    const now = Date.now()
+    this.#rows.set(key, {
+      ...item,
+      key,
+      bytes: this.#has('keeps the body as text') ? text() : kept,
+      ...(trace && !this.#has('loses the trace') && { trace }),
+      ...(source !== undefined && !this.#has('loses the source') && { source }),
+      ...{ state: 'waiting', dueAt: now, since: now, failures: 0, deaths: 0, marks: [], tries: [], worker: '' },
+      turn: this.#nextTurn(item.accountKey),
+    })
+    this.#wake()
+  }
+
+  /** Behind the account's own last item, and not before what is next by now. */
+  #nextTurn(account: string): number {
+    const rows = [...this.#rows.values()].filter(({ state }) => state === 'waiting')
+    const next = Math.min(...rows.map(({ turn }) => turn))
+    const own = Math.max(...rows.filter(({ accountKey }) => accountKey === account).map(({ turn }) => turn), 0)
+    if (this.#has('runs the backlog of an account first')) return Math.max(...rows.map(({ turn }) => turn), 0) + 1
+    return Math.max(own, Number.isFinite(next) ? next : 0) + 1
+  }
+
+  #take({ worker, limit }: TakeRequest): Taken {
+    const now = Date.now()
+    const isDue = ({ state, dueAt }: Row) =>
+      (state === 'waiting' && dueAt <= now) ||
+      (state === 'dead' && this.#has('runs dead letters')) ||
+      (state === 'running' && this.#has('gives one item to several workers'))
+    const due = [...this.#rows.values()].filter(isDue).sort((a, b) => a.turn - b.turn)
+    const items = due.slice(0, limit)
+    for (const { key } of items) this.#set(key, { state: 'running', worker })
+    return { items, hasSuspect: false }
+  }
+
+  #settle({ key, tries }: InboxEntry, worker: string, settlement: Settlement): void {
+    const row = this.#rows.get(key)
+    if (row === undefined || row.state !== 'running' || row.worker !== worker) return
+    const isRemoved =
+      settlement.next === 'remove' ||
+      (settlement.next === 'wait' && this.#has('removes what is to wait')) ||
+      (settlement.next === 'bury' && this.#has('removes what is to be buried'))
+    if (isRemoved) {
+      if (this.#has('never removes')) return
+      this.#rows.delete(key)
+      this.#done.add(key)
+      return
+    }
+    const now = Date.now()
+    const all = settlement.tried === undefined ? tries : [...tries, settlement.tried]
+    if (settlement.next === 'bury') {
+      const marks = this.#has('buries without marks') ? [] : settlement.marks
+      this.#set(key, {
+        state: 'dead',
+        dueAt: now,
+        marks,
+        tries: this.#has('buries without the try') ? tries : this.#cut(all),
+      })
+      return
+    }
+    if (settlement.next !== 'wait') return
+    if (settlement.tried?.code === 'worker_closed' && this.#has('keeps what it gives back')) return
+    const isCounted = (settlement.isFailure || this.#has('counts every try')) && !this.#has('counts no try')
+    const dueAt = now + (this.#has('tries again at once') ? 0 : settlement.afterMs)
+    this.#set(key, {
+      ...{ state: 'waiting', dueAt, tries: this.#cut(all), failures: row.failures + (isCounted ? 1 : 0) },
+      turn: this.#nextTurn(row.accountKey),
+    })
+  }
+
+  #cut(tries: InboxEntry['tries']): InboxEntry['tries'] {
+    if (this.#has('keeps every try')) return tries
+    if (this.#has('keeps the last try only')) return tries.slice(-1)
+    return this.#has('keeps the first tries') ? tries.slice(0, TRIES_KEPT) : tries.slice(-TRIES_KEPT)
+  }
+
+  #revive(key: string): boolean {
+    const row = this.#rows.get(key)
+    if (row === undefined) return false
+    const isDead = row.state === 'dead' || this.#has('replays anything') || this.#has('replays in two steps')
+    if (!isDead) return false
+    const now = Date.now()
+    this.#set(key, {
+      ...{ state: 'waiting', dueAt: now, since: now, deaths: 0 },
+      failures: this.#has('replays with the failures of before') ? row.failures : 0,
+      marks: this.#has('replays without marks') ? [] : row.marks,
+      tries: this.#has('replays without the tries of before') ? [] : row.tries,
+    })
+    this.#wake()
+    return true
+  }
+
+  #set(key: string, changes: Partial<Row>): void {
+    const row = this.#rows.get(key)
+    if (row !== undefined) this.#rows.set(key, { ...row, ...changes })
+  }
+
+  #wake(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+async function later<T>(work: () => Promise<T>): Promise<T> {
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  return work()
+}
