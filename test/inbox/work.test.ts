@@ -72,6 +72,7 @@ describe('a delivery to a receiver with an inbox', () => {
     const other = openSqlite(scene.path)
     other.exec('BEGIN IMMEDIATE')
     const answer = await scene.deliver(event())
+    other.exec('ROLLBACK')
     other.close()
     expect(answer).toMatchObject({ outcome: 'failed', status: 503, code: 'inbox_unavailable' })
     expect(scene.errors.map(({ code }) => code)).toEqual(['inbox_unavailable'])
