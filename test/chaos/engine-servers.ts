@@ -8,17 +8,9 @@ import { openSqlite } from 'postern/sqlite'
 import { FaultyProxy } from '../engines/faulty-proxy.ts'
 import { startPostgres } from '../engines/postgres-server.ts'
 import { startRedis } from '../engines/redis-server.ts'
-import type { EngineAddress, EngineName } from './messages.ts'
-
-/** An engine that a chaos run has started for itself. */
-export interface RunningEngine {
-  readonly address: EngineAddress
-  /** Ways to disturb it, each of which ends once it serves again. */
-  readonly faults: readonly (() => Promise<void>)[]
-  /** With transactions: the event ids in the user's own table, one for each row. */
-  readonly readEffects?: () => Promise<readonly string[]>
-  close(): Promise<void>
-}
+import { startInbox } from './inbox-engine.ts'
+import type { EngineName } from './messages.ts'
+import { EFFECTS, type RunningEngine, readEffects } from './running-engine.ts'
 
 export async function startEngine(name: EngineName): Promise<RunningEngine> {
   switch (name) {
@@ -39,10 +31,12 @@ export async function startEngine(name: EngineName): Promise<RunningEngine> {
     case 'sqlite':
     case 'sqlite-transaction':
       return startSqlite(name)
+    case 'inbox-sqlite':
+    case 'inbox-sqlite-transaction':
+    case 'inbox-sqlite-outage':
+      return startInbox(name)
   }
 }
-
-const EFFECTS = 'CREATE TABLE effects (event_id TEXT NOT NULL)'
 
 async function startPostgresWithTables(name: 'postgres' | 'postgres-transaction'): Promise<RunningEngine> {
   const server = await startPostgres()
@@ -73,15 +67,10 @@ function startSqlite(name: 'sqlite' | 'sqlite-transaction'): RunningEngine {
   const at = join(folder, 'events.db')
   const database = openSqlite(at)
   database.exec(EFFECTS)
-  const readEffects = async () =>
-    database
-      .prepare('SELECT event_id FROM effects')
-      .all()
-      .map(({ event_id: eventId }) => String(eventId))
   return {
     address: { name, at },
     faults: [],
-    ...(name === 'sqlite-transaction' && { readEffects }),
+    ...(name === 'sqlite-transaction' && { readEffects: () => readEffects(database) }),
     async close() {
       database.close()
       rmSync(folder, { recursive: true })

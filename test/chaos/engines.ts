@@ -1,20 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import {
   type HandlerContext,
+  type Inbox,
   memoryStore,
+  type PosternError,
   type Store,
   type SyncTransactionContext,
   type TransactionContext,
 } from 'postern'
 import { postgresStore } from 'postern/postgres'
 import { redisStore } from 'postern/redis'
-import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
+import { openSqlite, type SqliteDatabase, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { createClient } from 'redis'
 import type { EngineAddress } from './messages.ts'
 
 /** An engine's store in a worker. */
 export interface OpenStore {
   readonly store: Store
+  readonly inbox?: Inbox
   /** Writes a row of the user's own, together with the finish mark of the handler; not where the run is without transactions. */
   readonly writeEffect?: (eventId: string, context: HandlerContext) => Promise<unknown>
   close(): Promise<void> | void
@@ -43,6 +47,28 @@ export async function openStore({ name, at }: EngineAddress): Promise<OpenStore>
       const opened = { store: sqliteStore({ database }), close: () => database.close() }
       return name === 'sqlite' ? opened : { ...opened, writeEffect: writeToSqlite }
     }
+    case 'inbox-sqlite':
+    case 'inbox-sqlite-transaction':
+    case 'inbox-sqlite-outage': {
+      const opened = await openInbox(at)
+      return name === 'inbox-sqlite' ? opened : { ...opened, writeEffect: writeToSqlite }
+    }
+  }
+}
+
+/** Again and again while the file is locked or its disk is full, as a supervisor would. */
+async function openInbox(path: string): Promise<OpenStore> {
+  for (;;) {
+    let database: SqliteDatabase | undefined
+    try {
+      const opened = openSqlite(path)
+      database = opened
+      return { store: sqliteStore({ database }), inbox: sqliteInbox({ database }), close: () => opened.close() }
+    } catch (error) {
+      database?.close()
+      if ((error as PosternError).code !== 'database_unusable') throw error // nothing else is thrown
+    }
+    await sleep(200)
   }
 }
 

@@ -9,7 +9,8 @@ import { type ChaosReport, runChaos } from './run-chaos.ts'
 
 const HELP = `npm run chaos -- [engine ...] [options]
 
-Engines: ${ENGINE_NAMES.join(', ')} (default: all but memory, which forgets between processes and has to fail)
+Engines: ${ENGINE_NAMES.join(', ')}, or inbox for
+those with one (default: all but memory, which forgets between processes and has to fail)
 
   --events N        events to send, 30 % of them with copies (default 100000)
   --kills N         kill -9 of random workers (default 25)
@@ -18,6 +19,7 @@ Engines: ${ENGINE_NAMES.join(', ')} (default: all but memory, which forgets betw
   --no-faults       leave the engine alone (default: it is stopped, killed and restarted as well)
 
   npm run chaos -- redis --events 10000 --kills 5
+  npm run chaos -- inbox --events 20000
   npm run chaos -- postgres-transaction`
 
 const { values, positionals } = parseArgs({
@@ -44,8 +46,9 @@ function fail(message: string): never {
   process.exit(2)
 }
 
-function toEngineName(text: string): EngineName {
-  return ENGINE_NAMES.find((name) => name === text) ?? fail(`There is no engine "${text}".`)
+function toEngineNames(text: string): readonly EngineName[] {
+  const found = ENGINE_NAMES.filter((name) => name === text || (text === 'inbox' && name.startsWith('inbox-')))
+  return found.length > 0 ? found : fail(`There is no engine "${text}".`)
 }
 
 function print(name: EngineName, { faults, lastWords, statuses, ...counts }: ChaosReport): void {
@@ -69,7 +72,8 @@ if (values.help) {
   console.log(HELP)
   process.exit()
 }
-const names = positionals.length > 0 ? positionals.map(toEngineName) : ENGINE_NAMES.filter((name) => name !== 'memory')
+const names =
+  positionals.length > 0 ? positionals.flatMap(toEngineNames) : ENGINE_NAMES.filter((name) => name !== 'memory')
 const settings = {
   events: toCount('events'),
   kills: toCount('kills'),

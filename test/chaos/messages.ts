@@ -5,7 +5,10 @@ export interface EngineAddress {
   readonly at: string
 }
 
-/** Those with `-transaction` also write rows of the user's own in the handler's transaction. */
+/**
+ * Those with `-transaction`, and `-outage`, also write rows of the user's own in the handler's transaction. Behind `inbox-` events are
+ * accepted at first, and worked off by processes some of which accept as well.
+ */
 export const ENGINE_NAMES = [
   'memory',
   'redis',
@@ -13,6 +16,9 @@ export const ENGINE_NAMES = [
   'postgres-transaction',
   'sqlite',
   'sqlite-transaction',
+  'inbox-sqlite',
+  'inbox-sqlite-transaction',
+  'inbox-sqlite-outage',
 ] as const
 
 export type EngineName = (typeof ENGINE_NAMES)[number]
@@ -20,10 +26,13 @@ export type EngineName = (typeof ENGINE_NAMES)[number]
 /** What a worker is started with. */
 export interface WorkerSettings {
   readonly engine: EngineAddress
+  /** What it does with an inbox. */
+  readonly role: 'accept' | 'work' | 'both'
   readonly journalPath: string
   readonly leaseMs: number
   /** How often one of the handlers of an event fails. */
   readonly failureRate: number
 }
 
+/** The port is 0 of one that takes no deliveries. */
 export type FromWorker = { readonly port: number } | { readonly residentBytes: number }

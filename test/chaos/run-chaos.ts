@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RunningEngine } from './engine-servers.ts'
+import type { Inbox } from 'postern'
+import type { RunningEngine } from './running-engine.ts'
 import { ScheduleSender } from './sender.ts'
 import { judge, type Verdict } from './verdict.ts'
 import { WorkerPool } from './worker-pool.ts'
@@ -30,6 +31,10 @@ export interface ChaosReport extends Omit<Verdict, 'faults'> {
   readonly engineFaults: number
   readonly seconds: number
   readonly peakWorkerMb: number
+  /** From the end of a fault of the engine to the next delivery that was acknowledged, at most. */
+  readonly secondsToRecover: number
+  /** With an inbox: poisoned events that are dead letters in the end, as they have to. */
+  readonly poisonedAndDead?: number
   /** Answers by their status. */
   readonly statuses: Readonly<Record<string, number>>
   /** All of these have to be zero. */
@@ -37,8 +42,16 @@ export interface ChaosReport extends Omit<Verdict, 'faults'> {
     /** Deliveries that were never acknowledged, manual retries included. */
     readonly lost: number
     readonly diedByThemselves: number
+    /** Deliveries acknowledged while the engine could not write. */
+    readonly acknowledgedWhileLocked: number
     /** With transactions: events whose effect is not in the user's table exactly once. */
     readonly effectsNotOnce: number
+    /** With an inbox: items that were still in it long after the last delivery. */
+    readonly stuck?: number
+    /** With an inbox: dead letters that were not poisoned. */
+    readonly deadLetters?: number
+    /** With an inbox: poisoned events that are no dead letters. */
+    readonly poisonedNotDead?: number
   }
   readonly lastWords: readonly string[]
 }
@@ -47,6 +60,8 @@ const COPIED_SHARE = 0.3
 const FAILURE_RATE = 0.05
 /** Kills and faults are over by this part of the events, so that the end of a run shows recovery. */
 const DISTURBED_PART = 0.9
+/** For which an inbox has to be worked off after the last delivery. */
+const LONGEST_BACKLOG_MS = 300_000
 
 /** Sends signed events to workers that are killed all the time, and judges what became of each. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -58,12 +73,16 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     leaseMs,
     failureRate: FAILURE_RATE,
   })
-  const sender = new ScheduleSender({ pickPort: () => pool.pickPort(), retryScale: options.retryScale })
+  const { retryScale } = options
+  const sender = new ScheduleSender({ pickPort: () => pool.pickPort(), retryScale, isLocked: engine.isLocked })
   try {
-    const { ids, deliveries, lost, engineFaults } = await sendAll(options, pool, sender)
+    const { ids, deliveries, lost, engineFaults, secondsToRecover } = await sendAll(options, pool, sender)
+    const isPoisoned = (id: string) => engine.inbox !== undefined && POISONED.test(id)
+    const inInbox = engine.inbox && (await judgeInbox(engine.inbox, ids.filter(isPoisoned)))
     const lives = await pool.close()
     const handlers = engine.readEffects === undefined ? ['work', 'audit'] : ['audit'] // effects are judged by their rows
-    const { faults, ...counts } = judge(ids, handlers, lives)
+    const handlersOf = (id: string) => (isPoisoned(id) ? ['audit'] : handlers)
+    const { faults, ...counts } = judge(ids, handlersOf, lives, engine.outages)
     return {
       ...counts,
       events: ids.length,
@@ -74,12 +93,19 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       engineFaults,
       seconds: Math.round((performance.now() - startedAt) / 1_000),
       peakWorkerMb: Math.round(pool.peakResidentBytes / 1e6),
+      secondsToRecover,
+      ...(inInbox && { poisonedAndDead: inInbox.poisonedAndDead }),
       statuses: Object.fromEntries(sender.statuses),
       faults: {
         ...faults,
         lost,
         diedByThemselves: pool.diedByThemselves,
-        effectsNotOnce: countNotOnce(ids, await engine.readEffects?.()),
+        acknowledgedWhileLocked: sender.acknowledgedWhileLocked,
+        effectsNotOnce: countNotOnce(
+          ids.filter((id) => !isPoisoned(id)),
+          await engine.readEffects?.(),
+        ),
+        ...inInbox?.faults,
       },
       lastWords: pool.lastWords,
     }
@@ -119,10 +145,16 @@ async function sendAll(options: ChaosOptions, pool: WorkerPool, sender: Schedule
   const isBefore = (part: number) => !isSent && next < options.events * part
   const killing = disturb(options.kills, isBefore, () => pool.killOne())
   const faults = options.engineFaults ? options.engine.faults : []
-  const faulting = disturb(faults.length, isBefore, async (turn) => faults[turn]?.())
+  let secondsToRecover = 0
+  const faulting = disturb(faults.length, isBefore, async (turn) => {
+    await faults[turn]?.()
+    const [endedAt, known] = [performance.now(), sender.acknowledged]
+    while (sender.acknowledged === known && !isSent) await sleep(10)
+    secondsToRecover = Math.max(secondsToRecover, Math.round((performance.now() - endedAt) / 100) / 10)
+  })
   await sending
   await Promise.all([...late, killing, faulting])
-  return { ids, deliveries, lost, engineFaults: await faulting }
+  return { ids, deliveries, lost, engineFaults: await faulting, secondsToRecover }
 }
 
 /** Does something so many times, spread over the run by how far it has come. */
@@ -145,12 +177,39 @@ function countNotOnce(ids: readonly string[], effects: readonly string[] | undef
   return ids.filter((id) => counts.get(id) !== 1).length
 }
 
+/** Waits until an inbox is worked off, and says what is left in it. */
+async function judgeInbox(inbox: Inbox, poisoned: readonly string[]) {
+  const left = async () => {
+    const { waiting, running } = await inbox.counts()
+    return waiting + running
+  }
+  const endsAt = performance.now() + LONGEST_BACKLOG_MS
+  while ((await left()) > 0 && performance.now() < endsAt) await sleep(100)
+  const dead = new Set<string>()
+  let after: string | undefined
+  do {
+    const page = await inbox.list('dead', { after, limit: 1_000 })
+    for (const { id } of page.entries) dead.add(id)
+    after = page.next
+  } while (after !== undefined)
+  const poisonedAndDead = poisoned.filter((id) => dead.has(id)).length
+  const faults = {
+    stuck: await left(),
+    deadLetters: dead.size - poisonedAndDead,
+    poisonedNotDead: poisoned.length - poisonedAndDead,
+  }
+  return { poisonedAndDead, faults }
+}
+
+/** What can never be handled, if there is an inbox for it to be a dead letter of. */
+const POISONED = /77$/
+
 function toEvent(id: string) {
   return {
     id,
     type: 'contact.created',
     timestamp: '2025-01-15T10:30:00.000Z',
     accountKey: `account-${id.length}`,
-    data: { record: { _id: id, email: 'zoe@example.test' } },
+    data: { record: { _id: id, email: 'zoe@example.test', isPoisoned: POISONED.test(id) } },
   }
 }

@@ -9,6 +9,8 @@ export interface SenderOptions {
   readonly pickPort: () => number | undefined
   /** The delays between attempts are divided by this. The deadline of an attempt is not. */
   readonly retryScale: number
+  /** Whether nothing can be acknowledged right now. */
+  readonly isLocked?: (() => boolean) | undefined
 }
 
 /** The service, as far as deliveries go: five attempts on its schedule, then manual retries until one succeeds. */
@@ -16,6 +18,9 @@ export class ScheduleSender {
   readonly statuses = new Map<number | 'no answer', number>()
   attempts = 0
   manualRetries = 0
+  acknowledged = 0
+  /** Deliveries that were acknowledged while the engine could not write. */
+  acknowledgedWhileLocked = 0
   readonly #options: SenderOptions
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 512 })
 
@@ -31,9 +36,14 @@ export class ScheduleSender {
       if (round > 0) this.manualRetries++
       for (const delayMs of ATTEMPT_DELAYS_MS) {
         await sleep(delayMs / this.#options.retryScale)
+        const wasLocked = this.#options.isLocked?.() === true
         const status = await this.#attempt(bytes, signature)
         this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
-        if (status !== 'no answer' && status >= 200 && status < 300) return true
+        if (status !== 'no answer' && status >= 200 && status < 300) {
+          this.acknowledged++
+          if (wasLocked && this.#options.isLocked?.() === true) this.acknowledgedWhileLocked++
+          return true
+        }
       }
     }
     return false

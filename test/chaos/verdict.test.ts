@@ -73,7 +73,7 @@ const cases: readonly { name: string; lives: readonly Life[]; faults: Partial<ty
 
 describe('the judge of a chaos run', () => {
   it.each(cases)('sees $name', ({ lives, faults, repeated = 0 }) => {
-    const verdict = judge(['a'], ['work'], lives)
+    const verdict = judge(['a'], () => ['work'], lives)
     expect(verdict.faults).toEqual({ ...SOUND, ...faults })
     expect(verdict.repeatedAfterKill).toBe(repeated)
   })

@@ -7,13 +7,19 @@ export interface Life {
   readonly killedAt: number | undefined
 }
 
+/** A time in which the engine took nothing, by the machine's clock. */
+export interface Outage {
+  readonly from: number
+  readonly to: number
+}
+
 /** What became of every event of a run, as counts. Those under `faults` have to be zero. */
 export interface Verdict {
   readonly runs: number
   readonly failedRuns: number
-  /** Runs whose process was killed before the store had their result. */
+  /** Runs whose process was killed, or whose engine was away for longer than a claim, before the store had their result. */
   readonly hitByKill: number
-  /** Handlers that ended more than once for an event, where a kill explains it. */
+  /** Handlers that ended more than once for an event, where a kill or an outage explains it. */
   readonly repeatedAfterKill: number
   readonly faults: {
     /** Handlers that never ended for an event. */
@@ -32,11 +38,20 @@ interface HandlerRun {
   readonly isHit: boolean
 }
 
-/** Judges the journals of all lives against the events that were sent. */
-export function judge(eventIds: Iterable<string>, handlers: readonly string[], lives: readonly Life[]): Verdict {
+/**
+ * Judges the journals of all lives against the events that were sent.
+ *
+ * @param handlersOf names the handlers that have to end for an event
+ */
+export function judge(
+  eventIds: Iterable<string>,
+  handlersOf: (eventId: string) => readonly string[],
+  lives: readonly Life[],
+  outages: readonly Outage[] = [],
+): Verdict {
   const runs = new Map<string, HandlerRun[]>()
   for (const life of lives)
-    for (const [key, run] of runsOf(life)) {
+    for (const [key, run] of runsOf(life, outages)) {
       const known = runs.get(key)
       if (known === undefined) runs.set(key, [run])
       else known.push(run)
@@ -45,7 +60,7 @@ export function judge(eventIds: Iterable<string>, handlers: readonly string[], l
   const faults = { neverHandled: 0, twiceWithoutKill: 0, overlapping: 0 }
   let repeatedAfterKill = 0
   for (const eventId of eventIds)
-    for (const handler of handlers) {
+    for (const handler of handlersOf(eventId)) {
       const ofHandler = (runs.get(toKey(eventId, handler)) ?? []).toSorted((a, b) => a.begin - b.begin)
       const ends = ofHandler.filter(({ result }) => result === 'end').length
       const hits = ofHandler.filter(({ isHit }) => isHit).length
@@ -63,12 +78,16 @@ export function judge(eventIds: Iterable<string>, handlers: readonly string[], l
   }
 }
 
-function* runsOf({ records, killedAt }: Life): Iterable<[key: string, run: HandlerRun]> {
+function* runsOf({ records, killedAt }: Life, outages: readonly Outage[]): Iterable<[key: string, run: HandlerRun]> {
   const settled = new Map<string, number>()
   for (const { kind, eventId, at } of records) if (kind === 'settled') settled.set(eventId, at)
   const open = new Map<string, JournalRecord>()
   const toRun = (begin: JournalRecord, end: number, result: HandlerRun['result']): HandlerRun => {
-    const isHit = killedAt !== undefined && (settled.get(begin.eventId) ?? 0) < begin.at
+    const settledAt = settled.get(begin.eventId) ?? 0
+    const knownAt = settledAt < begin.at ? Number.POSITIVE_INFINITY : settledAt
+    const isHit =
+      (killedAt !== undefined && settledAt < begin.at) ||
+      outages.some(({ from, to }) => begin.at < to && knownAt > from)
     return { begin: begin.at, end, result, isHit }
   }
   for (const record of records) {

@@ -14,6 +14,11 @@ interface Slot {
   journalPath: string
 }
 
+type PoolSettings = Omit<WorkerSettings, 'journalPath' | 'role'>
+
+/** Of each process, by its place. */
+const ROLES: readonly WorkerSettings['role'][] = ['both', 'accept', 'work']
+
 /** Worker processes behind one picker of ports, each started again when it is killed. */
 export class WorkerPool {
   kills = 0
@@ -22,23 +27,19 @@ export class WorkerPool {
   /** The last words of those that died by themselves. */
   readonly lastWords: string[] = []
   readonly #folder: string
-  readonly #settings: Omit<WorkerSettings, 'journalPath'>
+  readonly #settings: PoolSettings
   readonly #slots: Slot[] = []
   /** Every process there was, the ended ones too. */
   readonly #lives: Slot[] = []
   #turn = 0
   #isClosing = false
 
-  private constructor(folder: string, settings: Omit<WorkerSettings, 'journalPath'>) {
+  private constructor(folder: string, settings: PoolSettings) {
     this.#folder = folder
     this.#settings = settings
   }
 
-  static async start(
-    count: number,
-    folder: string,
-    settings: Omit<WorkerSettings, 'journalPath'>,
-  ): Promise<WorkerPool> {
+  static async start(count: number, folder: string, settings: PoolSettings): Promise<WorkerPool> {
     const pool = new WorkerPool(folder, settings)
     for (let at = 0; at < count; at++) pool.#startInto(at)
     await pool.#whenAllListen()
@@ -49,7 +50,7 @@ export class WorkerPool {
   pickPort(): number | undefined {
     for (let tries = 0; tries < this.#slots.length; tries++) {
       const port = this.#slots[++this.#turn % this.#slots.length]?.port
-      if (port !== undefined) return port
+      if (port) return port
     }
     return undefined
   }
@@ -78,7 +79,8 @@ export class WorkerPool {
 
   #startInto(at: number): void {
     const journalPath = join(this.#folder, `journal-${this.#lives.length}`)
-    const settings: WorkerSettings = { ...this.#settings, journalPath }
+    const role = ROLES[at % ROLES.length] ?? 'both'
+    const settings: WorkerSettings = { ...this.#settings, role, journalPath }
     const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), [JSON.stringify(settings)], {
       execArgv: ['--import', 'tsx', '--unhandled-rejections=strict'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createReceiver, type Store } from 'postern'
+import { createReceiver, DeadLetter, RetryLater, type Store } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { openStore } from './engines.ts'
 import { JournalWriter } from './journal.ts'
@@ -32,6 +32,7 @@ function withJournal(store: Store): Store {
 const receiver = createReceiver({
   secret: SECRET,
   store: withJournal(engine.store),
+  ...(engine.inbox && { inbox: engine.inbox }),
   leaseMs: settings.leaseMs,
   logger: { debug() {}, info() {}, warn() {}, error() {} },
 })
@@ -40,9 +41,15 @@ receiver.on('contact.created', { name: 'work' }, async (event, context) => {
   journal.write('begin', event.id, 'work')
   const luck = Math.random()
   if (luck < 0.5) await sleep(luck < 0.05 ? 50 : 2)
+  if (engine.inbox !== undefined && luck < 0.001) await sleep(5_000)
   if (Math.random() < settings.failureRate / 2) {
     journal.write('failure', event.id, 'work')
     throw new Error('bad luck')
+  }
+  const wish = engine.inbox && wishOf(event.data.record)
+  if (wish !== undefined) {
+    journal.write('failure', event.id, 'work')
+    throw wish
   }
   await engine.writeEffect?.(event.id, context)
   journal.write('end', event.id, 'work')
@@ -56,9 +63,19 @@ receiver.on('contact.created', { name: 'audit' }, async (event) => {
   if (isUnlucky) throw undefined
 })
 
-const server = createServer(nodeHandler(receiver)).listen(0, '127.0.0.1', () => {
-  tell({ port: (server.address() as AddressInfo).port }) // it listens on TCP
-})
+/** How a handler steers the inbox. */
+function wishOf({ isPoisoned }: Readonly<Record<string, unknown>>): Error | undefined {
+  if (isPoisoned === true) return new DeadLetter('poisoned')
+  return Math.random() < 0.02 ? new RetryLater(Math.random() * 1_000) : undefined
+}
+
+const server = createServer(nodeHandler(receiver))
+if (engine.inbox !== undefined && settings.role !== 'accept') receiver.work({ delay: (attempt) => attempt * 500 })
+if (engine.inbox !== undefined && settings.role === 'work') tell({ port: 0 })
+else
+  server.listen(0, '127.0.0.1', () => {
+    tell({ port: (server.address() as AddressInfo).port }) // it listens on TCP
+  })
 const memory = setInterval(() => tell({ residentBytes: process.memoryUsage.rss() }), 1_000)
 
 process.once('message', async () => {

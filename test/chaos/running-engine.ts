@@ -1,0 +1,28 @@
+import type { Inbox } from 'postern'
+import type { SqliteDatabase } from 'postern/sqlite'
+import type { EngineAddress } from './messages.ts'
+import type { Outage } from './verdict.ts'
+
+/** An engine that a chaos run has started for itself. */
+export interface RunningEngine {
+  readonly address: EngineAddress
+  /** Ways to disturb it, each of which ends once it serves again. */
+  readonly faults: readonly (() => Promise<void>)[]
+  /** With transactions: the event ids in the user's own table, one for each row. */
+  /** When it was away for longer than a claim outlives, by the machine's clock. */
+  readonly outages?: readonly Outage[]
+  /** Whether nothing can be written to it right now. */
+  readonly isLocked?: () => boolean
+  /** Its own view of the inbox, if it has one. */
+  readonly inbox?: Inbox
+  readonly readEffects?: () => Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+/** The user's own table. */
+export const EFFECTS = 'CREATE TABLE effects (event_id TEXT NOT NULL)'
+
+export async function readEffects(database: SqliteDatabase): Promise<readonly string[]> {
+  const rows = database.prepare('SELECT event_id FROM effects').all()
+  return rows.map(({ event_id: eventId }) => String(eventId))
+}
