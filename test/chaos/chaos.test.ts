@@ -16,13 +16,9 @@ async function runShort(name: EngineName) {
   }
 }
 
-const SOUND = {
-  lost: 0,
-  neverHandled: 0,
-  twiceWithoutKill: 0,
-  overlapping: 0,
-  diedByThemselves: 0,
-  effectsNotOnce: 0,
+/** The counts that have to be zero and are not. */
+function found(faults: Readonly<Record<string, number>>): readonly string[] {
+  return Object.keys(faults).filter((name) => faults[name] !== 0)
 }
 
 const ENGINES: readonly EngineName[] = [
@@ -30,6 +26,8 @@ const ENGINES: readonly EngineName[] = [
   ...(postgresProgram === undefined ? [] : (['postgres', 'postgres-transaction'] as const)),
   'sqlite',
   'sqlite-transaction',
+  'inbox-sqlite',
+  'inbox-sqlite-transaction',
 ]
 
 describe('four workers that are killed at random', () => {
@@ -37,7 +35,7 @@ describe('four workers that are killed at random', () => {
     'lose nothing and repeat nothing without need on %s',
     async (name) => {
       const { faults, kills, lastWords } = await runShort(name)
-      expect({ ...faults, lastWords }).toEqual({ ...SOUND, lastWords: [] })
+      expect([found(faults), lastWords]).toEqual([[], []])
       expect(kills).toBe(3)
     },
     120_000,
@@ -46,6 +44,6 @@ describe('four workers that are killed at random', () => {
   it('handle events twice on stores that do not know of each other, and the judge sees it', async () => {
     const { faults } = await runShort('memory')
     expect(faults.twiceWithoutKill).toBeGreaterThan(0)
-    expect({ ...faults, twiceWithoutKill: 0, overlapping: 0 }).toEqual(SOUND)
+    expect(found({ ...faults, twiceWithoutKill: 0, overlapping: 0 })).toEqual([])
   }, 120_000)
 })

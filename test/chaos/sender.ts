@@ -18,7 +18,6 @@ export class ScheduleSender {
   readonly statuses = new Map<number | 'no answer', number>()
   attempts = 0
   manualRetries = 0
-  acknowledged = 0
   /** Deliveries that were acknowledged while the engine could not write. */
   acknowledgedWhileLocked = 0
   readonly #options: SenderOptions
@@ -39,14 +38,18 @@ export class ScheduleSender {
         const wasLocked = this.#options.isLocked?.() === true
         const status = await this.#attempt(bytes, signature)
         this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
-        if (status !== 'no answer' && status >= 200 && status < 300) {
-          this.acknowledged++
-          if (wasLocked && this.#options.isLocked?.() === true) this.acknowledgedWhileLocked++
-          return true
-        }
+        if (!isSuccess(status)) continue
+        if (wasLocked && this.#options.isLocked?.() === true) this.acknowledgedWhileLocked++
+        return true
       }
     }
     return false
+  }
+
+  /** Whether one attempt is acknowledged. */
+  async isAcknowledged(body: string): Promise<boolean> {
+    const bytes = Buffer.from(body)
+    return isSuccess(await this.#attempt(bytes, sign(bytes, SECRET)))
   }
 
   close(): void {
@@ -75,6 +78,10 @@ export class ScheduleSender {
       req.end(bytes)
     })
   }
+}
+
+function isSuccess(status: number | 'no answer'): boolean {
+  return status !== 'no answer' && status >= 200 && status < 300
 }
 
 function sleep(ms: number): Promise<void> | undefined {

@@ -45,11 +45,11 @@ function open(path = makePath()) {
 }
 
 /** Has a worker take an item and stand still. */
-async function takeAndFreeze(path: string, key: string, leaseMs: number): Promise<void> {
+async function takeAndFreeze(path: string, key: string, leaseMs: number, ending = FOREVER()): Promise<void> {
   let isTaken = false
   const run = (item: TakenItem) => {
     isTaken ||= item.key === key
-    return FOREVER()
+    return ending
   }
   open(path).work(run, { clock: frozen, leaseMs })
   await until('it is taken', () => isTaken)
@@ -117,6 +117,36 @@ describe('an item whose worker died', () => {
 })
 
 describe('a lease', () => {
+  const tried = { n: 1, dueAt: 0, startedAt: 0, endedAt: 0, code: 'late', worker: 'late' }
+  it.each<Settlement>([
+    DONE,
+    { next: 'wait', afterMs: 0, isFailure: true, tried },
+    { next: 'wait', afterMs: 0, isFailure: false },
+    { next: 'bury', marks: ['late'], tried },
+  ])('that has ended lets its worker change nothing any more (%j)', async (settlement) => {
+    const process = open()
+    await process.put('one')
+    let settle = (_: Settlement) => {}
+    const ending = new Promise<Settlement>((resolve) => {
+      settle = resolve
+    })
+    await takeAndFreeze(process.path, 'one', 50, ending)
+    await sleep(60)
+    let runs = 0
+    const run = () => {
+      runs++
+      return FOREVER()
+    }
+    process.work(run)
+    await until('another worker runs it', () => runs === 1)
+    settle(settlement)
+    await sleep(200)
+    expect([runs, await process.inbox.get('one')]).toEqual([
+      1,
+      expect.objectContaining({ state: 'running', failures: 0, marks: [], tries: [] }),
+    ])
+  })
+
   it('outlives a lock of the file that is a little shorter', async () => {
     const process = open()
     const other = open(process.path)
