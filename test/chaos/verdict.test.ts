@@ -77,4 +77,23 @@ describe('the judge of a chaos run', () => {
     expect(verdict.faults).toEqual({ ...SOUND, ...faults })
     expect(verdict.repeatedAfterKill).toBe(repeated)
   })
+
+  it.each([
+    { outage: { from: 2, to: 8 }, faults: {}, repeated: 1 },
+    { outage: { from: 7, to: 8 }, faults: { twiceWithoutKill: 1 }, repeated: 0 },
+  ])(
+    'excuses a repetition of what the store had not taken before an outage ($outage)',
+    ({ outage, faults, repeated }) => {
+      const lives = [life('begin a@1', 'end a@3', 'settled a@6'), life('begin a@9', 'end a@10', 'settled a@11')]
+      const verdict = judge(['a'], () => ['work'], lives, [outage])
+      expect(verdict.faults).toEqual({ ...SOUND, ...faults })
+      expect(verdict.repeatedAfterKill).toBe(repeated)
+    },
+  )
+
+  it('asks of each event only the handlers that have to end for it', () => {
+    const lives = [life('begin a@1', 'end a@3', 'settled a@6')]
+    const handlersOf = (eventId: string) => (eventId === 'a' ? ['work'] : [])
+    expect(judge(['a', 'poisoned'], handlersOf, lives).faults).toEqual(SOUND)
+  })
 })
