@@ -1,5 +1,6 @@
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
+import { isDelay } from './steer.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -80,10 +81,6 @@ function givenBy(delay: (attempt: number) => number, failures: number): number |
   } catch {
     return undefined
   }
-}
-
-function isDelay(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && Number.isFinite(value)
 }
 
 function toDefault(failures: number): number {

@@ -80,7 +80,11 @@ function errorOf(outcome: Outcome): string | undefined {
 /** What the handlers threw: the cause of a `HandlerError`, or the errors of its `AggregateError`. */
 function thrownIn({ cause }: Error): readonly unknown[] {
   if (cause === undefined) return []
-  return cause instanceof AggregateError ? cause.errors : [cause]
+  try {
+    return cause instanceof AggregateError ? [...cause.errors] : [cause]
+  } catch {
+    return [cause]
+  }
 }
 
 /** Handlers may throw anything, also something that cannot be looked at. */

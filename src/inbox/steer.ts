@@ -28,10 +28,15 @@ export class RetryLater extends Error {
    */
   constructor(delayMs: number, message = `again in ${delayMs} ms`) {
     super(message)
-    if (typeof delayMs !== 'number' || !(delayMs >= 0 && Number.isFinite(delayMs)))
+    if (!isDelay(delayMs))
       throw new ConfigurationError('option_invalid', `RetryLater was given ${show(delayMs)}; it takes milliseconds.`)
     this.delayMs = delayMs
   }
+}
+
+/** Whether a value is a number of milliseconds that can be waited for. */
+export function isDelay(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && Number.isFinite(value)
 }
 
 /** How handlers want their event to go on. By name, since their classes may be of another copy of this package. */
@@ -54,7 +59,7 @@ function wishOf(error: unknown): Steering {
     const { name, delayMs } = error as Partial<RetryLater> // null and undefined throw, and are caught
     if (!(error instanceof Error)) return undefined
     if (name === ('DeadLetter' as string)) return 'bury'
-    return name === 'RetryLater' && typeof delayMs === 'number' ? { afterMs: delayMs } : undefined
+    return name === 'RetryLater' && isDelay(delayMs) ? { afterMs: delayMs } : undefined
   } catch {
     return undefined
   }
