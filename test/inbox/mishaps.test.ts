@@ -1,9 +1,38 @@
-import { RetryLater } from 'postern'
+import { type InboxItem, RetryLater, type Settlement, systemClock } from 'postern'
+import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { events } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
-import { Scene } from './scene.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { makePath, Scene, until } from './scene.ts'
 
 const event = events.contact.created
+
+/** Works an inbox of its own off, one item at a time, by a clock that the test sets. */
+function openTable() {
+  const database = openSqlite(makePath())
+  onTestFinished(() => database.close())
+  const clock = { now: Date.now }
+  const inbox = sqliteInbox({ database, clock: { now: () => clock.now() } })
+  let n = 0
+  const put = (accountKey: string): InboxItem => {
+    const id = String(n++)
+    return { key: id, bytes: new Uint8Array(), accountKey, id, type: 'a.created', receivedAt: 0 }
+  }
+  const putMany = (accountKey: string, count: number) =>
+    Promise.all(Array.from({ length: count }, () => inbox.put(put(accountKey))))
+  const workOff = async (settlement: Settlement = { next: 'remove' }) => {
+    const order: string[] = []
+    const run = async ({ accountKey }: InboxItem) => {
+      order.push(accountKey)
+      return settlement
+    }
+    const options = { concurrency: 10, leaseMs: 15_000, clock: systemClock, onError: () => {}, onSettled: () => {} }
+    const loop = inbox.work(run, options)
+    await until('it is worked off', async () => (await inbox.counts()).oldestDueAt === undefined)
+    await loop.close(10_000)
+    return order
+  }
+  return { database, clock, inbox, putMany, workOff }
+}
 
 describe('what a handler throws', () => {
   const { proxy, revoke } = Proxy.revocable({}, {})
@@ -26,5 +55,22 @@ describe('what a handler throws', () => {
     await scene.untilIdle()
     expect(scene.dead).toHaveLength(1)
     expect((await scene.inbox.list('dead')).entries).toMatchObject([{ failures: 1, tries: [{ n: 1 }, { n: 2 }] }])
+  })
+})
+
+describe('the turns of accounts', () => {
+  it.each([
+    ['the clock goes on', 100],
+    ['the clock is set back', -86_400_000],
+  ])('are not behind for a burst that was worked off (%s)', async (_, passedMs) => {
+    const { clock, putMany, workOff } = openTable()
+    const now = Date.now()
+    clock.now = () => now
+    await putMany('quick', 300)
+    await workOff()
+    clock.now = () => now + passedMs
+    await putMany('slow', 100)
+    await putMany('quick', 1)
+    expect((await workOff()).indexOf('quick')).toBeLessThan(20)
   })
 })

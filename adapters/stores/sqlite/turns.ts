@@ -1,7 +1,9 @@
 /** What is next is looked up once in this time, in milliseconds. */
 const LOOK_EVERY_MS = 10
-/** Accounts that are remembered before those are forgotten that have no backlog. */
-const MOST_ACCOUNTS = 10_000
+/** More than can be given in a millisecond: no account's turns run ahead of the clock, behind which others would begin. */
+const TURNS_IN_MS = 1_000
+/** Accounts that are remembered before all are forgotten. One that has a backlog then gets a second turn in each round. */
+const MOST_ACCOUNTS = 100_000
 
 /**
  * Gives each account its turns among those that are ready: behind its own last one, and not before what is next by now. So the backlog of
@@ -19,7 +21,7 @@ export class Turns {
     this.#lookUp = lookUp
   }
 
-  /** @param now in milliseconds since 1970: turns begin there when nothing is ready, and so behind all that were given before */
+  /** @param now in milliseconds since 1970: turns begin there when nothing is ready */
   next(account: string, now: number): number {
     if (Math.abs(now - this.#lookedAt) >= LOOK_EVERY_MS) this.#look(now)
     const turn = Math.max(this.#lastByAccount.get(account) ?? 0, this.#next) + 1
@@ -28,9 +30,9 @@ export class Turns {
   }
 
   #look(now: number): void {
-    this.#next = Number(this.#lookUp() ?? now)
+    const next = this.#lookUp()
+    this.#next = Number(next ?? now * TURNS_IN_MS)
     this.#lookedAt = now
-    if (this.#lastByAccount.size < MOST_ACCOUNTS) return
-    for (const [account, turn] of this.#lastByAccount) if (turn <= this.#next) this.#lastByAccount.delete(account)
+    if (next === undefined || this.#lastByAccount.size >= MOST_ACCOUNTS) this.#lastByAccount.clear()
   }
 }
