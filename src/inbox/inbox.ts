@@ -69,6 +69,8 @@ export type Settlement =
       readonly isFailure: boolean
       /** Left out if it has not begun. */
       readonly tried?: InboxTry
+      /** True if its handlers did not run to their end: an item that was to run alone still is, and keeps its deaths. */
+      readonly isUnproven?: boolean
     }
   | { readonly next: 'bury'; readonly marks: readonly string[]; readonly tried: InboxTry }
 

@@ -7,8 +7,8 @@ export interface InboxTable {
   take(request: TakeRequest): Promise<Taken>
   /** Extends the lease of all that the worker holds to `leaseMs` from now. */
   renew(worker: string, leaseMs: number): Promise<unknown>
-  /** Does nothing to an item that another worker holds by now. */
-  settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<unknown>
+  /** Resolves with false, and does nothing, if the worker does not hold the item any more. */
+  settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<boolean>
   /** Calls back whenever this process puts an item in. Returns what ends that. */
   onPut(callback: () => void): () => void
 }
@@ -52,8 +52,8 @@ class Poller implements InboxLoop {
   readonly #worker: string
   readonly #run: (item: TakenItem) => Promise<Settlement>
   readonly #options: InboxWorkOptions
-  readonly #abort = new AbortController()
-  readonly #running = new Set<Promise<void>>()
+  /** A signal for each: one for all would have a listener for each, of which Node.js warns. */
+  readonly #running = new Map<AbortController, Promise<void>>()
   readonly #stopListening: () => void
   /** Settles when nothing more is taken. */
   readonly #taking: Promise<void>
@@ -63,7 +63,7 @@ class Poller implements InboxLoop {
   /** What runs is an item whose last worker died. */
   #isAlone = false
   #isClosing = false
-  #isClosed = false
+  #hasAborted = false
   #renewTimer: unknown
 
   constructor(
@@ -103,12 +103,12 @@ class Poller implements InboxLoop {
     this.#stopListening()
     this.#awake()
     if (!(await this.#isIdleWithin(timeoutMs))) {
-      this.#abort.abort()
+      this.#hasAborted = true
+      for (const abort of this.#running.keys()) abort.abort()
       await this.#isIdleWithin(AFTER_ABORT_MS)
     }
     // What still runs keeps its lease while the process lives.
-    this.#isClosed = this.#running.size === 0
-    if (this.#isClosed) this.#options.clock.clearTimeout(this.#renewTimer)
+    if (this.#running.size === 0) this.#options.clock.clearTimeout(this.#renewTimer)
     return this.#running.size
   }
 
@@ -122,13 +122,14 @@ class Poller implements InboxLoop {
   }
 
   #begin(entry: InboxEntry): void {
-    const item: TakenItem = { ...entry, worker: this.#worker, signal: this.#abort.signal }
+    const abort = new AbortController()
+    const item: TakenItem = { ...entry, worker: this.#worker, signal: abort.signal }
     const ended = this.#runAndSettle(item).finally(() => {
-      this.#running.delete(ended)
+      this.#running.delete(abort)
       if (this.#running.size === 0) this.#isAlone = false
       this.#awake()
     })
-    this.#running.add(ended)
+    this.#running.set(abort, ended)
   }
 
   async #runAndSettle(item: TakenItem): Promise<void> {
@@ -136,12 +137,12 @@ class Poller implements InboxLoop {
     const settlement = this.#isClosing ? GIVEN_BACK : await this.#run(item)
     for (;;) {
       try {
-        await this.#table.settle(item, this.#worker, settlement)
-        return onSettled(item, settlement)
+        if (await this.#table.settle(item, this.#worker, settlement)) onSettled(item, settlement)
+        return
       } catch (error) {
         onError(error)
       }
-      if (this.#abort.signal.aborted) return // its lease ends by itself
+      if (this.#hasAborted) return // its lease ends by itself
       await sleep(this.#options.clock, AGAIN_MS)
     }
   }
@@ -161,7 +162,8 @@ class Poller implements InboxLoop {
       onError(error)
       waitMs = Math.min(RENEW_AGAIN_MS, leaseMs / 10)
     }
-    if (!this.#isClosed) this.#renewLater(Math.max(startedAt + waitMs - clock.monotonic(), 0))
+    if (!this.#isClosing || this.#running.size > 0)
+      this.#renewLater(Math.max(startedAt + waitMs - clock.monotonic(), 0))
   }
 
   // ── Waiting ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -189,10 +191,10 @@ class Poller implements InboxLoop {
     const { clock } = this.#options
     let timer: unknown
     const timeUp = new Promise<boolean>((resolve) => {
-      timer = clock.setTimeout(() => resolve(false), timeoutMs)
+      timer = clock.setTimeout(() => resolve(false), Math.min(timeoutMs, LONGEST_TIMER_MS))
     })
     // A look that is under way may bring more, which is given back.
-    const idle = this.#taking.then(() => Promise.all(this.#running)).then(() => true)
+    const idle = this.#taking.then(() => Promise.all(this.#running.values())).then(() => true)
     const isIdle = await Promise.race([timeUp, idle])
     clock.clearTimeout(timer)
     return isIdle

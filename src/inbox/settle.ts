@@ -34,14 +34,20 @@ export function settle(
 ): Settlement {
   const tried = toTry(item, startedAt, now, codeOf(outcome), errorOf(outcome))
   const wait = (afterMs: number, isFailure: boolean): Settlement => ({ next: 'wait', afterMs, isFailure, tried })
+  const comeAgain = (afterMs: number): Settlement => ({
+    next: 'wait',
+    afterMs,
+    isFailure: false,
+    tried,
+    isUnproven: true,
+  })
   const bury = (code: string): Settlement => ({ next: 'bury', marks, tried: { ...tried, code } })
 
   if (outcome.outcome === 'handled' || outcome.outcome === 'duplicate') return { next: 'remove' }
-  if (item.signal.aborted || outcome.outcome === 'closing') return wait(0, false)
-  if (outcome.outcome === 'busy') return wait(rules.leaseMs, false)
-  if (outcome.outcome === 'overloaded') return wait(SOON_MS, false)
-  if (outcome.outcome === 'failed' && outcome.code === 'store_unavailable') return wait(SOON_MS, false)
-  if (outcome.outcome === 'failed' && outcome.code === 'lease_lost') return wait(rules.leaseMs, false)
+  if (item.signal.aborted || outcome.outcome === 'closing') return comeAgain(0)
+  if (outcome.outcome === 'busy') return comeAgain(rules.leaseMs)
+  if (outcome.outcome === 'failed' && outcome.code === 'store_unavailable') return comeAgain(SOON_MS)
+  if (outcome.outcome === 'failed' && outcome.code === 'lease_lost') return comeAgain(rules.leaseMs)
 
   const steering =
     outcome.outcome === 'failed' && outcome.code === 'handler_failed' ? steeringOf(thrownIn(outcome.error)) : undefined

@@ -29,30 +29,34 @@ function open(path = makePath()) {
   onTestFinished(() => closeOnce(database))
   const inbox = sqliteInbox({ database })
   const errors: unknown[] = []
+  const settled: Settlement[] = []
   const work = (
     run: (item: TakenItem) => Promise<Settlement>,
     { clock = systemClock, leaseMs = 15_000 }: { readonly clock?: Clock; readonly leaseMs?: number } = {},
   ) => {
     const onError = (error: unknown) => void errors.push(error)
-    const loop = inbox.work(run, { concurrency: 5, leaseMs, clock, onError, onSettled: () => {} })
+    const onSettled = (_: TakenItem, settlement: Settlement) => void settled.push(settlement)
+    const loop = inbox.work(run, { concurrency: 5, leaseMs, clock, onError, onSettled })
     onTestFinished(() => void loop.close(0))
     return loop
   }
   const put = (key: string) =>
     inbox.put({ key, bytes: new Uint8Array(), accountKey: 'acme', id: key, type: 'a.created', receivedAt: Date.now() })
   const stateOf = async (key: string) => (await inbox.get(key))?.state
-  return { path, database, inbox, errors, work, put, stateOf }
+  return { path, database, inbox, errors, settled, work, put, stateOf }
 }
 
 /** Has a worker take an item and stand still. */
-async function takeAndFreeze(path: string, key: string, leaseMs: number, ending = FOREVER()): Promise<void> {
+async function takeAndFreeze(path: string, key: string, leaseMs: number, ending = FOREVER()) {
   let isTaken = false
   const run = (item: TakenItem) => {
     isTaken ||= item.key === key
     return ending
   }
-  open(path).work(run, { clock: frozen, leaseMs })
+  const process = open(path)
+  process.work(run, { clock: frozen, leaseMs })
   await until('it is taken', () => isTaken)
+  return process
 }
 
 describe('a worker that is closed', () => {
@@ -73,6 +77,19 @@ describe('a worker that is closed', () => {
       expect(await open(path).inbox.counts()).toMatchObject({ waiting: 1, running: 0 })
     },
   )
+
+  it('waits for what runs as long as that takes, if it has for ever', async () => {
+    const { put, settled, work } = open()
+    await put('one')
+    let item: TakenItem | undefined
+    const loop = work(async (taken) => {
+      item = taken
+      await sleep(100)
+      return taken.signal.aborted ? { next: 'wait', afterMs: 0, isFailure: false } : DONE
+    })
+    await until('it runs', () => item !== undefined)
+    expect([await loop.close(Number.POSITIVE_INFINITY), settled]).toEqual([0, [DONE]])
+  })
 
   it('keeps the deaths of what it gives back, and that it has to be alone', async () => {
     const process = open()
@@ -96,6 +113,30 @@ describe('a worker that is closed', () => {
 })
 
 describe('an item whose worker died', () => {
+  it('keeps its deaths while it could not run, waits for that beside others, and is alone again', async () => {
+    const process = open()
+    await process.put('killer')
+    for (let n = 0; n < 3; n++) {
+      await takeAndFreeze(process.path, 'killer', 50)
+      await sleep(60)
+    }
+    const tried = { n: 1, dueAt: 0, startedAt: 0, endedAt: 0, code: 'busy', worker: 'w' }
+    const busy: Settlement = { next: 'wait', afterMs: 500, isFailure: false, tried, isUnproven: true }
+    const taken: string[] = []
+    process.work(({ key }) => {
+      taken.push(key)
+      return key === 'killer' && taken.length > 1 ? FOREVER() : Promise.resolve(taken.length === 1 ? busy : DONE)
+    })
+    await until('it was tried', () => taken.length === 1)
+    await process.put('beside')
+    await until('the other one is done', async () => (await process.stateOf('beside')) === undefined)
+    await until('it is tried again', () => taken.length === 3)
+    await process.put('innocent')
+    await sleep(400)
+    expect(taken).toEqual(['killer', 'beside', 'killer'])
+    expect(await process.inbox.get('killer')).toMatchObject({ deaths: 2 })
+  })
+
   it('holds up a worker that is busy only until another one has run it', async () => {
     const { path, put, work, stateOf } = open()
     await put('left')
@@ -130,7 +171,7 @@ describe('a lease', () => {
     const ending = new Promise<Settlement>((resolve) => {
       settle = resolve
     })
-    await takeAndFreeze(process.path, 'one', 50, ending)
+    const late = await takeAndFreeze(process.path, 'one', 50, ending)
     await sleep(60)
     let runs = 0
     const run = () => {
@@ -141,10 +182,31 @@ describe('a lease', () => {
     await until('another worker runs it', () => runs === 1)
     settle(settlement)
     await sleep(200)
-    expect([runs, await process.inbox.get('one')]).toEqual([
+    expect([runs, late.settled, await process.inbox.get('one')]).toEqual([
       1,
+      [],
       expect.objectContaining({ state: 'running', failures: 0, marks: [], tries: [] }),
     ])
+  })
+
+  it('that has ended while the process stood still is still held by its worker', async () => {
+    const { settled, put, work, stateOf } = open()
+    await put('one')
+    const leaseMs = 60
+    const unrenewed: Clock = {
+      ...systemClock,
+      setTimeout: (callback, ms) => (ms === leaseMs / 3 ? undefined : systemClock.setTimeout(callback, 1)),
+    }
+    let runs = 0
+    const run = async (): Promise<Settlement> => {
+      runs++
+      await sleep(200)
+      return { next: 'bury', marks: [], tried }
+    }
+    work(run, { clock: unrenewed, leaseMs })
+    await until('it is dead', async () => (await stateOf('one')) === 'dead')
+    await sleep(100)
+    expect([runs, settled.length]).toEqual([1, 1])
   })
 
   it('outlives a lock of the file that is a little shorter', async () => {

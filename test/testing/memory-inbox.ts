@@ -104,8 +104,10 @@ export class MemoryInbox implements Inbox {
         return this.#take(request)
       },
       renew: async () => {},
-      settle: async (item: InboxEntry, worker: string, settlement: Settlement) =>
-        this.#settle(item, worker, settlement),
+      settle: async (item: InboxEntry, worker: string, settlement: Settlement) => {
+        this.#settle(item, worker, settlement)
+        return true
+      },
       onPut: (callback: () => void) => {
         this.#listeners.add(callback)
         return () => this.#listeners.delete(callback)

@@ -63,7 +63,7 @@ export class SqliteInboxTable {
   take({ worker, limit, leaseMs, isIdle }: TakeRequest): Taken {
     const now = this.#now()
     const { endLeases, dueRows, makeReady, hasSuspect, takeSuspect, takeReady } = this.#statements
-    endLeases.run(now, now, now + LONGEST_LEASE_MS, BATCH)
+    endLeases.run(now, worker, now, now + LONGEST_LEASE_MS, BATCH)
     for (const { seq = null, account } of dueRows.all(now, BATCH))
       makeReady.run(this.#turns.next(String(account), now), seq)
     if (hasSuspect.get() !== undefined) {
@@ -77,24 +77,21 @@ export class SqliteInboxTable {
     this.#statements.renew.run(this.#now() + leaseMs, worker)
   }
 
-  settle(item: InboxEntry, worker: string, settlement: Settlement): void {
-    const { key } = item
-    if (settlement.next === 'remove') {
-      this.#statements.remove.run(key, worker)
-      return
-    }
+  /** Returns whether the worker still held the item. */
+  settle(item: InboxEntry, worker: string, settlement: Settlement): boolean {
+    return Number(this.#runSettlement(item, worker, settlement).changes) === 1
+  }
+
+  #runSettlement({ key, tries: before }: InboxEntry, worker: string, settlement: Settlement) {
+    const { remove, giveBack, bury, putOff } = this.#statements
+    if (settlement.next === 'remove') return remove.run(key, worker)
     const now = this.#now()
-    if (settlement.tried === undefined) {
-      this.#statements.giveBack.run(now, now, key, worker)
-      return
-    }
-    const tries = JSON.stringify([...item.tries, settlement.tried].slice(-TRIES_KEPT))
-    if (settlement.next === 'bury') {
-      this.#statements.bury.run(now, now, JSON.stringify(settlement.marks), tries, key, worker)
-      return
-    }
+    if (settlement.tried === undefined) return giveBack.run(now, now, key, worker)
+    const tries = JSON.stringify([...before, settlement.tried].slice(-TRIES_KEPT))
+    if (settlement.next === 'bury') return bury.run(now, now, JSON.stringify(settlement.marks), tries, key, worker)
     const dueAt = now + Math.ceil(settlement.afterMs)
-    this.#statements.putOff.run(dueAt, dueAt, settlement.isFailure ? 1 : 0, tries, key, worker)
+    const kept = settlement.isUnproven === true ? 1 : 0
+    return putOff.run(dueAt, dueAt, settlement.isFailure ? 1 : 0, tries, kept, kept, key, worker)
   }
 
   replay(key: string): boolean {
@@ -119,7 +116,8 @@ export class SqliteInboxTable {
   counts(): InboxCounts {
     const count = (state: InboxState) =>
       STATES[state].reduce((sum, number) => sum + Number(this.#statements.count.get(number, MOST_COUNTED)?.count), 0)
-    const oldest = this.#statements.oldest.get(MOST_COUNTED)?.due_at
+    const now = this.#now()
+    const oldest = this.#statements.oldest.get(MOST_COUNTED, MOST_COUNTED, now, now)?.due_at
     return {
       waiting: Math.min(count('waiting'), MOST_COUNTED),
       running: count('running'),
@@ -186,10 +184,12 @@ function prepare(database: SqliteDatabase, name: string) {
     nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
     insert: `INSERT INTO ${name} (key, account, id, type, bytes, received_at, source, trace, since, state, position, due_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?) ON CONFLICT (key) DO NOTHING`,
+    // Not those of the worker that asks: it lives, whatever held it up.
     endLeases: `UPDATE ${name} SET state = ${SUSPECT}, position = ?, worker = NULL, deaths = deaths + is_alone, is_alone = 0
-      WHERE ${some(`state = ${RUNNING} AND (position < ? OR position > ?)`)}`,
+      WHERE ${some(`state = ${RUNNING} AND worker IS NOT ? AND (position < ? OR position > ?)`)}`,
     dueRows: `SELECT seq, account FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT ?`,
-    makeReady: `UPDATE ${name} SET state = ${READY}, position = ? WHERE seq = ?`,
+    makeReady: `UPDATE ${name} SET state = CASE is_alone WHEN 1 THEN ${SUSPECT} ELSE ${READY} END,
+      position = CASE is_alone WHEN 1 THEN due_at ELSE ? END, is_alone = 0 WHERE seq = ?`,
     hasSuspect: `SELECT 1 FROM ${name} WHERE state = ${SUSPECT} LIMIT 1`,
     takeSuspect: `${start} = 1 WHERE seq = (SELECT seq FROM ${name} WHERE state = ${SUSPECT} ORDER BY position LIMIT 1)
       RETURNING *`,
@@ -197,19 +197,23 @@ function prepare(database: SqliteDatabase, name: string) {
     renew: `UPDATE ${name} SET position = ? WHERE state = ${RUNNING} AND worker = ?`,
     remove: `DELETE FROM ${name} WHERE ${held}`,
     putOff: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, failures = failures + ?, tries = ?, worker = NULL,
-      deaths = 0 WHERE ${held}`,
+      deaths = deaths * ?, is_alone = is_alone * ? WHERE ${held}`,
     // It has proven nothing: what was to run alone still is.
     giveBack: `UPDATE ${name} SET state = CASE is_alone WHEN 1 THEN ${SUSPECT} ELSE ${DELAYED} END, position = ?, due_at = ?,
       worker = NULL, is_alone = 0 WHERE ${held}`,
     bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, worker = NULL WHERE ${held}`,
-    replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, since = ?, failures = 0, deaths = 0
+    replay: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, since = ?, failures = 0, deaths = 0,
+      is_alone = 0
       WHERE key = ? AND state = ${DEAD}`,
     drop: `DELETE FROM ${name} WHERE key = ? AND state <> ${RUNNING}`,
     sweepDead: `DELETE FROM ${name} WHERE ${some(`state = ${DEAD} AND position < ?`)}`,
     get: `SELECT * FROM ${name} WHERE key = ?`,
     count: `SELECT count(*) AS count FROM (SELECT 1 FROM ${name} WHERE state = ? LIMIT ?)`,
-    oldest: `SELECT min(due_at) AS due_at FROM
-      (SELECT due_at FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT ?)`,
+    oldest: `SELECT min(due_at) AS due_at FROM (
+      SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT ?) UNION ALL
+      SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${SUSPECT} LIMIT ?) UNION ALL
+      SELECT * FROM (SELECT due_at FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT 1) UNION ALL
+      SELECT due_at FROM ${name} WHERE state = ${RUNNING} AND position < ?)`,
     page: `SELECT * FROM ${name} WHERE state = ? AND (position, seq) > (?, ?) ORDER BY position, seq LIMIT ?`,
   }
   return Object.fromEntries(Object.entries(statements).map(([key, sql]) => [key, database.prepare(sql)])) as {
@@ -227,7 +231,7 @@ function toEntry(row: SqliteRow): InboxEntry {
     type: String(row.type),
     receivedAt: Number(row.received_at),
     ...(row.source === null ? {} : { source: String(row.source) }),
-    ...(row.trace === null ? {} : { trace: JSON.parse(String(row.trace)) }),
+    ...(row.trace === null ? {} : { trace: readJson(row.trace) as InboxItem['trace'] }),
     state: state === RUNNING ? 'running' : state === DEAD ? 'dead' : 'waiting',
     dueAt: Number(row.due_at),
     since: Number(row.since),
@@ -240,5 +244,15 @@ function toEntry(row: SqliteRow): InboxEntry {
 
 /** Lists are written by this file alone. */
 function toList<T>(text: SqliteRow[string] | undefined): readonly T[] {
-  return typeof text === 'string' ? JSON.parse(text) : []
+  const list = readJson(text)
+  return Array.isArray(list) ? list : []
+}
+
+/** What is damaged is left out: the row must not keep all others from the workers. */
+function readJson(text: SqliteRow[string] | undefined): unknown {
+  try {
+    return JSON.parse(String(text))
+  } catch {
+    return undefined
+  }
 }
