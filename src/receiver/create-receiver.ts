@@ -110,6 +110,7 @@ class WebhookReceiver {
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
     })
     this.#workers.add(worker)
+    if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // nothing would run, and all would be taken again and again
     return { close: (closing = {}) => this.#closeWorker(worker, this.#toTimeout('worker.close', closing)) }
   }
 

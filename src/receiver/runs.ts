@@ -38,19 +38,19 @@ export class Runs {
     return this.#refuse(key, event) ?? this.#start(new Run(this.#shared, key, event, route, delivery))
   }
 
-  /** Stops 7 to 10 for a worker, which comes again later if a delivery would join another one, or wait. */
+  /** Stops 7 to 10 for a worker, which comes again later if a delivery would join another one, or wait. Its `concurrency` is its limit. */
   async work(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Promise<Tried> {
-    const refused = this.#find(key) === undefined ? this.#refuse(key, event) : toOutcome('busy', event)
+    const refused = this.#find(key) === undefined ? this.#refuse(key, event, false) : toOutcome('busy', event)
     if (refused !== undefined) return { outcome: refused, marks: [] }
     const run = new Run(this.#shared, key, event, route, delivery)
     const outcome = await this.#start(run)
     return { outcome, marks: run.marks }
   }
 
-  #refuse(key: string, event: ParsedEvent): Outcome | undefined {
+  #refuse(key: string, event: ParsedEvent, needsPlace = true): Outcome | undefined {
     if (this.#isBeginning(key)) return toOutcome('busy', event) // sent by its own handler
     if (this.#shared.isClosing) return toOutcome('closing', event)
-    return this.#isFull(event.accountKey) ? toOutcome('overloaded', event) : undefined
+    return needsPlace && this.#isFull(event.accountKey) ? toOutcome('overloaded', event) : undefined
   }
 
   #start(run: Run): Outcome | Promise<Outcome> {
