@@ -7,6 +7,8 @@ import { steeringOf } from './steer.ts'
 const SOON_MS = 5_000
 /** Processes that may die while they run an item and nothing else. */
 export const MOST_DEATHS = 3
+/** The time after which an event comes back at the earliest that its handler puts off: it may do so for ever. In milliseconds. */
+const LEAST_DELAY_MS = 100
 const LONGEST_ERROR = 1_000
 
 /** The result of one try. */
@@ -53,7 +55,9 @@ export function settle(
     outcome.outcome === 'failed' && outcome.code === 'handler_failed' ? steeringOf(thrownIn(outcome.error)) : undefined
   if (steering === 'bury') return bury('dead_letter')
   if (steering !== undefined)
-    return now + steering.afterMs > item.since + rules.retentionMs ? bury('expired') : wait(steering.afterMs, false)
+    return now + steering.afterMs > item.since + rules.retentionMs
+      ? bury('expired')
+      : wait(Math.max(steering.afterMs, LEAST_DELAY_MS), false)
   const failures = item.failures + 1
   return failures >= rules.retries.attempts ? bury(tried.code) : wait(rules.retries.delayAfter(failures), true)
 }

@@ -19,7 +19,7 @@ export class DeadLetter extends Error {
  */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater'
-  /** In milliseconds. */
+  /** In milliseconds. Less than 100 counts as 100. */
   readonly delayMs: number
 
   /**

@@ -18,11 +18,14 @@ export interface WorkerParts {
   onDeadLetter(item: InboxItem, error: PosternError): void
 }
 
+/** Between two lines about an engine that fails, in milliseconds. */
+const QUIET_MS = 60_000
+
 /** Runs the handlers of what an inbox holds, by the rules of `settle.ts`. */
 export class Worker {
   readonly #parts: WorkerParts
   readonly #loop: InboxLoop
-  #isFailing = false
+  #toldAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
@@ -49,7 +52,6 @@ export class Worker {
   }
 
   #onSettled(item: TakenItem, settlement: Settlement): void {
-    this.#isFailing = false
     if (settlement.next !== 'bury') return
     const { inbox, report, onDeadLetter } = this.#parts
     const { code, n } = settlement.tried
@@ -65,10 +67,11 @@ export class Worker {
     onDeadLetter(item, told)
   }
 
-  /** Once until it works again: an engine that is away fails each look for items. */
+  /** Once a minute: an engine that is away fails each look for items. */
   #tellFailure(cause: unknown): void {
-    if (this.#isFailing) return
-    this.#isFailing = true
+    const now = this.#parts.clock.monotonic()
+    if (now - this.#toldAt < QUIET_MS) return
+    this.#toldAt = now
     const message = 'The inbox failed or cannot be reached. Its events are kept, and it is asked again each second.'
     this.#parts.report(new PosternError('inbox_unavailable', message, { cause }))
   }

@@ -31,6 +31,8 @@ const NO_ADAPTER =
   'receiver.handle() was given the request of a host, and writes no answer to it: mount expressHandler(receiver), or the adapter of that host.'
 const NO_INBOX =
   'receiver.work() runs what an inbox holds, and this receiver has none: createReceiver({ inbox: sqliteInbox({ database }) }). Without an inbox handlers run before the answer, and no worker is needed.'
+const HAS_WORKER =
+  'receiver.work: this receiver has a worker already, which has not been closed. Give that one a higher concurrency: what killed its process has to run alone, and a second worker beside it would not know.'
 /** The time that `close` waits if it is told nothing, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000
 
@@ -57,7 +59,7 @@ class WebhookReceiver {
   readonly #runs: Runs
   readonly #deliveries: Deliveries
   readonly #items: ItemRunner
-  readonly #workers = new Set<Worker>()
+  #worker: Worker | undefined
 
   constructor(settings: Settings) {
     this.#shared = new Shared(settings, new Reporter(settings))
@@ -101,6 +103,7 @@ class WebhookReceiver {
     const { reporter, settings } = this.#shared
     const { inbox, leaseMs, clock, handlerTimeoutMs, onDeadLetter } = settings
     if (inbox === undefined) throw new ConfigurationError('no_inbox', NO_INBOX)
+    if (this.#worker !== undefined) throw new ConfigurationError('option_invalid', HAS_WORKER)
     const { retentionMs } = settings.store
     const retries = checkRetries(options, retentionMs, handlerTimeoutMs + GIVE_UP_AFTER_MS)
     const worker = new Worker({
@@ -109,7 +112,7 @@ class WebhookReceiver {
       report: (error) => reporter.error(error),
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
     })
-    this.#workers.add(worker)
+    this.#worker = worker
     if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // nothing would run, and all would be taken again and again
     return { close: (closing = {}) => this.#closeWorker(worker, this.#toTimeout('worker.close', closing)) }
   }
@@ -120,7 +123,7 @@ class WebhookReceiver {
     const timeoutMs = this.#toTimeout('close', options)
     await Promise.all([
       activity.drain(settings.clock, timeoutMs),
-      ...[...this.#workers].map((worker) => this.#closeWorker(worker, timeoutMs)),
+      this.#worker && this.#closeWorker(this.#worker, timeoutMs),
     ])
     releaseName(settings.store, settings.name, this)
     return { unfinished: this.#runs.size + this.#shared.untakenMarks }
@@ -128,7 +131,7 @@ class WebhookReceiver {
 
   async #closeWorker(worker: Worker, timeoutMs: number): Promise<CloseResult> {
     const unfinished = await worker.close(timeoutMs)
-    this.#workers.delete(worker)
+    if (this.#worker === worker) this.#worker = undefined
     return { unfinished }
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createReceiver, DeadLetter, memoryStore, RetryLater, type StandardSchema, sign } from 'postern'
+import { createReceiver, DeadLetter, type Inbox, memoryStore, RetryLater, type StandardSchema, sign } from 'postern'
 import { openSqlite } from 'postern/sqlite'
-import { events } from 'postern/testing'
+import { events, manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { AT_ONCE, Scene, SECRET, until } from './scene.ts'
 
@@ -293,6 +293,18 @@ describe('a store that is away', () => {
   })
 })
 
+describe('inbox.list', () => {
+  it.each([
+    ['done', {}, /the state is "done"; give waiting, running or dead/],
+    ['dead', null, /it takes one object of options/],
+    ['dead', { limit: Number.NaN }, /limit is NaN; give a whole number from 1 to 1000/],
+    ['dead', { limit: -1 }, /limit is -1/],
+    ['dead', { after: 5 }, /after is no text/],
+  ])('refuses %j, %j', async (state, options, message) => {
+    await expect(new Scene().inbox.list(state as never, options as never)).rejects.toThrow(message)
+  })
+})
+
 describe('closing', () => {
   it('a worker gives back what outlasts its time, with its marks, and the next one goes on', async () => {
     const scene = new Scene()
@@ -342,6 +354,33 @@ describe('receiver.work', () => {
   it('needs an inbox', () => {
     const receiver = createReceiver({ secret: SECRET })
     expect(() => receiver.work()).toThrow(expect.objectContaining({ code: 'no_inbox' }))
+  })
+
+  it('is called once, and again when its worker is closed', async () => {
+    const { receiver } = new Scene()
+    const worker = receiver.work()
+    expect(() => receiver.work()).toThrow(/has a worker already/)
+    await worker.close()
+    await receiver.work().close()
+  })
+
+  it('tells once a minute of an inbox that fails', async () => {
+    const clock = manualClock()
+    let onError: (error: unknown) => void = () => {}
+    const inbox: Inbox = {
+      ...new Scene().inbox,
+      work: (_run, options) => {
+        onError = options.onError
+        return { close: async () => 0 }
+      },
+    }
+    const scene = new Scene({ inbox, clock })
+    scene.receiver.work()
+    for (const seconds of [0, 30, 29, 2]) {
+      await clock.advance(seconds * 1_000)
+      onError(new Error('away'))
+    }
+    expect(scene.errors.map(({ code }) => code)).toEqual(['inbox_unavailable', 'inbox_unavailable'])
   })
 
   it.each([

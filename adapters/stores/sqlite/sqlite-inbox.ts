@@ -85,8 +85,11 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
       }),
     work: (run, workOptions) => pollInbox(steps, nameWorker(), run, workOptions),
     counts: () => read(() => table.counts()),
-    list: (state: InboxState, { after, limit = 100 }: ListOptions = {}) =>
-      read(() => table.list(state, after, Math.min(limit, MOST_LISTED))),
+    list: (state: InboxState, options: ListOptions = {}) =>
+      read(() => {
+        const { after, limit } = checkList(state, options)
+        return table.list(state, after, limit)
+      }),
     get: (key) => read(() => table.get(key)),
     replay: (key) =>
       writer.write(() => {
@@ -131,6 +134,18 @@ function prepareTable(database: ReturnType<typeof toDatabase>, name: string, now
 }
 
 const check = new OptionChecker('sqliteInbox')
+const checkOfList = new OptionChecker('inbox.list')
+
+function checkList(state: InboxState, options: ListOptions) {
+  if (!['waiting', 'running', 'dead'].includes(state))
+    throw checkOfList.invalid(`the state is ${JSON.stringify(state)}; give waiting, running or dead.`)
+  checkOfList.isObject(options, "'dead', { limit: 100 }")
+  const { after, limit = 100 } = options
+  checkOfList.isWhole('limit', limit, 1, MOST_LISTED)
+  if (after !== undefined && typeof after !== 'string')
+    throw checkOfList.invalid('after is no text; give next of the page before.')
+  return { after, limit }
+}
 
 function checkOptions(options: SqliteInboxOptions): Required<Omit<SqliteInboxOptions, 'database'>> {
   check.isObject(options, '{ database }')
