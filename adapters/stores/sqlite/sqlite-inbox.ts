@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import {
   type Clock,
-  ConfigurationError,
   type Inbox,
   type InboxItem,
   type InboxState,
@@ -14,10 +13,10 @@ import {
 } from '../../../src/index.ts'
 import { checkDatabase } from './check-database.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
-import { explain, findFix } from './explain.ts'
+import { explain } from './explain.ts'
 import { SqliteInboxTable } from './inbox-table.ts'
+import { prepareTable } from './prepare-table.ts'
 import { toDatabase } from './to-database.ts'
-import { untilUnlocked } from './until-unlocked.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteInboxOptions {
@@ -47,7 +46,10 @@ const MOST_LISTED = 1_000
 export function sqliteInbox(options: SqliteInboxOptions): Inbox {
   const { deadLetterMs, table: name, clock } = checkOptions(options)
   const database = toDatabase(options.database, 'sqliteInbox')
-  const { table, file } = prepareTable(database, name, () => clock.now())
+  const { table, file } = prepareTable('sqliteInbox', name, () => ({
+    file: checkDatabase(database, 'sqliteInbox'),
+    table: new SqliteInboxTable(database, name, () => clock.now()),
+  }))
   const writer = Writer.on(database)
   const listeners = new Set<() => void>()
   let logger: Logger | undefined
@@ -116,21 +118,6 @@ async function read<T>(step: () => T): Promise<T> {
 /** Told in the tries of an item. */
 function nameWorker(): string {
   return `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-}
-
-function prepareTable(database: ReturnType<typeof toDatabase>, name: string, now: () => number) {
-  try {
-    return untilUnlocked(() => {
-      const file = checkDatabase(database, 'sqliteInbox')
-      return { file, table: new SqliteInboxTable(database, name, now) }
-    })
-  } catch (cause) {
-    if (cause instanceof ConfigurationError) throw cause
-    const fix =
-      findFix(cause) ??
-      `making or reading the table ${name} failed. If a table of that name is something else, give another name as table.`
-    throw new ConfigurationError('database_unusable', `sqliteInbox cannot use the database: ${fix}`, { cause })
-  }
 }
 
 const check = new OptionChecker('sqliteInbox')

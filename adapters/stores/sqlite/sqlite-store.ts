@@ -1,6 +1,5 @@
 import {
   type Clock,
-  ConfigurationError,
   DEFAULT_RETENTION_MS,
   OptionChecker,
   type SyncTransactionalStore,
@@ -11,9 +10,8 @@ import { makeTokens } from '../make-tokens.ts'
 import { checkDatabase } from './check-database.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { EventsTable } from './events-table.ts'
-import { findFix } from './explain.ts'
+import { prepareTable } from './prepare-table.ts'
 import { toDatabase } from './to-database.ts'
-import { untilUnlocked } from './until-unlocked.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection = SqliteDatabase> {
@@ -44,7 +42,12 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
 ): SyncTransactionalStore<D> {
   const { retentionMs, table: name, clock } = checkOptions(options)
   const database = toDatabase(options.database)
-  const table = prepareTable(database, name, retentionMs, clock)
+  const table = prepareTable('sqliteStore', name, () => {
+    checkDatabase(database)
+    const made = new EventsTable(database, name, retentionMs, () => clock.now())
+    made.tryWriting()
+    return made
+  })
   const writer = Writer.on(database, () => table.sweep())
   const newToken = makeTokens()
   return {
@@ -70,28 +73,6 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
         table.mark(key, entry, mark) // only in the transaction that the work was in
         return result
       }),
-  }
-}
-
-function prepareTable(
-  database: SqliteDatabase,
-  name: string,
-  retentionMs: number,
-  clock: Pick<Clock, 'now'>,
-): EventsTable {
-  try {
-    return untilUnlocked(() => {
-      checkDatabase(database)
-      const table = new EventsTable(database, name, retentionMs, () => clock.now())
-      table.tryWriting()
-      return table
-    })
-  } catch (cause) {
-    if (cause instanceof ConfigurationError) throw cause
-    const fix =
-      findFix(cause) ??
-      `making or reading the table ${name} failed. If a table of that name is something else, give another name as table.`
-    throw new ConfigurationError('database_unusable', `sqliteStore cannot use the database: ${fix}`, { cause })
   }
 }
 

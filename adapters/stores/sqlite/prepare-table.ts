@@ -1,0 +1,21 @@
+import { ConfigurationError } from '../../../src/index.ts'
+import { findFix } from './explain.ts'
+import { untilUnlocked } from './until-unlocked.ts'
+
+/**
+ * Makes a table, or finds it made, while other processes may do the same.
+ *
+ * @param owner the function whose table it is, for messages
+ * @throws ConfigurationError `database_unusable`
+ */
+export function prepareTable<T>(owner: string, name: string, prepare: () => T): T {
+  try {
+    return untilUnlocked(prepare)
+  } catch (cause) {
+    if (cause instanceof ConfigurationError) throw cause
+    const fix =
+      findFix(cause) ??
+      `making or reading the table ${name} failed. If a table of that name is something else, give another name as table.`
+    throw new ConfigurationError('database_unusable', `${owner} cannot use the database: ${fix}`, { cause })
+  }
+}
