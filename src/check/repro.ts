@@ -1,3 +1,4 @@
+import { quoteForShell } from '../protocol/show.ts'
 import { SIGNATURE_HEADER } from '../protocol/signature.ts'
 import type { Delivery } from './exchange.ts'
 
@@ -9,13 +10,13 @@ const MAX_BODY_BYTES = 2_000
  */
 export function toCurl(target: string, delivery: Delivery): string | undefined {
   const { method, body, signatures, contentType, pipe, pieceSize, isChunked } = delivery
-  if (method === 'GET') return `curl -i ${quote(target)}`
+  if (method === 'GET') return `curl -i ${quoteForShell(target)}`
   const isPlain = body.length > 0 && body.length <= MAX_BODY_BYTES && isText(body)
   if (!isPlain || pieceSize !== undefined || isChunked) return undefined
-  const text = quote(Buffer.from(body).toString())
+  const text = quoteForShell(Buffer.from(body).toString())
   const header = toHeader(signatures, text, pipe)
   if (header === undefined) return undefined
-  const parts = [`curl -i ${quote(target)}`, `-H ${quote(`Content-Type: ${contentType}`)}`, header]
+  const parts = [`curl -i ${quoteForShell(target)}`, `-H ${quoteForShell(`Content-Type: ${contentType}`)}`, header]
   return `${parts.filter(Boolean).join(' ')} --data-binary ${text}`
 }
 
@@ -28,11 +29,7 @@ function toHeader(signatures: readonly string[], text: string, pipe: string | un
 
 /** The line that runs one check alone. */
 export function toCommand(target: string, id: string): string {
-  return `npx postern check ${quote(target)} --only ${id}`
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
+  return `npx postern check ${quoteForShell(target)} --only ${id}`
 }
 
 function isText(body: Uint8Array): boolean {

@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts'
 import { PosternError } from '../protocol/errors.ts'
-import { quote } from '../protocol/show.ts'
+import { quote, toShellWord } from '../protocol/show.ts'
 import type { Inbox, InboxItem, InboxLoop, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
 import { MOST_DEATHS, settle, settleKiller, type Tried } from './settle.ts'
@@ -56,7 +56,8 @@ export class Worker {
     const { inbox, report, onDeadLetter } = this.#parts
     const { code, n } = settlement.tried
     const options = inbox.commandOptions === undefined ? '' : ` ${inbox.commandOptions}`
-    const command = (name: string) => `postern inbox ${name} ${toWord(item.key)}${options}`
+    // An event's id is the sender's, and whoever copies the line runs it.
+    const command = (name: string) => `postern inbox ${name} ${toShellWord(item.key)}${options}`
     // Not the error's text: an issue of a schema quotes the record.
     const why = `${quote(item.type)} ${quote(item.id)} is a dead letter after ${n} ${n === 1 ? 'try' : 'tries'} (${code}).`
     const told = new PosternError(
@@ -75,9 +76,4 @@ export class Worker {
     const message = 'The inbox failed or cannot be reached. Its events are kept, and it is asked again each second.'
     this.#parts.report(new PosternError('inbox_unavailable', message, { cause }))
   }
-}
-
-/** One word for a shell, which must carry out nothing of it: an event's id is the sender's. A key is printable ASCII. */
-function toWord(key: string): string {
-  return /^[\w.:@/-]+$/.test(key) ? key : `'${key.replaceAll("'", "'\\''")}'`
 }

@@ -18,6 +18,16 @@ export function quote(text: string): string {
   return `"${escaped}"`
 }
 
+/** Text in quotes of a shell, which carries out nothing of it. */
+export function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Text as one word of a shell, bare if it needs no quotes. */
+export function toShellWord(text: string): string {
+  return /^[\w.:@/-]+$/.test(text) ? text : quoteForShell(text)
+}
+
 /** What was thrown, in words. Anything can be thrown, and looking at it may throw again. */
 export function reasonOf(thrown: unknown): string {
   try {

@@ -1,3 +1,5 @@
+import { toShellWord } from '../../protocol/show.ts'
+
 /** Text from outside, for a terminal, which must not take it for commands, nor turn its lines around. */
 export function toPrintable(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '?')
@@ -5,8 +7,7 @@ export function toPrintable(text: string): string {
 
 /** Text from outside as one word of a line that a user may copy into a shell. */
 export function toWord(text: string): string {
-  const word = toPrintable(text)
-  return /^[\w.:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  return toShellWord(toPrintable(text))
 }
 
 /** A cell wider than this is cut: each line of a table is as wide as the widest. */
