@@ -12,6 +12,7 @@ import { GIVE_UP_AFTER_MS } from './attempt.ts'
 import { Deliveries } from './deliver.ts'
 import type { ContextOf } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
+import { ItemRunner } from './item-runner.ts'
 import { checkOptions, type ReceiverOptions, type Settings } from './options.ts'
 import type {
   CloseResult,
@@ -25,7 +26,6 @@ import { Reporter } from './reporter.ts'
 import { type EventTypes, Routes } from './routes.ts'
 import { Runs } from './runs.ts'
 import { Shared } from './shared.ts'
-import { ItemRunner } from './work-item.ts'
 
 const NO_ADAPTER =
   'receiver.handle() was given the request of a host, and writes no answer to it: mount expressHandler(receiver), or the adapter of that host.'

@@ -1,7 +1,6 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { authenticate } from '../protocol/authenticate.ts'
 import { checkMs } from '../protocol/check-ms.ts'
-import { makeDedupKeys } from '../protocol/dedup-key.ts'
 import { type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
@@ -49,7 +48,6 @@ export class Deliveries {
   readonly #bodies: Bodies
   readonly #secrets: SecretSource
   readonly #acceptor: Acceptor | undefined
-  readonly #toKey: (accountKey: string, id: string) => string
 
   constructor(shared: Shared, routes: Routes, runs: Runs) {
     this.#shared = shared
@@ -57,7 +55,6 @@ export class Deliveries {
     this.#runs = runs
     this.#bodies = new Bodies(shared)
     this.#secrets = new SecretSource(shared)
-    this.#toKey = makeDedupKeys(shared.settings.name)
     const { inbox } = shared.settings
     this.#acceptor = inbox && new Acceptor(shared, this.#bodies, inbox)
   }
@@ -140,7 +137,7 @@ export class Deliveries {
   /** From a verified event to its outcome. */
   dispatch(event: WebhookEvent<string, unknown>, options: DispatchOptions = {}): Promise<Outcome> {
     const copy = toOwnEvent(event)
-    if (copy instanceof Rejection || !this.#runs.isWithin(this.#toKey(copy.accountKey, copy.id), event))
+    if (copy instanceof Rejection || !this.#runs.isWithin(this.#shared.toKey(copy.accountKey, copy.id), event))
       return this.#dispatch(copy, options)
     const error = new PosternError(
       'dispatch_within',
@@ -207,7 +204,7 @@ export class Deliveries {
     if (this.#routes.isEmpty) return failWithoutHandlers(this.#shared, event)
     const route = this.#routes.find(event.type) // 6
     if (route === undefined) return toOutcome('ignored', event)
-    const key = this.#toKey(event.accountKey, event.id)
+    const key = this.#shared.toKey(event.accountKey, event.id)
     if (this.#acceptor !== undefined && body !== undefined) return this.#acceptor.accept(key, event, body, delivery) // 7
     return this.#runs.answer(key, withModel(event, route), route, delivery) // 7 to 10
   }

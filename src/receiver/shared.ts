@@ -1,5 +1,6 @@
 import { Activity } from '../host/activity.ts'
 import { TimerQueue } from '../host/timer-queue.ts'
+import { makeDedupKeys } from '../protocol/dedup-key.ts'
 import { type Transact, toTransact } from '../store/transactional-store.ts'
 import type { Settings } from './options.ts'
 import type { Reporter } from './reporter.ts'
@@ -12,6 +13,8 @@ export class Shared {
   readonly settings: Settings
   readonly reporter: Reporter
   readonly activity = new Activity()
+  /** Makes the keys by which events are deduplicated. */
+  readonly toKey: (accountKey: string, id: string) => string
   /** Undefined if the store has no transactions. */
   readonly transact: Transact | undefined
   /** The waits that most deliveries have. Timers of one queue are of about the same length, which makes them cheap. */
@@ -34,6 +37,7 @@ export class Shared {
   constructor(settings: Settings, reporter: Reporter) {
     this.settings = settings
     this.reporter = reporter
+    this.toKey = makeDedupKeys(settings.name)
     this.transact = toTransact(settings.store)
     this.bodyTimers = new TimerQueue(settings.clock)
     this.answerTimers = new TimerQueue(settings.clock)

@@ -140,7 +140,7 @@ export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
         file: `${RECEIVER}deliver.ts`,
         find: 'if (route === undefined) return',
         replace:
-          'if (route === undefined) void this.#shared.settings.store.claim(this.#toKey(event.accountKey, event.id), 15_000)\n    if (route === undefined) return',
+          'if (route === undefined) void this.#shared.settings.store.claim(this.#shared.toKey(event.accountKey, event.id), 15_000)\n    if (route === undefined) return',
       },
     ],
   },

@@ -1,6 +1,5 @@
 import type { TakenItem } from '../inbox/inbox.ts'
 import type { Tried } from '../inbox/settle.ts'
-import { makeDedupKeys } from '../protocol/dedup-key.ts'
 import { type ParsedEvent, parseEnvelope, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
@@ -17,13 +16,11 @@ export class ItemRunner {
   readonly #shared: Shared
   readonly #routes: Routes
   readonly #runs: Runs
-  readonly #toKey: (accountKey: string, id: string) => string
 
   constructor(shared: Shared, routes: Routes, runs: Runs) {
     this.#shared = shared
     this.#routes = routes
     this.#runs = runs
-    this.#toKey = makeDedupKeys(shared.settings.name)
   }
 
   /** Never rejects. */
@@ -42,7 +39,7 @@ export class ItemRunner {
     try {
       const event = parseEnvelope(item.bytes) // 5
       if (event instanceof Rejection) return refuse(toRejected(event))
-      if (this.#toKey(event.accountKey, event.id) !== item.key) return refuse(this.#failForeign(event))
+      if (this.#shared.toKey(event.accountKey, event.id) !== item.key) return refuse(this.#failForeign(event))
       if (this.#routes.isEmpty) return refuse(failWithoutHandlers(this.#shared, event))
       const route = this.#routes.find(event.type) // 6
       if (route === undefined) return refuse(toOutcome('ignored', event))
