@@ -15,14 +15,18 @@ export interface Judged {
   readonly leastPercent: number
 }
 
-/** Tests of a file of the receiver, if they are not those of its own name only. */
+/** Tests of a file of the receiver, if they are not those of its own name only. Those of another folder are named with it. */
 const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
+  'abort-reason': ['attempt', 'runs', 'inbox/work'],
+  acceptor: ['inbox/work'],
   attempt: ['attempt', 'run', 'lease', 'transaction'],
   bodies: ['bodies', 'handle'],
   context: ['transaction', 'attempt'],
   'create-receiver': ['create-receiver', 'handle', 'runs'],
   deliver: ['handle', 'create-receiver', 'outcomes', 'run'],
+  'item-runner': ['inbox/work', 'inbox/mishaps'],
   lease: ['lease', 'runs', 'run'],
+  'no-handlers': ['outcomes', 'inbox/work'],
   options: ['create-receiver', 'bodies'],
   run: ['run', 'runs', 'lease'],
   'run-event': ['run', 'runs', 'lease', 'outcomes'],
@@ -64,8 +68,8 @@ const RECEIVING: readonly Omit<Judged, 'leastPercent'>[] = [
   { file: 'src/store/memory-store.ts', tests: 'store/**/*', allTests: `store/**/*,${RECEIVER}` },
   ...readdirSync(join(ROOT, 'src/receiver')).map((file) => {
     const name = file.replace(/\.ts$/, '')
-    const tests = (RECEIVER_TESTS[name] ?? [name]).map((test) => `receiver/${test}`)
-    return { file: `src/receiver/${file}`, tests: tests.join(), allTests: RECEIVER }
+    const tests = (RECEIVER_TESTS[name] ?? [name]).map((test) => (test.includes('/') ? test : `receiver/${test}`))
+    return { file: `src/receiver/${file}`, tests: tests.join(), allTests: `${RECEIVER},inbox/**/*` }
   }),
   {
     file: 'adapters/http/body.ts',
@@ -136,6 +140,7 @@ function listFolder(folder: string, tests: Readonly<Record<string, readonly stri
 /** In the order in which they are judged. */
 export const FILES: readonly Judged[] = [
   ...RECEIVING.map((each) => ({ ...each, leastPercent: 92 })),
+  ...listFolder('inbox', {}),
   ...listFolder('client', CLIENT_TESTS),
   ...listFolder('testing', TESTING_TESTS),
   ...listFolder('wire', {}),
