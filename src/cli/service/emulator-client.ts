@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
+import { isObject } from '../../protocol/envelope.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { readTargetUrl } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
@@ -220,8 +221,4 @@ function readJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
