@@ -12,6 +12,7 @@ export {
   type InboxWorkOptions,
   type ListOptions,
   MOST_COUNTED,
+  MOST_LISTED,
   type Settlement,
   type TakenItem,
   TRIES_KEPT,

@@ -86,6 +86,8 @@ export interface InboxCounts {
 
 /** Counting further would cost more the more there is. */
 export const MOST_COUNTED = 10_000
+/** Entries of a page at most. */
+export const MOST_LISTED = 1_000
 /** Tries that an item keeps. */
 export const TRIES_KEPT = 20
 

@@ -17,15 +17,17 @@ const NETWORK: ReadonlyMap<number, string> = new Map([
  * Refuses a database that could not keep what a store keeps: in memory, or on a file system that its locks don't hold on. Sets the
  * file to write ahead, which is what lets several processes use it side by side.
  *
+ * @param owner the function that was given it, for messages
+ * @param insteadOfFile what can be done without a file, for the message about one that is in memory
  * @returns the file's path
  * @throws ConfigurationError `database_unusable`
  */
-export function checkDatabase(database: SqliteDatabase, owner = 'sqliteStore'): string {
+export function checkDatabase(database: SqliteDatabase, owner: string, insteadOfFile = ''): string {
   const file = database.pragma('database_list').find(({ name }) => name === 'main')?.file
   if (typeof file !== 'string' || file === '')
     throw new ConfigurationError(
       'database_unusable',
-      `${owner} was given a database in memory, which would forget every event with the process. Give a file: openSqlite("data/app.db")${owner === 'sqliteStore' ? '; or leave store out for memoryStore' : ''}.`,
+      `${owner} was given a database in memory, which would forget every event with the process. Give a file: openSqlite("data/app.db")${insteadOfFile}.`,
     )
   refuseNetwork(file, typeOf(file), owner)
   const mode = database.pragma('journal_mode = WAL')[0]?.journal_mode
@@ -38,7 +40,7 @@ export function checkDatabase(database: SqliteDatabase, owner = 'sqliteStore'): 
 }
 
 /** @param type the number of its file system, undefined where that is not known */
-export function refuseNetwork(file: string, type: number | undefined, owner = 'sqliteStore'): void {
+export function refuseNetwork(file: string, type: number | undefined, owner: string): void {
   const name = type === undefined ? undefined : NETWORK.get(type)
   if (name === undefined) return
   throw new ConfigurationError(

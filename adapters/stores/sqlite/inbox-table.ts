@@ -1,12 +1,14 @@
 import {
-  ConfigurationError,
   type InboxCounts,
   type InboxEntry,
   type InboxItem,
   type InboxPage,
   type InboxState,
   type InboxTry,
+  type ListOptions,
   MOST_COUNTED,
+  MOST_LISTED,
+  OptionChecker,
   type Settlement,
   type Taken,
   type TakeRequest,
@@ -126,18 +128,9 @@ export class SqliteInboxTable {
     }
   }
 
-  /**
-   * @param after the place of the last entry of the page before: its state, position and number
-   * @throws ConfigurationError `option_invalid` for anything else: it would be an empty page, or the first one
-   */
-  list(state: InboxState, after: string | undefined, limit: number): InboxPage {
-    const states = STATES[state]
-    const [from = -1, position = Number.MIN_SAFE_INTEGER, seq = 0] = after?.split(':').map(Number) ?? []
-    if (after !== undefined && !(/^\d:-?\d+:\d+$/.test(after) && states.includes(from)))
-      throw new ConfigurationError(
-        'option_invalid',
-        `sqliteInbox: after is ${JSON.stringify(after)}; give next of a page of the same state.`,
-      )
+  /** @throws ConfigurationError `option_invalid` */
+  list(state: InboxState, options: ListOptions): InboxPage {
+    const { states, limit, from, position, seq } = checkList(state, options)
     const rows: SqliteRow[] = []
     for (const number of states.slice(Math.max(states.indexOf(from), 0))) {
       const start = number === from ? [position, seq] : [Number.MIN_SAFE_INTEGER, 0]
@@ -149,6 +142,25 @@ export class SqliteInboxTable {
     const next = rows.length > limit && last ? `${last.state}:${last.position}:${last.seq}` : undefined
     return { entries: entries.map(toEntry), next }
   }
+}
+
+const check = new OptionChecker('inbox.list')
+
+/** The place after which a page begins is that of the last entry of the page before: its state, position and number. */
+function checkList(state: InboxState, options: ListOptions) {
+  if (!Object.hasOwn(STATES, state))
+    throw check.invalid(`the state is ${JSON.stringify(state)}; give waiting, running or dead.`)
+  check.isObject(options, "'dead', { limit: 100 }")
+  const { after, limit = 100 } = options
+  check.isWhole('limit', limit, 1, MOST_LISTED)
+  const states = STATES[state]
+  if (after === undefined) return { states, limit, from: -1, position: 0, seq: 0 }
+  if (typeof after !== 'string') throw check.invalid('after is no text; give next of the page before.')
+  const [from = -1, position = 0, seq = 0] = after.split(':').map(Number)
+  // It would be an empty page, or the first one.
+  if (!/^\d:-?\d+:\d+$/.test(after) || !states.includes(from))
+    throw check.invalid(`after is ${JSON.stringify(after)}; give next of a page of the same state.`)
+  return { states, limit, from, position, seq }
 }
 
 function createTables(name: string): string {

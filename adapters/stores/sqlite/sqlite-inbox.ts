@@ -34,7 +34,6 @@ const DAY_MS = 86_400_000
 const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,56}$/
 /** Between two looks for dead letters that are too old, in milliseconds. */
 const SWEEP_MS = 60_000
-const MOST_LISTED = 1_000
 
 /**
  * An inbox in a SQLite file: durable, for one machine with any number of processes. What an accepted event needs to be acknowledged is
@@ -87,11 +86,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
       }),
     work: (run, workOptions) => pollInbox(steps, nameWorker(), run, workOptions),
     counts: () => read(() => table.counts()),
-    list: (state: InboxState, options: ListOptions = {}) =>
-      read(() => {
-        const { after, limit } = checkList(state, options)
-        return table.list(state, after, limit)
-      }),
+    list: (state: InboxState, options: ListOptions = {}) => read(() => table.list(state, options)),
     get: (key) => read(() => table.get(key)),
     replay: (key) =>
       writer.write(() => {
@@ -121,18 +116,6 @@ function nameWorker(): string {
 }
 
 const check = new OptionChecker('sqliteInbox')
-const checkOfList = new OptionChecker('inbox.list')
-
-function checkList(state: InboxState, options: ListOptions) {
-  if (!['waiting', 'running', 'dead'].includes(state))
-    throw checkOfList.invalid(`the state is ${JSON.stringify(state)}; give waiting, running or dead.`)
-  checkOfList.isObject(options, "'dead', { limit: 100 }")
-  const { after, limit = 100 } = options
-  checkOfList.isWhole('limit', limit, 1, MOST_LISTED)
-  if (after !== undefined && typeof after !== 'string')
-    throw checkOfList.invalid('after is no text; give next of the page before.')
-  return { after, limit }
-}
 
 function checkOptions(options: SqliteInboxOptions): Required<Omit<SqliteInboxOptions, 'database'>> {
   check.isObject(options, '{ database }')

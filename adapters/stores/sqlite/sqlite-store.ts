@@ -41,9 +41,9 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
   options: SqliteStoreOptions<D>,
 ): SyncTransactionalStore<D> {
   const { retentionMs, table: name, clock } = checkOptions(options)
-  const database = toDatabase(options.database)
+  const database = toDatabase(options.database, 'sqliteStore')
   const table = prepareTable('sqliteStore', name, () => {
-    checkDatabase(database)
+    checkDatabase(database, 'sqliteStore', '; or leave store out for memoryStore')
     const made = new EventsTable(database, name, retentionMs, () => clock.now())
     made.tryWriting()
     return made

@@ -3,7 +3,7 @@ import type { SqliteConnection, SqliteDatabase, SqliteDriver } from './database.
 import { WrappedConnection } from './wrap-connection.ts'
 
 /** What `openSqlite` gave, or a connection that the app made itself with one of the drivers. */
-export function toDatabase(given: SqliteDatabase | SqliteConnection, owner = 'sqliteStore'): WrappedConnection {
+export function toDatabase(given: SqliteDatabase | SqliteConnection, owner: string): WrappedConnection {
   if (given instanceof WrappedConnection) return given
   const { exec, prepare, driver, connection } = Object(given) as Partial<SqliteDatabase> // plain JavaScript may give anything
   if (typeof exec !== 'function' || typeof prepare !== 'function')

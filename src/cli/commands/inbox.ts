@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { InboxState } from '../../inbox/inbox.ts'
-import { MOST_COUNTED } from '../../inbox/inbox.ts'
+import { type InboxState, MOST_COUNTED, MOST_LISTED } from '../../inbox/inbox.ts'
 import { mustBeMeant } from '../input/confirm.ts'
 import { readCount } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
@@ -60,7 +59,7 @@ export function addInbox(program: Command, io: Io, finish: Finish): void {
     'list --sqlite data/app.db --state waiting --limit 20 --json',
   )
     .addOption(new Option('--state <state>', 'which ones').choices(STATES).default('dead'))
-    .option('--limit <n>', 'events on a page, up to 1000', readLimit, 100)
+    .option('--limit <n>', `events on a page, up to ${MOST_LISTED}`, readLimit, 100)
     .option('--after <place>', 'the next page, as the page before names it')
     .option('--json', 'one JSON object a line to standard output')
     .action(async (options: ListCommandOptions) => {
@@ -155,7 +154,7 @@ function isRunning(name: string): ExitError {
 
 function readLimit(value: string): number {
   const limit = readCount(value)
-  if (limit > 1_000) throw new InvalidArgumentError('It is at most 1000.')
+  if (limit > MOST_LISTED) throw new InvalidArgumentError(`It is at most ${MOST_LISTED}.`)
   return limit
 }
 

@@ -181,8 +181,8 @@ describe('what cannot be a store', () => {
   })
 
   it('tells a network file system by its number', () => {
-    expect(() => refuseNetwork('/mnt/app.db', 0x6969)).toThrow(/network file system \(NFS\)/)
-    expect(() => refuseNetwork('/mnt/app.db', 0xef53)).not.toThrow()
-    expect(() => refuseNetwork('/mnt/app.db', undefined)).not.toThrow()
+    expect(() => refuseNetwork('/mnt/app.db', 0x6969, 'sqliteStore')).toThrow(/network file system \(NFS\)/)
+    expect(() => refuseNetwork('/mnt/app.db', 0xef53, 'sqliteStore')).not.toThrow()
+    expect(() => refuseNetwork('/mnt/app.db', undefined, 'sqliteStore')).not.toThrow()
   })
 })
