@@ -117,7 +117,8 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
     })
     const answer = readJson(text)
     if (text !== '' && answer === undefined) throw noEmulator(url)
-    if (!has.every((name) => isObject(answer) && name in answer)) throw noEmulator(url)
+    const hasFields = isObject(answer) || Array.isArray(answer)
+    if (!has.every((name) => hasFields && name in answer)) throw noEmulator(url)
     return answer
   }
   return {
