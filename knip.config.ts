@@ -22,6 +22,18 @@ const config: KnipConfig = {
     '@arethetypeswrong/cli', // scripts/check.mjs starts this and the next by the names of their binaries
     'publint',
     'better-sqlite3', // an optional peer that is not installed here: it has to be compiled
+    // Of parts that are being built.
+    'bullmq',
+    '@bull-board/api',
+    '@bull-board/express',
+    '@opentelemetry/api',
+    '@opentelemetry/sdk-trace-base',
+    '@opentelemetry/sdk-metrics',
+    '@opentelemetry/context-async-hooks',
+    'preact',
+    'htm',
+    'playwright-core',
+    'axe-core',
   ],
 }
 
