@@ -26,7 +26,6 @@ const config: KnipConfig = {
     'bullmq',
     '@bull-board/api',
     '@bull-board/express',
-    '@opentelemetry/api',
     '@opentelemetry/sdk-trace-base',
     '@opentelemetry/sdk-metrics',
     '@opentelemetry/context-async-hooks',
