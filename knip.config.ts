@@ -21,6 +21,7 @@ const config: KnipConfig = {
   ignoreDependencies: [
     '@arethetypeswrong/cli', // scripts/check.mjs starts this and the next by the names of their binaries
     'publint',
+    'vite-node', // a test starts it by the name of its binary
     'better-sqlite3', // an optional peer that is not installed here: it has to be compiled
     // Of parts that are being built.
     'bullmq',

@@ -16,7 +16,7 @@ const FLOORS: Floors = {
   'src/host/': { files: ['src/host/'] },
   'src/host/logger.ts': { packages: ['node:util'] },
   'src/protocol/': { files: ['src/protocol/'], packages: ['node:buffer', 'node:crypto', 'node:util'] },
-  'src/store/names.ts': { files: ['src/protocol/'], types: ['src/store/store.ts'] },
+  'src/store/names.ts': { files: ['src/host/node-env.ts', 'src/protocol/'], types: ['src/store/store.ts'] },
   'src/store/store.ts': { types: ['src/host/', 'src/protocol/'] },
   'src/store/transactional-store.ts': { files: ['src/protocol/'], types: ['src/store/store.ts'] },
   'src/store/memory-store.ts': { files: ['src/host/', 'src/protocol/', 'src/store/'], packages: ['lru-cache'] },

@@ -6,7 +6,7 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Reply } from '../protocol/reply.ts'
-import { releaseName, takeName } from '../store/names.ts'
+import { type NameHolder, releaseName, takeName } from '../store/names.ts'
 import type { Store } from '../store/store.ts'
 import { GIVE_UP_AFTER_MS } from './attempt.ts'
 import { Deliveries } from './deliver.ts'
@@ -33,6 +33,8 @@ const NO_INBOX =
   'receiver.work() runs what an inbox holds, and this receiver has none: createReceiver({ inbox: sqliteInbox({ database }) }). Without an inbox handlers run before the answer, and no worker is needed.'
 const HAS_WORKER =
   'receiver.work: this receiver has a worker already, which has not been closed. Give that one a higher concurrency: what killed its process has to run alone, and a second worker beside it would not know.'
+const REPLACED =
+  'A newer receiver has taken the place of an older one with its name and store, since NODE_ENV is "development": its module was loaded again. In production this is an error.'
 /** The time that `close` waits if it is told nothing, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000
 
@@ -53,7 +55,7 @@ export function createReceiver<
   return new WebhookReceiver(checkOptions(options)) as Receiver<M, E, ContextOf<S>>
 }
 
-class WebhookReceiver {
+class WebhookReceiver implements NameHolder {
   readonly #routes: Routes
   readonly #shared: Shared
   readonly #runs: Runs
@@ -63,13 +65,23 @@ class WebhookReceiver {
 
   constructor(settings: Settings) {
     this.#shared = new Shared(settings, new Reporter(settings))
-    this.#routes = new Routes(settings.models, settings.events)
+    const { logger } = this.#shared.reporter
+    this.#routes = new Routes(settings.models, settings.events, logger)
     this.#runs = new Runs(this.#shared)
     this.#deliveries = new Deliveries(this.#shared, this.#routes, this.#runs)
     this.#items = new ItemRunner(this.#shared, this.#routes, this.#runs)
-    takeName(settings.store, settings.name, this)
-    settings.store.reportTo?.(this.#shared.reporter.logger)
-    settings.inbox?.reportTo?.(this.#shared.reporter.logger)
+    const older = takeName(settings.store, settings.name, this)
+    if (older !== undefined) {
+      logger.warn({ code: 'store_shared', receiver: settings.name }, REPLACED)
+      older.replaced()
+    }
+    settings.store.reportTo?.(logger)
+    settings.inbox?.reportTo?.(logger)
+  }
+
+  /** Deliveries that still come in here are answered. What waits in the inbox is for the handlers of the newer one. */
+  replaced(): void {
+    if (this.#worker !== undefined) void this.#closeWorker(this.#worker, CLOSE_TIMEOUT_MS)
   }
 
   on(pattern: string, ...rest: readonly unknown[]): this {

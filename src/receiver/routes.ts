@@ -1,3 +1,5 @@
+import type { Logger } from '../host/logger.ts'
+import { readNodeEnv } from '../host/node-env.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { Action, AnyEvent } from '../protocol/events.ts'
 import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
@@ -6,6 +8,9 @@ import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
 import { show } from '../protocol/show.ts'
 import type { Handler, HandlerOptions } from './handler.ts'
 import { type Interceptor, intercept } from './intercept.ts'
+
+const REOPENED =
+  'Handlers are registered after the first delivery. Since NODE_ENV is "development", each takes the place of the one with its pattern and name: their module was loaded again. One that was removed from the code runs until the server is started anew. In production this is an error.'
 
 /** A handler ready to run: its name is final, and the interceptors are around it. */
 export interface NamedHandler {
@@ -36,14 +41,18 @@ interface Registration {
   /** The pattern stands for the name. */
   readonly isUnnamed: boolean
   readonly handler: Handler<AnyEvent>
+  readonly generation: number
 }
 
 /** Patterns and their handlers while they are registered, and the look-up from event type to route once that is over. */
 export class Routes {
   readonly #models: ReadonlyMap<string, StandardSchema> | undefined
   readonly #events: ReadonlyMap<string, StandardSchema>
-  readonly #registrations: Registration[] = []
-  readonly #interceptors: Interceptor[] = []
+  readonly #logger: Logger
+  #registrations: Registration[] = []
+  #interceptors: { readonly intercept: Interceptor; readonly generation: number }[] = []
+  /** Counts how many times registration began again, which only development servers cause. */
+  #generation = 0
   #built:
     | {
         readonly byType: ReadonlyMap<string, Route>
@@ -52,9 +61,14 @@ export class Routes {
       }
     | undefined
 
-  constructor(models: ReadonlyMap<string, StandardSchema> | undefined, events: ReadonlyMap<string, StandardSchema>) {
+  constructor(
+    models: ReadonlyMap<string, StandardSchema> | undefined,
+    events: ReadonlyMap<string, StandardSchema>,
+    logger: Logger,
+  ) {
     this.#models = models
     this.#events = events
+    this.#logger = logger
   }
 
   get isEmpty(): boolean {
@@ -62,7 +76,7 @@ export class Routes {
   }
 
   add(text: unknown, options: unknown, handler: unknown): void {
-    this.#mustBeOpen('on')
+    this.#open('on')
     const pattern = parsePattern(text, this.#models, this.#events)
     if (typeof handler !== 'function')
       throw new ConfigurationError(
@@ -81,16 +95,19 @@ export class Routes {
       name: givenName ?? pattern.text,
       isUnnamed: givenName === undefined,
       handler: handler as Handler<AnyEvent>,
+      generation: this.#generation,
     }
-    this.#refuseClash(registration)
-    this.#registrations.push(registration)
+    const kept = this.#registrations.filter((other) => !this.#isReplaced(other, registration))
+    this.#registrations = [...kept, registration]
   }
 
   intercept(interceptor: Interceptor): void {
-    this.#mustBeOpen('intercept')
+    this.#open('intercept')
     if (typeof interceptor !== 'function')
       throw new ConfigurationError('handler_invalid', `.intercept() takes a function, not ${show(interceptor)}.`)
-    this.#interceptors.push(interceptor)
+    const generation = this.#generation
+    const kept = this.#interceptors.filter((other) => other.generation === generation)
+    this.#interceptors = [...kept, { intercept: interceptor, generation }]
   }
 
   /** The route of an event type; undefined where no handler takes it. The first call ends registration. */
@@ -122,29 +139,38 @@ export class Routes {
     return { types: [...types], open }
   }
 
-  #mustBeOpen(method: string): void {
+  /** Opens registration again in development, where the module that registers was loaded again. */
+  #open(method: string): void {
     if (this.#built === undefined) return
-    throw new ConfigurationError(
-      'registration_frozen',
-      `.${method}() was called after the first delivery. Register every handler before the receiver is mounted: an event that came in between would have been acknowledged without it.`,
-    )
+    if (readNodeEnv() !== 'development')
+      throw new ConfigurationError(
+        'registration_frozen',
+        `.${method}() was called after the first delivery. Register every handler before the receiver is mounted: an event that came in between would have been acknowledged without it.`,
+      )
+    this.#built = undefined
+    this.#generation++
+    this.#logger.warn({ code: 'registration_frozen' }, REOPENED)
   }
 
-  #refuseClash(added: Registration): void {
-    for (const other of this.#registrations) {
-      if (added.name !== other.name || !canMeet(added.pattern, other.pattern)) continue
-      const { text } = added.pattern
-      const fix = `.on('${text}', { name: '…' }, handler)`
-      if (added.isUnnamed && other.isUnnamed)
-        throw new ConfigurationError(
-          'handler_unnamed',
-          `This is the second handler for "${text}" without a name. Their finish marks stand under their names, also after a deployment that adds, removes or reorders handlers: give this one a name, ${fix}.`,
-        )
+  /**
+   * Returns whether a handler gives way to a newer one, which it does if its module was loaded again.
+   *
+   * @throws ConfigurationError `handler_unnamed`, `handler_name_clash`
+   */
+  #isReplaced(other: Registration, added: Registration): boolean {
+    if (added.name !== other.name || !canMeet(added.pattern, other.pattern)) return false
+    if (other.generation < added.generation) return true
+    const { text } = added.pattern
+    const fix = `.on('${text}', { name: '…' }, handler)`
+    if (added.isUnnamed && other.isUnnamed)
       throw new ConfigurationError(
-        'handler_name_clash',
-        `Two handlers named "${added.name}" can run for one event (patterns "${other.pattern.text}" and "${text}"), and the finish mark of one would stand for the other. Give one of them another name: ${fix}.`,
+        'handler_unnamed',
+        `This is the second handler for "${text}" without a name. Their finish marks stand under their names, also after a deployment that adds, removes or reorders handlers: give this one a name, ${fix}.`,
       )
-    }
+    throw new ConfigurationError(
+      'handler_name_clash',
+      `Two handlers named "${added.name}" can run for one event (patterns "${other.pattern.text}" and "${text}"), and the finish mark of one would stand for the other. Give one of them another name: ${fix}.`,
+    )
   }
 
   #build() {
@@ -184,7 +210,7 @@ export class Routes {
 
   /** The first interceptor is the outermost one. */
   #wrap(name: string, handler: Handler<AnyEvent>): Handler<AnyEvent> {
-    return this.#interceptors.reduceRight((inner, interceptor) => intercept(inner, interceptor, name), handler)
+    return this.#interceptors.reduceRight((inner, outer) => intercept(inner, outer.intercept, name), handler)
   }
 }
 

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../host/clock.ts'
 import type { LogFields, Logger } from '../host/logger.ts'
+import { readNodeEnv } from '../host/node-env.ts'
 import { accountOfKey, accountPartOf } from '../protocol/dedup-key.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { DEFAULT_RETENTION_MS } from '../protocol/schedule.ts'
@@ -133,7 +134,7 @@ class BoundedMemoryStore implements MemoryStore {
 
   /** Not before the first event: frameworks load the app in their build as well. */
   #warnOfOneProcess(): void {
-    if (!isProduction()) return
+    if (readNodeEnv() !== 'production') return
     for (const logger of this.#loggers)
       warn(
         logger,
@@ -185,15 +186,6 @@ function untilOf(finished: Finished): number {
 /** A lease that has ended holds nothing, whoever had it last. */
 function isHeldByAnother(lease: Lease | undefined, token: string, now: number): boolean {
   return lease !== undefined && lease.token !== token && lease.endsAt > now
-}
-
-/** Hosts without an environment, or without the permission to read it, count as none. */
-function isProduction(): boolean {
-  try {
-    return process.env.NODE_ENV === 'production'
-  } catch {
-    return false
-  }
 }
 
 /** A logger that throws must not fail the call that was under way. */

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { createEvents, type SignedDelivery, signed, type Tamper } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { buildNextApp, type NextApp, type NextServer } from '../support/next-app.ts'
+import { makeNextApp, type NextApp, type NextServer } from '../support/next-app.ts'
 import { readText } from '../support/repository.ts'
 
 /** Packing, installing and building take some 40 s the first time, 20 s later, on two idle cores. */
@@ -17,7 +17,8 @@ let app: NextApp
 let server: NextServer
 
 beforeAll(async () => {
-  app = await buildNextApp() // without a secret in its environment
+  app = await makeNextApp()
+  await app.build() // without a secret in its environment
   server = await app.start({ WEBHOOK_SECRET: SECRET })
 }, SLOW)
 

@@ -13,13 +13,20 @@ const MANIFESTS = ['package.json', 'package-lock.json', '.npmrc']
 /** What installing, building and running in place leave behind there. */
 const LEFTOVERS = ['node_modules', '.next', 'next-env.d.ts', 'postern.tgz']
 
-/** A copy of the example in a folder of its own, built. */
+type Environment = Readonly<Record<string, string>>
+
+/** A copy of the example in a folder of its own. */
 export interface NextApp {
-  start(environment: Readonly<Record<string, string>>): Promise<NextServer>
+  readonly folder: string
+  build(): Promise<void>
+  /** Runs `next start`, which needs the build. */
+  start(environment: Environment): Promise<NextServer>
+  /** Runs `next dev`. */
+  dev(environment: Environment): Promise<NextServer>
   remove(): Promise<void>
 }
 
-/** `next start` on a free port of loopback. */
+/** Next on a free port of loopback. */
 export interface NextServer {
   readonly url: string
   /** All that it has written so far, to stdout and stderr. */
@@ -30,10 +37,10 @@ export interface NextServer {
 }
 
 /**
- * Packs the package, and builds the example with it. Next itself, some 370 MB, is installed once for each state of the lock file and
+ * Packs the package, and copies the example with it. Next itself, some 370 MB, is installed once for each state of the lock file and
  * found in the folder above; the package is unpacked anew each time.
  */
-export async function buildNextApp(): Promise<NextApp> {
+export async function makeNextApp(): Promise<NextApp> {
   const workshop = await mkdtemp(join(tmpdir(), 'postern-pack-'))
   try {
     const tarball = await pack(workshop)
@@ -44,9 +51,11 @@ export async function buildNextApp(): Promise<NextApp> {
     const home = join(folder, 'node_modules/postern')
     await mkdir(home, { recursive: true })
     await run(folder, 'tar', '-xzf', tarball, '-C', home, '--strip-components=1')
-    await build(folder)
     return {
-      start: (environment) => start(folder, environment),
+      folder,
+      build: () => build(folder),
+      start: (environment) => start(folder, ['start'], environment),
+      dev: (environment) => start(folder, ['dev'], { NODE_ENV: 'development', ...environment }),
       remove: () => rm(folder, { recursive: true, force: true }),
     }
   } finally {
@@ -81,8 +90,8 @@ async function build(folder: string): Promise<void> {
   if (code !== 0) throw new Error(`next build failed:\n${log()}`)
 }
 
-async function start(folder: string, environment: Readonly<Record<string, string>>): Promise<NextServer> {
-  const child = spawnNext(folder, ['start', '--port', '0', '--hostname', '127.0.0.1'], environment)
+async function start(folder: string, command: readonly string[], environment: Environment): Promise<NextServer> {
+  const child = spawnNext(folder, [...command, '--port', '0', '--hostname', '127.0.0.1'], environment)
   const log = readLog(child)
   const isAlive = () => child.exitCode === null && child.signalCode === null
   const killIt = () => child.kill('SIGKILL')
@@ -103,10 +112,10 @@ async function start(folder: string, environment: Readonly<Record<string, string
     if (url !== undefined) return { url, log, isAlive, stop }
     await Promise.race([once(child.stdout, 'data'), ended])
   }
-  throw new Error(`next start ended:\n${log()}`)
+  throw new Error(`next ${command} ended:\n${log()}`)
 }
 
-function spawnNext(folder: string, args: readonly string[], environment: Readonly<Record<string, string>>) {
+function spawnNext(folder: string, args: readonly string[], environment: Environment) {
   const env = {
     ...process.env,
     NODE_ENV: 'production',

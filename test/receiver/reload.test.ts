@@ -1,0 +1,135 @@
+import { createReceiver, memoryStore } from 'postern'
+import { sqliteStore } from 'postern/sqlite'
+import { events, signed } from 'postern/testing'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { AT_ONCE, Scene, until } from '../inbox/scene.ts'
+import { failure, SECRET } from './support.ts'
+
+const ignore = () => {}
+const quiet = { debug: ignore, info: ignore, error: ignore }
+
+/** A receiver whose handlers note who ran, and whose warnings are kept. */
+function setUp(options = {}) {
+  const runs: string[] = []
+  const warnings: string[] = []
+  const logger = { ...quiet, warn: (_fields: unknown, message: string) => warnings.push(message) }
+  const make = () => createReceiver({ secret: SECRET, logger, ...options })
+  const note = (name: string) => () => void runs.push(name)
+  return { runs, warnings, make, note }
+}
+
+beforeEach(() => {
+  vi.stubEnv('NODE_ENV', 'development')
+  return () => vi.unstubAllEnvs()
+})
+
+describe('a module with handlers that is loaded again', () => {
+  it('replaces its handlers, with one warning for all of them', async () => {
+    const { runs, warnings, make, note } = setUp()
+    const receiver = make()
+    const register = (version: string) =>
+      receiver.on('contact.created', note(`created ${version}`)).on('*', { name: 'audit' }, note(`audit ${version}`))
+    register('1')
+    await receiver.dispatch(events.contact.created())
+    register('2')
+    await receiver.dispatch(events.contact.created())
+    expect(runs).toEqual(['created 1', 'audit 1', 'created 2', 'audit 2'])
+    expect(warnings).toEqual([expect.stringContaining('Handlers are registered after the first delivery')])
+  })
+
+  it('keeps the handlers of other modules', async () => {
+    const { runs, make, note } = setUp()
+    const receiver = make().on('*', { name: 'audit' }, note('audit')).on('contact.created', note('created 1'))
+    await receiver.dispatch(events.contact.created())
+    receiver.on('contact.created', note('created 2'))
+    await receiver.dispatch(events.contact.created())
+    expect(runs).toEqual(['audit', 'created 1', 'audit', 'created 2'])
+  })
+
+  it('is told of two handlers that clash in the new code', async () => {
+    const { make, note } = setUp()
+    const receiver = make().on('contact.created', note('1'))
+    await receiver.dispatch(events.contact.created())
+    receiver.on('contact.created', note('2'))
+    expect(failure(() => receiver.on('contact.created', note('3'))).code).toBe('handler_unnamed')
+  })
+
+  it('replaces its interceptors as well', async () => {
+    const { runs, make, note } = setUp()
+    const receiver = make().on('contact.created', note('handler'))
+    const intercept = (version: string) =>
+      receiver.intercept((run) => {
+        runs.push(`around ${version}`)
+        return run()
+      })
+    intercept('1')
+    await receiver.dispatch(events.contact.created())
+    intercept('2')
+    await receiver.dispatch(events.contact.created())
+    expect(runs).toEqual(['around 1', 'handler', 'around 2', 'handler'])
+  })
+
+  it('skips a handler that had finished for an event before its module was loaded again', async () => {
+    const { runs, make, note } = setUp()
+    const event = events.contact.created()
+    const receiver = make()
+      .on('contact.created', note('created 1'))
+      .on('*', { name: 'audit' }, () => {
+        throw new Error('not yet')
+      })
+    expect((await receiver.dispatch(event)).outcome).toBe('failed')
+    receiver.on('contact.created', note('created 2')).on('*', { name: 'audit' }, note('audit 2'))
+    expect((await receiver.dispatch(event)).outcome).toBe('handled')
+    expect(runs).toEqual(['created 1', 'audit 2'])
+  })
+})
+
+describe('a module that makes a receiver, loaded again without that of its store', () => {
+  it('makes one that takes the place of the older, with a warning, and remembers what that one handled', async () => {
+    const { runs, warnings, make, note } = setUp({ store: memoryStore() })
+    const event = events.contact.created()
+    const older = make().on('contact.created', note('older'))
+    await older.dispatch(event)
+    const newer = make().on('contact.created', note('newer'))
+    expect(warnings).toEqual([expect.stringContaining('has taken the place of an older one')])
+    expect((await newer.dispatch(event)).outcome).toBe('duplicate')
+    expect((await newer.dispatch(events.contact.created())).outcome).toBe('handled')
+    expect((await older.dispatch(events.contact.created())).outcome).toBe('handled') // a host may hold it still
+    expect(runs).toEqual(['older', 'newer', 'older'])
+  })
+
+  it('takes the worker from the older one, whose handlers are no longer those of the code', async () => {
+    const scene = new Scene()
+    const { runs, make, note } = setUp({
+      store: sqliteStore({ database: scene.database }),
+      inbox: scene.inbox,
+    })
+    const older = make().on('contact.created', note('older'))
+    older.work(AT_ONCE)
+    const newer = make().on('contact.created', note('newer'))
+    const worker = newer.work(AT_ONCE)
+    const { bytes: body, signature } = signed(events.contact.created(), { secret: SECRET })
+    expect((await newer.receive({ body, signature })).outcome).toBe('accepted')
+    await until('the handler has run', () => runs.length > 0)
+    expect(runs).toEqual(['newer'])
+    await worker.close()
+  })
+})
+
+describe.each(['production', 'test', ''])('with NODE_ENV %j', (environment) => {
+  beforeEach(() => void vi.stubEnv('NODE_ENV', environment))
+
+  it('refuses handlers after the first delivery', async () => {
+    const { make, note } = setUp()
+    const receiver = make().on('contact.created', note('1'))
+    await receiver.dispatch(events.contact.created())
+    expect(failure(() => receiver.on('contact.created', note('2'))).code).toBe('registration_frozen')
+    expect(failure(() => receiver.intercept((run) => run())).code).toBe('registration_frozen')
+  })
+
+  it('refuses a second receiver of one name on one store', () => {
+    const { make } = setUp({ store: memoryStore() })
+    make()
+    expect(failure(make).code).toBe('store_shared')
+  })
+})
