@@ -12,7 +12,9 @@ export default defineConfig({
     include: (process.env.MUTATION_TESTS ?? '{protocol,store,receiver}/**/*')
       .split(',')
       .map((name) => `test/${name}.test.ts`),
-    exclude: ['receiver/properties', 'client/every-dialect', 'client/load'].map((name) => `test/${name}.test.ts`),
+    exclude: ['receiver/properties', 'client/every-dialect', 'client/load', 'check/reference', 'cli/examples'].map(
+      (name) => `test/${name}.test.ts`,
+    ),
     reporters: ['dot'],
   },
 })
