@@ -13,7 +13,7 @@ export type LogFields = Readonly<Record<string, unknown>>
 const ignore = () => {}
 
 /**
- * The default logger writes warnings and errors to the console, one line each, with the stack of an error and its cause below. Control
+ * The default logger writes warnings and errors to the console, one line each, with the cause of an error below, or else its stack. Control
  * characters are escaped and the lines below are indented, so that no text of a stranger poses as a line or acts on a terminal.
  */
 export const consoleLogger: Logger = {
@@ -36,8 +36,8 @@ function describe(error: unknown, message: string): string {
 function partsOf(error: unknown, message: string): string {
   if (!(error instanceof Error && error.stack?.includes(message))) return `\n${inspect(error)}`
   const { stack, cause } = error
-  const frames = stack.slice(stack.indexOf(message) + message.length).replace(/^(?!\n)/, '\n')
-  return cause === undefined ? frames : `${frames}\ncaused by: ${inspect(cause)}`
+  if (cause !== undefined) return `\ncaused by: ${inspect(cause)}` // our own frames would only stand between
+  return stack.slice(stack.indexOf(message) + message.length).replace(/^(?!\n)/, '\n')
 }
 
 function toLine(fields: LogFields, message: string): string {

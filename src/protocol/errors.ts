@@ -5,7 +5,7 @@
 export const ERROR_CODES = {
   option_unknown: 'createReceiver, .on() or a store was given an option that does not exist',
   option_invalid: 'an option has a value that cannot work',
-  secret_unusable: 'a signing secret is missing, empty, or has blanks at its edges',
+  secret_unusable: 'a signing secret is missing, empty, in quotes, or has blanks at its edges',
   driver_missing: 'no driver for the database is installed, or none that runs on this version of Node',
   database_unusable: 'the database that a store was given cannot be opened, or cannot keep what it has to keep',
   store_shared: 'two receivers of one name stand on one store',
@@ -88,16 +88,18 @@ export class HandlerError extends PosternError {
   readonly handlers: readonly string[]
   readonly eventId: string
   readonly eventType: string
+  readonly accountKey: string
 
   constructor(
     code: ErrorCode,
     message: string,
-    about: { readonly handlers: readonly string[]; readonly eventId: string; readonly eventType: string },
+    about: Pick<HandlerError, 'handlers' | 'eventId' | 'eventType' | 'accountKey'>,
     options?: ErrorOptions,
   ) {
     super(code, message, options)
     this.handlers = about.handlers
     this.eventId = about.eventId
     this.eventType = about.eventType
+    this.accountKey = about.accountKey
   }
 }

@@ -84,13 +84,15 @@ export function matchesKey(body: Uint8Array | string, signature: string, key: Ke
 }
 
 /**
- * Makes a key of a secret, and refuses one that cannot have come from the service: missing, empty, or text with a blank or a
- * line break at an edge, which is what reading it from a file or pasting it into an environment leaves behind.
+ * Makes a key of a secret, and refuses one that cannot have come from the service: missing, empty, in quotes, or text with a blank
+ * or a line break at an edge. That is what reading it from a file or pasting it into an environment leaves behind.
  */
 export function importSecret(secret: unknown): KeyObject {
   if (typeof secret === 'string') {
     if (secret.trim() === '') throw unusable(secret === '' ? 'is an empty string' : 'is blank')
     if (secret.trim() !== secret) throw unusable('has a blank or a line break at an edge; trim it')
+    if (/^(["'`]).*\1$/s.test(secret))
+      throw unusable('stands in quotes, which belong to the file that it was read from; leave them out')
     return createSecretKey(secret, 'utf8')
   }
   if (secret instanceof Uint8Array) {

@@ -1,7 +1,7 @@
 import type { Clock } from '../host/clock.ts'
 import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
 import { describe, fieldsOf } from '../protocol/describe-outcome.ts'
-import { PosternError } from '../protocol/errors.ts'
+import { HandlerError, PosternError } from '../protocol/errors.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { awaitReturned, isThenable } from '../protocol/promises.ts'
 import type { OutcomeInfo, Settings } from './options.ts'
@@ -56,7 +56,7 @@ export class Reporter {
 
   error(error: PosternError): void {
     this.#tellOnError(error)
-    this.#log('error', { code: error.code, err: error }, error.message)
+    this.#log('error', { code: error.code, ...aboutEvent(error), err: error }, error.message)
   }
 
   /** For what a stranger can bring about as often as he likes: every time to `onError`, now and then to the log. */
@@ -119,4 +119,11 @@ export class Reporter {
     if (hook !== 'onError') this.#tellOnError(error)
     if (hook !== 'logger') this.#log('error', { code: error.code, err: error }, error.message)
   }
+}
+
+/** Returns what a line of the log says of the event whose handlers failed. */
+function aboutEvent(error: PosternError): LogFields | undefined {
+  if (!(error instanceof HandlerError)) return undefined
+  const { eventId: id, eventType: type, accountKey } = error
+  return { id, type, accountKey }
 }

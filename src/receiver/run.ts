@@ -156,7 +156,8 @@ export class Run {
   }
 
   toError(code: HandlerErrorCode, message: string, handlers: readonly string[], cause?: unknown): HandlerError {
-    return new HandlerError(code, message, { handlers, eventId: this.id, eventType: this.type }, { cause })
+    const { id: eventId, type: eventType, accountKey } = this
+    return new HandlerError(code, message, { handlers, eventId, eventType, accountKey }, { cause })
   }
 
   /**

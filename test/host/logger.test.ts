@@ -36,17 +36,22 @@ describe('consoleLogger', () => {
     return String(parts[0])
   }
 
-  it('prints the message of an error once, then its stack, then its cause with its own fields', () => {
+  it('prints the message of an error once, then its cause with its stack and fields', () => {
     const cause = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
     const err = new PosternError('store_unavailable', 'the store\nis (gone)', { cause })
     consoleLogger.error({ code: err.code, err }, err.message)
     const [line, ...rest] = printedText().split('\n')
     expect(line).toBe('postern: the store\\u000ais (gone) {"code":"store_unavailable"}')
-    expect(rest[0]).toMatch(/^\s+at .*logger\.test\.ts/)
     expect(rest.join('\n')).not.toContain('gone')
-    const at = rest.indexOf('  caused by: Error: disk full')
-    expect(rest[at + 1]).toMatch(/^\s+at .*logger\.test\.ts/)
+    expect(rest[0]).toBe('  caused by: Error: disk full')
+    expect(rest[1]).toMatch(/^\s+at .*logger\.test\.ts/)
     expect(rest.at(-2)).toBe("    code: 'ENOSPC'")
+  })
+
+  it('prints the stack of an error without a cause', () => {
+    const err = new PosternError('store_unavailable', 'the store is gone')
+    consoleLogger.error({ code: err.code, err }, err.message)
+    expect(printedText().split('\n')[1]).toMatch(/^\s+at .*logger\.test\.ts/)
   })
 
   it.each([

@@ -173,6 +173,8 @@ describe('secrets that cannot be used', () => {
     ['a promise', Promise.resolve(SECRET), 'is a promise: await it, or give createReceiver the function itself'],
     ['a promise in a list', [SECRET, Promise.resolve(SECRET)], 'is a promise: await it'],
     ['a promise in a bound secret', { secret: Promise.resolve(SECRET), accountKey: 'acme' }, 'is a promise: await it'],
+    ['a secret in double quotes', `"${SECRET}"`, 'stands in quotes'],
+    ['a secret in single quotes', `'${SECRET}'`, 'leave them out'],
     ['a bound secret in a list, empty', [{ secret: '', accountKey: 'acme' }], 'is an empty string'],
   ])('refuses %s', (_what, secret, fix) => {
     const error = failure(() => make({ secret }))

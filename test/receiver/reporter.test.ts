@@ -434,10 +434,11 @@ describe('the lines of the log', () => {
   it('tell of a failure once, with its error', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => Promise.reject(new Error('no')))
-    await bench.send(events.contact.created())
-    expect(told(bench)).toEqual([
-      ['error', { code: 'handler_failed', err: bench.errors[0] }, expect.stringContaining('failed: *')],
-    ])
+    const event = events.contact.created()
+    await bench.send(event)
+    const { id, type, accountKey } = event
+    const fields = { code: 'handler_failed', id, type, accountKey, err: bench.errors[0] }
+    expect(told(bench)).toEqual([['error', fields, expect.stringContaining('failed: *')]])
   })
 
   it('tell of a mistake that every delivery repeats in full once, and then count it', async () => {
