@@ -64,11 +64,13 @@ export const matchers = {
   toHaveHandled(this: MatcherContext, received: unknown, type: string, partial: object = {}): MatcherResult {
     const { runs } = asRecorder(received, 'toHaveHandled')
     mustBeText(type, 'toHaveHandled', 'the type of an event')
-    const pass = runs.some(
-      ({ event, state }) =>
-        state === 'finished' && event.type === type && holds(this, Object(event.data).record ?? event.data, partial),
+    const finished = runs.filter(({ event, state }) => state === 'finished' && event.type === type)
+    const differences = finished.map(({ event }) =>
+      compare(this, Object(event.data).record ?? event.data, partial, event.id),
     )
-    return say(this, pass, `to have handled ${type} with ${write(partial)}`, tell(runs))
+    const pass = differences.some((lines) => lines.length === 0)
+    const last = pass ? [] : ['', ...(differences.at(-1) ?? [])]
+    return say(this, pass, `to have handled ${type} with ${write(partial)}`, tell(runs) + last.join('\n'))
   },
 
   toHaveHandledOnce(this: MatcherContext, received: unknown, eventId: string): MatcherResult {
@@ -130,13 +132,16 @@ function tell(runs: readonly HandlerRun[]): string {
   return lines.length === 0 ? 'no handler ran' : `these ran:\n${lines.join('\n')}`
 }
 
-/** Whether everything in the pattern is in the value as well. */
-function holds(context: MatcherContext, value: unknown, pattern: unknown): boolean {
+/** Returns a line for each field of the pattern that the value has not. */
+function compare(context: MatcherContext, value: unknown, pattern: unknown, path: string): readonly string[] {
   const isPlain = isObject(pattern) && Object.getPrototypeOf(pattern) === Object.prototype
-  if (!isPlain) return context.equals(value, pattern)
-  if (!isObject(value)) return false
+  if (!isPlain)
+    return context.equals(value, pattern) ? [] : [`  ${path}: ${write(pattern)} was wanted, not ${write(value)}`]
+  if (!isObject(value)) return [`  ${path}: an object was wanted, not ${write(value)}`]
   const fields: Readonly<Record<string, unknown>> = { ...value }
-  return Object.entries(pattern).every(([name, wanted]) => name in fields && holds(context, fields[name], wanted))
+  return Object.entries(pattern).flatMap(([name, wanted]) =>
+    name in fields ? compare(context, fields[name], wanted, `${path}.${name}`) : [`  ${path}.${name}: is not there`],
+  )
 }
 
 function asDelivery(received: unknown, matcher: string): DeliveryResult {
@@ -157,9 +162,9 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function write(partial: object): string {
+function write(value: unknown): string {
   try {
-    return JSON.stringify(partial, (_name, value) => (typeof value === 'bigint' ? `${value}n` : value))
+    return String(JSON.stringify(value, (_name, field) => (typeof field === 'bigint' ? `${field}n` : field)))
   } catch {
     return 'fields that JSON cannot hold'
   }

@@ -19,6 +19,7 @@ export {
   type SendOptions,
 } from './sender.ts'
 export { type Sendable, type SignedDelivery, type SignedOptions, signed, type Tamper } from './signed.ts'
+export { silentLogger } from './silent-logger.ts'
 export { type StoreCase, type StoreSuiteOptions, storeSuite } from './store-suite/store-suite.ts'
 export type { Target, TargetAnswer, TargetOptions, TargetRequest } from './target.ts'
 export { type TestedReceiver, testReceiver } from './test-receiver.ts'

@@ -100,6 +100,16 @@ describe('toHaveHandled', () => {
     ['sync.failed', { vendor: 'ledger' }],
   ])('takes %s with %j', (type, partial) => mustPass(check(handled, type, partial), /not to have handled/))
 
+  it('shows in what the last event of the type differs', () => {
+    const partial = { email: 'bob@example.test', phone: '1', tags: ['a', 'b'], address: { city: 'Basel', zip: '3000' } }
+    const difference = [
+      'evt_1.email: "bob@example.test" was wanted, not "zoe@example.test"',
+      'evt_1.phone: is not there',
+      'evt_1.address.city: "Basel" was wanted, not "Bern"',
+    ]
+    mustFail(check(handled, 'contact.created', partial), new RegExp(`finished\n  ${difference.join('\n  ')}$`))
+  })
+
   it.each<[string, object?]>([
     ['contact.updated'],
     ['contact.created', { email: 'other@example.test' }],
