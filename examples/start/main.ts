@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { DeadLetter, type Receiver } from 'postern'
 import { createClient } from 'postern/client'
 import { type FeedMessage, startEmulator } from 'postern/emulator'
@@ -15,7 +16,9 @@ import { openInbox } from './inbox.ts'
 import { buildReceiver, type Work } from './receiver.ts'
 import { heading, line, paint, remark } from './show.ts'
 
-const isKept = process.argv.includes('--keep')
+const isKept = readArguments()
+/** The emulator that commands look for. */
+const DEFAULT_PORT = 4010
 const RETRY_SCALE = 6_000 // the delays of 30 s, 5 min, 30 min and 2 h take 5 ms, 50 ms, 0.3 s and 1.2 s
 const TYPES = ['contact.created', 'contact.updated', 'contact.deleted', 'finance.payment.failed']
 
@@ -40,7 +43,10 @@ function finish(what: string): void {
 }
 
 // The service, and the app.
-const service = await startEmulator({ retryScale: RETRY_SCALE, logger })
+const options = { retryScale: RETRY_SCALE, logger }
+const service = isKept
+  ? await startEmulator({ ...options, port: DEFAULT_PORT }).catch(() => startEmulator(options)) // it may be taken
+  : await startEmulator(options)
 let secret: string | undefined
 const receiver = buildReceiver(() => secret, work, logger)
 const { server, url } = await serve(receiver)
@@ -118,6 +124,17 @@ for (const each of [server, importServer.server]) {
   each.close()
   each.closeAllConnections()
 }
+if (isKept) console.log('\nBye. The emulator, the receivers and the worker are closed.')
+
+/** Returns whether everything is to go on running at the end. */
+function readArguments(): boolean {
+  try {
+    return parseArgs({ options: { keep: { type: 'boolean', default: false } } }).values.keep
+  } catch (error) {
+    console.error(`${(error as Error).message}\nUsage: npm start [-- --keep]   --keep leaves it running`) // parseArgs throws nothing else
+    process.exit(2)
+  }
+}
 
 async function serve(to: Pick<Receiver, 'handle'>) {
   const listening = createServer(buildApp(to)).listen(0, '127.0.0.1')
@@ -182,7 +199,8 @@ function complain(text: string): void {
 }
 
 async function stayUntilInterrupted(): Promise<void> {
-  const trigger = `npm run --silent postern -- trigger --emulator ${service.url} --watch`
+  const emulator = new URL(service.url).port === String(DEFAULT_PORT) ? '' : ` --emulator ${service.url}`
+  const trigger = `npm run --silent postern -- trigger${emulator} --watch`
   console.log('\nIt goes on. In another terminal:')
   console.log(`  ${trigger} contact.created --set data.record.email=new@example.test`)
   console.log(`  ${trigger} finance.payment.failed --duplicate 3`)

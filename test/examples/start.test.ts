@@ -55,4 +55,11 @@ it('npm start -- --keep goes on, and what it says to type works', { timeout: SLO
   }
   kept.child.kill('SIGINT')
   expect(await kept.exitCode).toBe(0)
+  expect(kept.output).toMatch(/^Bye\. /m)
+})
+
+it('npm start refuses a flag that it does not know', async () => {
+  const refused = start('--import', ENV, 'tsx', 'examples/start/main.ts', '--kepp')
+  expect(await refused.exitCode).toBe(2)
+  expect(refused.output).toMatch(/--kepp'\nUsage: npm start \[-- --keep\]/)
 })
