@@ -8,6 +8,7 @@ const config: KnipConfig = {
     'scripts/better-sqlite3.mjs',
     'scripts/check-english.mjs',
     'scripts/check-page.ts',
+    'scripts/record-start.ts',
     'test/check/reference/*.mjs',
     'test/emulator/program.ts',
     'scripts/runtimes/app/*.js',
@@ -17,7 +18,7 @@ const config: KnipConfig = {
     'vitest.*.config.ts',
   ],
   ignore: ['examples/next/**', 'bench/**'], // packages of their own
-  ignoreBinaries: ['redis-server', 'mount', 'umount'], // an engine, and the system's own: no packages
+  ignoreBinaries: ['redis-server', 'script', 'mount', 'umount'], // an engine, and the system's own: no packages
   ignoreDependencies: [
     '@arethetypeswrong/cli', // scripts/check.mjs starts this and the next by the names of their binaries
     'publint',
