@@ -44,7 +44,7 @@ async function record(): Promise<readonly Line[]> {
   return lines
 }
 
-const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 const CLASSES: Readonly<Record<string, string>> = { 1: 'bold', 2: 'dim', 31: 'red', 32: 'green' }
 
@@ -56,7 +56,7 @@ function toSpans(text: string): string {
     const end = part.indexOf('m') // the part begins with the number of a style
     const style = CLASSES[part.slice(0, end)]
     const plain = part.slice(end + 1)
-    const shown = escape(plain.length > room ? `${plain.slice(0, Math.max(0, room - 1))}…` : plain)
+    const shown = escapeXml(plain.length > room ? `${plain.slice(0, Math.max(0, room - 1))}…` : plain)
     if (room > 0 && shown !== '') spans += style === undefined ? shown : `<tspan class="${style}">${shown}</tspan>`
     room -= plain.length
   }
