@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { dirname, join } from 'node:path'
 import { createReceiver, verify } from 'postern'
@@ -31,7 +32,14 @@ const DEPLOYMENT = 'docs/guides/deployment.md'
 // Python is run by test/check/reference.test.ts.
 const LANGUAGES = ['ts', 'js', 'sh', 'json', 'text', 'python']
 
-const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...listFiles('docs', '.md')]
+const documents = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...listFiles('docs', '.md'),
+]
 const blocks = readBlocks(documents)
 const folder = makeFolder()
 const examples = writeExamples(blocks, folder)
@@ -281,6 +289,14 @@ describe('the README', () => {
     expect(servers.map(({ code }) => code.trimEnd().split('\n').length <= 14)).toEqual([true])
     expect(inReadme.filter(({ use }) => use === 'send')).toHaveLength(1)
   })
+})
+
+it('ARCHITECTURE.md names files and folders that exist', () => {
+  const paths = [...readText('ARCHITECTURE.md').matchAll(/`((?:src|adapters|scripts|test)\/[\w./-]*)`/g)].map(
+    ([, path = '']) => path,
+  )
+  expect(paths.length).toBeGreaterThan(30)
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
 describe('docs/guides', () => {
