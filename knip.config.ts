@@ -9,6 +9,7 @@ const config: KnipConfig = {
     'scripts/check-english.mjs',
     'scripts/check-page.ts',
     'scripts/record-start.ts',
+    'scripts/draw-pictures.ts',
     'test/check/reference/*.mjs',
     'test/emulator/program.ts',
     'scripts/runtimes/app/*.js',

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { dirname, join } from 'node:path'
 import { createReceiver, verify } from 'postern'
 import { events, type SignedDelivery, signed } from 'postern/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
+import { drawPictures } from '../scripts/draw-pictures.ts'
 import { RUNTIMES } from '../scripts/runtimes/runtimes.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS, SERVICE_DEADLINE_MS } from '../src/protocol/schedule.ts'
 import { listen, toListener } from './adapters/http/hosts.ts'
@@ -289,6 +290,10 @@ describe('the README', () => {
     expect(servers.map(({ code }) => code.trimEnd().split('\n').length <= 14)).toEqual([true])
     expect(inReadme.filter(({ use }) => use === 'send')).toHaveLength(1)
   })
+})
+
+it.each([...drawPictures()])('%s is drawn from its text as it is now', (path, picture) => {
+  expect(readFileSync(path, 'utf8')).toBe(picture)
 })
 
 it('ARCHITECTURE.md names files and folders that exist', () => {
