@@ -82,5 +82,5 @@ export type {
 } from './receiver/receiver.ts'
 export type { EventTypes } from './receiver/routes.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
-export type { Claim, Store } from './store/store.ts'
+export type { Claim, Position, Store } from './store/store.ts'
 export type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from './store/transactional-store.ts'

@@ -30,6 +30,18 @@ export function makeDedupKeys(name: string): (accountKey: string, id: string) =>
   }
 }
 
+/**
+ * The key under which a store keeps the position of a record for one handler. It begins as the keys of its account's events do, and
+ * goes on as none of them does.
+ */
+export function positionKey(
+  name: string,
+  accountKey: string,
+  { model, id, handler }: { readonly model: string; readonly id: string; readonly handler: string },
+): string {
+  return `${toPart(name)}${toPart(accountKey)}@${digest([model, id, handler].map((part) => `${part.length}:${part}`).join(''))}`
+}
+
 /** Returns the account that a key belongs to; undefined if only its digest is in the key. */
 export function accountOfKey(key: string): string | undefined {
   const part = accountPartOf(key)
@@ -44,7 +56,11 @@ export function accountPartOf(key: string): string {
 
 function toPart(text: string): string {
   if (text.length <= MAX_READABLE && PRINTABLE.test(text)) return `${text.length}:${text}`
-  return `#${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')}`
+  return `#${digest(text)}`
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')
 }
 
 const DIGEST_LENGTH = 43

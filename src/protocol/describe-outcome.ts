@@ -27,6 +27,7 @@ export function fieldsOf(outcome: Outcome, source: string | undefined): Readonly
     type,
     accountKey,
     source,
+    ...(outcome.skipped && { skipped: outcome.skipped }),
     ...(outcome.joined && { joined: true }),
     ...(outcome.late && { late: true }),
     // Only how many: their messages quote the record, and their paths may be keys that the sender chose.

@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   handler_abandoned:
     'a handler did not end within 5 s of its abort, or its host stopped it, and is no longer waited for',
   lease_lost: 'another process took over the event while its handlers ran here',
+  event_outdated: 'a newer event of the record was committed by the same handler; the transaction was rolled back',
   interceptor_skipped: 'an interceptor ended without running the handler',
   transaction_misused:
     'context.transaction was called twice, after its handler had ended, or with work that cannot be a transaction',

@@ -45,6 +45,11 @@ interface OfEvent {
   readonly accountKey: string
   /** This delivery is a duplicate that waited for the event under way, and shares its result. */
   readonly joined?: true
+  /**
+   * Names of the handlers with `order: 'latest'` for which the event was outdated: they did not run, or their transaction was rolled
+   * back, and they count as finished. Undefined if there are none.
+   */
+  readonly skipped?: readonly string[]
   /** Reported a second time: the work ended after its delivery had been answered `late`. */
   readonly late?: true
 }

@@ -2,15 +2,16 @@ import type { QueuedTimer } from '../host/timer-queue.ts'
 import { steeringOf } from '../inbox/steer.ts'
 import { copyJson, copyReadable } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
-import { type HandlerError, PosternError } from '../protocol/errors.ts'
+import type { HandlerError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
-import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import { isThenable, refuseUnfinished } from '../protocol/promises.ts'
 import type { Checked } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
 import { type AbortCode, toAbortReason } from './abort-reason.ts'
-import { Context, HandlerTransaction, TransactingContext } from './context.ts'
+import { takeChecked } from './check-event.ts'
+import { Context, HandlerTransaction, refuseTransaction, TransactingContext } from './context.ts'
 import type { Lease } from './lease.ts'
 import type { NamedHandler } from './routes.ts'
 import type { Run } from './run.ts'
@@ -18,7 +19,6 @@ import type { Shared } from './shared.ts'
 
 /** The time that a handler has to end after its abort, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5_000
-const NOT_AS_ASKED = 'The record, or data, is not what the schema asks for.'
 
 /** The result of an event's handlers, and how its claim is to be settled. */
 export interface Verdict {
@@ -53,6 +53,8 @@ export class Attempt {
     this.#run = run
     this.#lease = lease
     this.#finished = [...marks]
+    // An attempt that died may have told the store a mark without its position.
+    for (const name of marks) this.#place(name)
   }
 
   /** Aborts when the handlers have had their time, or another process has the event. Made when a handler first asks for it. */
@@ -83,24 +85,15 @@ export class Attempt {
 
   /** Puts the output of the schema in the place of what came in. Returns why no handler is to begin, if there is a reason. */
   takeChecked(checked: Checked | undefined): Verdict | undefined {
-    const { event, route } = this.#run
-    if (checked !== undefined) {
-      if ('thrown' in checked) return this.#refuseSchema(checked.thrown)
-      if ('issues' in checked) {
-        const rejection = new Rejection('invalid_record', NOT_AS_ASKED, checked.issues)
-        return this.#toVerdict(toRejected(rejection, this.#run), 'release')
-      }
-      if (route.model !== undefined) event.data = { ...event.data, record: checked.value }
-      else event.data = checked.value as ParsedEvent['data'] // handlers know the type of the schema's output
-    }
-    if (this.#abortReason !== undefined) return this.#refuseLate(this.#abortReason)
-    const isStopping = this.#shared.isClosing || this.#run.first.item?.signal.aborted
-    return isStopping ? this.#toVerdict(toOutcome('closing', this.#run), 'release') : undefined
+    const refusal = takeChecked(this.#shared, this.#run, checked, this.#abortReason)
+    return refusal && this.#toVerdict(refusal.outcome, refusal.settleBy)
   }
 
   /** Begins the handlers that have no mark yet. Returns a promise for their end, or for giving them up, unless all have ended. */
   beginHandlers(): Promise<void> | undefined {
     const { route, event, first } = this.#run
+    for (const { name } of this.#run.order === undefined ? [] : route.handlers)
+      if (!this.#hasMark(name) && this.#run.order?.isOutdated(name)) this.#skip(name)
     const todo =
       this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
     this.#todo = todo
@@ -114,6 +107,7 @@ export class Attempt {
     this.#shared.beginning.length = depth
     if (this.#pending === 0) return undefined
     this.#watch()
+    this.#lease.tellPositions()
     return new Promise((resolve) => {
       this.#stopWaiting = resolve
     })
@@ -167,7 +161,7 @@ export class Attempt {
     }
     transaction?.close()
     this.#pending--
-    if (failure === undefined) this.#finished.push(name)
+    if (failure === undefined) this.#finish(name)
     else this.#failures.push({ name, ...failure })
   }
 
@@ -186,10 +180,12 @@ export class Attempt {
       await transaction?.ended?.catch(ignore)
     }
     if (this.#isOver) return // given up, and judged without it
-    if (failure === undefined) this.#finished.push(name)
+    if (failure === undefined) this.#finish(name)
+    else if (transaction?.isOutdated) this.#skip(name)
     else if (transaction?.isCommitted) this.#onThrownAfterCommit(name, failure.error)
     else this.#failures.push({ name, ...failure })
     if (--this.#pending === 0) this.#stopWaiting?.()
+    else this.#lease.tellPositions()
   }
 
   #onThrownAfterCommit(name: string, thrown: unknown): void {
@@ -199,15 +195,10 @@ export class Attempt {
   }
 
   #openTransaction(name: string, transact: Transact): HandlerTransaction {
-    const refuse = (why: string) => {
-      const message = `context.transaction() of the handler ${name} ${why}`
-      const error = this.#run.toError('transaction_misused', message, [name])
-      this.#shared.reporter.error(error)
-      return error
-    }
+    const position = this.#run.order?.positionOf(name)
     const transaction = new HandlerTransaction(
-      (signal, work, onThrown) => transact(this.#lease.toClaim(name, signal), work, onThrown),
-      refuse,
+      (signal, work, onThrown) => transact(this.#lease.toClaim(name, signal, position), work, onThrown),
+      (why) => refuseTransaction(this.#shared, this.#run, name, why),
       () => this.#abort('lease_lost'),
     )
     this.#transactions ??= new Map()
@@ -260,20 +251,23 @@ export class Attempt {
     return this.#toVerdict(toFailed(500, 'handler_abandoned', error, this.#run), settleBy)
   }
 
-  /** The schema took all the time there was, or the claim was lost meanwhile: no handler has begun, and none will. */
-  #refuseLate(reason: HandlerError): Verdict {
-    if (reason.code === 'lease_lost') return this.#toVerdict(toFailed(503, 'lease_lost', reason, this.#run), 'nothing')
-    return this.#toVerdict(toFailed(500, 'schema_failed', reason, this.#run), 'release')
-  }
-
-  #refuseSchema(cause: unknown): Verdict {
-    const message = `The schema for ${quote(this.#run.type)} threw instead of reporting issues.`
-    const error = new PosternError('schema_failed', message, { cause })
-    this.#shared.reporter.error(error)
-    return this.#toVerdict(toFailed(500, 'schema_failed', error, this.#run), 'release')
-  }
-
   // ── Marks ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #finish(name: string): void {
+    this.#finished.push(name)
+    if (this.#transactions?.get(name)?.isCommitted !== true) this.#place(name)
+  }
+
+  /** A newer event of the record has completed: the handler counts as finished. */
+  #skip(name: string): void {
+    this.#finished.push(name)
+    this.#run.order?.skipped.push(name)
+  }
+
+  #place(name: string): void {
+    const position = this.#run.order?.positionOf(name)
+    if (position !== undefined) this.#lease.place(position)
+  }
 
   #hasMark(name: string): boolean {
     return this.#finished.includes(name) || this.#transactions?.get(name)?.isCommitted === true
@@ -292,7 +286,10 @@ export class Attempt {
   }
 
   #toVerdict(outcome: Outcome, settleBy: Verdict['settleBy']): Verdict {
-    return { outcome, settleBy, marks: this.marks }
+    const skipped = this.#run.order?.skipped ?? []
+    // Spreading loses which fields belong together.
+    const told = skipped.length === 0 ? outcome : ({ ...outcome, skipped: [...skipped] } as Outcome)
+    return { outcome: told, settleBy, marks: this.marks }
   }
 }
 

@@ -1,6 +1,8 @@
 import type { PosternError } from '../protocol/errors.ts'
 import { ignoreRejection } from '../protocol/promises.ts'
 import type { HandlerContext, TransactionContext } from './handler.ts'
+import type { Run } from './run.ts'
+import type { Shared } from './shared.ts'
 
 /** The second argument of a handler. Each has one of its own, with its name. */
 export class Context implements HandlerContext {
@@ -47,6 +49,8 @@ export class HandlerTransaction {
   ended: Promise<unknown> | undefined
   /** A handler that ends without waiting for it has not finished. */
   isBegun = false
+  /** A newer event of the record was committed meanwhile: nothing was written, and nothing is to be. */
+  isOutdated = false
   readonly #commit: Commit
   readonly #refuse: (why: string) => PosternError
   readonly #onLeaseLost: () => void
@@ -95,8 +99,10 @@ export class HandlerTransaction {
       this.isCommitted = true
       return value as T // a store returns what `work` returned
     } catch (error) {
-      // Only the store knows about the lease: the app may throw an error of another receiver.
-      if (error !== thrown?.error && isLeaseLost(error)) this.#onLeaseLost()
+      // Only the store knows about the lease and the order: the app may throw an error of another receiver.
+      const code = error === thrown?.error ? undefined : codeOf(error)
+      if (code === 'lease_lost') this.#onLeaseLost()
+      this.isOutdated = code === 'event_outdated'
       throw error
     }
   }
@@ -110,11 +116,19 @@ export class HandlerTransaction {
   }
 }
 
+/** Reports a misuse of a handler's transaction, and returns the error for the handler. */
+export function refuseTransaction(shared: Shared, run: Run, handler: string, why: string): PosternError {
+  const message = `context.transaction() of the handler ${handler} ${why}`
+  const error = run.toError('transaction_misused', message, [handler])
+  shared.reporter.error(error)
+  return error
+}
+
 /** Handlers may throw anything, also something that cannot be looked at. */
-function isLeaseLost(error: unknown): boolean {
+function codeOf(error: unknown): unknown {
   try {
-    return (error as { readonly code?: unknown }).code === 'lease_lost' // null and undefined throw, and are caught
+    return (error as { readonly code?: unknown }).code // null and undefined throw, and are caught
   } catch {
-    return false
+    return undefined
   }
 }

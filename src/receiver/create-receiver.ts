@@ -66,7 +66,7 @@ class WebhookReceiver implements NameHolder {
   constructor(settings: Settings) {
     this.#shared = new Shared(settings, new Reporter(settings))
     const { logger } = this.#shared.reporter
-    this.#routes = new Routes(settings.models, settings.events, logger)
+    this.#routes = new Routes(settings, logger)
     this.#runs = new Runs(this.#shared)
     this.#deliveries = new Deliveries(this.#shared, this.#routes, this.#runs)
     this.#items = new ItemRunner(this.#shared, this.#routes, this.#runs)

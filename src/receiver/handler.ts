@@ -1,3 +1,4 @@
+import type { Action } from '../protocol/events.ts'
 import type { SyncTransactionalStore, TransactionalStore } from '../store/transactional-store.ts'
 
 /** The second argument of a handler. */
@@ -58,8 +59,29 @@ export type Handler<Event, Context extends HandlerContext = HandlerContext> = (
 
 export interface HandlerOptions {
   /**
+   * `latest`: the handler is skipped for an event that is older than the latest of the same record that it completed, by their
+   * `timestamp`. Only for patterns of events about records, on a store with `positions` and `advance`. See docs/guides/order.md.
+   */
+  readonly order?: 'latest'
+  /**
    * The handler's name, unique among handlers that can run for one event. Name a handler whose pattern may change or has
    * company: the finish mark of an event that is half done stands under it, across deployments.
    */
   readonly name?: string
+}
+
+/** The options of a handler: those of a pattern that is about no record have no order. */
+export type OptionsOf<P extends string, E> = P extends keyof E
+  ? Unordered
+  : P extends `${string}.${Action | '*'}` | '*'
+    ? HandlerOptions
+    : Unordered
+
+interface Unordered extends Omit<HandlerOptions, 'order'> {
+  readonly order?: NoRecord
+}
+
+/** The compile error for an order of events that are about no record. */
+interface NoRecord {
+  readonly 'order needs a pattern of events about records': never
 }

@@ -1,4 +1,6 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
+import { isThenable } from '../protocol/promises.ts'
+import type { Position } from '../store/store.ts'
 import type { TransactionClaim } from '../store/transactional-store.ts'
 import type { Shared } from './shared.ts'
 import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure, toBoolean } from './store-call.ts'
@@ -18,6 +20,8 @@ export class Lease {
   #isStopped = false
   #renewal: Promise<boolean | undefined> | undefined
   #isFailing = false
+  /** Positions that the store has not confirmed. Undefined unless handlers have an order. */
+  #untold: readonly Position[] | undefined
 
   /** @param askedAt when the claim was asked for: the engine cannot have begun to count before */
   constructor(shared: Shared, key: string, token: string, askedAt: number) {
@@ -45,6 +49,17 @@ export class Lease {
     if (this.#timer !== undefined) this.#shared.renewalTimers.clear(this.#timer)
   }
 
+  /** Takes the position of a handler that has finished, to be told before the event is done. */
+  place(position: Position): void {
+    this.#untold = [...(this.#untold ?? []), position]
+  }
+
+  /** Tells the store the positions so far, for handlers that have finished while others run. What fails is told again later. */
+  tellPositions(): void {
+    if (this.#untold !== undefined)
+      void callStore(this.#shared, STORE_LIMIT_MS, () => this.#afterPositions(() => true), toBoolean)
+  }
+
   /** Marks the event as done. Returns false if another process has taken it. */
   complete(): boolean | StoreFailure | Promise<boolean | StoreFailure> {
     return callStore(this.#shared, STORE_LIMIT_MS, () => this.#tellDone(), toBoolean)
@@ -66,7 +81,7 @@ export class Lease {
     activity.begin() // no run waits for the release of a claim that came too late
     // A renewal that the store carried out after the release would bring the claim back to life.
     await this.#renewal
-    const release = () => settings.store.release(this.#key, this.#token, marks)
+    const release = () => this.#afterPositions(() => settings.store.release(this.#key, this.#token, marks))
     const answer = await callStore(this.#shared, STORE_LIMIT_MS, release, toBoolean)
     let goesOn: Promise<void> | undefined
     if (answer instanceof StoreFailure) {
@@ -81,6 +96,7 @@ export class Lease {
   async abandon(marks: readonly string[]): Promise<void> {
     this.stop()
     if (marks.length === 0) return
+    this.tellPositions()
     const { activity, settings } = this.#shared
     activity.begin()
     await this.#renewal
@@ -92,12 +108,28 @@ export class Lease {
   }
 
   /** Returns what fences the transaction of a handler. */
-  toClaim(mark: string, signal: AbortSignal): TransactionClaim {
-    return { key: this.#key, token: this.#token, mark, signal }
+  toClaim(mark: string, signal: AbortSignal, position: Position | undefined): TransactionClaim {
+    return { key: this.#key, token: this.#token, mark, signal, ...(position && { position }) }
   }
 
   #tellDone(): boolean | Promise<boolean> {
-    return this.#shared.settings.store.complete(this.#key, this.#token)
+    return this.#afterPositions(() => this.#shared.settings.store.complete(this.#key, this.#token))
+  }
+
+  /** Whoever learns that the event is done, or which handlers have finished, is to find their positions. */
+  #afterPositions(call: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
+    const untold = this.#untold
+    if (untold === undefined) return call()
+    const { store } = this.#shared.settings
+    const answers = untold.map(({ key, at }) => store.advance?.(key, at))
+    const goOn = (told: readonly unknown[]) => {
+      if (told.some((answer) => typeof answer !== 'boolean'))
+        throw new TypeError('store.advance() returned neither true nor false')
+      const rest = this.#untold?.filter((position) => !untold.includes(position)) ?? []
+      this.#untold = rest.length === 0 ? undefined : rest
+      return call()
+    }
+    return answers.some(isThenable) ? Promise.all(answers).then(goOn) : goOn(answers)
   }
 
   async #keepRenewing(marksNow: () => readonly string[], onLost: () => void): Promise<void> {
@@ -107,6 +139,7 @@ export class Lease {
     while (!this.#isStopped) {
       const startedAt = clock.monotonic()
       this.endsAt = startedAt + leaseMs
+      this.tellPositions()
       this.#renewal = this.#renew(marksNow())
       const isHeld = await this.#renewal
       this.#renewal = undefined

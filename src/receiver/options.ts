@@ -183,7 +183,7 @@ function checkOwners(options: Partial<Owners>): Owners {
 }
 
 function checkStore(store: Store): Store {
-  const optional = ['transaction', 'transactionSync'].filter(
+  const optional = ['transaction', 'transactionSync', 'positions', 'advance'].filter(
     (method) => Reflect.get(Object(store), method) !== undefined,
   )
   check.hasMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])

@@ -4,7 +4,7 @@ import type { RequestHead } from '../protocol/head.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Reply } from '../protocol/reply.ts'
 import type { HeaderValue } from '../protocol/signature.ts'
-import type { Handler, HandlerContext, HandlerOptions } from './handler.ts'
+import type { Handler, HandlerContext, OptionsOf } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
 import type { EventTypes } from './routes.ts'
 
@@ -100,8 +100,8 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
    * handlers of an event run concurrently, each with a copy of the event. Each keeps its own finish mark under its name, so that a
    * retry runs those that did not finish: a second handler of one pattern needs a `name`.
    *
-   * @throws ConfigurationError `pattern_invalid`, `handler_invalid`, `handler_unnamed`, `handler_name_clash`, `option_unknown`,
-   * `registration_frozen`
+   * @throws ConfigurationError `pattern_invalid`, `handler_invalid`, `handler_unnamed`, `handler_name_clash`, `option_invalid`,
+   * `option_unknown`, `registration_frozen`
    */
   on<const P extends Pattern<M, E> | (string & {})>(
     pattern: P & Check<P, M, E>,
@@ -109,7 +109,7 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
   ): this
   on<const P extends Pattern<M, E> | (string & {})>(
     pattern: P & Check<P, M, E>,
-    options: HandlerOptions,
+    options: OptionsOf<P, E>,
     handler: Handler<EventOf<M, P, E>, C>,
   ): this
 

@@ -6,8 +6,10 @@ import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import { canMeet, type EventPattern, parsePattern, takes } from '../protocol/pattern.ts'
 import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
 import { show } from '../protocol/show.ts'
+import { checkHandlerOptions } from './check-handler-options.ts'
 import type { Handler, HandlerOptions } from './handler.ts'
 import { type Interceptor, intercept } from './intercept.ts'
+import type { Settings } from './options.ts'
 
 const REOPENED =
   'Handlers are registered after the first delivery. Since NODE_ENV is "development", each takes the place of the one with its pattern and name: their module was loaded again. One that was removed from the code runs until the server is started anew. In production this is an error.'
@@ -16,11 +18,14 @@ const REOPENED =
 export interface NamedHandler {
   readonly name: string
   readonly run: Handler<AnyEvent>
+  readonly order: HandlerOptions['order']
 }
 
 /** All that is known of an event type: who handles it, and how its data is checked. */
 export interface Route {
   readonly handlers: readonly NamedHandler[]
+  /** Whether one of them has an order. */
+  readonly isOrdered: boolean
   readonly model: string | undefined
   readonly action: Action | undefined
   /** For model events the schema of the record, else of `data`. */
@@ -40,6 +45,7 @@ interface Registration {
   readonly name: string
   /** The pattern stands for the name. */
   readonly isUnnamed: boolean
+  readonly order: HandlerOptions['order']
   readonly handler: Handler<AnyEvent>
   readonly generation: number
 }
@@ -48,6 +54,7 @@ interface Registration {
 export class Routes {
   readonly #models: ReadonlyMap<string, StandardSchema> | undefined
   readonly #events: ReadonlyMap<string, StandardSchema>
+  readonly #keepsPositions: boolean
   readonly #logger: Logger
   #registrations: Registration[] = []
   #interceptors: { readonly intercept: Interceptor; readonly generation: number }[] = []
@@ -61,13 +68,10 @@ export class Routes {
       }
     | undefined
 
-  constructor(
-    models: ReadonlyMap<string, StandardSchema> | undefined,
-    events: ReadonlyMap<string, StandardSchema>,
-    logger: Logger,
-  ) {
+  constructor({ models, events, store }: Pick<Settings, 'models' | 'events' | 'store'>, logger: Logger) {
     this.#models = models
     this.#events = events
+    this.#keepsPositions = store.positions !== undefined && store.advance !== undefined
     this.#logger = logger
   }
 
@@ -88,12 +92,13 @@ export class Routes {
         'handler_invalid',
         `The handler for "${pattern.text}" is a generator function, which does not run until something iterates it; give .on('${pattern.text}', async (event) => { … }) without the star, and await instead of yield.`,
       )
-    const givenName = checkName(options, pattern.text)
+    const { name: givenName, order } = checkHandlerOptions(options, pattern, this.#keepsPositions)
     // The event's type follows from the pattern; the types of .on() hold the two together.
     const registration: Registration = {
       pattern,
       name: givenName ?? pattern.text,
       isUnnamed: givenName === undefined,
+      order,
       handler: handler as Handler<AnyEvent>,
       generation: this.#generation,
     }
@@ -174,10 +179,12 @@ export class Routes {
   }
 
   #build() {
-    const toHandlers = (matches: (pattern: EventPattern) => boolean): readonly NamedHandler[] =>
-      this.#registrations
+    const toHandlers = (matches: (pattern: EventPattern) => boolean): Pick<Route, 'handlers' | 'isOrdered'> => {
+      const handlers = this.#registrations
         .filter(({ pattern }) => matches(pattern))
-        .map(({ name, handler }) => ({ name, run: this.#wrap(name, handler) }))
+        .map(({ name, order, handler }) => ({ name, order, run: this.#wrap(name, handler) }))
+      return { handlers, isOrdered: handlers.some(({ order }) => order !== undefined) }
+    }
 
     const byType = new Map<string, Route>()
     for (const type of this.eventTypes().types) {
@@ -186,7 +193,7 @@ export class Routes {
       const schema =
         model === undefined ? this.#events.get(type) : action === 'deleted' ? undefined : this.#models?.get(model)
       byType.set(type, {
-        handlers,
+        ...handlers,
         model,
         action,
         schema: schema === undefined || isTypeOnly(schema) ? undefined : schema,
@@ -197,10 +204,10 @@ export class Routes {
       const handlers = toHandlers(
         (pattern) => pattern.kind === 'all' || (pattern.kind === 'action' && pattern.action === action),
       )
-      byAction.set(action, { handlers, model: undefined, action, schema: undefined })
+      byAction.set(action, { ...handlers, model: undefined, action, schema: undefined })
     }
     const others: Route = {
-      handlers: toHandlers((pattern) => pattern.kind === 'all'),
+      ...toHandlers((pattern) => pattern.kind === 'all'),
       model: undefined,
       action: undefined,
       schema: undefined,
@@ -220,21 +227,3 @@ function isGenerator(handler: unknown): boolean {
 }
 
 const NOT_A_MODEL = { model: undefined, action: undefined }
-
-function checkName(options: unknown, pattern: string): string | undefined {
-  if (typeof options !== 'object' || options === null)
-    throw new ConfigurationError(
-      'handler_invalid',
-      `.on('${pattern}', …) takes a handler, or options and a handler: .on('${pattern}', { name: '…' }, handler).`,
-    )
-  const { name, ...unknown } = options as HandlerOptions // each field is checked here
-  const [stray] = Object.keys(unknown)
-  if (stray !== undefined)
-    throw new ConfigurationError('option_unknown', `.on('${pattern}', …) has no option "${stray}". It takes name.`)
-  if (name === undefined) return undefined
-  if (typeof name === 'string' && /^[\x21-\x7e]{1,100}$/.test(name)) return name
-  throw new ConfigurationError(
-    'handler_invalid',
-    `The name of the handler for "${pattern}" is ${show(name)}; give 1 to 100 printable characters without blanks.`,
-  )
-}

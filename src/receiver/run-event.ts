@@ -1,22 +1,20 @@
 import { sleep } from '../host/clock.ts'
 import type { TakenItem } from '../inbox/inbox.ts'
-import { hasRecord } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
-import { type Checked, checkData } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Claim } from '../store/store.ts'
 import { Attempt, type Verdict } from './attempt.ts'
+import { checkEvent } from './check-event.ts'
 import { Lease } from './lease.ts'
+import { Order } from './order.ts'
 import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 
 /** The time after which a claim that another process holds is asked for again, in milliseconds. */
 const BUSY_POLL_MS = 1_000
-
-const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
 
 /**
  * Stops 7 to 10 of a delivery, once for all duplicates of an event: claim, schema, handlers, settling. If store, schema and handlers
@@ -26,6 +24,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
   let attempt: Attempt | undefined
   let claim: Claim | StoreFailure
   try {
+    if (run.route.isOrdered) run.order = Order.of(shared.settings.name, run.route, run.event)
     for (;;) {
       const { claimBy } = run
       const asked = askStore(shared, run) // 7
@@ -45,7 +44,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
     run.phase = 'working'
     run.lease = new Lease(shared, run.key, claim.token, run.askedAt)
     attempt = new Attempt(shared, run, run.lease, withKept(claim.marks, run.first.item))
-    const checking = check(run) // 8
+    const checking = checkEvent(run) // 8
     let verdict = attempt.takeChecked(isThenable(checking) ? await attempt.waitFor(checking) : checking)
     if (verdict === undefined) {
       const running = attempt.beginHandlers() // 9
@@ -79,7 +78,33 @@ function askStore(shared: Shared, run: Run): Claim | StoreFailure | Promise<Clai
     const late = toClaim(answer)
     if (late.state === 'claimed') void new Lease(shared, run.key, late.token, askedAt).release(late.marks)
   }
-  return callStore(shared, limitMs, () => store.claim(run.key, leaseMs), toClaim, giveBack)
+  const claiming = callStore(shared, limitMs, () => store.claim(run.key, leaseMs), toClaim, giveBack)
+  return run.order === undefined ? claiming : askPositions(shared, run.order, limitMs, claiming, giveBack)
+}
+
+/** Asks what is newer than the event, beside the claim, which is of no use without the answer and is given back then. */
+function askPositions(
+  shared: Shared,
+  order: Order,
+  limitMs: number,
+  claiming: Claim | StoreFailure | Promise<Claim | StoreFailure>,
+  giveBack: (claim: unknown) => void,
+): Claim | StoreFailure | Promise<Claim | StoreFailure> {
+  const asking = callStore(shared, limitMs, () => shared.settings.store.positions?.(order.keys), order.toPositions)
+  const take = (claim: Claim | StoreFailure, latest: readonly (number | undefined)[] | StoreFailure) => {
+    if (!(latest instanceof StoreFailure)) {
+      order.latest = latest
+      return claim
+    }
+    giveBack(claim)
+    return new StoreFailure(latest.cause, true)
+  }
+  const takeLater = async () => {
+    const claim = await claiming
+    return claim.state === 'claimed' ? take(claim, await asking) : claim
+  }
+  if (isThenable(claiming) || isThenable(asking)) return takeLater()
+  return claiming.state === 'claimed' ? take(claiming, asking) : claiming
 }
 
 function toClaim(answer: unknown): Claim | StoreFailure {
@@ -99,12 +124,6 @@ function withKept(marks: readonly string[], item: TakenItem | undefined): readon
   return item === undefined || item.marks.length === 0 ? marks : [...new Set([...marks, ...item.marks])]
 }
 
-function check({ route, event }: Run): Checked | Promise<Checked> | undefined {
-  const { model, schema } = route
-  if (model !== undefined && !hasRecord(event.data)) return NO_RECORD
-  return schema && checkData(schema, model === undefined ? event.data : event.data.record)
-}
-
 function settle(
   shared: Shared,
   run: Run,
@@ -115,7 +134,7 @@ function settle(
   if (settleBy === 'abandon') run.goesOn = lease.abandon(marks)
   if (settleBy !== 'complete') return outcome
   const isDone = lease.complete()
-  return isDone === true ? outcome : settleCompletion(shared, run, lease, isDone, marks)
+  return isDone === true ? outcome : settleCompletion(shared, run, lease, isDone, { outcome, marks })
 }
 
 async function settleRelease(run: Run, lease: Lease, outcome: Outcome, marks: readonly string[]): Promise<Outcome> {
@@ -129,9 +148,8 @@ async function settleCompletion(
   run: Run,
   lease: Lease,
   answer: boolean | StoreFailure | Promise<boolean | StoreFailure>,
-  marks: readonly string[],
+  { outcome: handled, marks }: Pick<Verdict, 'outcome' | 'marks'>,
 ): Promise<Outcome> {
-  const handled = toOutcome('handled', run)
   lease.keep(() => marks, ignore)
   let isDone = await answer
   if (isDone instanceof StoreFailure) {

@@ -5,6 +5,7 @@ import type { ParsedEvent } from '../protocol/envelope.ts'
 import { HandlerError } from '../protocol/errors.ts'
 import { type Failed, type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import type { Lease } from './lease.ts'
+import type { Order } from './order.ts'
 import type { Route } from './routes.ts'
 import type { Shared } from './shared.ts'
 import { StoreFailure } from './store-call.ts'
@@ -59,6 +60,8 @@ export class Run {
   /** The final result, once there is one. */
   outcome: Outcome | undefined
   lease: Lease | undefined
+  /** Undefined if no handler has an order, or the event cannot be compared. */
+  order: Order | undefined
   /** Whether it is counted among the events under way. */
   hasPlace = false
   /** When the store was last asked for the claim. */

@@ -16,14 +16,17 @@ export class StoreFailure {
   /** Beside `state` of a claim. */
   readonly state = 'failed'
   readonly cause: unknown
+  readonly #isOfPositions: boolean
 
-  constructor(cause: unknown) {
+  constructor(cause: unknown, isOfPositions = false) {
     this.cause = cause
+    this.#isOfPositions = isOfPositions
   }
 
   /** Returns the error for the owner. `consequence` says what happens because of the failure. */
   toError(method: 'claim' | 'renew' | 'complete' | 'release', consequence: string): PosternError {
-    const message = `store.${method}() failed or did not answer in time; ${consequence}.`
+    const called = this.#isOfPositions ? 'positions' : method
+    const message = `store.${called}() failed or did not answer in time; ${consequence}.`
     return new PosternError('store_unavailable', message, { cause: this.cause })
   }
 }

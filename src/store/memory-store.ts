@@ -8,7 +8,7 @@ import { DEFAULT_RETENTION_MS } from '../protocol/schedule.ts'
 import type { Claim, Store } from './store.ts'
 
 export interface MemoryStoreOptions {
-  /** The most events to remember, done or half done. Default 100,000, about 14 MB; at most 10 million. */
+  /** The most to remember: events, done or half done, and positions of records for handlers with an order. Default 100,000, about 14 MB; at most 10 million. */
   readonly max?: number
   /** The time for which each is remembered, in milliseconds. Default 7 days. */
   readonly retentionMs?: number
@@ -31,6 +31,12 @@ const MOST = 10_000_000
 /** The rest of an event that nobody holds: until when it counts as done, or the marks of handlers that finished. */
 type Finished = number | { readonly until: number; readonly marks: readonly string[] }
 
+/** Where a record stands for one handler. */
+interface Place {
+  readonly until: number
+  readonly at: number
+}
+
 interface Lease {
   readonly token: string
   readonly endsAt: number
@@ -51,7 +57,8 @@ class BoundedMemoryStore implements MemoryStore {
   readonly retentionMs: number
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #leases = new Map<string, Lease>()
-  readonly #finished: LRUCache<string, Finished>
+  /** Positions share the room of events: a tenant who fills it is counted by either. */
+  readonly #finished: LRUCache<string, Finished | Place>
   readonly #loggers = new Set<Logger>()
   #claims = 0
   #earlyDrops = 0
@@ -116,9 +123,28 @@ class BoundedMemoryStore implements MemoryStore {
     return true
   }
 
+  positions(keys: readonly string[]): readonly (number | undefined)[] {
+    const now = this.#clock.monotonic()
+    return keys.map((key) => this.#recallPlace(key, now)?.at)
+  }
+
+  advance(key: string, at: number): boolean {
+    const now = this.#clock.monotonic()
+    const known = this.#recallPlace(key, now)
+    if (known !== undefined && known.at > at) return false
+    this.#finished.set(key, { until: this.#untilFrom(now), at })
+    return true
+  }
+
+  #recallPlace(key: string, now: number): Place | undefined {
+    const place = this.#finished.peek(key)
+    return typeof place === 'object' && 'at' in place && place.until >= now ? place : undefined
+  }
+
   #recall(key: string, now: number): Finished | undefined {
     const finished = this.#finished.peek(key)
-    return finished !== undefined && untilOf(finished) >= now ? finished : undefined
+    if (finished === undefined || untilOf(finished) < now) return undefined
+    return typeof finished === 'object' && 'at' in finished ? undefined : finished
   }
 
   #keepMarks(key: string, marks: readonly string[], now: number): void {
@@ -179,7 +205,7 @@ class BoundedMemoryStore implements MemoryStore {
   }
 }
 
-function untilOf(finished: Finished): number {
+function untilOf(finished: Finished | Place): number {
   return typeof finished === 'number' ? finished : finished.until
 }
 

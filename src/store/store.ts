@@ -12,6 +12,13 @@ export type Claim =
   | { readonly state: 'done' }
   | { readonly state: 'busy' }
 
+/** Where a record stands for one handler: the time of the latest event that the handler completed, in milliseconds since 1970. */
+export interface Position {
+  /** Of the record and the handler: printable ASCII of up to 400 characters, which no event's key equals. */
+  readonly key: string
+  readonly at: number
+}
+
 /**
  * A store remembers which events are done and which are under way. Every method is one atomic step. A claim is a lease: it ends by
  * itself unless it is renewed, so that a process that dies blocks its event for no longer than `leaseMs`.
@@ -37,6 +44,18 @@ export interface Store {
 
   /** Releases the key, with the names of the handlers that have finished, so that the next attempt runs only the others. An event that is done stays so. */
   release(key: string, token: string, marks: readonly string[]): boolean | Promise<boolean>
+
+  /**
+   * Returns the positions of these keys, in their order; undefined for a key that has none. Needed, with `advance`, by handlers with
+   * `order: 'latest'`. It may be asked while a claim is, and is then no slower than that.
+   */
+  positions?(keys: readonly string[]): readonly (number | undefined)[] | Promise<readonly (number | undefined)[]>
+
+  /**
+   * Moves a position forward, never back, and keeps it for `retentionMs` from now. Returns false, and changes nothing, if a later one is
+   * kept.
+   */
+  advance?(key: string, at: number): boolean | Promise<boolean>
 
   /** Called once by each receiver that stands on the store, so that it can report what its owner should know. */
   reportTo?(logger: Logger): void

@@ -1,6 +1,6 @@
 import { PosternError } from '../protocol/errors.ts'
 import { ignoreRejections, isThenable, refuseUnfinished } from '../protocol/promises.ts'
-import type { Store } from './store.ts'
+import type { Position, Store } from './store.ts'
 
 /** Which handler's transaction it is, and what fences it. */
 export interface TransactionClaim {
@@ -9,6 +9,8 @@ export interface TransactionClaim {
   readonly token: string
   /** The handler's finish mark, to be committed with its writes. */
   readonly mark: string
+  /** Of a handler with `order: 'latest'`: to be advanced with its writes, only if no later one is kept. */
+  readonly position?: Position | undefined
   /** Aborts when nobody waits for the handler any more: what is not committed by then is to be rolled back. */
   readonly signal: AbortSignal
 }
@@ -18,7 +20,8 @@ export interface TransactionClaim {
  * it wrote together with the finish mark: after a crash at any moment there are both or neither.
  *
  * It commits only while the last claim of the key is this one, the event is not done, and the mark is not there yet. Otherwise
- * it rolls back and rejects with a `PosternError` of the code `lease_lost`. That the lease has ended is no hindrance if nobody took the
+ * it rolls back and rejects with a `PosternError` of the code `lease_lost`; with `event_outdated` if a later position than that of the
+ * claim is kept by then. That the lease has ended is no hindrance if nobody took the
  * key since. No other call of the store may have to wait for `work`. It rejects with whatever `work` throws, and if it cannot be
  * known whether the commit was carried out.
  */

@@ -82,7 +82,7 @@ export class ManualClock implements Clock {
   }
 }
 
-export type Method = 'claim' | 'renew' | 'complete' | 'release'
+export type Method = 'claim' | 'renew' | 'complete' | 'release' | 'positions' | 'advance'
 
 /** How one call of a store goes: it may carry the call out now, later, or not at all. */
 export type Behaviour = <T>(call: () => T, clock: ManualClock) => T | Promise<T>
@@ -124,7 +124,14 @@ export class ScriptedStore implements Store {
   readonly calls: { readonly method: Method; readonly at: number; readonly marks?: readonly string[] }[] = []
   usual: Behaviour
   readonly #clock: ManualClock
-  readonly #plans: Record<Method, Behaviour[]> = { claim: [], renew: [], complete: [], release: [] }
+  readonly #plans: Record<Method, Behaviour[]> = {
+    claim: [],
+    renew: [],
+    complete: [],
+    release: [],
+    positions: [],
+    advance: [],
+  }
 
   /** @param inner what this is a connection to: several processes have one each, to one engine */
   constructor(clock: ManualClock, usual: Behaviour = soon, inner: MemoryStore = memoryStore({ clock })) {
@@ -161,6 +168,14 @@ export class ScriptedStore implements Store {
 
   release(key: string, token: string, marks: readonly string[]): boolean | Promise<boolean> {
     return this.#carryOut('release', () => this.inner.release(key, token, marks) as boolean, marks) // as above
+  }
+
+  positions(keys: readonly string[]): readonly (number | undefined)[] | Promise<readonly (number | undefined)[]> {
+    return this.#carryOut('positions', () => this.inner.positions?.(keys) as readonly (number | undefined)[]) // as above
+  }
+
+  advance(key: string, at: number): boolean | Promise<boolean> {
+    return this.#carryOut('advance', () => this.inner.advance?.(key, at) as boolean) // as above
   }
 
   #carryOut<T>(method: Method, call: () => T, marks?: readonly string[]): T | Promise<T> {

@@ -27,6 +27,20 @@ const FAULTS = [
   'ignores case',
   'goes by the clock of its process',
   'shares nothing',
+  'moves positions back',
+  'refuses an equal position',
+  'compares positions as text',
+  'rounds positions to seconds',
+  'forgets positions too early',
+  'never forgets positions',
+  'keeps a position from its first move only',
+  'advances in two steps',
+  'ignores case in positions',
+  'returns the positions that there are, and no others',
+  'counts the lifetime of positions by the clock of its process',
+  'shares no positions',
+  'says nothing of a later position',
+  'has positions and no advance',
 ] as const
 type Fault = (typeof FAULTS)[number] | 'none'
 
@@ -44,6 +58,7 @@ function makeStores(fault: Fault) {
   const is = (other: Fault) => fault === other
   const now = () => time + (is('goes by the clock of its process') ? Date.now() : 0)
   const shared = new Map<string, Row>()
+  const sharedPlaces = new Map<string, { readonly at: number; readonly until: number }>()
   const makeStore = ({ retentionMs = 7 * 24 * 3_600_000 }: { readonly retentionMs?: number }): Store => {
     const rows = is('shares nothing') ? new Map<string, Row>() : shared
     const object: Record<string, Row> = {}
@@ -68,8 +83,38 @@ function makeStores(fault: Fault) {
       if (is('keeps the list that it was given') && row.marks.length === 0) row.marks = marks
       else row.marks = is('replaces marks') ? [...marks] : [...new Set([...row.marks, ...marks])]
     }
+    const places = is('shares no positions') ? new Map<string, { at: number; until: number }>() : sharedPlaces
+    const placeTime = () => time + (is('counts the lifetime of positions by the clock of its process') ? Date.now() : 0)
+    const toPlaceKey = (key: string) => (is('ignores case in positions') ? key.toLowerCase() : key)
+    const findPlace = (key: string) => {
+      const place = places.get(toPlaceKey(key))
+      return place !== undefined && (place.until > placeTime() || is('never forgets positions')) ? place : undefined
+    }
+    const isLater = (known: number, at: number) => {
+      if (is('moves positions back')) return false
+      if (is('compares positions as text')) return String(known) > String(at)
+      return is('refuses an equal position') ? known >= at : known > at
+    }
+    const positions = async (keys: readonly string[]) => {
+      const found = keys.map((key) => findPlace(key)?.at)
+      return is('returns the positions that there are, and no others') ? found.filter((at) => at !== undefined) : found
+    }
+    const advance = async (key: string, at: number) => {
+      const known = findPlace(key)
+      if (is('advances in two steps')) await undefined
+      if (known !== undefined && isLater(known.at, at)) return is('says nothing of a later position')
+      const forMs = is('forgets positions too early') ? retentionMs / 3 : retentionMs
+      const isKept = is('keeps a position from its first move only') && known !== undefined
+      places.set(toPlaceKey(key), {
+        at: is('rounds positions to seconds') ? Math.floor(at / 1_000) * 1_000 : at,
+        until: isKept ? known.until : placeTime() + forMs,
+      })
+      return true
+    }
     return {
       retentionMs,
+      positions,
+      ...(!is('has positions and no advance') && { advance }),
       async claim(key, leaseMs): Promise<Claim> {
         const row = find(key)
         if (row.done) return { state: 'done' }

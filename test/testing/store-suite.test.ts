@@ -63,8 +63,8 @@ describe('the cases', () => {
     const count = (options?: Parameters<typeof storeSuite>[1]) => storeSuite(makeStore, options).length
     const all = count({ outage: { begin() {}, end() {} } })
     expect(all - count()).toBe(4)
-    expect(count() - count({ hasOwnClock: false })).toBe(4)
-    expect(count({ hasOwnClock: false }) - count({ isShared: false })).toBe(4)
+    expect(count() - count({ hasOwnClock: false })).toBe(6)
+    expect(count({ hasOwnClock: false }) - count({ isShared: false })).toBe(5)
     expect(count({ isShared: false, hasOwnClock: false })).toBe(count({ isShared: false }))
   })
 

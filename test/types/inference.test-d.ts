@@ -176,6 +176,14 @@ receiver.on(String('contact.created'), () => {})
 receiver.on(process.argv.length > 2 ? 'contact.created' : 'contcat.created', () => {})
 // @ts-expect-error a misspelt option
 receiver.on('contact.created', { nmae: 'welcome' }, () => {})
+// @ts-expect-error a misspelt order
+receiver.on('contact.updated', { order: 'lastest' }, () => {})
+// @ts-expect-error an order of events that are about no record
+receiver.on('finance.payment.failed', { order: 'latest' }, () => {})
+receiver.on('contact.updated', { order: 'latest' }, (event) => event.data.record)
+receiver.on('contact.*', { order: 'latest', name: 'crm' }, (event) => event.data.record._id)
+receiver.on('*.deleted', { order: 'latest', name: 'index' }, (event) => event.data.record._id)
+receiver.on('*', { order: 'latest', name: 'all' }, (event) => event.type)
 // @ts-expect-error no handler
 receiver.on('contact.created', { name: 'welcome' })
 // @ts-expect-error a handler for another event

@@ -44,6 +44,11 @@ interface Asked {
   readonly lease: number
 }
 
+interface Advanced {
+  readonly key: string
+  readonly at: number
+}
+
 interface Settled {
   readonly key: string
   readonly token: string
@@ -66,6 +71,9 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly #transactions: Transactions<Tx>
   readonly #claims: Groups<Asked, Claim>
   readonly #settlements: Groups<Settled, boolean>
+  /** Null for a key that has none. */
+  readonly #positions: Groups<{ readonly key: string }, number | null>
+  readonly #advances: Groups<Advanced, boolean>
   readonly #lost = new LostClaims((key, token) => this.#settle(key, token, null, false, NO_MARKS))
   readonly #newToken = makeTokens()
 
@@ -85,6 +93,8 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
       most: MOST_CLAIMING,
     })
     this.#settlements = new Groups({ run: (settled) => this.#settleAll(settled), toError })
+    this.#positions = new Groups({ run: (asked) => this.#findPositions(asked), toError, most: MOST_CLAIMING })
+    this.#advances = new Groups({ run: (advanced) => this.#advanceAll(advanced), toError })
   }
 
   reportTo(logger: Logger): void {
@@ -112,6 +122,15 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     return this.#settle(encodeKey(key), token, null, false, marks)
   }
 
+  async positions(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
+    const found = await Promise.all(keys.map((key) => this.#positions.add({ key: encodeKey(key) })))
+    return found.map((at) => at ?? undefined)
+  }
+
+  advance(key: string, at: number): Promise<boolean> {
+    return this.#advances.add({ key: encodeKey(key), at })
+  }
+
   transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
     return this.#transactions.run(claim, work)
   }
@@ -133,12 +152,32 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     return asked.map(({ key, token }) => toClaim(token, known.get(key)))
   }
 
+  async #findPositions(asked: readonly { readonly key: string }[]): Promise<readonly (number | null)[]> {
+    const { positions } = await this.#table.statements()
+    const rows = await this.#pool.claim(positions, [toArrayLiteral(asked.map(({ key }) => key))])
+    const known = new Map(rows.map(([key, at]) => [key, Number(at)]))
+    return asked.map(({ key }) => known.get(key) ?? null)
+  }
+
+  async #advanceAll(advanced: readonly Advanced[]): Promise<readonly (boolean | undefined)[]> {
+    const { advance } = await this.#table.statements()
+    const rows = await this.#pool.runKept(advance, [
+      toArrayLiteral(advanced.map(({ key }) => key)),
+      toArrayLiteral(advanced.map(({ at }) => at)),
+    ])
+    return this.#answers(rows, advanced)
+  }
+
   async #settleAll(settled: readonly Settled[]): Promise<readonly (boolean | undefined)[]> {
     const { settle } = await this.#table.statements()
     const rows = await this.#pool.runKept(settle, [JSON.stringify(settled)])
     this.#sweeper.nudge()
-    const known = new Map(rows.map(([key, isHeld]) => [key, isHeld === 'true']))
-    return settled.map(({ key }) => known.get(key))
+    return this.#answers(rows, settled)
+  }
+
+  #answers(rows: readonly (readonly unknown[])[], asked: readonly { readonly key: string }[]) {
+    const known = new Map(rows.map(([key, answer]) => [key, answer === 'true']))
+    return asked.map(({ key }) => known.get(key))
   }
 }
 

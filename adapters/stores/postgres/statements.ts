@@ -1,3 +1,4 @@
+import type { Position } from '../../../src/index.ts'
 import { asText, quoteName } from './encode.ts'
 import { CALL_LIMIT_MS } from './pool.ts'
 
@@ -29,8 +30,21 @@ export interface Statements {
   readonly create: string
   readonly claim: string
   readonly settle: string
-  commitMark(key: string, token: string, mark: string, transaction: string): string
+  readonly positions: string
+  readonly advance: string
+  commitMark(fence: Fence): string
   readonly sweep: string
+}
+
+/** What a transaction is committed with, and on what condition. */
+export interface Fence {
+  /** Encoded, as the mark is. */
+  readonly key: string
+  readonly token: string
+  readonly mark: string
+  readonly position: Position | undefined
+  /** Its name. */
+  readonly transaction: string
 }
 
 /** The table's name as statements have it. */
@@ -57,6 +71,8 @@ export function makeStatements(tableName: TableName, retentionMs: number): State
     create: makeCreate(pieces, quoteName(`${tableName.table ?? DEFAULT_TABLE}_swept`)),
     claim: makeClaim(pieces),
     settle: makeSettle(pieces),
+    positions: makePositions(pieces),
+    advance: makeAdvance(pieces),
     commitMark: makeCommitMark(pieces),
     sweep: makeSweep(pieces),
   }
@@ -158,12 +174,57 @@ SELECT key, 'true' FROM written
 UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM written)`
 }
 
+/** Keys. Gives a row for each position that is kept. It stands in the place of a token, in the row of an event that is done. */
+function makePositions({ name }: Pieces): string {
+  return `
+SELECT key, token FROM unnest($1::text[]) AS w (wanted) CROSS JOIN LATERAL (
+  SELECT key, token FROM ${name} c WHERE c.key = w.wanted AND c.kept_until > ${NOW} OFFSET 0
+) c`
+}
+
+/** Writes positions where no later ones are kept. */
+function makeUpsert({ name, retention, slack }: Pieces, from: string): string {
+  return `INSERT INTO ${name} AS c (key, token, ends_at, done, kept_until, swept_after)
+  SELECT key, position, NULL, true, ${NOW} + ${retention}, ${NOW} + ${retention} + ${slack}
+  FROM ${from} ORDER BY key
+  ON CONFLICT (key) DO UPDATE SET
+    token = excluded.token, kept_until = excluded.kept_until, swept_after = excluded.swept_after
+  WHERE c.kept_until <= ${NOW} OR c.token::numeric <= excluded.token::numeric
+  RETURNING key`
+}
+
 /**
- * The fence: returns whether the transaction is still the one that was begun, and whether the last claim is still this one. Only
- * if both hold is the mark set. Checks that were deferred come before: one that waits must not do so with the claim's row locked.
+ * Keys, positions. Returns whether each is kept now. A key whose row another transaction has locked is left alone and has no row in
+ * the answer.
  */
-function makeCommitMark({ name, retention }: Pieces): Statements['commitMark'] {
-  return (key, token, mark, transaction) => `
+function makeAdvance(pieces: Pieces): string {
+  const { name } = pieces
+  const free = 'key IN (SELECT key FROM mine)'
+  return `
+WITH given AS MATERIALIZED (
+  SELECT * FROM unnest($1::text[], $2::text[]) AS w (key, position)
+), mine AS (
+  SELECT given.key FROM given CROSS JOIN LATERAL (
+    SELECT FROM ${name} c WHERE c.key = given.key FOR NO KEY UPDATE SKIP LOCKED
+  ) c
+), written AS (
+  ${makeUpsert(pieces, `given WHERE ${free} OR NOT EXISTS (SELECT FROM ${name} c WHERE c.key = given.key OFFSET 0)`)}
+)
+SELECT key, 'true' FROM written
+UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM written)`
+}
+
+/**
+ * The fence: returns whether the transaction is still the one that was begun, whether the last claim is still this one, and whether no
+ * later position is kept. Only if the first two hold is the mark set, and the position tried. Checks that were deferred come
+ * before: one that waits must not do so with the claim's row locked.
+ */
+function makeCommitMark(pieces: Pieces): Statements['commitMark'] {
+  const { name, retention } = pieces
+  return ({ key, token, mark, position, transaction }) => {
+    const given = position && `(SELECT ${asText(position.key)} AS key, '${position.at}' AS position FROM marked) w`
+    const placed = given === undefined ? '' : `, placed AS (${makeUpsert(pieces, given)})`
+    return `
 SET CONSTRAINTS ALL IMMEDIATE;
 WITH marked AS (
   UPDATE ${name}
@@ -171,8 +232,10 @@ WITH marked AS (
   WHERE key = ${asText(key)} AND token = ${asText(token)} AND ends_at IS NOT NULL AND NOT done
     AND ${asText(mark)} <> ALL (marks) AND ${CURRENT} = ${asText(transaction)}
   RETURNING set_config('idle_in_transaction_session_timeout', '${COMMIT_WITHIN_MS}', true)
-)
-SELECT (${CURRENT} = ${asText(transaction)})::text, EXISTS (SELECT FROM marked)::text`
+)${placed}
+SELECT (${CURRENT} = ${asText(transaction)})::text, EXISTS (SELECT FROM marked)::text,
+  ${given === undefined ? 'true' : 'EXISTS (SELECT FROM placed)'}::text`
+  }
 }
 
 /** Returns a row for each that was removed. */

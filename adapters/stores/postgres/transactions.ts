@@ -60,7 +60,7 @@ export class Transactions<Tx> {
 
   /** The claim's row is locked at the very end: nothing that renews or asks for it has to wait for the work. */
   async #commit<T>(client: PgClient, claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
-    const { key, token, mark, signal } = claim
+    const { key, token, mark, signal, position } = claim
     const { commitMark } = await this.#table.statements()
     const name = (this.#count++).toString(36)
     await this.#open(client, name)
@@ -71,16 +71,24 @@ export class Transactions<Tx> {
     } finally {
       guarded.close()
     }
-    const fence = commitMark(encodeKey(key), token, encodeMark(mark), name)
+    const fence = commitMark({
+      ...{ key: encodeKey(key), token, mark: encodeMark(mark), transaction: name },
+      position: position && { key: encodeKey(position.key), at: position.at },
+    })
     const [row = []] = await this.#pool.run(client, fence, { limitMs: STATEMENT_LIMIT_MS }).catch((error: unknown) => {
       throw sqlStateOf(error) === INSUFFICIENT_PRIVILEGE ? misuse(OTHER_ROLE, error) : error
     })
-    const [isSame, isMarked] = row
+    const [isSame, isMarked, isLatest] = row
     if (isSame !== 'true') throw misuse(ENDED_IT)
     if (isMarked !== 'true')
       throw new PosternError(
         'lease_lost',
         'Another process has taken over the event, or has finished this handler: the transaction was rolled back.',
+      )
+    if (isLatest !== 'true')
+      throw new PosternError(
+        'event_outdated',
+        'A newer event of the record has completed meanwhile: the transaction was rolled back.',
       )
     signal.throwIfAborted()
     await this.#pool.run(client, 'COMMIT', { limitMs: STATEMENT_LIMIT_MS })

@@ -100,6 +100,15 @@ class RedisStore implements Store {
     return this.#call(this.#scripts.release, key, [token, ...marks], isOne)
   }
 
+  /** Sent in one go with each other, and with the claim that is asked for at the same time. */
+  positions(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
+    return Promise.all(keys.map((key) => this.#call(this.#scripts.position, key, [], toPosition)))
+  }
+
+  advance(key: string, at: number): Promise<boolean> {
+    return this.#call(this.#scripts.advance, key, [String(at)], isOne)
+  }
+
   #call<T>(script: Script, key: string, given: string[], read: (reply: unknown) => T): Promise<T> {
     const call = this.#calls.open()
     return this.#connection.run(script, this.#prefix + key, given).then(
@@ -136,6 +145,10 @@ const REPLACED =
 
 const STUCK =
   'Calls of Redis get no answer, or that of a replica, and the client that the store was given cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that has duplicate().'
+
+function toPosition(reply: unknown): number | undefined {
+  return reply === null || reply === undefined ? undefined : toNumber(reply)
+}
 
 function isOne(reply: unknown): boolean {
   return toNumber(reply) === 1

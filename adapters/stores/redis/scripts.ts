@@ -16,6 +16,10 @@ export interface Scripts {
   readonly complete: Script
   /** ARGV: token, marks. Gives 1 or 0. */
   readonly release: Script
+  /** Gives a position as text, or nothing. */
+  readonly position: Script
+  /** ARGV: position. Gives 1, or 0 if a later one is kept. */
+  readonly advance: Script
   /** Gives the server's answers to INFO. Unlike CONFIG it may be asked from a script, and so by any client in one way. */
   readonly settings: Script
 }
@@ -23,7 +27,7 @@ export interface Scripts {
 /**
  * An event is one hash under one key, so that a cluster keeps it in one place: `token` while somebody holds it, one field with a dot
  * before it for each finish mark, or `done`. A claim without marks ends by the key's own expiry; one with marks also has `until`,
- * since the marks stay when it ends. The key's expiry forgets what is left. Each script is atomic, goes by the server's clock, and
+ * since the marks stay when it ends. A position is text under a key of its own. The key's expiry forgets what is left. Each script is atomic, goes by the server's clock, and
  * does the same again when it is sent again with the same token.
  */
 export function makeScripts(retentionMs: number): Scripts {
@@ -80,6 +84,12 @@ export function makeScripts(retentionMs: number): Scripts {
       redis.call('HDEL', KEYS[1], 'token', 'until')
       for i = 2, #ARGV do redis.call('HSET', KEYS[1], '.' .. ARGV[i], '') end
       redis.call('PEXPIRE', KEYS[1], ${retentionMs})
+      return 1`),
+    position: toScript(`return redis.call('GET', KEYS[1])`),
+    advance: toScript(`
+      local known = redis.call('GET', KEYS[1])
+      if known and tonumber(known) > tonumber(ARGV[1]) then return 0 end
+      redis.call('SET', KEYS[1], ARGV[1], 'PX', ${retentionMs})
       return 1`),
     settings: toScript(`return { redis.call('INFO', 'persistence'), redis.call('INFO', 'memory') }`),
   }

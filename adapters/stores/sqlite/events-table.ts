@@ -1,4 +1,4 @@
-import { type Claim, PosternError } from '../../../src/index.ts'
+import { type Claim, type Position, PosternError } from '../../../src/index.ts'
 import type { SqliteDatabase, SqliteRow, SqliteStatement, SqliteValue } from './database.ts'
 
 /** A lease that began further ahead than this was taken before the machine's clock was set back, and counts as ended. */
@@ -111,6 +111,29 @@ export class EventsTable {
     if (entry === undefined && known.length === 0) return true
     this.#put(key, now, { isDone: false, token: null, leasedAt: 0, leasedUntil: 0, marks: known })
     return true
+  }
+
+  /** Returns where a record stands for a handler; undefined as well for what is remembered no longer. */
+  position(key: string): number | undefined {
+    const row = this.#select.get(key)
+    return row !== undefined && Number(row.kept_until) >= this.#now() ? Number(row.token) : undefined
+  }
+
+  /** Moves a position forward. Returns false if a later one is kept. It stands in the place of a token, in the row of an event that is done. */
+  advance(key: string, at: number): boolean {
+    this.#unswept += SWEPT_PER_CLAIM
+    if ((this.position(key) ?? Number.NEGATIVE_INFINITY) > at) return false
+    this.#put(key, this.#now(), { isDone: true, token: String(at), leasedAt: 0, leasedUntil: 0, marks: NO_MARKS })
+    return true
+  }
+
+  /** Throws `event_outdated` if a later position is kept. */
+  checkPosition({ key, at }: Position): void {
+    if ((this.position(key) ?? Number.NEGATIVE_INFINITY) > at)
+      throw new PosternError(
+        'event_outdated',
+        'A newer event of the record has completed: the transaction was rolled back.',
+      )
   }
 
   /** Notes that a handler has finished. `entry` was read in the same transaction. */

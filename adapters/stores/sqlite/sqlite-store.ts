@@ -65,11 +65,18 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
       const kept = [...marks]
       return writer.write(() => table.release(key, token, kept))
     },
-    transactionSync: ({ key, token, mark, signal }, work) =>
+    positions: (keys) => {
+      const asked = [...keys]
+      return writer.write(() => asked.map((key) => table.position(key)))
+    },
+    advance: (key, at) => writer.write(() => table.advance(key, at)),
+    transactionSync: ({ key, token, mark, signal, position }, work) =>
       writer.writeAlone(() => {
         signal.throwIfAborted()
         const entry = table.checkClaim(key, token, mark)
+        if (position !== undefined) table.checkPosition(position)
         const result = database.guard.run(() => work(options.database))
+        if (position !== undefined) table.advance(position.key, position.at)
         table.mark(key, entry, mark) // only in the transaction that the work was in
         return result
       }),

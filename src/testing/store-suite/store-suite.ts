@@ -2,6 +2,7 @@ import type { Store } from '../../store/store.ts'
 import { claimCases } from './claim-cases.ts'
 import { completeCases } from './complete-cases.ts'
 import { modelCases } from './model-cases.ts'
+import { orderCases } from './order-cases.ts'
 import { outageCases } from './outage-cases.ts'
 import { processCases } from './process-cases.ts'
 import { releaseCases } from './release-cases.ts'
@@ -83,6 +84,7 @@ const CASES: readonly CaseDefinition[] = [
   ...releaseCases,
   ...retentionCases,
   ...processCases,
+  ...orderCases,
   ...modelCases,
   ...transactionCases,
   ...outageCases,

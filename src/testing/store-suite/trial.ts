@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isThenable } from '../../protocol/promises.ts'
 import type { Claim, Store } from '../../store/store.ts'
-import type { SyncTransactionalStore, TransactionalStore } from '../../store/transactional-store.ts'
+import type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from '../../store/transactional-store.ts'
 
 /** What a case asks for beside a store of its own. */
 export interface CaseDefinition {
@@ -104,7 +104,8 @@ export class Trial {
       token,
       mark = 'mark',
       signal = new AbortController().signal,
-    }: { readonly key?: string; readonly token: string; readonly mark?: string; readonly signal?: AbortSignal },
+      position,
+    }: Partial<TransactionClaim> & Pick<TransactionClaim, 'token'>,
     work: (tx: unknown) => unknown,
   ): Promise<unknown> {
     const { store } = this
@@ -114,7 +115,7 @@ export class Trial {
     >
     const run = transaction ?? transactionSync
     if (run === undefined) throw new TypeError('The store has neither transaction() nor transactionSync().')
-    return run.call(store, { key, token, mark, signal }, work)
+    return run.call(store, { key, token, mark, signal, position }, work)
   }
 
   write(tx: unknown, row: string): unknown {

@@ -1,0 +1,63 @@
+import { hasRecord, type ParsedEvent } from '../protocol/envelope.ts'
+import { type HandlerError, PosternError } from '../protocol/errors.ts'
+import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
+import { type Checked, checkData } from '../protocol/schema.ts'
+import { quote } from '../protocol/show.ts'
+import type { Run } from './run.ts'
+import type { Shared } from './shared.ts'
+
+const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
+const NOT_AS_ASKED = 'The record, or data, is not what the schema asks for.'
+
+/** Why no handler of an event is to begin, and how its claim is to be settled. */
+interface Refusal {
+  readonly outcome: Outcome
+  readonly settleBy: 'release' | 'nothing'
+}
+
+/** Asks the schema of an event, if it has one. */
+export function checkEvent({ route, event }: Run): Checked | Promise<Checked> | undefined {
+  const { model, schema } = route
+  if (model !== undefined && !hasRecord(event.data)) return NO_RECORD
+  return schema && checkData(schema, model === undefined ? event.data : event.data.record)
+}
+
+/**
+ * Puts the output of the schema in the place of what came in. Returns why no handler is to begin, if there is a reason.
+ *
+ * @param checked undefined if there is no schema, or it was given up
+ * @param abortReason why the attempt was aborted while the schema ran, if it was
+ */
+export function takeChecked(
+  shared: Shared,
+  run: Run,
+  checked: Checked | undefined,
+  abortReason: HandlerError | undefined,
+): Refusal | undefined {
+  const { event, route } = run
+  if (checked !== undefined) {
+    if ('thrown' in checked) return refuseSchema(shared, run, checked.thrown)
+    if ('issues' in checked) {
+      const rejection = new Rejection('invalid_record', NOT_AS_ASKED, checked.issues)
+      return { outcome: toRejected(rejection, run), settleBy: 'release' }
+    }
+    if (route.model !== undefined) event.data = { ...event.data, record: checked.value }
+    else event.data = checked.value as ParsedEvent['data'] // handlers know the type of the schema's output
+  }
+  if (abortReason !== undefined) return refuseLate(run, abortReason)
+  const isStopping = shared.isClosing || run.first.item?.signal.aborted
+  return isStopping ? { outcome: toOutcome('closing', run), settleBy: 'release' } : undefined
+}
+
+/** The schema took all the time there was, or the claim was lost meanwhile: no handler has begun, and none will. */
+function refuseLate(run: Run, reason: HandlerError): Refusal {
+  if (reason.code === 'lease_lost') return { outcome: toFailed(503, 'lease_lost', reason, run), settleBy: 'nothing' }
+  return { outcome: toFailed(500, 'schema_failed', reason, run), settleBy: 'release' }
+}
+
+function refuseSchema(shared: Shared, run: Run, cause: unknown): Refusal {
+  const message = `The schema for ${quote(run.type)} threw instead of reporting issues.`
+  const error = new PosternError('schema_failed', message, { cause })
+  shared.reporter.error(error)
+  return { outcome: toFailed(500, 'schema_failed', error, run), settleBy: 'release' }
+}

@@ -1,0 +1,55 @@
+import { positionKey } from '../protocol/dedup-key.ts'
+import type { ParsedEvent } from '../protocol/envelope.ts'
+import { readTime } from '../protocol/read-time.ts'
+import type { Position } from '../store/store.ts'
+import type { Route } from './routes.ts'
+import { StoreFailure } from './store-call.ts'
+
+/** Where an event stands among those of its record, for its handlers with `order: 'latest'`. */
+export class Order {
+  readonly keys: readonly string[]
+  /** The latest positions that the store knew when the event was claimed. */
+  latest: readonly (number | undefined)[] = []
+  /** Names of the handlers for which the event is outdated. */
+  readonly skipped: string[] = []
+  readonly #names: readonly string[]
+  readonly #at: number
+
+  private constructor(names: readonly string[], keys: readonly string[], at: number) {
+    this.#names = names
+    this.keys = keys
+    this.#at = at
+  }
+
+  /** Returns nothing for an event that cannot be compared: it names no record, or no time that can be read. */
+  static of(receiverName: string, { model, handlers }: Route, event: ParsedEvent): Order | undefined {
+    const { accountKey, timestamp, data } = event
+    const at = readTime(timestamp)
+    const id: unknown = Object(data.record)._id
+    if (model === undefined || at === undefined || typeof id !== 'string' || id === '') return undefined
+    const names = handlers.filter(({ order }) => order === 'latest').map(({ name }) => name)
+    return new Order(
+      names,
+      names.map((handler) => positionKey(receiverName, accountKey, { model, id, handler })),
+      at,
+    )
+  }
+
+  /** Checks what `positions` returns: custom stores may be plain JavaScript. */
+  readonly toPositions = (answer: unknown): readonly (number | undefined)[] | StoreFailure => {
+    const isList = Array.isArray(answer) && answer.length === this.keys.length
+    if (isList && answer.every((at) => at === undefined || Number.isFinite(at))) return answer
+    return new StoreFailure(new TypeError('it returned something that is not a list of positions, one for each key'))
+  }
+
+  /** Whether a newer event has completed for the handler. One of the same time is not newer. */
+  isOutdated(handler: string): boolean {
+    return (this.latest[this.#names.indexOf(handler)] ?? Number.NEGATIVE_INFINITY) > this.#at
+  }
+
+  /** Returns what the store is told once the handler has finished; undefined for a handler without an order. */
+  positionOf(handler: string): Position | undefined {
+    const key = this.keys[this.#names.indexOf(handler)]
+    return key === undefined ? undefined : { key, at: this.#at }
+  }
+}

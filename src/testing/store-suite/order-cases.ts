@@ -1,0 +1,264 @@
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict'
+import type { Store } from '../../store/store.ts'
+import type { CaseDefinition, Trial } from './trial.ts'
+import { withWrongClock } from './wrong-clock.ts'
+
+const HOUR_MS = 3_600_000
+/** The times of events are of this size. */
+const TIME = 1_750_000_000_000
+
+const CASES: readonly CaseDefinition[] = [
+  {
+    name: 'knows no position that nobody has advanced to',
+    async run(trial) {
+      deepStrictEqual(await find(trial, ['a', 'b']), [undefined, undefined])
+    },
+  },
+  {
+    name: 'moves a position forward, and never back',
+    async run(trial) {
+      ok(await advance(trial, 'a', TIME))
+      strictEqual(await advance(trial, 'a', TIME - 1), false)
+      deepStrictEqual(await find(trial, ['a']), [TIME])
+      ok(await advance(trial, 'a', TIME + 1))
+      strictEqual(await advance(trial, 'a', TIME), false)
+      deepStrictEqual(await find(trial, ['a']), [TIME + 1])
+    },
+  },
+  {
+    name: 'takes the same position again',
+    async run(trial) {
+      for (let turn = 0; turn < 3; turn++) ok(await advance(trial, 'a', TIME))
+      deepStrictEqual(await find(trial, ['a']), [TIME])
+    },
+  },
+  {
+    name: 'compares positions by their size, and keeps them exactly',
+    async run(trial) {
+      const rising = [
+        -62_167_219_200_000,
+        -10,
+        -9,
+        0,
+        9,
+        10,
+        999_999_999_999,
+        1_000_000_000_000,
+        TIME,
+        253_402_300_799_999,
+      ]
+      for (const at of rising) {
+        ok(await advance(trial, 'a', at), String(at))
+        deepStrictEqual(await find(trial, ['a']), [at])
+      }
+      for (const at of rising.slice(0, -1)) strictEqual(await advance(trial, 'a', at), false, String(at))
+    },
+  },
+  {
+    name: 'returns positions in the order of their keys, however many',
+    async run(trial) {
+      const names = Array.from({ length: 60 }, (_, index) => `record ${(index * 37) % 60}`)
+      const known = names.filter((_, index) => index % 3 !== 0)
+      await Promise.all(known.map((name, index) => advance(trial, name, TIME + index)))
+      const expected = names.map((name) => (known.includes(name) ? TIME + known.indexOf(name) : undefined))
+      deepStrictEqual(await find(trial, names), expected)
+      deepStrictEqual(await find(trial, ['record 1', 'record 1']), [
+        TIME + known.indexOf('record 1'),
+        TIME + known.indexOf('record 1'),
+      ])
+    },
+  },
+  {
+    name: 'keeps positions apart whose keys are alike',
+    async run(trial) {
+      const names = ['a', 'A', 'a ', '', '__proto__', 'constructor', 'x'.repeat(300), `${'x'.repeat(299)}y`]
+      for (const [index, name] of names.entries()) ok(await advance(trial, name, TIME - index), name)
+      deepStrictEqual(
+        await find(trial, names),
+        names.map((_, index) => TIME - index),
+      )
+    },
+  },
+  {
+    name: 'keeps the latest of positions that come at once from two processes',
+    async run(trial) {
+      const { store, another } = trial
+      const times = Array.from({ length: 40 }, (_, index) => TIME + ((index * 17) % 40))
+      await Promise.all(times.map((at, index) => advance(trial, 'a', at, index % 2 === 0 ? store : another)))
+      deepStrictEqual(await find(trial, ['a']), [TIME + 39])
+    },
+  },
+  {
+    name: 'shows one process a position of the other',
+    needs: 'sharing',
+    async run(trial) {
+      ok(await advance(trial, 'a', TIME))
+      deepStrictEqual(await find(trial, ['a'], trial.another), [TIME])
+      strictEqual(await advance(trial, 'a', TIME - 1, trial.another), false)
+    },
+  },
+  {
+    name: 'keeps a position beside the claims of events',
+    async run(trial) {
+      const { token } = await trial.take()
+      ok(await advance(trial, 'a', TIME))
+      ok(await trial.store.release(trial.key, token, ['mark']))
+      const again = await trial.take()
+      deepStrictEqual(again.marks, ['mark'])
+      ok(await trial.store.complete(trial.key, again.token))
+      deepStrictEqual(await find(trial, ['a']), [TIME])
+    },
+  },
+  {
+    name: 'forgets a position after the retention, and not before',
+    retention: 3,
+    async run(trial) {
+      ok(await advance(trial, 'a', TIME))
+      await trial.pass(2)
+      deepStrictEqual(await find(trial, ['a']), [TIME])
+      await trial.pass(2)
+      deepStrictEqual(await find(trial, ['a']), [undefined])
+      ok(await advance(trial, 'a', TIME - 1))
+      deepStrictEqual(await find(trial, ['a']), [TIME - 1])
+    },
+  },
+  {
+    name: 'keeps a position for the retention from its last move',
+    retention: 3,
+    async run(trial) {
+      ok(await advance(trial, 'a', TIME))
+      await trial.pass(2)
+      ok(await advance(trial, 'a', TIME))
+      await trial.pass(2)
+      deepStrictEqual(await find(trial, ['a']), [TIME])
+    },
+  },
+  ...[HOUR_MS, -HOUR_MS].map((offMs): CaseDefinition => {
+    const direction = offMs > 0 ? 'ahead' : 'behind'
+    return {
+      name: `keeps a position for as long as it should though the clock of one process is an hour ${direction}`,
+      needs: 'engine clock',
+      retention: 3,
+      async run(trial) {
+        ok(await withWrongClock(offMs, () => advance(trial, 'a', TIME, trial.another)))
+        await trial.pass(2)
+        deepStrictEqual(await find(trial, ['a']), [TIME])
+        deepStrictEqual(await withWrongClock(offMs, () => find(trial, ['a'], trial.another)), [TIME])
+        await trial.pass(2)
+        deepStrictEqual(await find(trial, ['a']), [undefined])
+      },
+    }
+  }),
+  {
+    name: 'commits a position together with what its transaction wrote, also an equal one',
+    needs: 'transaction',
+    async run(trial) {
+      for (const [row, at] of Object.entries({ first: TIME, equal: TIME, newer: TIME + 1 })) {
+        await transact(trial, row, at)
+        ok(await trial.has(row), row)
+        deepStrictEqual(await find(trial, ['a']), [at])
+      }
+    },
+  },
+  {
+    name: 'rolls back a transaction for an outdated event, and leaves its claim',
+    needs: 'transaction',
+    async run(trial) {
+      ok(await advance(trial, 'a', TIME))
+      const { token } = await trial.take()
+      await rejects(transact(trial, 'row', TIME - 1, token), { code: 'event_outdated' })
+      strictEqual(await trial.has('row'), false)
+      deepStrictEqual(await find(trial, ['a']), [TIME])
+      ok(await trial.renew(token))
+      ok(await trial.store.release(trial.key, token, []))
+      deepStrictEqual((await trial.take()).marks, [])
+    },
+  },
+  {
+    name: 'leaves the position of a transaction that is rolled back where it was',
+    needs: 'transaction',
+    async run(trial) {
+      ok(await advance(trial, 'a', TIME))
+      const { token } = await trial.take()
+      const error = new Error('the work failed')
+      const fail = () => {
+        throw error
+      }
+      const failing = trial.transact({ token, position: positionOf(trial, TIME + 1) }, (tx) =>
+        trial.writeThen(tx, 'row', fail),
+      )
+      await rejects(failing, (thrown) => thrown === error)
+      await trial.outlastLease()
+      await trial.take(trial.key, trial.another)
+      await rejects(transact(trial, 'row', TIME + 2, token), { code: 'lease_lost' })
+      deepStrictEqual(await find(trial, ['a']), [TIME])
+    },
+  },
+  {
+    name: 'commits the transactions of one record in the order of its events, whichever ends last',
+    needs: 'transaction',
+    async run(trial) {
+      const times = [3, 1, 4, 0, 2]
+      const order: number[] = []
+      await Promise.allSettled(
+        times.map(async (time) => {
+          await transact(trial, `row ${time}`, TIME + time)
+          order.push(time)
+        }),
+      )
+      ok(await trial.has('row 4'))
+      for (const time of times) strictEqual(await trial.has(`row ${time}`), order.includes(time))
+      deepStrictEqual(await find(trial, ['a']), [TIME + 4])
+    },
+  },
+  {
+    name: 'rolls back a transaction if a later position is kept by its end',
+    needs: 'asynchronous transaction',
+    async run(trial) {
+      const { token } = await trial.take()
+      const work = (tx: unknown) => trial.writeThen(tx, 'row', () => advance(trial, 'a', TIME + 1, trial.another))
+      await rejects(trial.transact({ token, position: positionOf(trial, TIME) }, work), { code: 'event_outdated' })
+      strictEqual(await trial.has('row'), false)
+      deepStrictEqual(await find(trial, ['a']), [TIME + 1])
+    },
+  },
+]
+
+/** What a store must do that keeps the positions of records. A store without both methods passes: no handler can have an order there. */
+export const orderCases: readonly CaseDefinition[] = CASES.map((definition) => ({
+  ...definition,
+  run: async (trial) => (hasPositions(trial.store) ? definition.run(trial) : undefined),
+}))
+
+function hasPositions({ positions, advance }: Store): boolean {
+  strictEqual(typeof positions, typeof advance, 'a store has both positions() and advance(), or neither')
+  return positions !== undefined
+}
+
+function keyOf(trial: Trial, name: string): string {
+  return `${trial.key}@${name}`
+}
+
+function positionOf(trial: Trial, at: number) {
+  return { key: keyOf(trial, 'a'), at }
+}
+
+async function find(
+  trial: Trial,
+  names: readonly string[],
+  store = trial.store,
+): Promise<readonly unknown[] | undefined> {
+  const found = await store.positions?.(names.map((name) => keyOf(trial, name)))
+  return found && [...found]
+}
+
+async function advance(trial: Trial, name: string, at: number, store = trial.store): Promise<boolean | undefined> {
+  return await store.advance?.(keyOf(trial, name), at)
+}
+
+/** Writes a row for an event of the record `a`: by its claim, or one of an event of its own. */
+async function transact(trial: Trial, row: string, at: number, token?: string): Promise<unknown> {
+  const key = token === undefined ? `${trial.key}:${row}` : trial.key
+  const claimed = token ?? (await trial.take(key)).token
+  return trial.transact({ key, token: claimed, position: positionOf(trial, at) }, (tx) => trial.write(tx, row))
+}

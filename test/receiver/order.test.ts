@@ -1,0 +1,424 @@
+import type { PosternError, TransactionClaim, TransactionContext, WebhookEvent } from 'postern'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import {
+  atOnce,
+  type Behaviour,
+  Bench,
+  failure,
+  Gate,
+  hanging,
+  rejecting,
+  ScriptedStore,
+  saying,
+  settle,
+  soon,
+  throwing,
+  watchRejections,
+} from './support.ts'
+
+watchRejections()
+
+const LATEST = { order: 'latest' } as const
+
+/** An event of the record c1, so many minutes after the first. */
+function change(minute: number, action: 'created' | 'updated' | 'deleted' = 'updated', of: object = {}) {
+  const timestamp = new Date(Date.UTC(2025, 0, 1, 0, minute)).toISOString()
+  const envelope = { timestamp, ...of }
+  return action === 'deleted' ? events.contact.deleted('c1', envelope) : events.contact[action]({ _id: 'c1' }, envelope)
+}
+
+function at(timestamp: string) {
+  return change(0, 'updated', { timestamp })
+}
+
+const ignore = () => {}
+
+/** A receiver whose handler keeps the times of the events that it ran for, and fails as it is told. */
+function scene(options: Record<string, unknown> = {}, pattern = 'contact.*') {
+  const bench = new Bench(options)
+  const ran: string[] = []
+  const failing = new Set<string>()
+  const handle = (event: WebhookEvent<string, unknown>) => {
+    if (failing.has(event.timestamp)) throw new Error('told to fail')
+    ran.push(event.timestamp)
+  }
+  bench.receiver.on(pattern as '*', { ...LATEST, name: 'crm' }, handle)
+  return { bench, ran, failing }
+}
+
+describe.each<[string, Behaviour]>([
+  ['that answers at once', atOnce],
+  ['that answers by promises', soon],
+])("order: 'latest', on a store %s", (_what, usual) => {
+  it('skips an event that is older than the latest of its record, and says so', async () => {
+    const { bench, ran } = scene({ usual })
+    const [older, newer] = [change(1), change(2)]
+    expect(await bench.send(newer)).not.toHaveProperty('skipped')
+    expect(await bench.send(older)).toMatchObject({ outcome: 'handled', status: 200, skipped: ['crm'] })
+    expect(ran).toEqual([newer.timestamp])
+    expect(bench.outcomes.map(({ skipped }) => skipped)).toEqual([undefined, ['crm']])
+    expect(bench.lines.at(-1)).toMatchObject({ level: 'debug', fields: { id: older.id, skipped: ['crm'] } })
+    expect(await bench.send(older)).toMatchObject({ outcome: 'duplicate' })
+    expect(bench.errors).toEqual([])
+    await bench.expectAtRest()
+  })
+
+  it('runs events in order, those of the same time, and what a skipped one lay between', async () => {
+    const { bench, ran } = scene({ usual })
+    for (const minute of [1, 2, 2, 5, 4, 5, 6]) await bench.send(change(minute))
+    expect(ran.map((time) => new Date(time).getUTCMinutes())).toEqual([1, 2, 2, 5, 5, 6])
+  })
+
+  it.each([
+    ['2025-01-01T00:00:00Z', '2025-01-01T00:59:59.999+01:00'],
+    ['2025-01-01T00:00:00.5Z', '2025-01-01T00:00:00.499999Z'],
+    ['2025-01-01T05:30:00+05:30', '2024-12-31T23:59Z'],
+  ])('compares times, whatever their form: %s is newer than %s', async (newer, older) => {
+    const { bench, ran } = scene({ usual })
+    for (const time of [newer, older]) await bench.send(at(time))
+    expect(ran).toEqual([newer])
+  })
+
+  it.each([
+    '',
+    'yesterday',
+    '1',
+    '2024-12-31',
+    '2024-12-31T00:00:00',
+    '2024-02-30T00:00:00Z',
+    '2024-13-01T00:00:00Z',
+    '2024-12-31T25:00:00Z',
+    '2024-12-31T00:00:60Z',
+    '2024-12-31 00:00:00Z',
+    ' 2024-12-31T00:00:00Z',
+    '1735600000000',
+    '-000001-01-01T00:00:00Z',
+  ])('neither skips for, nor goes by, a time that cannot be read: %j', async (time) => {
+    const { bench, ran } = scene({ usual })
+    for (const timestamp of [time, '2025-01-01T00:00:00Z', time]) await bench.send(at(timestamp))
+    expect(ran).toEqual([time, '2025-01-01T00:00:00Z', time])
+    expect(bench.store.count('positions')).toBe(1)
+  })
+
+  it('runs events of another record, model or account, and those that name no record', async () => {
+    const { bench, ran } = scene({ usual }, '*')
+    await bench.send(change(9))
+    const others = [
+      events.contact.updated({ _id: 'c2' }, { timestamp: change(1).timestamp }),
+      events.model('invoice').updated({ _id: 'c1' }, { timestamp: change(2).timestamp }),
+      change(3, 'updated', { accountKey: 'other' }),
+      events.syncCompleted({}, { timestamp: change(4).timestamp }),
+      events.contact.updated({ _id: '' }, { timestamp: change(6).timestamp }),
+      events.contact.updated({ _id: '' }, { timestamp: change(5).timestamp }),
+    ]
+    for (const event of others) expect(await bench.send(event)).not.toHaveProperty('skipped')
+    expect(ran).toHaveLength(7)
+  })
+
+  it('counts deletions: what was changed before is skipped, and what is created later runs', async () => {
+    const { bench, ran } = scene({ usual })
+    const [deleted, created] = [change(5, 'deleted'), change(7, 'created')]
+    for (const event of [deleted, change(4), change(3, 'created'), created]) await bench.send(event)
+    expect(ran).toEqual([deleted.timestamp, created.timestamp])
+  })
+
+  it('does not go by a newer event that failed', async () => {
+    const { bench, ran, failing } = scene({ usual })
+    const [older, newer] = [change(1), change(2)]
+    failing.add(newer.timestamp)
+    expect(await bench.send(newer)).toMatchObject({ outcome: 'failed' })
+    expect(await bench.send(older)).toMatchObject({ outcome: 'handled' })
+    failing.clear()
+    await bench.send(newer)
+    expect(ran).toEqual([older.timestamp, newer.timestamp])
+  })
+
+  it('goes by a handler that finished, though another one of the event failed, or has no order', async () => {
+    const { bench, ran } = scene({ usual })
+    let [fails, audited] = [true, 0]
+    bench.receiver.on('contact.updated', { ...LATEST, name: 'mail' }, () => {
+      if (fails) throw new Error('told to fail')
+    })
+    bench.receiver.on('contact.updated', { name: 'audit' }, () => void audited++)
+    const [older, newer] = [change(1), change(2)]
+    await bench.send(newer)
+    fails = false
+    expect(await bench.send(older)).toMatchObject({ outcome: 'handled', skipped: ['crm'] })
+    expect(await bench.send(newer)).toMatchObject({ outcome: 'handled' })
+    expect([ran, audited]).toEqual([[newer.timestamp], 2])
+  })
+
+  it('tells what was skipped also of an event that another handler failed', async () => {
+    const { bench } = scene({ usual })
+    bench.receiver.on('contact.updated', { name: 'mail' }, (event) => {
+      if (event.timestamp === change(1).timestamp) throw new Error('told to fail')
+    })
+    await bench.send(change(2))
+    expect(await bench.send(change(1))).toMatchObject({ code: 'handler_failed', skipped: ['crm'] })
+  })
+
+  it('goes by a handler that finished while another one still runs', async () => {
+    for (const first of ['immediately', 'later']) {
+      const bench = new Bench({ usual })
+      const ran: string[] = []
+      const gate = new Gate()
+      bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, (event): unknown => {
+        ran.push(event.timestamp)
+        return first === 'later' ? settle() : undefined
+      })
+      bench.receiver.on('contact.updated', { name: 'slow' }, (event) =>
+        event.timestamp === change(2).timestamp ? gate.promise : undefined,
+      )
+      const sending = bench.send(change(2))
+      for (let turn = 0; turn < 4; turn++) await settle()
+      await bench.send(change(1))
+      gate.open()
+      await sending
+      expect(ran, first).toEqual([change(2).timestamp])
+      await bench.expectAtRest()
+    }
+  })
+
+  it('counts handlers of one name as one, and begins anew for a handler that was renamed', async () => {
+    const bench = new Bench({ usual })
+    const ran: string[] = []
+    const keep = (who: string) => () => void ran.push(who)
+    bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, keep('update'))
+    bench.receiver.on('contact.deleted', { ...LATEST, name: 'crm' }, keep('deletion'))
+    await bench.send(change(2, 'deleted'))
+    await bench.send(change(1))
+    await bench.receiver.close()
+    const renamed = new Bench({ clock: bench.clock, store: bench.store })
+    renamed.receiver.on('contact.updated', { ...LATEST, name: 'crm-2' }, keep('renamed'))
+    await renamed.send(change(1, 'updated'))
+    expect(ran).toEqual(['deletion', 'renamed'])
+  })
+
+  it('compares the event as it came, whatever a handler or the schema makes of it', async () => {
+    const bench = new Bench({ usual })
+    const ran: string[] = []
+    bench.receiver.on('contact.updated', LATEST, (event) => {
+      ran.push(event.timestamp)
+      Object.assign(event, { timestamp: 'changed', accountKey: 'changed' })
+      Object.assign(event.data.record, { _id: 'changed' })
+    })
+    for (const minute of [2, 1, 3]) await bench.send(change(minute))
+    expect(ran).toEqual([change(2).timestamp, change(3).timestamp])
+  })
+
+  it('keeps a position for as long as the id of a done event', async () => {
+    const { bench, ran } = scene({ usual })
+    await bench.send(change(2))
+    await bench.clock.advance(bench.store.retentionMs - 1_000)
+    await bench.send(change(1))
+    await bench.clock.advance(2_000)
+    await bench.send(change(1))
+    expect(ran).toEqual([change(2).timestamp, change(1).timestamp])
+  })
+
+  it('asks and tells the store once for an event, and never for handlers without an order', async () => {
+    const { bench } = scene({ usual })
+    await bench.send(change(1))
+    expect([bench.store.count('positions'), bench.store.count('advance')]).toEqual([1, 1])
+    const plain = new Bench({ usual })
+    plain.receiver.on('contact.updated', ignore)
+    await plain.send(change(1))
+    expect(plain.store.calls.map(({ method }) => method)).toEqual(['claim', 'complete'])
+  })
+
+  it('tells the position before the event is done', async () => {
+    const { bench } = scene({ usual })
+    await bench.send(change(1))
+    expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'positions', 'advance', 'complete'])
+  })
+
+  it.each([
+    ['rejects', rejecting],
+    ['throws', throwing],
+    ['answers neither true nor false', saying(undefined)],
+  ])('answers 200 if advance() %s, and tells position and completion until they are taken', async (_how, behaviour) => {
+    const { bench, ran } = scene({ usual })
+    bench.store.plan('advance', behaviour, behaviour)
+    expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
+    expect(bench.store.count('complete')).toBe(0)
+    await bench.clock.advance(1_000)
+    expect([bench.store.count('advance'), bench.store.count('complete')]).toEqual([3, 1])
+    await bench.send(change(1))
+    expect(ran).toEqual([change(2).timestamp])
+    expect(bench.codes).toEqual(['store_unavailable'])
+    await bench.expectAtRest()
+  })
+
+  it.each([
+    ['rejects', rejecting],
+    ['throws', throwing],
+    ['answers something else', saying('1')],
+    ['answers too few', saying([])],
+    ['answers no numbers', saying([Number.NaN])],
+    ['hangs', hanging],
+  ])('runs nothing if positions() %s, and gives the claim back', async (_how, behaviour) => {
+    const { bench, ran } = scene({ usual })
+    bench.store.plan('positions', behaviour)
+    const sending = bench.send(change(2))
+    await bench.clock.advance(3_000)
+    expect(await sending).toMatchObject({ status: 503, code: 'store_unavailable' })
+    expect(bench.errors[0]?.message).toMatch(/^store\.positions\(\) failed or did not answer in time/)
+    await settle()
+    expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
+    expect(ran).toEqual([change(2).timestamp])
+    await bench.expectAtRest()
+  })
+
+  it('tells the position of a handler whose attempt died, by the attempt that finds its mark', async () => {
+    const { bench, ran } = scene({ usual })
+    let fails = true
+    bench.receiver.on('contact.updated', { name: 'mail' }, () => {
+      if (fails) throw new Error('told to fail')
+    })
+    // As if the process had died once the mark was there.
+    const lost: Behaviour = () => true as never
+    bench.store.plan('advance', lost)
+    const newer = change(2)
+    await bench.send(newer)
+    fails = false
+    await bench.send(newer)
+    expect(await bench.send(change(1))).toMatchObject({ skipped: ['crm'] })
+    expect(ran).toEqual([change(2).timestamp])
+  })
+
+  it('gives a duplicate that joined the same answer', async () => {
+    const bench = new Bench({ usual })
+    const gate = new Gate()
+    bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, ignore)
+    bench.receiver.on('contact.updated', { name: 'slow' }, (event) =>
+      event.timestamp === change(1).timestamp ? gate.promise : undefined,
+    )
+    await bench.send(change(2))
+    const older = change(1)
+    const both = [bench.send(older), bench.send(older)]
+    await settle()
+    gate.open()
+    const [first, second] = await Promise.all(both)
+    expect(first).toMatchObject({ outcome: 'handled', skipped: ['crm'] })
+    expect(second).toEqual({ ...first, joined: true })
+  })
+})
+
+describe("order: 'latest' in transactions", () => {
+  interface Tx {
+    write(row: string): void
+  }
+
+  /** Commits position, mark and rows in one step. */
+  class Database extends ScriptedStore {
+    readonly rows: string[] = []
+    readonly claims: TransactionClaim[] = []
+
+    async transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
+      this.claims.push(claim)
+      const written: string[] = []
+      const value = await work({ write: (row) => void written.push(row) })
+      if (claim.position !== undefined && !this.inner.advance?.(claim.position.key, claim.position.at))
+        throw Object.assign(new Error('rolled back'), { code: 'event_outdated' })
+      this.inner.renew(claim.key, claim.token, 15_000, [claim.mark])
+      this.rows.push(...written)
+      return value
+    }
+  }
+
+  function database(handle: (event: WebhookEvent, transaction: TransactionContext<Tx>['transaction']) => unknown) {
+    const clock = new Bench().clock
+    const store = new Database(clock)
+    const bench = new Bench({ clock, store })
+    bench.receiver.on(
+      'contact.updated',
+      { ...LATEST, name: 'crm' },
+      (event, context) => handle(event, (context as TransactionContext<Tx>).transaction), // benches are untyped
+    )
+    return { bench, store }
+  }
+
+  it('gives the position to the commit, and does not tell it again', async () => {
+    const { bench, store } = database((event, transaction) => transaction((tx) => tx.write(event.timestamp)))
+    await bench.send(change(2))
+    expect(store.claims).toMatchObject([{ position: { at: Date.parse(change(2).timestamp) } }])
+    expect(store.count('advance')).toBe(0)
+    expect(await bench.send(change(1))).toMatchObject({ skipped: ['crm'] })
+    expect(store.rows).toEqual([change(2).timestamp])
+  })
+
+  it.each(['waits for it', 'catches the error', 'does not wait for it', 'throws another error for it'])(
+    'skips an event that a newer one overtook in its transaction, if the handler %s',
+    async (how) => {
+      const gate = new Gate()
+      const { bench, store } = database((event, transaction) => {
+        const committing = transaction(async (tx) => {
+          tx.write(event.timestamp)
+          if (event.timestamp === change(1).timestamp) await gate.promise
+        })
+        if (how === 'catches the error') return committing.catch(ignore)
+        if (how === 'throws another error for it')
+          return committing.catch(() => {
+            throw new Error('not written')
+          })
+        return how === 'waits for it' ? committing : undefined
+      })
+      const older = bench.send(change(1))
+      await settle()
+      await bench.send(change(2))
+      gate.open()
+      expect(await older).toMatchObject({ outcome: 'handled', skipped: ['crm'] })
+      expect(store.rows).toEqual([change(2).timestamp])
+      expect(bench.errors).toEqual([])
+      await bench.expectAtRest()
+    },
+  )
+
+  it('does not believe the app that an event is outdated', async () => {
+    const { bench } = database((_event, transaction) =>
+      transaction(() => {
+        throw Object.assign(new Error('mine'), { code: 'event_outdated' })
+      }),
+    )
+    expect(await bench.send(change(1))).toMatchObject({ code: 'handler_failed' })
+  })
+})
+
+describe("a registration with order: 'latest'", () => {
+  const refused = (pattern: string, options: object, given: Record<string, unknown> = {}): PosternError =>
+    failure(() => new Bench(given).receiver.on(pattern as '*', options, ignore))
+
+  it.each(['finance.payment.failed', 'sync.completed', 'invoice.paid'])(
+    'is refused for %s, which is about no record',
+    (pattern) => {
+      const schema = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }
+      const error = refused(pattern, LATEST, { events: { 'invoice.paid': schema } })
+      expect(error).toMatchObject({ code: 'option_invalid' })
+      expect(error.message).toContain('this type is about none')
+    },
+  )
+
+  it.each(['first', true, null, 0, {}])('is refused for %j in its place', (order) => {
+    expect(refused('contact.*', { order })).toMatchObject({ code: 'option_invalid' })
+  })
+
+  it.each(['contact.updated', 'contact.*', '*.deleted', '*'])('is taken for %s', (pattern) => {
+    expect(() => new Bench().receiver.on(pattern as '*', LATEST, ignore)).not.toThrow()
+  })
+
+  it('is refused on a store that keeps no positions, with what it lacks', () => {
+    const { inner } = new ScriptedStore(new Bench().clock)
+    const { claim, renew, complete, release } = inner
+    const store = { retentionMs: inner.retentionMs, claim, renew, complete, release }
+    const error = refused('contact.*', LATEST, { store })
+    expect(error).toMatchObject({ code: 'option_invalid' })
+    expect(error.message).toContain('has no methods positions and advance')
+    expect(() => new Bench({ store: { ...store } }).receiver.on('contact.*', ignore)).not.toThrow()
+  })
+
+  it.each(['positions', 'advance'])('is not reached on a store whose %s is no function', (method) => {
+    const store = Object.assign(new ScriptedStore(new Bench().clock), { [method]: 1 })
+    expect(failure(() => new Bench({ store }))).toMatchObject({ code: 'option_invalid' })
+  })
+})
