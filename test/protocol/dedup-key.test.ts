@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { accountOfKey, dedupKey, makeDedupKeys } from '../../src/protocol/dedup-key.ts'
+import { accountOfKey, accountPartOf, dedupKey, makeDedupKeys, positionKey } from '../../src/protocol/dedup-key.ts'
 import { runs } from '../support/runs.ts'
 
 describe('dedupKey', () => {
@@ -138,4 +138,37 @@ describe('dedupKey', () => {
       expect(account === undefined || key.includes(account)).toBe(true)
     },
   )
+})
+
+describe('positionKey', () => {
+  const of = (model: string, id: string, handler: string) => ({ model, id, handler })
+
+  it('belongs to its account, as the keys of events do, and is short whatever the record is called', () => {
+    for (const account of ['acme', 'žluť']) {
+      const key = positionKey('default', account, of('contact', 'x'.repeat(1_000_000), 'contact.*'))
+      expect(accountPartOf(key)).toBe(accountPartOf(dedupKey('default', account, 'evt_1')))
+      expect(key).toMatch(/^[\x21-\x7e]{40,200}$/)
+    }
+  })
+
+  it.each([
+    [of('a', 'bc', 'd'), of('ab', 'c', 'd')],
+    [of('a', 'b', 'cd'), of('a', 'bc', 'd')],
+    [of('a', '1:b', 'c'), of('a', 'b', '1:c')],
+    [of('a', 'b1:', 'c'), of('a', 'b', '1:c')],
+    [of('a', '\ud800', 'c'), of('a', '\ufffd', 'c')],
+    [of('a', 'B', 'c'), of('a', 'b', 'c')],
+    [of('a', 'b', 'c'), of('b', 'a', 'c')],
+  ])('tells %j from %j', (one, other) => {
+    expect(positionKey('a', 'b', one)).not.toBe(positionKey('a', 'b', other))
+  })
+
+  it('is never that of another account or receiver, nor that of an event, however its id is made', () => {
+    const record = of('contact', 'c1', 'crm')
+    const key = positionKey('default', 'acme', record)
+    expect(positionKey('default', 'acm', record)).not.toBe(key)
+    expect(positionKey('other', 'acme', record)).not.toBe(key)
+    for (const id of [key, key.slice(key.indexOf('@')), `@${key}`])
+      expect(dedupKey('default', 'acme', id)).not.toBe(key)
+  })
 })

@@ -397,3 +397,45 @@ describe('random interleavings of copies, failures and faults in two processes',
     )
   })
 })
+
+describe('handlers that take only the latest', () => {
+  const MINUTE = 60_000
+  const change = fc.record({
+    minute: fc.integer({ min: 0, max: 5 }),
+    record: fc.constantFrom('a', 'b'),
+    isDeletion: fc.boolean(),
+    fails: fc.boolean(),
+    isReadable: fc.integer({ min: 0, max: 9 }).map((chance) => chance > 0),
+  })
+
+  it('run for every event but those that are older than one of the record that they completed', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { maxLength: 25 }), fc.constantFrom(atOnce, soon), async (changes, usual) => {
+        const bench = new Bench({ usual })
+        const latest = new Map<string, number>()
+        let now = changes[0]
+        let ran = false
+        bench.receiver.on('contact.*', { order: 'latest' }, () => {
+          ran = true
+          if (now?.fails) throw new Error('told to fail')
+        })
+        for (now of changes) {
+          const { minute, record, isDeletion, fails, isReadable } = now
+          const timestamp = isReadable ? new Date(Date.UTC(2025, 0, 1) + minute * MINUTE).toISOString() : 'soon'
+          const event = isDeletion
+            ? events.contact.deleted(record, { timestamp })
+            : events.contact.updated({ _id: record }, { timestamp })
+          ran = false
+          const isOutdated = isReadable && (latest.get(record) ?? -1) > minute
+          const outcome = await bench.send(event)
+          expect(ran).toBe(!isOutdated)
+          expect(outcome.skipped).toEqual(isOutdated ? ['contact.*'] : undefined)
+          expect(outcome.outcome).toBe(fails && !isOutdated ? 'failed' : 'handled')
+          if (isReadable && !isOutdated && !fails) latest.set(record, minute)
+        }
+        await bench.expectAtRest()
+      }),
+      runs(60),
+    )
+  })
+})

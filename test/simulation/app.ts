@@ -2,12 +2,14 @@ import type { HandlerError, Logger, PosternError, Receiver, StandardSchema, Stor
 import { hang, toHandler } from './handlers.ts'
 import type { Life } from './life.ts'
 import { SharedFileStore, WatchedMemoryStore } from './local-stores.ts'
-import { PRIVATE } from './messages.ts'
+import { PRIVATE, toEmail } from './messages.ts'
 import { Connection, TransactionalConnection } from './network.ts'
 import { oddValue } from './odd-values.ts'
 import { type InterceptorKind, nameOf, SCHEMA } from './plan.ts'
 import { SECRET_PREFIX } from './secret-ring.ts'
 import type { World } from './world.ts'
+
+const LATEST = { order: 'latest' } as const
 
 /** Starts the app in a process: its connection, its receiver, and the handlers of the code that is deployed. */
 export function startApp(world: World, life: Life): void {
@@ -40,8 +42,8 @@ export function startApp(world: World, life: Life): void {
   for (const plan of life.handlers) {
     const handler = toHandler(world, life, plan)
     const pattern = plan.pattern as '*' // any of the legal ones
-    if (plan.name === undefined) receiver.on(pattern, handler)
-    else receiver.on(pattern, { name: plan.name }, handler)
+    const registered = { ...(plan.name !== undefined && { name: plan.name }), ...(plan.isOrdered && LATEST) }
+    receiver.on(pattern, registered, handler)
   }
   life.receiver = receiver
   world.say(
@@ -82,12 +84,12 @@ function intercept(kind: InterceptorKind, run: () => unknown): unknown {
 /** Makes a schema that adds a field, and behaves as the plan says for the record's event. */
 function toSchema(world: World, life: Life): StandardSchema {
   const validate = (value: unknown) => {
-    const { _id } = value as { readonly _id: string } // the receiver has checked that much
-    const event = world.plan.events.find(({ number }) => _id === `record-${number}`)
+    const { email } = value as { readonly email: string } // every record here has one
+    const event = world.plan.events.find(({ number }) => email === toEmail(number))
     const pass = () => ({ value: { ...(value as object), checked: true } }) // as above
-    const run = world.history.countSchemaRun(_id)
+    const run = world.history.countSchemaRun(email)
     const behaviour = event?.troubles.find((each) => each.handler === SCHEMA && each.run === run)?.behaviour
-    world.say(life.name, () => `checks ${_id}: ${behaviour?.kind ?? 'passes'}`)
+    world.say(life.name, () => `checks the record of event ${event?.number}: ${behaviour?.kind ?? 'passes'}`)
     switch (behaviour?.kind) {
       case 'refuses':
         return { issues: [{ message: 'the schema is too strict', path: ['email'] }] }

@@ -15,9 +15,10 @@ export function describePlan(plan: Plan): readonly string[] {
   ]
 }
 
-function describeEvent({ number, id, account, type, at, duplicatesAfterMs, lostAnswers, troubles }: EventPlan): string {
+function describeEvent({ number, id, account, type, record, timestamp, ...event }: EventPlan): string {
+  const { at, duplicatesAfterMs, lostAnswers, troubles } = event
   const parts = [
-    `event ${number} at ${showTime(at)}: ${type} ${id} of ${account}`,
+    `event ${number} at ${showTime(at)}: ${type} ${id} of ${account}, ${record} at "${timestamp}"`,
     ...(duplicatesAfterMs.length > 0 ? [`duplicates after ${duplicatesAfterMs.join(', ')} ms`] : []),
     ...(lostAnswers.length > 0
       ? [`the answers to attempts ${lostAnswers.map((attempt) => attempt + 1).join(', ')} are lost`]
@@ -37,7 +38,10 @@ function describeFault({ kind, at, ...rest }: FaultPlan): string {
 
 function describeHandlers(handlers: readonly HandlerPlan[]): string {
   return handlers
-    .map((plan) => `${nameOf(plan)} on ${plan.pattern}${plan.isTransactional ? ' in a transaction' : ''}`)
+    .map(
+      (plan) =>
+        `${nameOf(plan)} on ${plan.pattern}${plan.isTransactional ? ' in a transaction' : ''}${plan.isOrdered ? ', the latest only' : ''}`,
+    )
     .join(', ')
 }
 

@@ -48,6 +48,8 @@ export function drawEvents(seed: number, frame: Frame): readonly EventPlan[] {
       id: `evt-${String(isTwin ? number - 1 : number).padStart(3, '0')}`,
       account,
       type,
+      record: `record-${number}`,
+      timestamp: '2025-01-01T00:00:00.000Z',
       at: own.int(0, theme === 'contention' ? 4_000 : frame.spreadMs),
       duplicatesAfterMs: drawDuplicates(own, theme),
       lostAnswers: [0, 1, 2].filter(() => own.happens(habits.lossRate)),

@@ -26,7 +26,7 @@ function addHandler(chance: Chance, handlers: HandlerPlan[], engine: EngineKind)
   const free = [undefined, ...NAMES].filter((name) => !isTaken(name))
   const name = free[chance.int(0, free.length - 1)]
   const isTransactional = (engine === 'transactions' || engine === 'shared file') && chance.happens(0.6)
-  handlers.push({ pattern, name, isTransactional })
+  handlers.push({ pattern, name, isTransactional, isOrdered: false })
 }
 
 /** Draws what the next version of the code makes of the handlers. */

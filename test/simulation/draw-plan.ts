@@ -1,6 +1,7 @@
 import { drawEvents, drawIntruders } from './draw-events.ts'
 import { drawFaults } from './draw-faults.ts'
 import { drawHandlers } from './draw-handlers.ts'
+import { drawOrder } from './draw-order.ts'
 import type { EngineKind, InterceptorKind, Plan, SecretsPlan, SettingsPlan, Theme } from './plan.ts'
 import { Chance } from './random.ts'
 
@@ -18,7 +19,8 @@ export function drawPlan(seed: number): Plan {
   const spreadMs = chance.weigh([30, 500], [40, 10_000], [30, 60_000])
   const faults = drawFaults(seed, { theme, engine, settings, processes, handlers, spreadMs, secrets })
   const versions = [handlers, ...faults.flatMap((fault) => (fault.kind === 'deploy' ? [fault.handlers] : []))]
-  const events = drawEvents(seed, { theme, settings, versions, spreadMs })
+  const drawn = drawEvents(seed, { theme, settings, versions, spreadMs })
+  const ordered = drawOrder(seed, { handlers, faults, events: drawn })
   return {
     seed,
     theme,
@@ -26,10 +28,8 @@ export function drawPlan(seed: number): Plan {
     settings,
     secrets,
     clockSkewsMs: Array.from({ length: processes }, () => (skews.happens(0.3) ? skews.int(-3_600_000, 3_600_000) : 0)),
-    handlers,
-    events,
-    intruders: drawIntruders(seed, events, secrets, spreadMs),
-    faults,
+    ...ordered,
+    intruders: drawIntruders(seed, drawn, secrets, spreadMs),
   }
 }
 

@@ -16,10 +16,13 @@ function toStore(engine: Engine): Store {
     renew: (key, token, leaseMs, marks) => engine.renew(key, token, leaseMs, marks),
     complete: (key, token) => engine.complete(key, token),
     release: (key, token, marks) => engine.release(key, token, marks),
+    positions: (keys) => engine.positions(keys),
+    advance: (key, at) => engine.advance(key, at),
   }
 }
 
 let tokens = 0
+const CLAIM = { key: 'key', token: 'a', mark: 'mark' }
 
 describe('the simulated engine', () => {
   let now = 0
@@ -66,7 +69,7 @@ describe('the simulated engine', () => {
     engine.claim('key', 'a', 1_000)
     now = 2_000
     before(engine)
-    expect(engine.commit('key', 'a', 'mark', () => expect.unreachable('it is fenced'))).toBe(false)
+    expect(engine.commit(CLAIM, () => expect.unreachable('it is fenced'))).toBe('lease_lost')
   })
 
   it('commits row and mark together, also after the lease', () => {
@@ -75,7 +78,7 @@ describe('the simulated engine', () => {
     const engine = new Engine(() => now, DEFAULT_RETENTION_MS)
     engine.claim('key', 'a', 1_000)
     now = 2_000
-    expect(engine.commit('key', 'a', 'mark', () => rows.push('row'))).toBe(true)
+    expect(engine.commit(CLAIM, () => rows.push('row'))).toBe('committed')
     expect(rows).toEqual(['row'])
     expect(engine.claim('key', 'b', 1_000)).toEqual({ state: 'claimed', token: 'b', marks: ['mark'] })
   })

@@ -1,4 +1,4 @@
-import type { Claim } from 'postern'
+import type { Claim, Position, TransactionClaim } from 'postern'
 
 interface Entry {
   doneUntil: number
@@ -11,6 +11,9 @@ interface Entry {
   lastClaim: string
 }
 
+/** What became of a transaction: it was committed, or the code that tells why not. */
+export type Commit = 'committed' | 'lease_lost' | 'event_outdated'
+
 /**
  * The contract of a store in its plainest form: claims are leases on the engine's own clock, marks and done keys are kept for the
  * retention, every method is one atomic step. It survives the processes that use it. Tokens are made by the callers, so that a call
@@ -20,6 +23,7 @@ export class Engine {
   readonly retentionMs: number
   readonly #now: () => number
   readonly #entries = new Map<string, Entry>()
+  readonly #positions = new Map<string, { readonly at: number; readonly until: number }>()
 
   constructor(now: () => number, retentionMs: number) {
     this.#now = now
@@ -59,14 +63,35 @@ export class Engine {
     return true
   }
 
-  /** Commits what `write` writes together with the mark, or returns false and does neither. */
-  commit(key: string, token: string, mark: string, write: () => void): boolean {
+  positions(keys: readonly string[]): readonly (number | undefined)[] {
+    return keys.map((key) => this.#position(key))
+  }
+
+  advance(key: string, at: number): boolean {
+    if (this.#isPassed({ key, at })) return false
+    this.#positions.set(key, { at, until: this.#now() + this.retentionMs })
+    return true
+  }
+
+  /** Commits what `write` writes together with mark and position, or returns why not and does nothing of it. */
+  commit({ key, token, mark, position }: Omit<TransactionClaim, 'signal'>, write: () => void): Commit {
     const entry = this.#find(key)
-    if (entry.lastClaim !== token) return false
-    if (this.#isDone(entry) || entry.marks.has(mark)) return false
+    if (entry.lastClaim !== token) return 'lease_lost'
+    if (this.#isDone(entry) || entry.marks.has(mark)) return 'lease_lost'
+    if (position !== undefined && this.#isPassed(position)) return 'event_outdated'
     write()
     this.#keep(entry, [mark])
-    return true
+    if (position !== undefined) this.advance(position.key, position.at)
+    return 'committed'
+  }
+
+  #position(key: string): number | undefined {
+    const known = this.#positions.get(key)
+    return known !== undefined && known.until >= this.#now() ? known.at : undefined
+  }
+
+  #isPassed({ key, at }: Position): boolean {
+    return (this.#position(key) ?? Number.NEGATIVE_INFINITY) > at
   }
 
   #find(key: string): Entry {

@@ -9,6 +9,7 @@ export type Rule =
   | 'done early'
   | 'mark without work'
   | 'repeated'
+  | 'outdated event handled'
   | 'overlapping'
   | 'effect not once'
   | 'lease ran out'

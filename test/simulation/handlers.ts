@@ -2,6 +2,7 @@ import type { AnyEvent, HandlerContext } from 'postern'
 import { checkEvent } from './check-event.ts'
 import type { HandlerRun } from './facts.ts'
 import { judgeAbort } from './judge-abort.ts'
+import { judgeBegin } from './judge-order.ts'
 import type { Life } from './life.ts'
 import { oddValue } from './odd-values.ts'
 import { type Behaviour, type HandlerPlan, nameOf } from './plan.ts'
@@ -19,6 +20,7 @@ export function toHandler(world: World, life: Life, plan: HandlerPlan) {
     const known = checkEvent(world, life, name, event)
     if (known === undefined) return undefined
     const run = world.history.begin(known, name, life, world.ledger.lastGrant(known, life))
+    judgeBegin(world, run, plan)
     const trouble = known.troubles.find((each) => each.handler === name && each.run === run.number)
     const behaviour = trouble?.behaviour ?? usualBehaviour(run)
     world.say(

@@ -1,5 +1,5 @@
 import type { DeliveryFacts, Disturbance, Grant, HandlerRun, LifeFacts } from './facts.ts'
-import type { EventPlan } from './plan.ts'
+import { type EventPlan, nameOf } from './plan.ts'
 
 /** Records what happened in all processes. It survives them. */
 export class History {
@@ -8,24 +8,26 @@ export class History {
   readonly disturbances: Disturbance[] = []
   /** Rows that handlers wrote in transactions: the handler and the event of each. */
   readonly rows: string[] = []
+  /** Those of handlers with an order. */
+  readonly orderedRows = new Set<string>()
   readonly #now: () => number
-  readonly #events: readonly EventPlan[]
+  readonly events: readonly EventPlan[]
   readonly #byHandler = new Map<string, HandlerRun[]>()
   readonly #schemaRuns = new Map<string, number>()
   readonly #effects = new Set<string>()
 
   constructor(events: readonly EventPlan[], now: () => number) {
-    this.#events = events
+    this.events = events
     this.#now = now
   }
 
   /** Returns the event that a store's key stands for: the key carries its account and its id. */
   findByKey(key: string): EventPlan | undefined {
-    return this.#events.find(({ id, account }) => key.includes(account) && key.endsWith(id))
+    return this.events.find(({ id, account }) => key.includes(account) && key.endsWith(id))
   }
 
   find(id: unknown, account: unknown): EventPlan | undefined {
-    return this.#events.find((event) => event.id === id && event.account === account)
+    return this.events.find((event) => event.id === id && event.account === account)
   }
 
   begin(event: EventPlan, handler: string, life: LifeFacts, grant: Grant | undefined): HandlerRun {
@@ -63,7 +65,10 @@ export class History {
   }
 
   addRow(run: HandlerRun): void {
-    this.rows.push(toKey(run.event, run.handler))
+    const { event, handler, life } = run
+    this.rows.push(toKey(event, handler))
+    if (life.handlers.some((each) => each.isOrdered && nameOf(each) === handler))
+      this.orderedRows.add(toKey(event, handler))
     this.addEffect(run)
   }
 

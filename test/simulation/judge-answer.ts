@@ -1,5 +1,6 @@
 import type { Outcome } from 'postern'
 import type { DeliveryFacts } from './facts.ts'
+import { isFinished } from './judge-order.ts'
 import type { Life } from './life.ts'
 import { type EventPlan, handlersOf, nameOf, SCHEMA } from './plan.ts'
 import type { World } from './world.ts'
@@ -43,7 +44,7 @@ function judgeAcknowledgement(
   outcome: Outcome,
 ): void {
   const wanted = handlersOf(life.handlers, event.type).map(nameOf)
-  const missing = wanted.filter((name) => !history.isCompleted(event, name))
+  const missing = wanted.filter((name) => !isFinished(history, life, event, name))
   if ((outcome.outcome === 'ignored') !== (wanted.length === 0))
     findings.add(
       'acknowledged early',

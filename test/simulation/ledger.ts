@@ -2,6 +2,7 @@ import type { Claim } from 'postern'
 import type { Grant, LifeFacts } from './facts.ts'
 import type { Findings } from './findings.ts'
 import type { History } from './history.ts'
+import { isFinished } from './judge-order.ts'
 import { type EventPlan, handlersOf, nameOf } from './plan.ts'
 
 /** A call to a store, as it was carried out. */
@@ -18,6 +19,8 @@ interface KeyState {
   /** The token that claimed last, whether or not it still holds the key. */
   lastClaim: string | undefined
   doneAt: number | undefined
+  /** The first completion, and whose it was. */
+  done: { readonly at: number; readonly life: LifeFacts } | undefined
   readonly marks: Map<string, number>
 }
 
@@ -91,13 +94,14 @@ export class Ledger {
     const { event, life } = { event: state.event, life: call.life }
     const missing = handlersOf(life.handlers, event.type)
       .map(nameOf)
-      .filter((name) => !this.#options.history.isCompleted(event, name))
+      .filter((name) => !isFinished(this.#options.history, life, event, name))
     if (missing.length > 0)
       this.#options.findings.add(
         'done early',
         `${life.name} completed event ${event.number}, but ${missing.join(', ')} had not succeeded`,
       )
     state.doneAt = this.#options.now()
+    state.done ??= { at: state.doneAt, life }
     this.#settle(call, state)
   }
 
@@ -137,6 +141,11 @@ export class Ledger {
     return [...this.#keys.values()].some((state) => state.event === event && this.#isDone(state))
   }
 
+  /** Returns when an event was done first, and by which process. */
+  completionOf(event: EventPlan): KeyState['done'] {
+    return [...this.#keys.values()].find((state) => state.event === event)?.done
+  }
+
   /** Returns the last claim that a process knows of. */
   lastGrant(event: EventPlan, life: LifeFacts): Grant | undefined {
     return this.grants.findLast(
@@ -172,7 +181,14 @@ export class Ledger {
       )
       return undefined
     }
-    const state: KeyState = { event, holder: undefined, lastClaim: undefined, doneAt: undefined, marks: new Map() }
+    const state: KeyState = {
+      event,
+      holder: undefined,
+      lastClaim: undefined,
+      doneAt: undefined,
+      done: undefined,
+      marks: new Map(),
+    }
     this.#keys.set(key, state)
     return state
   }
@@ -256,7 +272,7 @@ export class Ledger {
   /** Checks the marks of a call against what the handlers did. */
   #checkWork({ life }: Call, { event }: KeyState, marks: readonly string[]): void {
     for (const name of marks)
-      if (!this.#options.history.isCompleted(event, name))
+      if (!isFinished(this.#options.history, life, event, name))
         this.#options.findings.add(
           'mark without work',
           `${life.name} told the store that "${name}" finished event ${event.number}, but it had not`,

@@ -13,6 +13,8 @@ interface Inner {
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean
   complete(key: string, token: string): boolean
   release(key: string, token: string, marks: readonly string[]): boolean
+  positions(keys: readonly string[]): readonly (number | undefined)[]
+  advance(key: string, at: number): boolean
 }
 
 /** A store inside the process. The process may die before or after each call. */
@@ -65,6 +67,14 @@ class LocalStore implements Store {
     })
   }
 
+  positions(keys: readonly string[]): readonly (number | undefined)[] {
+    return this.ask('positions', keys.join(), '', () => this.#inner.positions(keys))
+  }
+
+  advance(key: string, at: number): boolean {
+    return this.ask('advance', key, `to ${at}`, () => this.#inner.advance(key, at))
+  }
+
   protected ask<T>(method: Method, key: string, details: string, call: () => T): T {
     if (!this.life.step()) throw new ProcessIsDead()
     this.beforeCall()
@@ -113,6 +123,8 @@ export class SharedFileStore extends LocalStore {
       renew: (key, token, leaseMs, marks) => engine.renew(key, token, leaseMs, marks),
       complete: (key, token) => engine.complete(key, token),
       release: (key, token, marks) => engine.release(key, token, marks),
+      positions: (keys) => engine.positions(keys),
+      advance: (key, at) => engine.advance(key, at),
     })
   }
 
@@ -129,11 +141,11 @@ export class SharedFileStore extends LocalStore {
     const { world, life } = this
     const value = work({ write: () => this.ask('write', key, '', () => true) })
     if (life.isAlive) world.ledger.onSettling({ life, key, token, askedAt: world.now })
-    const isCommitted = this.ask('commit', key, `for ${token}, mark ${mark}`, () =>
-      world.host.engine.commit(key, token, mark, () => noteCommit(world, life, claim)),
+    const code = this.ask('commit', key, `for ${token}, mark ${mark}`, () =>
+      world.host.engine.commit(claim, () => noteCommit(world, life, claim)),
     )
-    if (isCommitted) return value
-    throw Object.assign(new Error('another process has the event'), { code: 'lease_lost' })
+    if (code === 'committed') return value
+    throw Object.assign(new Error('it was rolled back'), { code })
   }
 
   /** The file may be locked, full or unreadable for a while. */

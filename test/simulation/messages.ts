@@ -3,13 +3,16 @@ import type { EventPlan } from './plan.ts'
 /** A part of every record, which must never be in a log line or a hook's argument. */
 export const PRIVATE = 'private-'
 
+/** The address in the record of an event, which no other has. */
+export function toEmail(number: number): string {
+  return `${PRIVATE}${number}@example.test`
+}
+
 /** The event as the service sends it. */
-export function toEnvelope({ id, account, type, number }: EventPlan) {
+export function toEnvelope({ id, account, type, number, record, timestamp }: EventPlan) {
   const isAboutRecord = /^(contact|invoice)\./.test(type)
-  const data = isAboutRecord
-    ? { record: { _id: `record-${number}`, email: `${PRIVATE}${number}@example.test`, note: 'as sent' } }
-    : { batch: number }
-  return { id, type, timestamp: '2025-01-01T00:00:00.000Z', accountKey: account, data }
+  const data = isAboutRecord ? { record: { _id: record, email: toEmail(number), note: 'as sent' } } : { batch: number }
+  return { id, type, timestamp, accountKey: account, data }
 }
 
 /** The exact body of every delivery of the event. */

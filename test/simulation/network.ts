@@ -1,5 +1,6 @@
 import type { Claim, Store, TransactionClaim } from 'postern'
 import type { LostClaims } from '../../adapters/stores/lost-claims.ts'
+import type { Commit } from './engine.ts'
 import type { Life } from './life.ts'
 import type { Fate, Method } from './plan.ts'
 import { Chance } from './random.ts'
@@ -93,6 +94,17 @@ export class Connection implements Store {
       world.ledger.onRelease(call, kept, isReleased)
       return isReleased
     })
+  }
+
+  positions(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
+    const asked = [...keys]
+    return this.send({ method: 'positions', key: asked.join(), details: '' }, () =>
+      this.world.host.engine.positions(asked),
+    )
+  }
+
+  advance(key: string, at: number): Promise<boolean> {
+    return this.send({ method: 'advance', key, details: `to ${at}` }, () => this.world.host.engine.advance(key, at))
   }
 
   /** Sends a call to the engine. The promise never settles if the call or its answer is lost, or the process is dead. */
@@ -212,13 +224,14 @@ export class TransactionalConnection extends Connection {
     if (signal.aborted) throw signal.reason
     if (this.life.isAlive) this.world.ledger.onSettling({ ...claim, life: this.life, askedAt: this.world.now })
     const words: CallWords = { method: 'commit', key: claim.key, details: `for ${claim.token}, mark ${claim.mark}` }
-    if (await this.#sendOrGiveUp(words, () => this.#commit(claim))) return value
-    throw Object.assign(new Error('another process has the event'), { code: 'lease_lost' })
+    const code = await this.#sendOrGiveUp(words, () => this.#commit(claim))
+    if (code === 'committed') return value
+    throw Object.assign(new Error('it was rolled back'), { code })
   }
 
-  #commit(claim: TransactionClaim): boolean {
+  #commit(claim: TransactionClaim): Commit {
     const { world, life } = this
-    return world.host.engine.commit(claim.key, claim.token, claim.mark, () => noteCommit(world, life, claim))
+    return world.host.engine.commit(claim, () => noteCommit(world, life, claim))
   }
 
   /** Rejects if no answer comes for long: the driver gives the connection up, and cannot tell whether the call was carried out. */

@@ -62,6 +62,8 @@ export interface HandlerPlan {
   /** Undefined leaves the handler without a name of its own: it is known by its pattern. */
   readonly name: string | undefined
   readonly isTransactional: boolean
+  /** Registered with `order: 'latest'`. */
+  readonly isOrdered: boolean
 }
 
 export interface EventPlan {
@@ -70,6 +72,9 @@ export interface EventPlan {
   readonly id: string
   readonly account: string
   readonly type: string
+  /** The `_id` of its record, if it is about one. */
+  readonly record: string
+  readonly timestamp: string
   /** When the first attempt is made. */
   readonly at: number
   /** Further deliveries of the event, each so long after the first attempt. */
@@ -168,7 +173,7 @@ export type FaultPlan =
   | { readonly kind: 'secrets'; readonly at: number; readonly ms: number; readonly how: 'throws' | 'hangs' | 'is slow' }
 
 /** What a process asks the engine for. */
-export type Method = 'claim' | 'renew' | 'complete' | 'release' | 'begin' | 'write' | 'commit'
+export type Method = 'claim' | 'renew' | 'complete' | 'release' | 'positions' | 'advance' | 'begin' | 'write' | 'commit'
 
 export type FaultKind = FaultPlan['kind']
 

@@ -1,5 +1,6 @@
 import type { TransactionClaim } from 'postern'
 import type { LifeFacts } from './facts.ts'
+import { judgeCommit } from './judge-order.ts'
 import type { Life } from './life.ts'
 import type { World } from './world.ts'
 
@@ -27,6 +28,7 @@ export function noteCommit(world: World, life: LifeFacts, { key, token, mark }: 
     )
     return
   }
+  judgeCommit(world, run)
   history.complete(run)
   history.addRow(run)
   ledger.onCommit({ life, key, token, askedAt: world.now }, mark)

@@ -149,6 +149,17 @@ describe('the bound', () => {
     expect(states).toEqual([...Array(3).fill('claimed'), ...Array(10).fill('done')])
   })
 
+  it('holds positions as well, oldest first, and counts what it drops', () => {
+    const { store } = makeSubject({ max: 10 })
+    const keys = Array.from({ length: 13 }, (_, index) => `7:default4:acme@${index}`)
+    for (const [index, key] of keys.entries()) store.advance?.(key, index)
+    expect(store.earlyDrops).toBe(3)
+    const expected = keys.map((_, index) => (index < 3 ? undefined : index))
+    expect(store.positions?.(keys)).toEqual(expected)
+    completeNew(store, 'acme', 2)
+    expect(store.positions?.(keys)).toEqual(expected.map((at) => (at === 3 || at === 4 ? undefined : at)))
+  })
+
   it('does not count ids whose time was over', () => {
     const { store, pass } = makeSubject({ max: 10, retentionMs: 1_000 })
     completeNew(store, 'acme', 10)

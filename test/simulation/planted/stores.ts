@@ -104,8 +104,8 @@ export const FAULTS_OF_STORES: readonly PlantedFault[] = [
     from: 695,
     theme: 'contention',
     edits: [
-      { file: ENGINE, find: 'if (entry.lastClaim !== token) return false\n', replace: '' },
-      { file: ENGINE, find: 'if (this.#isDone(entry) || entry.marks.has(mark)) return false\n', replace: '' },
+      { file: ENGINE, find: "if (entry.lastClaim !== token) return 'lease_lost'\n", replace: '' },
+      { file: ENGINE, find: "if (this.#isDone(entry) || entry.marks.has(mark)) return 'lease_lost'\n", replace: '' },
     ],
   },
   {

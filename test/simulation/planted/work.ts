@@ -23,8 +23,8 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}routes.ts`,
-        find: '.map(({ name, handler }) => ({ name, run',
-        replace: '.map(({ name, handler }, index) => ({ name: String(index), run',
+        find: '.map(({ name, order, handler }) => ({ name, order',
+        replace: '.map(({ name, order, handler }, index) => ({ name: String(index), order',
       },
     ],
   },

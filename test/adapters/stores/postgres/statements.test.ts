@@ -7,17 +7,21 @@ import { LEASE_MS, newKey, Scene, take } from './scene.ts'
 describe.skipIf(postgresProgram === undefined)('the statements of postgresStore', () => {
   const scene = new Scene()
 
-  it.each(['claim', 'settle'] as const)(
+  it.each([
+    ['claim', `('{a}', '{b}', '{1}')`],
+    ['settle', `('[]')`],
+    ['positions', `('{a}')`],
+    ['advance', `('{a}', '{1}')`],
+  ] as const)(
     'look rows up by their key whatever size the table had when they were prepared: %s',
-    async (which) => {
+    async (which, given) => {
       const pool = scene.pool({ max: 1 })
       const name = { schema: 'public', table: `planned_${which}` }
       await postgresStore({ pool: scene.pool(), ...name }).migrate()
       await pool.query('SET plan_cache_mode = force_generic_plan')
       await pool.query(`PREPARE planned AS ${makeStatements(name, 1_000)[which]}`)
-      const call = which === 'claim' ? `planned('{a}', '{b}', '{1}')` : `planned('[]')`
       const explain = async () => {
-        const { rows } = await pool.query<Record<string, string>>(`EXPLAIN EXECUTE ${call}`)
+        const { rows } = await pool.query<Record<string, string>>(`EXPLAIN EXECUTE planned${given}`)
         return rows.map((row) => row['QUERY PLAN']).join('\n')
       }
       const plan = await explain()
