@@ -4,6 +4,23 @@ import { describe, expect, it } from 'vitest'
 import { newReceiver } from './support.ts'
 
 describe('recordHandlers', () => {
+  it('holds no run of a handler that was skipped, and the matchers say so', async () => {
+    const receiver = newReceiver()
+    receiver.on('contact.updated', { order: 'latest', name: 'copy' }, () => {})
+    const { dispatch, handled } = testReceiver(receiver)
+    const [older, newer] = ['2025-01-01T10:00:00Z', '2025-01-01T10:00:01Z'].map((timestamp) =>
+      events.contact.updated({ _id: 'c1', email: timestamp }, { timestamp }),
+    )
+    if (older === undefined || newer === undefined) throw new Error('two events were made')
+    await dispatch(newer)
+    const outcome = await dispatch(older)
+    expect(outcome).toBeAcknowledged()
+    expect(outcome.skipped).toEqual(['copy'])
+    expect(handled).toHaveHandledOnce(newer.id)
+    expect(handled).not.toHaveHandledOnce(older.id)
+    expect(handled).not.toHaveHandled('contact.updated', { email: older.timestamp })
+  })
+
   it('writes every run down, with its end', async () => {
     const receiver = newReceiver()
     const handled = recordHandlers(receiver)

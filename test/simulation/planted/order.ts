@@ -44,12 +44,6 @@ export const FAULTS_OF_ORDER: readonly PlantedFault[] = [
     ],
   },
   {
-    name: 'position-lost-with-its-process',
-    breaks: 'The attempt that finds a mark does not tell the position that the one before it may not have told.',
-    from: 0,
-    edits: [{ file: `${RECEIVER}attempt.ts`, find: '    for (const name of marks) this.#place(name)\n', replace: '' }],
-  },
-  {
     name: 'position-not-in-the-transaction',
     breaks: 'A transaction is committed without the position of its event.',
     from: 18,
