@@ -68,6 +68,7 @@ export type {
   TransactionContext,
 } from './receiver/handler.ts'
 export type { Interceptor } from './receiver/intercept.ts'
+export type { Observer, ReceiverView, Watch } from './receiver/observer.ts'
 export type { OutcomeInfo, ReceiverOptions } from './receiver/options.ts'
 export type {
   BodyFailure,

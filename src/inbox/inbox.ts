@@ -55,6 +55,8 @@ export interface InboxEntry extends InboxItem {
 /** An item in the hands of a worker. */
 export interface TakenItem extends InboxEntry {
   readonly worker: string
+  /** Whether it runs alone, since its last worker died or stood still. */
+  readonly isSuspect?: boolean
   /** Aborts if the worker is closed and the item has outlasted the time for that. */
   readonly signal: AbortSignal
 }
@@ -114,6 +116,8 @@ export interface InboxWorkOptions {
   readonly onError: (error: unknown) => void
   /** Called once a settlement is on disk. */
   readonly onSettled: (item: TakenItem, settlement: Settlement) => void
+  /** Called with an item whose lease had ended, and that another worker took, before it was settled. */
+  readonly onStalled?: (item: TakenItem) => void
 }
 
 export interface InboxLoop {

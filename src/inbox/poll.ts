@@ -91,7 +91,7 @@ class Poller implements InboxLoop {
       }
       const isIdle = this.#running.size === 0
       const taken = await this.#take({ worker: this.#worker, limit, leaseMs, isIdle })
-      for (const item of taken?.items ?? []) this.#begin(item)
+      for (const item of taken?.items ?? []) this.#begin(item, taken?.hasSuspect === true)
       this.#isAlone = taken?.hasSuspect === true && taken.items.length > 0
       if (this.#isAlone || taken?.items.length === limit) continue
       await this.#pause(taken === undefined ? AGAIN_MS : POLL_MS)
@@ -121,9 +121,9 @@ class Poller implements InboxLoop {
     }
   }
 
-  #begin(entry: InboxEntry): void {
+  #begin(entry: InboxEntry, isSuspect: boolean): void {
     const abort = new AbortController()
-    const item: TakenItem = { ...entry, worker: this.#worker, signal: abort.signal }
+    const item: TakenItem = { ...entry, worker: this.#worker, isSuspect, signal: abort.signal }
     const ended = this.#runAndSettle(item).finally(() => {
       this.#running.delete(abort)
       if (this.#running.size === 0) this.#isAlone = false
@@ -133,11 +133,12 @@ class Poller implements InboxLoop {
   }
 
   async #runAndSettle(item: TakenItem): Promise<void> {
-    const { onError, onSettled } = this.#options
+    const { onError, onSettled, onStalled } = this.#options
     const settlement = this.#isClosing ? GIVEN_BACK : await this.#run(item)
     for (;;) {
       try {
         if (await this.#table.settle(item, this.#worker, settlement)) onSettled(item, settlement)
+        else onStalled?.(item)
         return
       } catch (error) {
         onError(error)

@@ -1,12 +1,12 @@
 import type { Clock } from '../host/clock.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { quote, toShellWord } from '../protocol/show.ts'
-import type { Inbox, InboxItem, InboxLoop, Settlement, TakenItem } from './inbox.ts'
+import type { Inbox, InboxItem, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
 import { MOST_DEATHS, settle, settleKiller, type Tried } from './settle.ts'
 
 /** What a worker needs of its receiver. Times in milliseconds. */
-export interface WorkerParts {
+export interface WorkerParts extends Required<Pick<InboxWorkOptions, 'onSettled' | 'onStalled'>> {
   readonly inbox: Inbox
   readonly retries: Retries
   readonly clock: Clock
@@ -36,6 +36,7 @@ export class Worker {
       clock,
       onError: (error) => this.#tellFailure(error),
       onSettled: (item, settlement) => this.#onSettled(item, settlement),
+      onStalled: parts.onStalled,
     })
   }
 
@@ -52,8 +53,9 @@ export class Worker {
   }
 
   #onSettled(item: TakenItem, settlement: Settlement): void {
+    const { inbox, report, onDeadLetter, onSettled } = this.#parts
+    onSettled(item, settlement)
     if (settlement.next !== 'bury') return
-    const { inbox, report, onDeadLetter } = this.#parts
     const { code, n } = settlement.tried
     const options = inbox.commandOptions === undefined ? '' : ` ${inbox.commandOptions}`
     // An event's id is the sender's, and whoever copies the line runs it.

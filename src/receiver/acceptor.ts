@@ -1,4 +1,4 @@
-import type { Inbox } from '../inbox/inbox.ts'
+import type { Inbox, InboxItem } from '../inbox/inbox.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
@@ -21,21 +21,27 @@ export class Acceptor {
 
   /** Acknowledged is only what the engine has said to be on disk, in time for the answer. */
   async accept(key: string, event: ParsedEvent, body: Uint8Array, delivery: Delivery): Promise<Outcome> {
-    const { clock } = this.#shared.settings
+    const { settings, reporter } = this.#shared
+    const { clock } = settings
+    const { source, watch } = delivery
     if (this.#shared.isClosing) return toOutcome('closing', event)
     if (!this.#bodies.hold(body.length)) return toOutcome('overloaded', event)
     const limitMs = Math.min(STORE_LIMIT_MS, Math.max(delivery.deadline - clock.monotonic(), 0))
     const { accountKey, id, type } = event
     // A copy: after a late answer the app may use its buffer for something else while the engine still writes.
     const bytes = new Uint8Array(body)
-    const item = { key, bytes, accountKey, id, type, receivedAt: clock.now(), source: delivery.source }
-    const answer = await callStore(this.#shared, limitMs, () => this.#inbox.put(item) ?? STORED, toStored)
+    const item = { key, bytes, accountKey, id, type, receivedAt: clock.now(), source }
+    const put = (trace?: InboxItem['trace']) => {
+      const traced = trace === undefined ? item : { ...item, trace }
+      return callStore(this.#shared, limitMs, () => this.#inbox.put(traced) ?? STORED, toStored)
+    }
+    const answer = await (watch === undefined ? put() : reporter.within((work) => watch.put(item, work), put))
     this.#bodies.letGo(body.length)
     if (!(answer instanceof StoreFailure)) return toOutcome('accepted', event)
     const message =
       'inbox.put() failed or did not answer in time; the event is not acknowledged, and the sender will come again.'
     const error = new PosternError('inbox_unavailable', message, { cause: answer.cause })
-    this.#shared.reporter.strangersError(error)
+    reporter.strangersError(error)
     return toFailed(503, 'inbox_unavailable', error, event)
   }
 }

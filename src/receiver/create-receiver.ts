@@ -4,6 +4,7 @@ import { Worker } from '../inbox/worker.ts'
 import { checkMs } from '../protocol/check-ms.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Reply } from '../protocol/reply.ts'
 import { type NameHolder, releaseName, takeName } from '../store/names.ts'
@@ -13,6 +14,7 @@ import { Deliveries } from './deliver.ts'
 import type { ContextOf } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
 import { ItemRunner } from './item-runner.ts'
+import type { Observer, ReceiverView } from './observer.ts'
 import { checkOptions, type ReceiverOptions, type Settings } from './options.ts'
 import type {
   CloseResult,
@@ -35,6 +37,8 @@ const HAS_WORKER =
   'receiver.work: this receiver has a worker already, which has not been closed. Give that one a higher concurrency: what killed its process has to run alone, and a second worker beside it would not know.'
 const REPLACED =
   'A newer receiver has taken the place of an older one with its name and store, since NODE_ENV is "development": its module was loaded again. In production this is an error.'
+const HAS_OBSERVER =
+  'receiver.observe: this receiver has an observer already, and everything would be counted twice. Call instrument() once for each receiver, or stop the first one before.'
 /** The time that `close` waits if it is told nothing, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000
 
@@ -99,15 +103,34 @@ class WebhookReceiver implements NameHolder {
     return this.#routes.eventTypes()
   }
 
+  observe(observer: Observer): ReceiverView {
+    const { reporter, settings } = this.#shared
+    new OptionChecker('observe').hasMethods('the observer', observer, ['begin', 'onSettled', 'onStalled'])
+    if (reporter.observer !== undefined) throw new ConfigurationError('option_invalid', HAS_OBSERVER)
+    reporter.observer = observer
+    const runs = this.#runs
+    return {
+      name: settings.name,
+      inbox: settings.inbox,
+      get inFlight() {
+        return runs.size
+      },
+      stop: () => {
+        if (reporter.observer === observer) reporter.observer = undefined
+      },
+    }
+  }
+
   // The following may be taken off: const { receive } = receiver
   readonly handle = (request: DeliveryRequest): Promise<Reply> => {
     // The request of a host may have both methods as well, and then is a stream.
     if (typeof request?.header !== 'function' || typeof request.read !== 'function' || 'pipe' in request)
       throw new ConfigurationError('option_invalid', NO_ADAPTER)
-    return this.#deliveries.handle(request)
+    return this.#shared.reporter.watch('delivery', (watch) => this.#deliveries.handle(request, watch))
   }
 
-  readonly receive = (delivery: ReceivedDelivery): Promise<Outcome> => this.#deliveries.receive(delivery)
+  readonly receive = (delivery: ReceivedDelivery): Promise<Outcome> =>
+    this.#shared.reporter.watch('delivery', (watch) => this.#deliveries.receive(delivery, watch))
   readonly dispatch = (event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome> =>
     this.#deliveries.dispatch(event, options)
 
@@ -120,9 +143,12 @@ class WebhookReceiver implements NameHolder {
     const retries = checkRetries(options, retentionMs, handlerTimeoutMs + GIVE_UP_AFTER_MS)
     const worker = new Worker({
       ...{ inbox, retries, clock, leaseMs, retentionMs },
-      run: (item) => this.#items.run(item),
+      run: (item) => reporter.watch(item, (watch) => this.#items.run(item, watch)),
       report: (error) => reporter.error(error),
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
+      onSettled: (item, settlement) =>
+        reporter.callHook('observer', () => reporter.observer?.onSettled(item, settlement)),
+      onStalled: (item) => reporter.callHook('observer', () => reporter.observer?.onStalled(item)),
     })
     this.#worker = worker
     if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // nothing would run, and all would be taken again and again

@@ -14,6 +14,7 @@ import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signa
 import { Acceptor } from './acceptor.ts'
 import { Bodies } from './bodies.ts'
 import { failWithoutHandlers } from './no-handlers.ts'
+import type { Watch } from './observer.ts'
 import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
 import type { Routes } from './routes.ts'
 import type { Delivery } from './run.ts'
@@ -60,10 +61,10 @@ export class Deliveries {
   }
 
   /** From the head of a request to its answer. Never rejects. */
-  async handle(request: DeliveryRequest): Promise<Reply> {
+  async handle(request: DeliveryRequest, watch: Watch | undefined): Promise<Reply> {
     const { activity, settings } = this.#shared
     const source = toSource("The adapter's source option", () => request.source?.())
-    const delivery = this.#toDelivery(settings.clock.monotonic(), source, request.waitUntil)
+    const delivery = this.#toDelivery(settings.clock.monotonic(), source, request.waitUntil, watch)
     const closed = this.#refuseClosed()
     const end = closed === undefined ? activity.beginOnce() : ignore
     let isUnseen = closed === undefined
@@ -88,14 +89,14 @@ export class Deliveries {
   }
 
   /** From bytes in hand to their outcome. Never rejects. Not asynchronous itself: its frame would keep the bytes of whoever waits. */
-  receive(received: ReceivedDelivery): Promise<Outcome> {
+  receive(received: ReceivedDelivery, watch: Watch | undefined): Promise<Outcome> {
     const { activity, isNestedDeep, settings } = this.#shared
     try {
       const { body: read, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
       const body = read instanceof Uint8Array && !isThenable(signature) ? read : NOT_BYTES
       if (body === NOT_BYTES) ignoreRejections(received)
       const source = toSource('The source given to receive()', () => given)
-      const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil)
+      const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil, watch)
       const closed = this.#refuseClosed()
       if (closed !== undefined) return Promise.resolve(this.#report(closed, delivery))
       activity.begin()
@@ -103,7 +104,7 @@ export class Deliveries {
       const answer = isNestedDeep ? this.#answerLater : this.#answerBytes
       return this.#end(answer.call(this, body, signature, delivery), delivery)
     } catch (cause) {
-      const delivery = this.#toDelivery(settings.clock.monotonic(), undefined, undefined)
+      const delivery = this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch)
       return Promise.resolve(this.#report(this.#toUnexpected(cause), delivery))
     }
   }
@@ -138,7 +139,7 @@ export class Deliveries {
   dispatch(event: WebhookEvent<string, unknown>, options: DispatchOptions = {}): Promise<Outcome> {
     const copy = toOwnEvent(event)
     if (copy instanceof Rejection || !this.#runs.isWithin(this.#shared.toKey(copy.accountKey, copy.id), event))
-      return this.#dispatch(copy, options)
+      return this.#shared.reporter.watch('dispatch', (watch) => this.#dispatch(copy, options, watch))
     const error = new PosternError(
       'dispatch_within',
       `A handler of ${quote(copy.type)} gave dispatch() its own event, and would wait for itself. Call the function that is wanted, or give the new event an id of its own.`,
@@ -149,7 +150,11 @@ export class Deliveries {
     return refused
   }
 
-  async #dispatch(event: ParsedEvent | Rejection, options: DispatchOptions): Promise<Outcome> {
+  async #dispatch(
+    event: ParsedEvent | Rejection,
+    options: DispatchOptions,
+    watch: Watch | undefined,
+  ): Promise<Outcome> {
     const { activity, settings } = this.#shared
     const waitMs = checkMs('dispatch', 'waitMs', options, settings.deadlineMs, LONGEST_TIMER_MS)
     if (event instanceof Rejection)
@@ -160,7 +165,7 @@ export class Deliveries {
     const deadline = startedAt + waitMs
     const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)
     const delivery: Delivery = {
-      ...this.#toDelivery(startedAt, undefined, undefined),
+      ...this.#toDelivery(startedAt, undefined, undefined, watch),
       deadline,
       claimBy,
       isParsed: false,
@@ -230,10 +235,11 @@ export class Deliveries {
     startedAt: number,
     source: string | PosternError | undefined,
     waitUntil: Delivery['waitUntil'],
+    watch: Watch | undefined,
   ): Delivery {
     const deadline = startedAt + this.#shared.settings.deadlineMs
     const route = source instanceof PosternError ? undefined : source
-    return { startedAt, deadline, claimBy: deadline, source: route, isParsed: true, waitUntil }
+    return { startedAt, deadline, claimBy: deadline, source: route, isParsed: true, waitUntil, watch }
   }
 
   /** On the monotonic clock. */
@@ -249,8 +255,8 @@ export class Deliveries {
     return clock.monotonic() - Math.min(Math.max(elapsedMs, 0), deadlineMs)
   }
 
-  #report(outcome: Outcome, { source, startedAt }: Delivery): Outcome {
-    this.#shared.reporter.outcome(outcome, source, startedAt)
+  #report(outcome: Outcome, delivery: Delivery): Outcome {
+    this.#shared.reporter.outcome(outcome, delivery)
     return outcome
   }
 

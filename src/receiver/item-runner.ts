@@ -5,6 +5,7 @@ import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
 import { quote } from '../protocol/show.ts'
 import { failWithoutHandlers } from './no-handlers.ts'
+import type { Watch } from './observer.ts'
 import type { Routes } from './routes.ts'
 import type { Delivery } from './run.ts'
 import type { Runs } from './runs.ts'
@@ -24,13 +25,14 @@ export class ItemRunner {
   }
 
   /** Never rejects. */
-  async run(item: TakenItem): Promise<Tried> {
+  async run(item: TakenItem, watch: Watch | undefined): Promise<Tried> {
     const { reporter, settings } = this.#shared
     const startedAt = settings.clock.monotonic()
     const claimBy = startedAt + STORE_LIMIT_MS
-    const of = { item, source: item.source, isParsed: true, waitUntil: undefined }
-    const tried = await this.#tryItem(item, { ...of, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy })
-    reporter.outcome(tried.outcome, item.source, startedAt)
+    const of = { item, source: item.source, isParsed: true, waitUntil: undefined, watch }
+    const delivery = { ...of, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy }
+    const tried = await this.#tryItem(item, delivery)
+    reporter.outcome(tried.outcome, delivery)
     return tried
   }
 

@@ -6,6 +6,7 @@ import type { Reply } from '../protocol/reply.ts'
 import type { HeaderValue } from '../protocol/signature.ts'
 import type { Handler, HandlerContext, OptionsOf } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
+import type { Observer, ReceiverView } from './observer.ts'
 import type { EventTypes } from './routes.ts'
 
 /** A body that could not be read. `fix` tells the owner of the app what to change, for `body_consumed`. */
@@ -120,6 +121,13 @@ export interface Receiver<M = OpenModels, E = NoEvents, C extends HandlerContext
    * @throws ConfigurationError `handler_invalid`, `registration_frozen`
    */
   intercept(interceptor: Interceptor): this
+
+  /**
+   * Has an observer watch each delivery, each dispatched event and each try of the worker. `instrument` of `postern/otel` stands on it.
+   *
+   * @throws ConfigurationError `option_invalid` if there is one already
+   */
+  observe(observer: Observer): ReceiverView
 
   /** Handles bytes in hand, without an adapter. Answer the request with `outcome.status`. Never rejects. */
   receive(delivery: ReceivedDelivery): Promise<Outcome>

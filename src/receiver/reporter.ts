@@ -4,10 +4,19 @@ import { describe, fieldsOf } from '../protocol/describe-outcome.ts'
 import { HandlerError, PosternError } from '../protocol/errors.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import { awaitReturned, isThenable } from '../protocol/promises.ts'
+import type { Observer, Watch } from './observer.ts'
 import type { OutcomeInfo, Settings } from './options.ts'
 
 /** Between two lines about refusals of one kind: strangers can send as many as they like. */
 const QUIET_MS = 1_000
+
+/** The part of a delivery that is reported with its outcome. */
+interface Reported {
+  readonly source: string | undefined
+  /** On the monotonic clock. */
+  readonly startedAt: number
+  readonly watch: Watch | undefined
+}
 
 /** Reports to the owner, through hooks and logger. Whatever those do changes nothing for the deliveries. */
 export class Reporter {
@@ -15,6 +24,7 @@ export class Reporter {
   readonly logger: Logger
   /** The number of hooks that are running, each within another: what is called meanwhile is called by them. */
   hooksRunning = 0
+  observer: Observer | undefined
   readonly #logger: Logger
   readonly #clock: Clock
   readonly #onOutcome: ((outcome: Outcome, info: OutcomeInfo) => unknown) | undefined
@@ -36,13 +46,38 @@ export class Reporter {
     }
   }
 
-  outcome(outcome: Outcome, source: string | undefined, startedAt: number): void {
-    if (this.#onOutcome !== undefined)
-      // A copy: what a hook does to it does not change the answer. Spreading loses which fields belong together.
-      this.callHook('onOutcome', this.#onOutcome, { ...outcome } as Outcome, {
-        source,
-        durationMs: this.#clock.monotonic() - startedAt,
-      })
+  /** Does `work` under the observer's watch, if there is one, and in any case once. `work` must not throw. */
+  watch<T>(about: Parameters<Observer['begin']>[0], work: (watch?: Watch) => T): T {
+    const { observer } = this
+    if (observer === undefined) return work()
+    let watch: Watch | undefined
+    this.callHook('observer', () => {
+      watch = observer.begin(about)
+    })
+    return this.within(
+      (run) => watch?.run(run),
+      () => work(watch),
+    )
+  }
+
+  /** Calls the observer, which is to call `work` once, and sees to it that it is. `work` must not throw. */
+  within<T, G>(call: (work: (given?: G) => void) => void, work: (given?: G) => T): T {
+    const done: T[] = []
+    const workOnce = (given?: G) => {
+      if (done.length === 0) done.push(work(given))
+    }
+    this.callHook('observer', call, workOnce)
+    workOnce()
+    return done[0] as T // the line above has put it there
+  }
+
+  outcome(outcome: Outcome, { source, startedAt, watch }: Reported): void {
+    if (this.#onOutcome !== undefined || watch !== undefined) {
+      const info = { source, durationMs: this.#clock.monotonic() - startedAt }
+      // Copies: what a hook does to one does not change the answer. Spreading loses which fields belong together.
+      if (this.#onOutcome !== undefined) this.callHook('onOutcome', this.#onOutcome, { ...outcome } as Outcome, info)
+      if (watch !== undefined) this.callHook('observer', () => watch.onOutcome({ ...outcome } as Outcome, info))
+    }
     const kind = outcome.outcome
     if (kind === 'failed' || kind === 'error') return // told as an error, by the code that failed
     if (kind === 'rejected' || kind === 'overloaded') {

@@ -5,6 +5,7 @@ import type { ParsedEvent } from '../protocol/envelope.ts'
 import { HandlerError } from '../protocol/errors.ts'
 import { type Failed, type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import type { Lease } from './lease.ts'
+import type { Watch } from './observer.ts'
 import type { Order } from './order.ts'
 import type { Route } from './routes.ts'
 import type { Shared } from './shared.ts'
@@ -22,6 +23,8 @@ export interface Delivery {
   /** Whether its event was parsed here, and so is plain JSON. */
   readonly isParsed: boolean
   readonly waitUntil: ((work: Promise<unknown>) => unknown) | undefined
+  /** The observer's, if there is one. */
+  readonly watch: Watch | undefined
 }
 
 interface Waiter {

@@ -77,9 +77,8 @@ export class Runs {
     this.#remove(run)
     if (run.goesOn !== undefined) run.handOverAll()
     run.answerAll(outcome)
-    const { source, startedAt } = run.first
     // Spreading loses which fields belong together.
-    if (run.wasLate) this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, source, startedAt)
+    if (run.wasLate) this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, run.first)
   }
 
   #add(run: Run): void {

@@ -1,0 +1,36 @@
+import type { Inbox, InboxItem, Settlement, TakenItem } from '../inbox/inbox.ts'
+import type { Outcome } from '../protocol/outcome.ts'
+import type { OutcomeInfo } from './options.ts'
+
+/**
+ * Watches a receiver, for traces and metrics. It changes nothing: its methods may throw, which is reported once (`hook_failed`), and what
+ * they are to call is called once whether they do or not.
+ */
+export interface Observer {
+  /** Called before a delivery, an event that is passed to `dispatch`, or a worker's try of an item begins. */
+  begin(work: 'delivery' | 'dispatch' | TakenItem): Watch
+  /** Called once the settlement of a try is on disk. */
+  onSettled(item: TakenItem, settlement: Settlement): void
+  /** Called with an item that another worker took while it ran here: this process stood still for longer than the lease. */
+  onStalled(item: TakenItem): void
+}
+
+/** One delivery, event or try under watch. */
+export interface Watch {
+  /** Calls `work` immediately. All that is done from then on is done within that call, or follows from it. */
+  run(work: () => void): void
+  /** Calls `put` immediately, with the trace that the item is to carry. */
+  put(item: InboxItem, put: (trace: InboxItem['trace']) => void): void
+  /** Called with the outcome, and once more with `late: true` if work ended after its answer. */
+  onOutcome(outcome: Outcome, info: OutcomeInfo): void
+}
+
+/** A receiver as its observer sees it. */
+export interface ReceiverView {
+  readonly name: string
+  readonly inbox: Inbox | undefined
+  /** Events whose handlers run in this process, from the claim to the settling. */
+  readonly inFlight: number
+  /** Ends the observation. Another observer may follow. */
+  stop(): void
+}
