@@ -19,6 +19,7 @@ export const entries: Readonly<Record<string, string>> = {
   check: 'src/check/check.ts',
   client: 'src/client/client.ts',
   emulator: 'src/emulator/emulator.ts',
+  otel: 'src/otel/instrument.ts',
 }
 
 /** The programs of the package: `bin` in package.json, and the source file behind each. */

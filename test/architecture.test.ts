@@ -61,6 +61,7 @@ const FLOORS: Floors = {
       'zod',
     ],
   },
+  'src/otel/': { files: ['src/index.ts', 'src/otel/'], packages: ['@opentelemetry/api'] },
   'src/cli/': {
     files: [
       ...['host', 'protocol', 'wire', 'client', 'check', 'testing', 'emulator', 'cli'].map((name) => `src/${name}/`),

@@ -1,0 +1,189 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  createContextKey,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import type { AnyEvent, InboxItem, Outcome, OutcomeInfo, TakenItem, Watch } from '../index.ts'
+import { classOf, codeOf } from './error-type.ts'
+import type { Metrics, Path } from './metrics.ts'
+import { ATTRIBUTES, SYSTEM } from './names.ts'
+import { toSpanContext, toTrace } from './trace-context.ts'
+
+/** What all spans of a receiver need. */
+export interface Recording {
+  readonly tracer: Tracer
+  /** Undefined as long as no SDK for metrics is there. */
+  readonly metrics: Metrics | undefined
+  readonly receiver: string
+}
+
+const WATCH = createContextKey('postern.watch')
+
+/** Begins the span of a delivery: the server's if there is none yet, else one below it, or each request would count twice. */
+export function watchDelivery(recording: Recording, path: 'deliveries' | 'dispatches'): WatchedWork {
+  const above = trace.getSpan(context.active())
+  const isServer = path === 'deliveries' && (above === undefined || above.spanContext().isRemote === true)
+  const options = { kind: isServer ? SpanKind.SERVER : SpanKind.CONSUMER }
+  return new WatchedWork(recording, path, options, context.active())
+}
+
+/** Begins the span of a try: in a trace of its own that is linked to the delivery's, or in the delivery's if `isChild`. */
+export function watchTry(recording: Recording, item: TakenItem, isChild: boolean): WatchedWork {
+  const { trace: carried, tries, isSuspect } = item
+  const origin = toSpanContext(carried)
+  const attributes = {
+    [ATTRIBUTES.tryNumber]: (tries.at(-1)?.n ?? 0) + 1,
+    ...(isSuspect && { [ATTRIBUTES.alone]: true }),
+  }
+  const links = origin === undefined || isChild ? [] : [{ context: origin }]
+  const parent = origin !== undefined && isChild ? trace.setSpanContext(ROOT_CONTEXT, origin) : ROOT_CONTEXT
+  return new WatchedWork(recording, 'tries', { kind: SpanKind.CONSUMER, attributes, links }, parent)
+}
+
+/** A delivery, an event or a try with its span, and those of what is done for it. */
+export class WatchedWork implements Watch {
+  readonly #recording: Recording
+  readonly #path: Path
+  readonly #span: Span
+  readonly #context: Context
+  /** Runs of handlers that have not ended. */
+  readonly open = new Set<HandlerRun>()
+  #sending: { readonly span: Span; readonly startedAt: number } | undefined
+
+  constructor(recording: Recording, path: Path, options: Parameters<Tracer['startSpan']>[1], parent: Context) {
+    const attributes = { ...toOperation(recording, 'process'), ...options?.attributes }
+    this.#recording = recording
+    this.#path = path
+    this.#span = recording.tracer.startSpan(`process ${recording.receiver}`, { ...options, attributes }, parent)
+    this.#context = trace.setSpan(parent, this.#span).setValue(WATCH, this)
+  }
+
+  run(work: () => void): void {
+    context.with(this.#context, work)
+  }
+
+  put(item: InboxItem, put: (trace: InboxItem['trace']) => void): void {
+    const attributes = {
+      ...toOperation(this.#recording, 'send'),
+      [ATTRIBUTES.messageId]: item.id,
+      [ATTRIBUTES.bodySize]: item.bytes.length,
+    }
+    const name = `send ${this.#recording.receiver}`
+    const span = this.#recording.tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, this.#context)
+    this.#sending = { span, startedAt: performance.now() }
+    context.with(trace.setSpan(this.#context, span), put, undefined, toTrace(span.spanContext()))
+  }
+
+  onOutcome(outcome: Outcome, { durationMs }: OutcomeInfo): void {
+    const { metrics } = this.#recording
+    const isLateEnd = 'late' in outcome && outcome.late === true
+    try {
+      if (!isLateEnd) this.#end(outcome)
+      // What still runs after a result was given up.
+      if (outcome.outcome !== 'late') for (const run of [...this.open]) run.end('handler_abandoned')
+    } finally {
+      metrics?.ended(isLateEnd ? 'lateEnds' : this.#path, outcome)
+      if (this.#path === 'deliveries' && !isLateEnd) metrics?.answered(outcome, durationMs)
+    }
+  }
+
+  #end(outcome: Outcome): void {
+    try {
+      if (this.#sending !== undefined) this.#endSending(this.#sending, outcome)
+    } finally {
+      this.#span.setAttributes(toAttributes(outcome))
+      if (this.#path === 'deliveries') this.#span.setAttribute(ATTRIBUTES.status, outcome.status)
+      if (this.#hasFailed(outcome)) fail(this.#span, codeOf(outcome))
+      this.#span.end()
+    }
+  }
+
+  #endSending({ span, startedAt }: { readonly span: Span; readonly startedAt: number }, outcome: Outcome): void {
+    if (outcome.outcome !== 'accepted') fail(span, codeOf(outcome))
+    span.end()
+    this.#recording.metrics?.put(outcome, performance.now() - startedAt)
+  }
+
+  /** A sender's mistake is none of the server's. A worker's try has no sender. */
+  #hasFailed({ outcome, status }: Outcome): boolean {
+    if (this.#path !== 'tries') return status >= 500
+    return outcome === 'failed' || outcome === 'error' || outcome === 'rejected' || outcome === 'ignored'
+  }
+}
+
+/** One run of one handler, with its span. Whatever ends it first does. */
+export class HandlerRun {
+  readonly #recording: Recording
+  readonly #name: string
+  readonly #span: Span
+  readonly #context: Context
+  readonly #startedAt = performance.now()
+  readonly #watch: WatchedWork | undefined
+  #isOver = false
+
+  constructor(recording: Recording, event: AnyEvent<unknown>, name: string) {
+    const parent = context.active()
+    const watch = parent.getValue(WATCH)
+    const attributes = { [ATTRIBUTES.handler]: name, ...toEvent(event) }
+    this.#recording = recording
+    this.#name = name
+    this.#span = recording.tracer.startSpan(`handle ${name}`, { attributes }, parent)
+    this.#context = trace.setSpan(parent, this.#span)
+    this.#watch = watch instanceof WatchedWork ? watch : undefined
+    this.#watch?.open.add(this)
+  }
+
+  within<T>(run: () => T): T {
+    return context.with(this.#context, run)
+  }
+
+  endWith(thrown: unknown): void {
+    this.end(classOf(thrown))
+  }
+
+  end(errorType?: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#watch?.open.delete(this)
+    if (errorType !== undefined) fail(this.#span, errorType)
+    this.#span.end()
+    this.#recording.metrics?.handled(this.#name, performance.now() - this.#startedAt, errorType)
+  }
+}
+
+/** Without a message: that of an error may hold what a sender, or a customer, wrote. */
+function fail(span: Span, errorType: string): void {
+  span.setAttribute(ATTRIBUTES.errorType, errorType)
+  span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+function toOperation({ receiver }: Recording, operation: 'process' | 'send'): Attributes {
+  return {
+    [ATTRIBUTES.system]: SYSTEM,
+    [ATTRIBUTES.operation]: operation,
+    [ATTRIBUTES.operationType]: operation,
+    [ATTRIBUTES.destination]: receiver,
+  }
+}
+
+function toEvent({ id, type, accountKey }: Pick<AnyEvent<unknown>, 'id' | 'type' | 'accountKey'>): Attributes {
+  return { [ATTRIBUTES.messageId]: id, [ATTRIBUTES.eventType]: type, [ATTRIBUTES.account]: accountKey }
+}
+
+function toAttributes(outcome: Outcome): Attributes {
+  const { id, type, accountKey } = outcome
+  const isNamed = id !== undefined && type !== undefined && accountKey !== undefined
+  return {
+    ...(isNamed && toEvent({ id, type, accountKey })),
+    [ATTRIBUTES.outcome]: outcome.outcome,
+    ...('code' in outcome && { [ATTRIBUTES.code]: outcome.code }),
+    ...('joined' in outcome && { [ATTRIBUTES.joined]: true }),
+  }
+}

@@ -1,0 +1,74 @@
+import type { Inbox } from 'postern'
+import { manualClock } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { observeGauges } from '../../src/otel/gauges.ts'
+import { Gate } from '../receiver/support.ts'
+import { Sdk } from './scene.ts'
+
+/** Gauges of an inbox that answers as a test wants. */
+function observe(counts: () => unknown) {
+  const sdk = new Sdk()
+  const clock = manualClock('2025-01-01T00:00:00Z')
+  const inbox = { counts } as unknown as Inbox // nothing else is asked of it
+  const view = { name: 'shop', inbox, inFlight: 3, stop() {} }
+  const stop = observeGauges(sdk.meterProvider.getMeter('test'), view, clock)
+  const read = async (name: string) => (await sdk.points(name)).map(([, value]) => value)
+  return { sdk, clock, stop, read }
+}
+
+describe('the gauges', () => {
+  it('ask the inbox again after 30 s, however often they are read', async () => {
+    let queries = 0
+    const { clock, read } = observe(async () => {
+      queries++
+      const oldestDueAt = clock.now() - 5_000
+      return { waiting: queries, running: 0, dead: 0, oldestDueAt: queries === 1 ? oldestDueAt : undefined }
+    })
+    const seen: unknown[] = []
+    for (const ms of [0, 29_999, 1]) {
+      await clock.advance(ms)
+      seen.push([...(await read('postern.inbox.waiting')), ...(await read('postern.inbox.oldest.age'))])
+    }
+    expect(seen).toEqual([
+      [1, 5],
+      [1, 5],
+      [2, 0],
+    ])
+  })
+
+  it.each([
+    ['throws', () => JSON.parse('{')],
+    ['rejects', () => Promise.reject(new Error('away'))],
+  ])('leave out an inbox that %s, count that, and tell the rest', async (_how, counts) => {
+    const { read } = observe(counts)
+    expect(await read('postern.inbox.waiting')).toEqual([])
+    expect(await read('postern.in_flight')).toEqual([3])
+    expect(await read('postern.inbox.query_failures')).toEqual([3])
+  })
+
+  it('do not wait for an inbox that hangs, nor ask it a second time meanwhile', { timeout: 20_000 }, async () => {
+    const gate = new Gate<object>()
+    let queries = 0
+    const { clock, read } = observe(() => [queries++, gate.promise][1])
+    const startedAt = performance.now()
+    expect(await read('postern.in_flight')).toEqual([3])
+    expect(performance.now() - startedAt).toBeLessThan(6_000)
+    await clock.advance(60_000)
+    const reading = read('postern.inbox.dead')
+    gate.open({ waiting: 0, running: 0, dead: 7, oldestDueAt: undefined })
+    expect([await reading, queries]).toEqual([[7], 1])
+  })
+
+  it('ask nothing more once they are stopped', async () => {
+    let queries = 0
+    const { clock, stop, read } = observe(async () => {
+      queries++
+      return { waiting: 1, running: 1, dead: 1, oldestDueAt: undefined }
+    })
+    expect(await read('postern.inbox.running')).toEqual([1])
+    stop()
+    await clock.advance(60_000)
+    await read('postern.inbox.running')
+    expect(queries).toBe(1)
+  })
+})

@@ -1,0 +1,212 @@
+import { context, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
+import { createReceiver, memoryStore, type Receiver, type ReceiverOptions } from 'postern'
+import { type InstrumentOptions, instrument } from 'postern/otel'
+import { events, type SignedOptions, signed } from 'postern/testing'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { failure, watchRejections } from '../receiver/support.ts'
+import { enableContexts, Sdk } from './scene.ts'
+
+const SECRET = 'whsec_otel'
+
+beforeEach(enableContexts)
+afterEach(() => {
+  for (const api of [context, trace, metrics]) api.disable()
+})
+watchRejections()
+
+function make(options: Partial<ReceiverOptions<never, never>> = {}) {
+  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  return createReceiver({ secret: SECRET, logger, ...options } as ReceiverOptions<never, never>) as unknown as Receiver
+}
+
+function send(receiver: Receiver, event = events.contact.created(), tamper: SignedOptions['tamper'] = 'none') {
+  const { bytes: body, signature } = signed(event, { secret: SECRET, tamper })
+  return receiver.receive({ body, signature })
+}
+
+const refuse = (): never => {
+  throw new Error('the SDK is broken')
+}
+
+describe('instrument', () => {
+  it.each([
+    ['no receiver', undefined, {}, 'option_invalid', 'the receiver has no method observe()'],
+    ['no options', make(), null, 'option_invalid', 'it takes one object of options'],
+    ['an unknown option', make(), { tracer: 1 }, 'option_unknown', 'has no option "tracer"'],
+    [
+      'no provider of tracers',
+      make(),
+      { tracerProvider: {} },
+      'option_invalid',
+      'tracerProvider has no method getTracer',
+    ],
+    ['no provider of meters', make(), { meterProvider: 1 }, 'option_invalid', 'meterProvider has no method getMeter'],
+    ['parent as text', make(), { parent: 'yes' }, 'option_invalid', 'parent is neither true nor false'],
+  ])('refuses %s', (_what, receiver, options, code, text) => {
+    const error = failure(() => instrument(receiver as Receiver, options as InstrumentOptions))
+    expect(error.code).toBe(code)
+    expect(error.message).toContain(text)
+  })
+
+  it('refuses a receiver that is instrumented, until that has stopped', async () => {
+    const [sdk, receiver] = [new Sdk(), make()]
+    const first = instrument(receiver, sdk.providers)
+    expect(failure(() => instrument(receiver, sdk.providers))).toMatchObject({ code: 'option_invalid' })
+    first.stop()
+    instrument(receiver, sdk.providers)
+    receiver.on('*', () => {})
+    await send(receiver)
+    expect(sdk.spans.map(({ name }) => name)).toEqual(['handle *', 'process default'])
+    expect((await sdk.histograms('messaging.process.duration')).map(([, { count }]) => count)).toEqual([1])
+  })
+
+  it('refuses a receiver that has had deliveries, and leaves nothing behind', async () => {
+    const [sdk, receiver] = [new Sdk(), make()]
+    receiver.on('*', () => {})
+    await send(receiver)
+    expect(failure(() => instrument(receiver, sdk.providers))).toMatchObject({ code: 'registration_frozen' })
+    expect(failure(() => instrument(receiver, sdk.providers))).toMatchObject({ code: 'registration_frozen' })
+    await send(receiver)
+    expect(sdk.spans).toEqual([])
+  })
+
+  it('stops at stop, also for handlers, and deliveries go on', async () => {
+    const [sdk, receiver] = [new Sdk(), make()]
+    receiver.on('*', () => {})
+    const instrumentation = instrument(receiver, sdk.providers)
+    await send(receiver)
+    instrumentation.stop()
+    instrumentation.stop()
+    expect(await send(receiver)).toMatchObject({ outcome: 'handled' })
+    expect(sdk.spans).toHaveLength(2)
+    expect(await sdk.points('postern.deliveries')).toMatchObject([[{}, 1]])
+  })
+
+  it('does nothing without an SDK, and takes one that comes later', async () => {
+    const [sdk, receiver] = [new Sdk(), make()]
+    receiver.on('*', () => {})
+    instrument(receiver)
+    expect(await send(receiver)).toMatchObject({ outcome: 'handled' })
+    trace.setGlobalTracerProvider(sdk.tracerProvider)
+    metrics.setGlobalMeterProvider(sdk.meterProvider)
+    expect(await send(receiver)).toMatchObject({ outcome: 'handled' })
+    expect(sdk.spans.map(({ name }) => name)).toEqual(['handle *', 'process default'])
+    expect(await sdk.points('postern.deliveries')).toMatchObject([[{}, 1]])
+  })
+
+  it('tells two receivers apart by their names', async () => {
+    const sdk = new Sdk()
+    for (const name of ['shop', 'crm']) {
+      const receiver = make({ name, store: memoryStore() })
+      receiver.on('*', () => {})
+      instrument(receiver, sdk.providers)
+      await send(receiver)
+    }
+    const points = (await sdk.collect()).get('postern.deliveries')?.dataPoints ?? []
+    const names = points.map(({ attributes }) => attributes['messaging.destination.name'])
+    expect(names).toEqual(['shop', 'crm'])
+  })
+
+  it('has no context without a manager of contexts, and measures all the same', async () => {
+    context.disable()
+    const [sdk, receiver] = [new Sdk(), make()]
+    receiver.on('*', async () => {})
+    instrument(receiver, sdk.providers)
+    await send(receiver)
+    expect(sdk.spans).toHaveLength(2)
+    expect(await sdk.histograms('messaging.process.duration')).toHaveLength(1)
+  })
+})
+
+describe('attributes of metrics', () => {
+  it('name no type that no handler was registered for, no id, account or record', async () => {
+    const [sdk, receiver] = [new Sdk(), make()]
+    receiver.on('contact.created', () => {}).on('*', { name: 'all' }, () => {})
+    instrument(receiver, sdk.providers)
+    for (let index = 0; index < 200; index++) {
+      const event = events.contact.created({ email: `jane-${index}@example.test` })
+      await send(receiver, { ...event, type: `${'x'.repeat(100)}-${index}.created` as 'contact.created' })
+      await send(receiver, {
+        ...event,
+        id: `${event.id}-b`,
+        type: '__proto__' as 'contact.created',
+        accountKey: `a-${index}`,
+      })
+      await send(receiver, { ...event, id: `${event.id}-c` })
+      await send(receiver, event, 'flip-bit')
+    }
+    const outcome = (of: string, type?: string) => ({
+      ...{ 'postern.outcome': of, ...(type && { 'postern.event.type': type }) },
+    })
+    expect(await sdk.points('postern.deliveries')).toEqual([
+      [outcome('handled', 'other'), 400],
+      [outcome('handled', 'contact.created'), 200],
+      [{ ...outcome('rejected'), 'postern.code': 'signature_mismatch' }, 200],
+    ])
+    const all = [...(await sdk.collect()).values()].map(({ dataPoints }) => dataPoints.length)
+    expect(Math.max(...all)).toBe(3)
+  })
+
+  it('have buckets of their own', async () => {
+    const [sdk, receiver] = [new Sdk(), make()]
+    receiver.on('*', () => {})
+    instrument(receiver, sdk.providers)
+    await send(receiver)
+    for (const name of ['postern.delivery.duration', 'messaging.process.duration']) {
+      const [[, { buckets }] = [{}, { buckets: { boundaries: [] as number[] } }]] = await sdk.histograms(name)
+      expect([buckets.boundaries[0], buckets.boundaries.at(-1)]).toEqual([0.005, 3_600])
+    }
+  })
+})
+
+describe('an SDK that throws', () => {
+  const span = { spanContext: refuse, setAttribute: refuse, setAttributes: refuse, setStatus: refuse, end: refuse }
+  const add = (value: number) => value > 0 && refuse()
+  const instrumentOf = { add, record: refuse, addCallback: refuse, removeCallback: refuse }
+  const meter = {
+    createCounter: () => instrumentOf,
+    createHistogram: () => instrumentOf,
+    createObservableGauge: () => instrumentOf,
+    createObservableUpDownCounter: () => ({ ...instrumentOf, addCallback() {} }),
+    addBatchObservableCallback: () => {},
+  }
+  it.each([
+    ['as it begins a span', { getTracer: () => ({ startSpan: refuse }) }, undefined],
+    ['as it ends a span', { getTracer: () => ({ startSpan: () => span }) }, undefined],
+    ['as it counts', undefined, { getMeter: () => meter }],
+    ['in all that it does', { getTracer: () => ({ startSpan: () => span }) }, { getMeter: () => meter }],
+  ])('changes nothing: %s', async (_when, tracerProvider, meterProvider) => {
+    const codes: string[] = []
+    const receiver = make({ onError: ({ code }) => void codes.push(code) })
+    const runs: string[] = []
+    receiver.on('contact.created', async () => void runs.push('a')).on('*', { name: 'b' }, () => void runs.push('b'))
+    receiver.on('contact.updated', async () => Promise.reject(new Error('mine')))
+    receiver.on('contact.deleted', () => {
+      throw new Error('mine')
+    })
+    instrument(receiver, {
+      ...(tracerProvider && { tracerProvider: tracerProvider as unknown as TracerProvider }),
+      ...(meterProvider && { meterProvider: meterProvider as unknown as MeterProvider }),
+    })
+    expect(await send(receiver)).toMatchObject({ outcome: 'handled', status: 200 })
+    expect(await receiver.dispatch(events.contact.created())).toMatchObject({ outcome: 'handled' })
+    expect(runs).toEqual(['a', 'b', 'a', 'b'])
+    for (const event of [events.contact.updated(), events.contact.deleted()])
+      expect(await receiver.dispatch(event as never)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(codes.filter((code) => code !== 'handler_failed')).toEqual(['hook_failed'])
+  })
+
+  it('changes nothing if contexts cannot be entered', async () => {
+    context.disable()
+    context.setGlobalContextManager({
+      ...{ active: refuse, with: refuse, bind: refuse, enable: refuse },
+      disable() {},
+    } as never)
+    const receiver = make()
+    let runs = 0
+    receiver.on('*', async () => void runs++)
+    instrument(receiver, new Sdk().providers)
+    expect(await send(receiver)).toMatchObject({ outcome: 'handled' })
+    expect(runs).toBe(1)
+  })
+})
