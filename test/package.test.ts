@@ -18,7 +18,9 @@ const SLOW = 180_000
 const specifiers = Object.keys(entries).map((name) => (name === 'index' ? 'postern' : `postern/${name}`))
 /** Loads in a run of Vitest only. */
 const FOR_VITEST = 'postern/testing/vitest'
-const standalone = specifiers.filter((specifier) => specifier !== FOR_VITEST)
+/** Loads only if its peer is installed. */
+const FOR_OTEL = 'postern/otel'
+const standalone = specifiers.filter((specifier) => specifier !== FOR_VITEST && specifier !== FOR_OTEL)
 const documents = packageJson.files.filter((file) => file !== 'dist')
 
 let folder: string
@@ -105,6 +107,7 @@ describe('the tarball', () => {
       ],
     ],
     ['testing/vitest', ['node:util', 'vitest']],
+    ['otel', [...CORE, '@opentelemetry/api']],
     [
       'check',
       [
@@ -232,7 +235,7 @@ describe("a newcomer's first five minutes, as typed", () => {
   })
 })
 
-describe('every subpath but the one for Vitest', () => {
+describe('every subpath but those for Vitest and OpenTelemetry', () => {
   const toKeys = (names: readonly string[]) => [...names].sort()
 
   it('is imported', async () => {
@@ -292,6 +295,39 @@ describe('every subpath but the one for Vitest', () => {
       }
       console.log(JSON.stringify(statuses))`
     expect(await runProgram('serve.mjs', code)).toEqual([200, 401, 200, 401])
+  })
+})
+
+describe('the subpath for OpenTelemetry', () => {
+  const code = `
+    import { createReceiver } from 'postern'
+    import { events } from 'postern/testing'
+    const { instrument } = await import('postern/otel').catch((error) => (console.log(JSON.stringify([error.code, error.message])), process.exit()))
+    const receiver = createReceiver({ secret: 'test-secret' }).on('*', () => {})
+    instrument(receiver)
+    console.log(JSON.stringify((await receiver.dispatch(events.contact.created())).outcome))`
+
+  it('names the peer that it needs, and does without an SDK', async () => {
+    const [errorCode, message] = (await runProgram('otel.mjs', code)) as string[]
+    expect(errorCode).toBe('ERR_MODULE_NOT_FOUND')
+    expect(message).toContain("'@opentelemetry/api'")
+    await mkdir(join(project, 'node_modules/@opentelemetry'), { recursive: true })
+    const api = 'node_modules/@opentelemetry/api'
+    await symlink(join(ROOT, api), join(project, api))
+    expect(await runProgram('otel.mjs', code)).toBe('handled')
+    const required = "console.log(JSON.stringify(Object.keys(require('postern/otel'))))"
+    expect(await runProgram('otel.cjs', required)).toEqual(['instrument'])
+  })
+
+  it('has types that are whole', { timeout: SLOW }, async () => {
+    const typed = `
+      import { createReceiver } from 'postern'
+      import { instrument } from 'postern/otel'
+      const { stop } = instrument(createReceiver({ secret: 'x', models: {} }), { parent: true })
+      stop()
+      // @ts-expect-error: no such option
+      instrument(createReceiver({ secret: 'x' }), { parents: true })`
+    await checkProgram('otel.mts', typed, { module: 'nodenext', skipLibCheck: false })
   })
 })
 

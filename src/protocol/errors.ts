@@ -38,7 +38,7 @@ export const ERROR_CODES = {
   interceptor_skipped: 'an interceptor ended without running the handler',
   transaction_misused:
     'context.transaction was called twice, after its handler had ended, or with work that cannot be a transaction',
-  hook_failed: 'onOutcome, onError, waitUntil or a logger method threw',
+  hook_failed: 'onOutcome, onError, waitUntil, an observer or a logger method threw',
   unexpected: 'Postern itself failed: a defect of the package, or an object of the app that cannot be looked at',
   login_refused: 'the service refused the e-mail address and password of the client',
   token_refused: 'the service refused a token that it had just given',
