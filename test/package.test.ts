@@ -107,7 +107,7 @@ describe('the tarball', () => {
       ],
     ],
     ['testing/vitest', ['node:util', 'vitest']],
-    ['otel', [...CORE, '@opentelemetry/api']],
+    ['otel', ['@opentelemetry/api', ...CORE]],
     [
       'check',
       [

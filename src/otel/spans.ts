@@ -152,9 +152,9 @@ export class HandlerRun {
     if (this.#isOver) return
     this.#isOver = true
     this.#watch?.open.delete(this)
+    this.#recording.metrics?.handled(this.#name, performance.now() - this.#startedAt, errorType)
     if (errorType !== undefined) fail(this.#span, errorType)
     this.#span.end()
-    this.#recording.metrics?.handled(this.#name, performance.now() - this.#startedAt, errorType)
   }
 }
 
