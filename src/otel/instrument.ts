@@ -103,6 +103,10 @@ class InstrumentedReceiver implements Observer {
     this.#recording.metrics?.stalled()
   }
 
+  onReplaced(): void {
+    this.stop()
+  }
+
   /** What is measured must not fail, or wait, because it is. */
   #handle(run: () => unknown, event: AnyEvent<unknown>, name: string): unknown {
     const handler = this.#isStopped ? undefined : attempt(() => new HandlerRun(this.#recording, event, name))

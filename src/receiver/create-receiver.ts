@@ -1,4 +1,5 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
+import { readNodeEnv } from '../host/node-env.ts'
 import { checkRetries, type WorkOptions } from '../inbox/retries.ts'
 import { Worker } from '../inbox/worker.ts'
 import { checkMs } from '../protocol/check-ms.ts'
@@ -37,6 +38,7 @@ const HAS_WORKER =
   'receiver.work: this receiver has a worker already, which has not been closed. Give that one a higher concurrency: what killed its process has to run alone, and a second worker beside it would not know.'
 const REPLACED =
   'A newer receiver has taken the place of an older one with its name and store, since NODE_ENV is "development": its module was loaded again. In production this is an error.'
+const OBSERVER_METHODS = ['begin', 'onSettled', 'onStalled', 'onReplaced']
 const HAS_OBSERVER =
   'receiver.observe: this receiver has an observer already, and everything would be counted twice. Call instrument() once for each receiver, or stop the first one before.'
 /** The time that `close` waits if it is told nothing, in milliseconds. */
@@ -105,8 +107,10 @@ class WebhookReceiver implements NameHolder {
 
   observe(observer: Observer): ReceiverView {
     const { reporter, settings } = this.#shared
-    new OptionChecker('observe').hasMethods('the observer', observer, ['begin', 'onSettled', 'onStalled'])
-    if (reporter.observer !== undefined) throw new ConfigurationError('option_invalid', HAS_OBSERVER)
+    new OptionChecker('observe').hasMethods('the observer', observer, OBSERVER_METHODS)
+    if (reporter.observer !== undefined && readNodeEnv() !== 'development')
+      throw new ConfigurationError('option_invalid', HAS_OBSERVER)
+    reporter.callHook('observer', () => reporter.observer?.onReplaced())
     reporter.observer = observer
     const runs = this.#runs
     return {

@@ -2,7 +2,7 @@ import { context, type MeterProvider, metrics, type TracerProvider, trace } from
 import { createReceiver, memoryStore, type Receiver, type ReceiverOptions } from 'postern'
 import { type InstrumentOptions, instrument } from 'postern/otel'
 import { events, type SignedOptions, signed } from 'postern/testing'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { failure, watchRejections } from '../receiver/support.ts'
 import { enableContexts, Sdk } from './scene.ts'
 
@@ -58,6 +58,19 @@ describe('instrument', () => {
     await send(receiver)
     expect(sdk.spans.map(({ name }) => name)).toEqual(['handle *', 'process default'])
     expect((await sdk.histograms('messaging.process.duration')).map(([, { count }]) => count)).toEqual([1])
+  })
+
+  it('takes the place of an older one in development, where a module is loaded again', async () => {
+    vi.stubEnv('NODE_ENV', 'development')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const [sdk, receiver] = [new Sdk(), make()]
+    receiver.on('*', () => {})
+    instrument(receiver, sdk.providers)
+    await send(receiver)
+    instrument(receiver, sdk.providers)
+    await send(receiver)
+    const names = ['handle *', 'process default']
+    expect(sdk.spans.map(({ name }) => name)).toEqual([...names, ...names])
   })
 
   it('refuses a receiver that has had deliveries, and leaves nothing behind', async () => {

@@ -1,6 +1,6 @@
 import type { Observer, Outcome, Watch } from 'postern'
 import { events } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Scene, until } from '../inbox/scene.ts'
 import { Bench, failure, watchRejections } from './support.ts'
 
@@ -37,6 +37,10 @@ class Notes implements Observer {
 
   onStalled(): void {
     this.lines.push('stalled')
+  }
+
+  onReplaced(): void {
+    this.lines.push('replaced')
   }
 }
 
@@ -120,6 +124,18 @@ describe('an observer', () => {
     expect([first.lines.length, second.lines.length]).toEqual([0, 3])
   })
 
+  it('gives way to another one in development, where a module is loaded again', async () => {
+    vi.stubEnv('NODE_ENV', 'development')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const bench = new Bench()
+    const [first, second] = [new Notes(), new Notes()]
+    bench.receiver.on('*', () => {})
+    bench.receiver.observe(first)
+    bench.receiver.observe(second)
+    await bench.send(events.contact.created())
+    expect([first.lines, second.lines.length]).toEqual([['replaced'], 3])
+  })
+
   it('is refused if it lacks a method', () => {
     const { receiver } = new Bench()
     expect(failure(() => receiver.observe({ begin: refuse } as never))).toMatchObject({ code: 'option_invalid' })
@@ -129,7 +145,7 @@ describe('an observer', () => {
     const scene = new Scene()
     let runs = 0
     scene.receiver.on('contact.created', () => void runs++)
-    scene.receiver.observe({ begin, onSettled: refuse, onStalled: refuse })
+    scene.receiver.observe({ begin, onSettled: refuse, onStalled: refuse, onReplaced: refuse })
     expect(await scene.deliver(events.contact.created())).toMatchObject({ outcome: 'accepted', status: 200 })
     expect(await scene.receiver.dispatch(events.contact.created())).toMatchObject({ outcome: 'handled', status: 200 })
     scene.work()
