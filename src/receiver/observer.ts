@@ -13,7 +13,7 @@ export interface Observer {
   onSettled(item: TakenItem, settlement: Settlement): void
   /** Called with an item that another worker took while it ran here: this process stood still for longer than the lease. */
   onStalled(item: TakenItem): void
-  /** Called when another observer takes its place: in development, where a module was loaded again. Otherwise that is an error. */
+  /** Called when another observer takes its place. That is an error unless a development server loaded a module again. */
   onReplaced(): void
 }
 
