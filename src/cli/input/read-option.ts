@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../host/duration.ts'
 import { isLoopback } from '../../wire/target.ts'
 import { EXIT, ExitError } from '../io.ts'
+import { toPrintable } from '../output/print-table.ts'
 
 /** Words with commas between them, and the option several times. */
 export function collectWords(value: string, before: readonly string[] = []): readonly string[] {
@@ -36,16 +37,24 @@ export function readTime(value: string): number {
   return ms
 }
 
+/** What was given as a URL, and is none, for a message. A variable may hold anything, and is not repeated. */
+export function nameUrl(name: string, text: string): string {
+  return name.startsWith('--') ? `${name} ${toPrintable(text.replace(/^.*@/s, '***@'))}` : name
+}
+
 /**
  * A URL that events may be sent to.
  *
- * @param option how the command line calls it
+ * @param option the option, or the variable, that holds it
  * @param allowRemote also to a host that is not this machine
  */
 export function readTargetUrl(text: string, option: string, allowRemote: boolean): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new ExitError(EXIT.usage, `${option} ${text} is not a URL; write it whole: http://localhost:3000/webhooks`)
+    throw new ExitError(
+      EXIT.usage,
+      `${nameUrl(option, text)} is not a URL; write it whole: http://localhost:3000/webhooks`,
+    )
   if (!allowRemote && !isLoopback(url))
     throw new ExitError(
       EXIT.usage,

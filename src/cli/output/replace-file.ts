@@ -3,10 +3,10 @@ import { dirname } from 'node:path'
 import { pid } from 'node:process'
 
 /**
- * Replaces a file by one with this text: whole or not at all, also if the disk is full or the process is killed. A file that is there
+ * Replaces a file by one with this content: whole or not at all, also if the disk is full or the process is killed. A file that is there
  * keeps its mode, its owner and the links to it; a new one can be read by its owner only.
  */
-export async function replaceFile(path: string, text: string): Promise<void> {
+export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   const target = await realpath(path).catch(() => path)
   const before = await stat(target).catch(() => undefined)
   const next = `${target}.${pid}.new`
@@ -14,7 +14,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
     await rm(next, { force: true }) // left by a process of that number
     const file = await open(next, 'wx', 0o600)
     try {
-      await file.writeFile(text)
+      await file.writeFile(content)
       if (before !== undefined) {
         await file.chown(before.uid, before.gid).catch(() => {}) // only root may give files away
         await file.chmod(before.mode & 0o777)

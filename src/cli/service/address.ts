@@ -1,5 +1,5 @@
-import { parseEnv } from 'node:util'
 import { DEFAULT_PORT } from '../input/emulator-options.ts'
+import { parseEnvFile } from '../input/env-file.ts'
 import { readBytes } from '../input/read-bytes.ts'
 import type { Io } from '../io.ts'
 
@@ -15,8 +15,11 @@ export interface EnvOptions {
   readonly envFile?: string
 }
 
-/** A variable of the environment, or of the env file in its place, which has to be there. Undefined if it is empty. */
-export async function readVariable(name: string, { env, envFile }: EnvOptions, io: Io): Promise<string | undefined> {
+/**
+ * The variables of the environment, or of the env file in its place, which has to be there. It is read once, since it may be a pipe:
+ * `--env <(decrypt secrets)`.
+ */
+export async function readVariables({ env, envFile }: EnvOptions, io: Io): Promise<Io['env']> {
   const file = env ?? envFile
-  return (file === undefined ? io.env[name] : parseEnv(`${await readBytes(file)}`)[name]) || undefined
+  return file === undefined ? io.env : parseEnvFile(await readBytes(file), file)
 }

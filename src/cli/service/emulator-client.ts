@@ -7,7 +7,7 @@ import { readTargetUrl } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import type { ShownAttempt, ShownDelivery } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
-import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariable } from './address.ts'
+import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariables } from './address.ts'
 
 /** A delivery as the control interface tells it, with its attempts so far. */
 export interface WatchedDelivery extends ShownDelivery {
@@ -86,7 +86,7 @@ const MAX_MESSAGE = 500
 
 /** Ends the command with code 3 if no emulator answers, then or later. */
 export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Promise<EmulatorClient> {
-  const variable = await readVariable(BASE_URL, options, io)
+  const variable = (await readVariables(options, io))[BASE_URL] || undefined
   const given = options.emulator ?? variable ?? EMULATOR_URL
   // It may be in another container; it delivers only to hosts that it was told.
   const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)

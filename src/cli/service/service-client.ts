@@ -2,11 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Client, createClient, type Wait } from '../../client/client.ts'
 import { isLoopback } from '../../client/settings.ts'
 import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
+import { nameUrl } from '../input/read-option.ts'
 import { readName, readSecret } from '../input/secret.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
-import { toPrintable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
-import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariable } from './address.ts'
+import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariables } from './address.ts'
 
 /** Address of the service and places of the credentials of an account user. They are never arguments themselves. */
 export interface ServiceOptions extends EnvOptions {
@@ -70,11 +70,11 @@ interface Service {
 }
 
 async function findService(options: ServiceOptions, io: Io): Promise<Service> {
-  const read = (name: string) => readVariable(name, options, io)
-  const baseUrl = options.baseUrl ?? (await read(BASE_URL))
-  const email = await read(options.emailEnv)
+  const variables = await readVariables(options, io)
+  const baseUrl = options.baseUrl ?? (variables[BASE_URL] || undefined)
+  const email = variables[options.emailEnv] || undefined
   const hasPassword =
-    options.passwordFile !== undefined || options.passwordStdin || (await read(options.passwordEnv)) !== undefined
+    options.passwordFile !== undefined || options.passwordStdin || Boolean(variables[options.passwordEnv])
   if (baseUrl === undefined) {
     // Credentials belong to some service: whatever listens on this machine is not given them on a guess.
     if (email !== undefined || hasPassword || !(await isEmulatorThere(io)))
@@ -97,11 +97,11 @@ async function findService(options: ServiceOptions, io: Io): Promise<Service> {
       EXIT.usage,
       `There is no password: ${options.passwordEnv} is not set${inFile(options)}. Set it, or name another variable (--password-env), a file (--password-file, --env) or standard input (--password-stdin).`,
     )
-  return { baseUrl, email, password: await readPassword(options, io) }
+  return { baseUrl, email, password: await readPassword(options, { ...io, env: variables }) }
 }
 
 function readPassword(options: ServiceOptions, io: Io): Promise<string> {
-  const { passwordEnv, passwordFile, passwordStdin, env, envFile } = options
+  const { passwordEnv, passwordFile, passwordStdin } = options
   if (passwordFile !== undefined && passwordStdin)
     throw new ExitError(EXIT.usage, 'Give --password-file or --password-stdin, not both.')
   return readSecret(
@@ -109,8 +109,6 @@ function readPassword(options: ServiceOptions, io: Io): Promise<string> {
       secretEnv: passwordEnv,
       ...(passwordFile !== undefined && { secretFile: passwordFile }),
       ...(passwordStdin && { secretStdin: true }),
-      ...(env !== undefined && { env }),
-      ...(envFile !== undefined && { envFile }),
     },
     io,
   )
@@ -122,14 +120,14 @@ function inFile({ env, envFile }: ServiceOptions): string {
 }
 
 /** The client refuses the same, in words for those who write code. */
-function mustBeSafe(baseUrl: string, { allowHttp }: ServiceOptions): void {
+function mustBeSafe(baseUrl: string, options: ServiceOptions): void {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
     throw new ExitError(
       EXIT.usage,
-      `${toPrintable(baseUrl.replace(/[^/]*@/, '***@'))} is not a URL of a service; write it whole: https://crm.example.com`,
+      `${nameUrl(options.baseUrl === undefined ? BASE_URL : '--base-url', baseUrl)} is not a URL of a service; write it whole: https://crm.example.com`,
     )
   const url = new URL(baseUrl)
-  if (url.protocol === 'http:' && !allowHttp && !isLoopback(url))
+  if (url.protocol === 'http:' && !options.allowHttp && !isLoopback(url))
     throw new ExitError(
       EXIT.usage,
       `${url.origin} is http, which would send the password over the network for all to read. Give https, or --allow-http.`,

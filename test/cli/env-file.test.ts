@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { writeEnvFile } from '../../src/cli/input/env-file.ts'
+import { readLines, runCli } from './run-cli.ts'
+import { APP, serve } from './serve.ts'
+
+let file: string
+beforeEach(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'postern-env-'))
+  file = join(folder, '.env')
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+})
+const read = () => readFile(file, 'utf8')
+
+describe('writeEnvFile', () => {
+  it.each([
+    ['the last of several lines', 'S=old\nB=1\nS=\n', 'S=old\nB=1\nS=new\n'],
+    ['the last of several empty lines', 'S=\nB=1\nS=\n', 'S=\nB=1\nS=new\n'],
+    ['no line within the value of another variable', 'A="one\nS=\ntwo"\n', 'A="one\nS=\ntwo"\nS=new\n'],
+    ['no line whose value only begins empty', "S=''\nT=''x\n", "S=new\nT=''x\n"],
+    ['an exported line, which stays exported', 'export S=""\nB=1\n', 'export S=new\nB=1\n'],
+    ['a line with a comment, which stays', 'S=   # by ops\nB=1\n', 'S=new # by ops\nB=1\n'],
+    ['a line of Windows', 'S=\r\nB=1\r\n', 'S=new\r\nB=1\r\n'],
+    ['a line behind a byte order mark', '\ufeffS=\nB=1\n', '\ufeffS=\nB=1\nS=new\n'],
+    ['no commented line', '# S=\nB=1', '# S=\nB=1\nS=new\n'],
+  ])('fills %s', async (_what, before, after) => {
+    await writeFile(file, before)
+    await writeEnvFile(file, { S: 'new' })
+    expect(await read()).toBe(after)
+    expect(parseEnv(after).S).toBe('new')
+  })
+
+  it('leaves bytes alone that are not UTF-8', async () => {
+    const before = Buffer.from('A=gr\u00fcn\n# Stra\u00dfe\nS=\n', 'latin1')
+    await writeFile(file, before)
+    await writeEnvFile(file, { S: 'n\u00e9w' })
+    expect(await readFile(file)).toEqual(Buffer.concat([before.subarray(0, -1), Buffer.from("'n\u00e9w'\n")]))
+  })
+
+  it('writes nothing if a quote that is open would take the value in, or another variable would change', async () => {
+    await writeFile(file, 'A="one\n')
+    await writeEnvFile(file, { S: 'new' })
+    expect(parseEnv(await read())).toEqual({ A: '"one', S: 'new' })
+    await writeFile(file, 'A="one\n')
+    await expect(writeEnvFile(file, { S: `a"b'c d` })).rejects.toMatchObject({ exitCode: 2 })
+    expect(await read()).toBe('A="one\n')
+  })
+})
+
+describe('an env file', () => {
+  it('that sets a variable twice costs one webhook, and no line', async () => {
+    const { crm, run } = await serve()
+    await writeFile(file, 'WEBHOOK_SECRET=old-dev\nB=1\nWEBHOOK_SECRET=\n')
+    const ensure = ['webhooks', 'ensure', '--url', APP, '--events', 'contact.created', '--to-env', file]
+    expect((await run(...ensure)).code).toBe(0)
+    const [webhook, ...more] = crm.webhooks.list()
+    expect(more).toEqual([])
+    expect(await read()).toBe(
+      `WEBHOOK_SECRET=old-dev\nB=1\nWEBHOOK_SECRET=${webhook?.secret}\nWEBHOOK_SECRET_WEBHOOK_ID=${webhook?.id}\n`,
+    )
+    expect((await run(...ensure)).stderr).toContain(`webhook ${webhook?.id} was there`)
+  })
+
+  it('in UTF-16 is refused before anything is registered', async () => {
+    const { crm, run } = await serve()
+    const before = Buffer.from('\ufeffWEBHOOK_SECRET=\r\n', 'utf16le')
+    await writeFile(file, before)
+    const { code, stderr } = await run('webhooks', 'ensure', '--url', APP, '--events', 'sync.failed', '--to-env', file)
+    expect([code, stderr]).toEqual([2, `postern: ${file} is no text in UTF-8. Save it as such.\n`])
+    expect(crm.webhooks.list()).toEqual([])
+    expect(await readFile(file)).toEqual(before)
+  })
+
+  it('is read once, so that it may be a pipe', async () => {
+    const { env, run } = await serve()
+    execFileSync('mkfifo', [file])
+    const text = Object.entries(env).map(([name, value]) => `${name}=${value}\n`)
+    const [list] = await Promise.all([run('webhooks', 'list', '--env', file), writeFile(file, text)])
+    expect(list.code, list.stderr).toBe(0)
+  })
+
+  it.each([
+    ['webhooks', 'list'],
+    ['trigger', 'contact.created'],
+  ])('is not repeated by postern %s if a line of it is wrong', async (...command) => {
+    const line = 'POSTERN_BASE_URL=http://127.0.0.1:1 POSTERN_EMAIL=ada@acme.test POSTERN_PASSWORD=hunter2\n'
+    for (const text of [line, 'POSTERN_BASE_URL=htps://ada:hunter2@crm.example.test\n']) {
+      await writeFile(file, text)
+      const { code, stdout, stderr } = await runCli([...command, '--env', file, '--json'], { env: {} })
+      expect([code, readLines(stdout)]).toMatchObject([2, [{ error: { code: 'usage' } }]])
+      expect(stderr).toMatch(/^postern: POSTERN_BASE_URL is not a URL/)
+      expect(stdout + stderr).not.toContain('hunter2')
+    }
+  })
+
+  it('may begin with a byte order mark', async () => {
+    const { crm, env, run } = await serve()
+    const lines = Object.entries({ ...env, WEBHOOK_SECRET: 'x' }).map(([name, value]) => `${name}=${value}\n`)
+    for (const text of [lines.join(''), lines.reverse().join('')]) {
+      await writeFile(file, `\ufeff${text}`)
+      const { code, stderr } = await run('webhooks', 'list', '--env', file)
+      expect(code, stderr).toBe(0)
+      expect((await run('sign', '--env', file)).code).toBe(0)
+    }
+    expect(crm.webhooks.list()).toEqual([])
+    expect(readLines((await run('webhooks', 'list', '--env', `${file}.none`, '--json')).stdout)).toMatchObject([
+      { error: { code: 'usage' } },
+    ])
+  })
+})
