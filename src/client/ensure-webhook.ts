@@ -1,9 +1,12 @@
+import { OptionChecker } from '../protocol/option-checker.ts'
 import type { CallOptions, Client } from './api.ts'
 import { isMade, readReplaced, toDescription } from './marks.ts'
 import type { Webhook } from './records.ts'
 import {
-  activate,
+  activateIfThere,
+  checkKeeper,
   deleteIfThere,
+  ForgottenSecrets,
   findRegistrations,
   type Registrations,
   register,
@@ -31,6 +34,7 @@ export interface EnsuredWebhook {
   readonly deleted: readonly string[]
 }
 
+const check = new OptionChecker('ensureWebhook')
 /** A creation whose answer was lost is looked for, and made again, this often. */
 const MAX_FAILURES = 3
 /** Several that run at once change what the others saw. */
@@ -52,7 +56,9 @@ const MAX_ROUNDS = 20
  * })
  */
 export async function ensureWebhook(client: Client, options: EnsureOptions): Promise<EnsuredWebhook> {
+  checkKeeper(check, options)
   const { url, events, description, replaceActive = false, signal } = options
+  const forgotten = new ForgottenSecrets()
   const made = new Set<string>()
   const deleted: string[] = []
   const drop = async ({ id }: Webhook) => {
@@ -69,14 +75,16 @@ export async function ensureWebhook(client: Client, options: EnsureOptions): Pro
       for (const webhook of foreign) await drop(webhook)
       try {
         const wanted = { url, events, description: toDescription(description) }
-        made.add((await register(client, wanted, options, { signal })).id)
+        const webhook = await register(client, wanted, options, { signal })
+        made.add(webhook.id)
+        if (!(await forgotten.isKept(client, webhook, options, { signal }))) deleted.push(webhook.id)
       } catch (error) {
         if (!hasCode(error, 'outcome_unknown') || ++failures === MAX_FAILURES) throw error
       }
       continue // whatever came of it, or of others that run at the same time, is in the list now
     }
     for (const webhook of findSpare(found, ours)) await drop(webhook)
-    const webhook = await activateIfThere(client, ours, events, signal)
+    const webhook = await activateIfThere(client, ours, events, { signal })
     if (webhook !== undefined && ours.active !== false) return { webhook, isNew: made.has(webhook.id), deleted }
   }
   const message = `The webhook of ${new URL(url).origin} did not stay active, though it was activated ${MAX_ROUNDS} times.`
@@ -95,21 +103,6 @@ function findSpare({ saved, unsaved }: Registrations, ours: Webhook): readonly W
   const replaced = new Set(saved.map(readReplaced))
   const idle = unsaved.filter(({ active }) => active === false)
   return [...saved, ...idle].filter((each) => each.id !== ours.id && isMade(each) && !replaced.has(each.id))
-}
-
-/** Undefined if another run has deleted it meanwhile. */
-async function activateIfThere(
-  client: Client,
-  webhook: Webhook,
-  events: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<Webhook | undefined> {
-  try {
-    return await activate(client, webhook, events, { signal })
-  } catch (error) {
-    if (hasCode(error, 'not_found')) return undefined
-    throw error
-  }
 }
 
 function notOurs({ id }: Webhook, url: string): ServiceError {

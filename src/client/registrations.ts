@@ -1,3 +1,5 @@
+import type { OptionChecker } from '../protocol/option-checker.ts'
+import { show } from '../protocol/show.ts'
 import type { CallOptions, Client, NewWebhook } from './api.ts'
 import { readReplaced } from './marks.ts'
 import type { Webhook } from './records.ts'
@@ -18,6 +20,30 @@ export interface SecretKeeper {
 export interface Registrations {
   readonly saved: readonly Webhook[]
   readonly unsaved: readonly Webhook[]
+}
+
+/** Refuses what could not keep a secret before one is made: it would be lost. */
+export function checkKeeper(check: OptionChecker, { hasSecret, saveSecret }: SecretKeeper): void {
+  for (const [name, value] of Object.entries({ hasSecret, saveSecret }))
+    if (typeof value !== 'function') throw check.invalid(`${name} is ${show(value)}; give a function.`)
+}
+
+/** A webhook is made this often if its secret is not there after it was saved. */
+const MAX_FORGOTTEN = 3
+
+/** Tells of a keeper that does not find what it has saved, before webhooks are made without end. */
+export class ForgottenSecrets {
+  #count = 0
+
+  /** Returns whether the secret of a new webhook is there. Deletes the webhook if not: nobody can check its deliveries. */
+  async isKept(client: Client, webhook: Webhook, keeper: SecretKeeper, options: CallOptions): Promise<boolean> {
+    if (await keeper.hasSecret(webhook.id)) return true
+    await deleteIfThere(client, webhook.id, options)
+    // Another run may have put its own in the same place.
+    if (++this.#count < MAX_FORGOTTEN) return false
+    const message = `hasSecret does not know webhook ${webhook.id}, though saveSecret has just saved its secret. The webhook was deleted again.`
+    throw new ServiceError('secret_not_saved', message, { route: 'POST /api/integrations/webhooks' })
+  }
 }
 
 /** Finds the registrations of a URL. */
@@ -82,7 +108,7 @@ export async function register(
 }
 
 /** Lets it deliver, with these event types. Changes nothing where that is so already. */
-export async function activate(
+async function activate(
   client: Client,
   webhook: Webhook,
   events: readonly string[],
@@ -91,6 +117,16 @@ export async function activate(
   const areSame = webhook.events !== undefined && isSameSet(webhook.events, events)
   if (areSame && webhook.active === true) return webhook
   return client.webhooks.update(webhook.id, { ...(!areSame && { events }), active: true }, options)
+}
+
+/** The same for one that another run may have deleted meanwhile: undefined then. */
+export async function activateIfThere(...args: Parameters<typeof activate>): Promise<Webhook | undefined> {
+  try {
+    return await activate(...args)
+  } catch (error) {
+    if (hasCode(error, 'not_found')) return undefined
+    throw error
+  }
 }
 
 /** Deletes a webhook that may be gone already. */

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../protocol/errors.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import type { CallOptions, Client } from './api.ts'
 import type { Delivery } from './records.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from './replay-journal.ts'
 import { planReplay, readLog } from './replay-plan.ts'
 import { hasCode } from './service-error.ts'
-import { sleep } from './sleep.ts'
+import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
 
 export interface ReplayOptions extends CallOptions {
   readonly webhookId: string
@@ -86,6 +86,7 @@ interface Item {
   isUncertain: boolean
 }
 
+const check = new OptionChecker('replayFailed')
 /** A retry whose answer was lost, and which the log doesn't show, is made again this often. */
 const MAX_TRIES = 3
 
@@ -99,8 +100,7 @@ const MAX_TRIES = 3
  */
 export async function replayFailed(client: Client, options: ReplayOptions): Promise<ReplayResult> {
   const { webhookId, filter, limit = Number.POSITIVE_INFINITY, concurrency = 2, signal, journal } = options
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 20)
-    throw new ConfigurationError('option_invalid', 'concurrency has to be a whole number from 1 to 20.')
+  checkReplay(options)
   const earlier = journal === undefined ? NOTHING : await readJournal(journal, webhookId)
   // Given as a span, it has moved since the first run.
   const since = earlier.since === undefined ? options.since : (earlier.since ?? undefined)
@@ -131,6 +131,18 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
     skipped: { delivered: plan.delivered, pending: plan.pending },
     since,
   }
+}
+
+/** What is no number would find nothing to retry, or look for results without a pause. */
+function checkReplay({ since, filter, limit, concurrency = 2, pollMs = 1_000, waitMs = 0 }: ReplayOptions): void {
+  check.areFunctions({ filter })
+  check.isWhole('concurrency', concurrency, 1, 20)
+  if (limit !== undefined && limit !== Number.POSITIVE_INFINITY)
+    check.isWhole('limit', limit, 0, Number.MAX_SAFE_INTEGER)
+  check.isNumber('pollMs', pollMs, 1, MAX_POLL_MS)
+  check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
+  if (since !== undefined && !(since instanceof Date && !Number.isNaN(since.getTime())))
+    throw check.invalid('since is no valid Date.')
 }
 
 const NOTHING: Journaled = { since: undefined, retries: new Map() }

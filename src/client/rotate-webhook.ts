@@ -1,13 +1,13 @@
-import { ConfigurationError } from '../protocol/errors.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { MIN_MEMORY_MS } from '../protocol/schedule.ts'
 import type { CallOptions, Client } from './api.ts'
-import { toDescription } from './marks.ts'
 import type { Delivery, Webhook } from './records.ts'
-import { activate, deleteIfThere, findSuccessors, readIfThere, register, type SecretKeeper } from './registrations.ts'
+import { checkKeeper, deleteIfThere, readIfThere, type SecretKeeper } from './registrations.ts'
 import { replayFailed } from './replay-failed.ts'
 import { planReplay, readLog } from './replay-plan.ts'
-import { ServiceError } from './service-error.ts'
-import { sleep } from './sleep.ts'
+import { hasCode } from './service-error.ts'
+import { findSuccessor, settleSuccessor } from './settle-successor.ts'
+import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
 
 export interface RotateOptions extends SecretKeeper, CallOptions {
   /** The webhook to be replaced. */
@@ -41,11 +41,15 @@ export interface Rotation {
   readonly sharesEventIds: boolean | undefined
 }
 
+const check = new OptionChecker('rotateWebhook')
+
 /**
  * Replaces a webhook, and so its signing secret, without missing a delivery: makes a second one, has its secret saved, lets both deliver
  * for a while, retries what failed, and deletes the first when nothing is left that only it could deliver. Can be repeated after a crash
  * at any step: the new webhook is known by the end of its description, `(postern, replaces ID)`. It takes over the events and the
  * description, and stays paused if the first is.
+ *
+ * Of several that run at once all come to the same new webhook, if `hasSecret` finds what another one has saved.
  *
  * An event of the overlap comes from both. It is handled once if it has the same id in both: see `sharesEventIds`.
  *
@@ -53,18 +57,40 @@ export interface Rotation {
  *   service does not keep descriptions, and those of the calls
  */
 export async function rotateWebhook(client: Client, options: RotateOptions): Promise<Rotation> {
-  const { webhookId, overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, signal } = options
-  const { clock } = client
+  const { overlapMs = 60_000, pollMs = 10_000, waitMs = MIN_MEMORY_MS, webhookId, signal } = options
+  checkKeeper(check, options)
+  check.isNumber('overlapMs', overlapMs, 0, MAX_WAIT_MS)
+  check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
+  check.isNumber('pollMs', pollMs, 1, MAX_POLL_MS)
   const old = await readIfThere(client, webhookId, { signal })
-  const webhook = await findOrMakeSuccessor(client, old, options)
-  const finished: Rotation = { state: 'finished', webhook, pending: 0, held: 0, failed: 0, sharesEventIds: undefined }
-  if (old === undefined) return finished
+  if (old === undefined) return toFinished(await findSuccessor(client, webhookId, options))
+  const webhook = await settleSuccessor(client, old, options)
+  try {
+    return await waitForOld(client, old, webhook, { ...options, overlapMs, pollMs, waitMs })
+  } catch (error) {
+    // Another run may have come to the end of the same rotation.
+    const isOver = hasCode(error, 'not_found') && (await readIfThere(client, webhookId, { signal })) === undefined
+    if (!isOver) throw error
+    return toFinished(await findSuccessor(client, webhookId, options))
+  }
+}
+
+function toFinished(webhook: Webhook): Rotation {
+  return { state: 'finished', webhook, pending: 0, held: 0, failed: 0, sharesEventIds: undefined }
+}
+
+type Waiting = RotateOptions & Required<Pick<RotateOptions, 'overlapMs' | 'pollMs' | 'waitMs'>>
+
+/** Lets both deliver until nothing is left that only the old one could deliver, and deletes it. */
+async function waitForOld(client: Client, old: Webhook, webhook: Webhook, options: Waiting): Promise<Rotation> {
+  const { webhookId, overlapMs, pollMs, waitMs, signal } = options
+  const { clock } = client
   const isPaused = old.active === false
   const start = clock.monotonic()
   const retried = new Set<string>()
   for (;;) {
     const { failed, counts } = await look(client, webhookId, webhook.id, signal)
-    const rotation: Rotation = { ...finished, ...counts, ...(isPaused && hold(counts)), state: 'waiting' }
+    const rotation: Rotation = { ...toFinished(webhook), ...counts, ...(isPaused && hold(counts)), state: 'waiting' }
     options.onProgress?.(rotation)
     const isOver = isPaused || clock.monotonic() - start >= overlapMs
     const fresh = isPaused ? [] : failed.filter(({ id }) => !retried.has(id)) // it would hold them back as well
@@ -86,50 +112,6 @@ export async function rotateWebhook(client: Client, options: RotateOptions): Pro
 
 function hold({ pending }: Survey['counts']): Pick<Rotation, 'pending' | 'held'> {
   return { pending: 0, held: pending }
-}
-
-async function findOrMakeSuccessor(client: Client, old: Webhook | undefined, options: RotateOptions): Promise<Webhook> {
-  const { webhookId, signal } = options
-  const { saved, unsaved } = await findSuccessors(client, webhookId, options, { signal })
-  for (const { id, active } of unsaved) if (active === false) await deleteIfThere(client, id, { signal }) // a crash kept its secret from being saved
-  const [successor] = saved
-  if (old === undefined) {
-    if (successor !== undefined) return successor
-    throw notFound(webhookId)
-  }
-  const { events } = old
-  if (events === undefined || events.length === 0)
-    throw new ConfigurationError(
-      'option_invalid',
-      `The service doesn't tell the events of webhook ${webhookId}: it can't be copied.`,
-    )
-  const webhook = successor ?? (await makeSuccessor(client, { ...old, events }, options))
-  if (old.active === false) return webhook
-  const active = await activate(client, webhook, events, { signal })
-  if (active.active === true) return active
-  throw new ServiceError('answer_unusable', `Webhook ${webhook.id} did not become active.`, {
-    route: `PUT /api/integrations/webhooks/${webhook.id}`,
-  })
-}
-
-/** Makes sure that a rotation which is interrupted finds it again: another one would be made each time. */
-async function makeSuccessor(
-  client: Client,
-  { id, events, description }: Webhook & { readonly events: readonly string[] },
-  options: RotateOptions,
-): Promise<Webhook> {
-  const { url, signal } = options
-  const made = await register(client, { url, events, description: toDescription(description, id) }, options, { signal })
-  const { saved, unsaved } = await findSuccessors(client, id, options, { signal })
-  if ([...saved, ...unsaved].some((each) => each.id === made.id)) return made
-  await deleteIfThere(client, made.id, { signal })
-  const message = `The service does not keep the description of a webhook, by which a rotation that was interrupted is gone on with. Webhook ${made.id}, which was made, is deleted again.`
-  throw new ServiceError('answer_unusable', message, { route: 'GET /api/integrations/webhooks' })
-}
-
-function notFound(webhookId: string): ServiceError {
-  const message = `Webhook ${webhookId} is not there, and neither is one that was made to replace it and whose secret is saved.`
-  return new ServiceError('not_found', message, { route: 'GET /api/integrations/webhooks' })
 }
 
 interface Survey {

@@ -1,5 +1,10 @@
 import type { Clock } from '../host/clock.ts'
 
+/** The longest pause between two looks at a log, in milliseconds. */
+export const MAX_POLL_MS = 3_600_000
+/** The longest time for which a log is watched: a year. */
+export const MAX_WAIT_MS = 365 * 86_400_000
+
 /** Waits by the clock. Rejects with the signal's reason as soon as it aborts. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

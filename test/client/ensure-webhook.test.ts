@@ -204,6 +204,36 @@ describe('ensureWebhook', () => {
     expect(await ensured).toMatchObject(status === 404 ? { deleted: ['w1'], isNew: true } : { code: 'request_refused' })
   })
 
+  it('makes three webhooks at most, and leaves none, if hasSecret does not find what was saved', async () => {
+    expect(await failureOf(ensure({ hasSecret: async () => {} }))).toMatchObject({
+      code: 'secret_not_saved',
+      message: expect.stringContaining('hasSecret does not know webhook w3'),
+    })
+    expect(service.webhooks.size).toBe(0)
+  })
+
+  it('makes another webhook if another run has put its own secret in the same place', async () => {
+    let saved: string | undefined
+    let isFirst = true
+    const place: SecretKeeper = {
+      hasSecret: (id) => saved === id,
+      saveSecret: (_secret, { id }) => {
+        saved = isFirst ? 'of another run' : id
+        isFirst = false
+      },
+    }
+    expect(await ensure(place)).toMatchObject({ webhook: { id: 'w2' }, isNew: true, deleted: ['w1'] })
+    expect([...service.webhooks.keys()]).toEqual(['w2'])
+  })
+
+  it.each([{ hasSecret: undefined }, { saveSecret: undefined }, { hasSecret: true }])(
+    'refuses a keeper of secrets that is none before anything is made: %j',
+    async (wrong) => {
+      expect(await failureOf(ensure(wrong))).toMatchObject({ code: 'option_invalid' })
+      expect(service.calls).toEqual([])
+    },
+  )
+
   it('refuses what could not work before anything is made', async () => {
     expect(await failureOf(ensure({ events: [] }))).toMatchObject({ code: 'option_invalid' })
     expect(await failureOf(ensure({ url: 'hooks' }))).toMatchObject({ code: 'option_invalid' })

@@ -300,6 +300,20 @@ describe('replayFailed', () => {
     expect(await failureOf(replay())).toMatchObject({ code: 'request_refused', status })
   })
 
+  it.each([
+    { pollMs: Number.NaN },
+    { pollMs: 0 },
+    { waitMs: Number.NaN },
+    { waitMs: -1 },
+    { limit: Number.NaN },
+    { limit: -1 },
+    { since: new Date('2025-13-01') },
+    { since: '2025-01-01' as never },
+    { filter: 'contact.created' as never },
+  ])('refuses %j, by which nothing or too much would be done', async (wrong) => {
+    await expect(replay(wrong)).rejects.toMatchObject({ code: 'option_invalid' })
+  })
+
   it.each([0, 21, 1.5])('refuses a concurrency of %d', async (concurrency) => {
     await expect(replay({ concurrency })).rejects.toMatchObject({ code: 'option_invalid' })
   })

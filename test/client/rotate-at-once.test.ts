@@ -1,0 +1,95 @@
+import { type RotateOptions, rotateWebhook, type SecretKeeper } from 'postern/client'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { clientOf, failureOf, HastyClock } from './support.ts'
+import { startWebhookService, URL_, type WebhookService } from './webhook-service.ts'
+
+let service: WebhookService
+let secrets: Map<string, string>
+beforeEach(async () => {
+  service = await startWebhookService()
+  const { _id, secret } = service.add()
+  secrets = new Map([[_id, secret]])
+})
+afterEach(() => service.close())
+
+const byId: SecretKeeper = {
+  hasSecret: (id) => secrets.has(id),
+  saveSecret: (secret, { id }) => void secrets.set(id, secret),
+}
+const rotate = (options: Partial<RotateOptions> = {}) =>
+  rotateWebhook(clientOf(service, { clock: new HastyClock() }), { webhookId: 'w1', url: URL_, ...byId, ...options })
+
+function expectOneSuccessor(active = true): void {
+  const [webhook, ...others] = [...service.webhooks.values()]
+  expect(others).toEqual([])
+  expect(webhook).toMatchObject({ url: URL_, active, description: '(postern, replaces w1)' })
+  expect(secrets.get(webhook?._id ?? '')).toBe(webhook?.secret)
+}
+
+describe('rotateWebhook', () => {
+  it.each([0, 10_000, 60_000])(
+    'comes to one webhook though it runs five times at once, for %d ms',
+    async (overlapMs) => {
+      const all = await Promise.all([1, 2, 3, 4, 5].map(() => rotate({ overlapMs })))
+      expectOneSuccessor()
+      const [id] = [...service.webhooks.keys()]
+      expect(all.map(({ state, webhook }) => [state, webhook.id])).toEqual(all.map(() => ['finished', id]))
+    },
+  )
+
+  it('comes to one webhook though secrets are saved at different times', async () => {
+    let delay = 50
+    const saveSecret: SecretKeeper['saveSecret'] = async (secret, { id }) => {
+      delay -= 10
+      await new Promise((resolve) => setTimeout(resolve, delay))
+      secrets.set(id, secret)
+    }
+    await Promise.all([1, 2, 3, 4, 5].map(() => rotate({ saveSecret })))
+    expectOneSuccessor()
+  })
+
+  it('comes to one paused webhook if the first is paused', async () => {
+    Object.assign(service.webhooks.get('w1') ?? {}, { active: false })
+    await Promise.all([1, 2, 3, 4, 5].map(() => rotate()))
+    expectOneSuccessor(false)
+  })
+
+  it('is finished if another run deletes the first webhook while it waits', async () => {
+    service.fail('w1', 'e1', { status: 'pending' })
+    const result = await rotate({ onProgress: () => void service.webhooks.delete('w1') })
+    expect(result).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
+    expectOneSuccessor()
+  })
+
+  it('fails if the second webhook is gone as well', async () => {
+    service.fail('w1', 'e1', { status: 'pending' })
+    const onProgress = () => service.webhooks.clear()
+    expect(await failureOf(rotate({ onProgress }))).toMatchObject({ code: 'not_found' })
+  })
+
+  it('fails if only the second webhook is gone', async () => {
+    service.fail('w1', 'e1', { status: 'pending' })
+    const onProgress = () => void service.webhooks.delete('w2')
+    expect(await failureOf(rotate({ onProgress }))).toMatchObject({ code: 'not_found' })
+    expect([...service.webhooks.keys()]).toEqual(['w1'])
+  })
+
+  it('makes three webhooks at most, and leaves none, if hasSecret does not find what was saved', async () => {
+    expect(await failureOf(rotate({ hasSecret: () => false }))).toMatchObject({ code: 'secret_not_saved' })
+    expect([...service.webhooks.keys()]).toEqual(['w1'])
+    expect(service.calls.filter((call) => call.startsWith('POST'))).toHaveLength(3)
+  })
+
+  it.each([
+    { pollMs: Number.NaN },
+    { pollMs: 0 },
+    { waitMs: Number.NaN },
+    { overlapMs: Number.NaN },
+    { overlapMs: -1 },
+    { hasSecret: undefined as never },
+    { saveSecret: {} as never },
+  ])('refuses %j before anything is made', async (wrong) => {
+    expect(await failureOf(rotate(wrong))).toMatchObject({ code: 'option_invalid' })
+    expect(service.calls).toEqual([])
+  })
+})
