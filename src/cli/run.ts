@@ -57,6 +57,7 @@ function createProgram(io: Io, finish: Finish): Command {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(withoutValue(text)),
     })
     .showSuggestionAfterError()
     .showHelpAfterError('(--help tells what there is)')
@@ -66,6 +67,11 @@ function createProgram(io: Io, finish: Finish): Command {
     for (const add of adders) add(program, io, finish)
   }
   return program
+}
+
+/** An option that is not known may have been given the secret: `--secret=whsec_…`. */
+function withoutValue(message: string): string {
+  return message.replace(/(unknown option '-[^'=]*)=.*'/s, "$1'")
 }
 
 const COMMANDS: Readonly<Record<string, readonly ((program: Command, io: Io, finish: Finish) => void)[]>> = {
@@ -118,7 +124,7 @@ interface Failure {
 /** Undefined for a defect of the program. */
 function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCode, string>): Failure | undefined {
   if (error instanceof CommanderError)
-    return { exitCode: EXIT.usage, code: 'usage', message: error.message.replace(/^error: /, '') }
+    return { exitCode: EXIT.usage, code: 'usage', message: withoutValue(error.message.replace(/^error: /, '')) }
   if (error instanceof ExitError || error instanceof BrokenOutput) {
     const { exitCode, message } = error
     const fix = error instanceof ExitError ? error.fix : undefined

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import { type Client, type Delivery, replayFailed } from '../../client/client.ts'
 import { readLog } from '../../client/replay-plan.ts'
-import { isOfTypes, readSince } from '../input/delivery-filter.ts'
-import { collectWords, readTime } from '../input/read-option.ts'
+import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
+import { readTime } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
 import { formatTable, toPrintable, toWord } from '../output/print-table.ts'
@@ -36,7 +36,7 @@ export function addDeliveries(program: Command, io: Io, finish: Finish): void {
     .argument('<id>', 'of the webhook')
     .option('--failed', 'only what failed for good')
     .option('--since <time>', 'only deliveries made since: 24h, or a date', readSince)
-    .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectWords)
+    .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectTypes)
     .option('--follow', 'go on with what is new or has changed, until Ctrl-C')
     .option('--json', 'one JSON object a line to standard output')
     .addHelpText('after', EXAMPLES)

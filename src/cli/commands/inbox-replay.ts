@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import type { OpenedInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { InboxEntry } from '../../inbox/inbox.ts'
 import { mustBeMeant } from '../input/confirm.ts'
-import { isOfTypes } from '../input/delivery-filter.ts'
-import { collectWords, readRate } from '../input/read-option.ts'
+import { collectTypes, isOfTypes } from '../input/delivery-filter.ts'
+import { readRate } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { ProgressLine } from '../output/progress-line.ts'
@@ -40,7 +40,7 @@ export function addInboxReplay(add: AddInboxCommand, io: Io, finish: Finish): vo
   )
     .argument('[key]', 'of one dead letter')
     .option('--all', 'all that are dead now, the oldest first')
-    .option('--type <types>', 'of --all only events of these types, with commas; contact.*, *.deleted', collectWords)
+    .option('--type <types>', 'of --all only events of these types, with commas; contact.*, *.deleted', collectTypes)
     .option('--rate <n>', 'so many a second: 50, or 50/s', (value) => readRate(value.replace(/\/s$/, '')))
     .option('--dry-run', 'only list what would be replayed')
     .option('--yes', 'do not ask before --all')

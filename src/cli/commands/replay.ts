@@ -2,8 +2,8 @@ import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { type ReplayedEvent, type ReplayJournal, type ReplayResult, replayFailed } from '../../client/client.ts'
 import { confirm } from '../input/confirm.ts'
-import { isOfTypes, readSince } from '../input/delivery-filter.ts'
-import { collectWords, readCount, readTime } from '../input/read-option.ts'
+import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
+import { readCount, readTime } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
@@ -36,7 +36,7 @@ export function addReplay(program: Command, io: Io, finish: Finish): void {
     .requiredOption('--webhook <id>', 'whose deliveries')
     .option('--failed', 'what failed; nothing else can be retried, so this may be left out')
     .option('--since <time>', 'only deliveries made since: 24h, or a date', readSince)
-    .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectWords)
+    .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectTypes)
     .option('--limit <n>', 'so many events at most, the oldest first, those of the journal included', readCount)
     .option('--concurrency <n>', 'retries under way at the same time, up to 20', readCount, 2)
     .addOption(

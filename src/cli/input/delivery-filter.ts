@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from 'commander'
 import type { Delivery } from '../../client/client.ts'
 import { parseDuration } from '../../host/duration.ts'
+import { findMeant } from './event-types.ts'
+import { collectWords, mustBeLived } from './read-option.ts'
 
 /** Events of these types; all of them if none is named. `*` stands for any text: `contact.*`, `*.deleted`. */
 export function isOfTypes(types: readonly string[] | undefined): (of: Pick<Delivery, 'eventType'>) => boolean {
@@ -9,17 +11,43 @@ export function isOfTypes(types: readonly string[] | undefined): (of: Pick<Deliv
   return ({ eventType = '' }) => patterns.some((pattern) => pattern.test(eventType))
 }
 
+/** Types as a filter takes them. One that is nearly a known one would leave nothing, and look as if there were nothing to do. */
+export function collectTypes(value: string, before: readonly string[] = []): readonly string[] {
+  const types = collectWords(value)
+  for (const type of types) {
+    const isPattern = type.replace(/\.\*$/, '').includes('*')
+    const meant = isPattern ? undefined : findMeant(type)
+    if (meant !== undefined)
+      throw new InvalidArgumentError(
+        `Did you mean ${meant}? If it is meant as it stands, write ${type.replace(/\.\*$/, '')}*.`,
+      )
+  }
+  return [...before, ...types]
+}
+
 function escapeRegExp(text: string): string {
   return text.replace(/[\\^$.|?+()[\]{}-]/g, '\\$&')
 }
 
 /** A point in time: so long ago, `24h`, or a date. */
 export function readSince(value: string): Date {
+  let length: number
   try {
-    return new Date(Date.now() - parseDuration(value))
+    length = parseDuration(value)
   } catch {
-    const date = /^\d{4}-\d\d-\d\d/.test(value) ? new Date(value) : undefined
-    if (date !== undefined && !Number.isNaN(date.getTime())) return date
-    throw new InvalidArgumentError('It is a length of time, 24h or 7d, or a date: 2025-01-31T12:00:00Z.')
+    return readDate(value)
   }
+  return new Date(Date.now() - mustBeLived(length))
+}
+
+function readDate(value: string): Date {
+  const [day = ''] = /^\d{4}-\d\d-\d\d/.exec(value) ?? []
+  // A day that its month does not have is read as one of the next month.
+  const isDay = new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day) === true
+  const date = isDay ? new Date(value) : undefined
+  if (date === undefined || Number.isNaN(date.getTime()))
+    throw new InvalidArgumentError('It is a length of time, 24h or 7d, or a date: 2025-01-31T12:00:00Z.')
+  if (date.getTime() > Date.now())
+    throw new InvalidArgumentError('That lies in the future. A date without a time begins at midnight in UTC.')
+  return date
 }

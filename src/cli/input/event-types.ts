@@ -14,6 +14,10 @@ export function typesOf(model: string): readonly string[] {
   return ACTIONS.map((action) => `${model}.${action}`)
 }
 
+const KNOWN = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
+/** What may stand before `.*`. */
+const GROUPS = [...NAMED_MODELS, 'finance.payment', ...SERVICE_EVENT_TYPES.map((type) => type.replace(/\..*/, ''))]
+
 /**
  * Ends the command where a type was probably misspelt: any model may exist, but one that differs from `contact` in a letter is
  * rather a slip.
@@ -23,15 +27,28 @@ export function typesOf(model: string): readonly string[] {
 export function mustBeType(type: string, isAny: boolean): void {
   if (type === '' || type.length > MAX_TYPE_LENGTH)
     throw new ExitError(EXIT.usage, `An event type has 1 to ${MAX_TYPE_LENGTH} characters.`)
-  const known = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
-  if (isAny || known.includes(type)) return
-  const model = splitType(type)?.model
-  if (model !== undefined && MODEL_KEY.test(model)) {
-    const named = NAMED_MODELS.includes(model) ? undefined : findNearest(model, NAMED_MODELS)
-    if (named === undefined) return
-    throw refuse(type, type.replace(model, named))
+  if (isAny || KNOWN.includes(type)) return
+  if (modelOf(type) === undefined) throw refuse(type, findNearest(type, KNOWN, Math.ceil(type.length / 4)))
+  const meant = findMeant(type)
+  if (meant !== undefined) throw refuse(type, meant)
+}
+
+/** The known type that was probably meant by a type, or by a pattern such as `contact.*`; undefined if it may be meant as it stands. */
+export function findMeant(type: string): string | undefined {
+  if (type.endsWith('.*')) {
+    const group = findNearest(type.slice(0, -2), GROUPS)
+    return group === undefined || GROUPS.includes(type.slice(0, -2)) ? undefined : `${group}.*`
   }
-  throw refuse(type, findNearest(type, known, Math.ceil(type.length / 4)))
+  if (KNOWN.includes(type)) return undefined
+  const model = modelOf(type)
+  if (model === undefined) return findNearest(type, KNOWN)
+  const named = NAMED_MODELS.includes(model) ? undefined : findNearest(model, NAMED_MODELS)
+  return named === undefined ? undefined : type.replace(model, named)
+}
+
+function modelOf(type: string): string | undefined {
+  const model = splitType(type)?.model
+  return model !== undefined && MODEL_KEY.test(model) ? model : undefined
 }
 
 function refuse(type: string, nearest: string | undefined): ExitError {

@@ -34,6 +34,12 @@ export function readTime(value: string): number {
     // Said below, as for a time of nothing.
   }
   if (ms < 1) throw new InvalidArgumentError('It is a number and a unit: 500ms, 10s, 5m30s, 2h.')
+  return mustBeLived(ms)
+}
+
+/** Refuses a length of time by which a date would be none. */
+export function mustBeLived(ms: number): number {
+  if (ms > 36_500 * 86_400_000) throw new InvalidArgumentError('It is at most 100 years.')
   return ms
 }
 

@@ -10,6 +10,9 @@ export interface Pace {
   readonly signal: AbortSignal
 }
 
+/** A timer that is set to more goes off immediately. */
+const LONGEST_MS = 2 ** 31 - 1
+
 /** Does one thing after the other, some at the same time, at a pace. */
 export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<void>, pace: Pace): Promise<void> {
   const { concurrency, rate, signal } = pace
@@ -18,8 +21,9 @@ export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<vo
   let next = 0
   const work = async () => {
     for (let index = next++; index < all.length && !signal.aborted; index = next++) {
-      const waitMs = rate === undefined ? 0 : begin + (index * 1_000) / rate - performance.now()
-      if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(ignore)
+      const due = rate === undefined ? 0 : begin + (index * 1_000) / rate
+      for (let ms = due - performance.now(); ms > 0 && !signal.aborted; ms = due - performance.now())
+        await sleep(Math.min(ms, LONGEST_MS), undefined, { signal }).catch(ignore)
       const one = all[index]
       if (one !== undefined && !signal.aborted) await send(one)
     }
