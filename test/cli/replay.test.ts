@@ -148,6 +148,16 @@ describe('postern replay', () => {
     expect(retried).not.toContain('meanwhile')
   })
 
+  it('says that a paused webhook holds back what is retried', async () => {
+    const { run, service } = await serveFailures(2)
+    service.onRetry = (delivery) => {
+      delivery.status = 'pending'
+    }
+    Object.assign(service.webhooks.get('w1') ?? {}, { active: false })
+    const { code, stderr } = await run('--timeout', '1ms')
+    expect([code, stderr]).toEqual([5, expect.stringContaining('postern webhooks resume w1\n')])
+  })
+
   it('does not ask where --yes was said', async () => {
     const { run, retried } = await serveFailures(30)
     expect(await run('--yes')).toMatchObject({ code: 0, stderr: '30 succeeded\n' })
@@ -230,6 +240,22 @@ describe('the journal', () => {
       return step === 'accepted' ? [eventId] : []
     })
     expect(accepted.toSorted()).toEqual(['e1', 'e2'])
+  })
+
+  it('keeps two runs at the same time from retrying anything twice', { timeout: 30_000 }, async () => {
+    const { run, service, retried } = await serveFailures(10)
+    service.onRetry = (delivery) => {
+      retried.push(delivery.eventId)
+      delivery.attempts++
+    }
+    const journal = join(folder, 'shared.journal')
+    const all = await Promise.all([1, 2, 3].map(() => run('--journal', journal, '--json')))
+    expect(all.map(({ code }) => code)).toEqual([1, 1, 1])
+    expect(retried).toHaveLength(10)
+    expect(all.map(({ stdout }) => readLines(stdout).at(-1)?.retried).toSorted()).toEqual([0, 0, 10])
+    await writeFile(`${journal}.lock`, '')
+    const { stderr } = await run('--journal', journal, '--dry-run') // which changes nothing
+    expect(stderr).not.toContain('waiting for another run')
   })
 
   it('is no other file', async () => {

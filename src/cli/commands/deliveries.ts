@@ -5,9 +5,10 @@ import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { readTime } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
-import { formatTable, toPrintable, toWord } from '../output/print-table.ts'
+import { formatTable, toPrintable } from '../output/print-table.ts'
 import { followLog } from '../service/follow-log.ts'
 import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
+import { tellIfPaused } from '../service/tell-if-paused.ts'
 
 interface ListOptions extends ServiceOptions {
   readonly failed?: true
@@ -99,11 +100,7 @@ async function resend(id: string, options: ResendOptions, io: Io): Promise<numbe
   if (options.json) io.stdout.write(`${JSON.stringify({ outcome, ...toRecord(after ?? delivery) })}\n`)
   else io.stdout.write(`${formatTable(['OUTCOME', ...COLUMNS], [[outcome, ...toColumns(after ?? delivery)]])}\n`)
   if (outcome === 'unresolved') {
-    const { active } = await client.webhooks.get(webhookId, { signal: io.interrupt })
-    if (active === false)
-      io.stderr.write(
-        `webhook ${toPrintable(webhookId)} is paused, and holds it back: postern webhooks resume ${toWord(webhookId)}\n`,
-      )
+    await tellIfPaused(client, webhookId, io)
     return EXIT.gaveUp
   }
   return outcome === 'succeeded' ? EXIT.done : EXIT.failed

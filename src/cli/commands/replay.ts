@@ -5,11 +5,13 @@ import { confirm } from '../input/confirm.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { readCount, readTime } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { holdPlace } from '../output/hold-place.ts'
 import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
 import { ProgressDisplay } from '../output/replay-progress.ts'
 import { countErrors, countOutcomes, formatBreak, formatSummary } from '../output/replay-summary.ts'
 import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
+import { tellIfPaused } from '../service/tell-if-paused.ts'
 
 interface ReplayCommandOptions extends ServiceOptions {
   readonly webhook: string
@@ -54,27 +56,34 @@ export function addReplay(program: Command, io: Io, finish: Finish): void {
 }
 
 async function replay(options: ReplayCommandOptions, io: Io): Promise<number> {
-  const journal = options.journal === undefined ? undefined : await openJournal(options.journal)
-  try {
-    return await replayWith(journal, options, io)
-  } finally {
-    await journal?.[Symbol.asyncDispose]()
-  }
+  if (options.journal === undefined) return replayWith(undefined, options, io)
+  await using _held = options.dryRun ? undefined : await holdJournal(options.journal, io)
+  await using journal = await openJournal(options.journal)
+  return await replayWith(journal, options, io)
 }
 
 /** A journal in a file, for its owner only. */
 interface JournalFile extends ReplayJournal, AsyncDisposable {}
+
+/** Two runs with one journal would both retry what neither has noted yet. */
+async function holdJournal(path: string, io: Io): Promise<AsyncDisposable> {
+  await mustBeFile(path)
+  return holdPlace(path, async () => false, io)
+}
+
+async function mustBeFile(path: string): Promise<void> {
+  const isFile = await stat(path).then(
+    (stats) => stats.isFile(),
+    () => true, // it is made
+  )
+  if (!isFile) throw new ExitError(EXIT.usage, `${path} cannot be written: it is no file`)
+}
 
 /** Opens a journal, or makes it. Ends the command where the file is something else: lines would be added to it. */
 async function openJournal(path: string): Promise<JournalFile> {
   let file: FileHandle
   let text: string
   try {
-    const isFile = await stat(path).then(
-      (stats) => stats.isFile(),
-      () => true, // it is made
-    )
-    if (!isFile) throw new Error('it is no file')
     file = await open(path, 'a', 0o600)
     text = await readFile(path, 'utf8')
   } catch (error) {
@@ -121,7 +130,9 @@ async function replayWith(journal: JournalFile | undefined, options: ReplayComma
       filter: (delivery) => wanted.filter(delivery) && ids?.has(delivery.id) !== false,
       onProgress: (progress) => display.onProgress(progress),
     })
-    return tellResult(plan === undefined ? result : addSkipped(result, plan), display, options, io)
+    const code = tellResult(plan === undefined ? result : addSkipped(result, plan), display, options, io)
+    if (code === EXIT.gaveUp) await tellIfPaused(client, webhookId, io)
+    return code
   } catch (error) {
     display.end()
     if (display.progress !== undefined || io.interrupt.aborted) tellBreak(display, options, io)
