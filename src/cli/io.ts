@@ -29,7 +29,7 @@ export function writeOut(output: Output, text: string): Promise<void> {
 /** All that a command has of its process. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
+  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean; readonly readableEnded?: boolean }
   readonly stdout: Output
   readonly stderr: Output
   /** Whether nobody can ever read standard output. */

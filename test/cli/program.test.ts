@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BuiltProgram, buildProgram } from './program.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines } from './run-cli.ts'
+import { serve } from './serve.ts'
 
 const SLOW = 120_000
 
@@ -37,6 +38,19 @@ describe('the program', () => {
     line.interrupt()
     expect(await line.exitCode, line.stderr).toBe(130)
     expect(line.stderr).toBe('reading\npostern: interrupted\n')
+  })
+
+  it.skipIf(process.platform !== 'linux').each([
+    ['needs --yes to a question', '', 2, /would be deleted\. If that is meant, add --yes\./],
+    ['goes on without one', ' --yes', 0, /webhook \w+ is deleted/],
+  ])('%s if the password was typed at the terminal', { timeout: SLOW }, async (_what, more, code, message) => {
+    const { env, create } = await serve()
+    const command = `postern webhooks delete ${create().id} --password-stdin${more}`
+    // Keys that come before the program reads would be taken for those of the shell.
+    const keys = `until grep -q 'reading standard input' typed; do sleep 0.1; done; printf 'password\\n\\004'; sleep 5`
+    const line = program.start(`(rm -f typed; touch typed; ${keys}) | script -qefc '${command}' typed`, env)
+    expect(await line.exitCode, line.stdout).toBe(code)
+    expect(line.stdout).toMatch(message)
   })
 
   it('ends quietly when its reader has seen enough', { timeout: SLOW }, async () => {

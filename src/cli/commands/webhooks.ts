@@ -122,8 +122,9 @@ function addDelete(add: AddWebhookCommand, io: Io, done: () => void): void {
     .argument('<id>', 'of the webhook')
     .option('--yes', 'do not ask')
     .action(async (id: string, options: DeleteOptions) => {
+      const { webhooks } = await connectToService(options, io)
       if (!options.yes) await mustBeMeant(`Webhook ${toPrintable(id)}, its log and its retries would be deleted.`, io)
-      await (await connectToService(options, io)).webhooks.delete(id, { signal: io.interrupt })
+      await webhooks.delete(id, { signal: io.interrupt })
       if (options.json) io.stdout.write(`${JSON.stringify({ id, isDeleted: true })}\n`)
       else io.stderr.write(`webhook ${toPrintable(id)} is deleted\n`)
       done()

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import { EXIT, ExitError, type Io } from '../io.ts'
 
-/** Asks at the terminal, and takes one key for an answer: y. Ends the command if it has no terminal to ask at. */
+/**
+ * Asks at the terminal, and takes one key for an answer: y. Ends the command if it has no terminal to ask at, or if the input of that was
+ * ended behind a password. Nothing can be read from standard input afterwards.
+ */
 export async function confirm(question: string, io: Io): Promise<boolean> {
-  if (io.listenToKeys === undefined) throw new ExitError(EXIT.usage, question, { fix: 'If that is meant, add --yes.' })
+  if (io.listenToKeys === undefined || io.stdin.readableEnded === true) throw new ExitError(EXIT.usage, question, { fix: 'If that is meant, add --yes.' })
   io.stderr.write(`${question} [y/N] `)
   const answered = new AbortController()
   let answer = ''
