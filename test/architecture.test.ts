@@ -80,6 +80,7 @@ const FLOORS: Floors = {
       'node:stream',
       'node:timers/promises',
       'node:util',
+      'zod',
     ],
   },
   'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/inbox/', 'src/receiver/'] },

@@ -1,17 +1,37 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
-import { runCli, startCli } from './run-cli.ts'
+import { readLines, runCli, startCli } from './run-cli.ts'
+import { APP } from './serve.ts'
+
+const NO_FAULTS = { answers: [], deliveries: { fail: 0, duplicate: 0, shuffle: false } }
+
+/** The same with null, or an object, in the place of each value that the commands read. */
+function* spoil(value: unknown): Generator<unknown> {
+  if (Array.isArray(value)) {
+    yield { length: 1 }
+    for (const each of value) for (const other of spoil(each)) yield [other]
+    return
+  }
+  if (typeof value !== 'object' || value === null) return yield { of: 'another kind' }
+  yield null
+  for (const [name, inner] of Object.entries(value)) {
+    if (inner === null || ['status', '_id', 'attempts', 'webhooks'].includes(name)) continue
+    for (const other of spoil(inner)) yield { ...value, [name]: other }
+  }
+}
 
 describe('what is no emulator', () => {
   const ready = JSON.stringify({ type: 'ready' })
-  const state = { settings: { retryScale: 1 }, clock: { isManual: false }, counts: { pending: 0 }, faults: {} }
+  const state = { settings: { retryScale: 1 }, clock: { isManual: false }, counts: { pending: 0 }, faults: NO_FAULTS }
   const commands = [
     ['trigger', 'contact.created'],
     ['clock'],
     ['faults', 'show'],
     ['faults', 'set', '--fail', '0.1'],
     ['records', 'list', 'contact'],
+    ['records', 'delete', 'contact', '1', '--yes'],
+    ['reset', '--yes'],
     ['logs'],
   ]
   /** Answers `ready` like an emulator, and everything else as the test says. */
@@ -39,6 +59,52 @@ describe('what is no emulator', () => {
       })
   })
 
+  it.each(['state', 'events', 'deliveries', 'clock', 'records', 'faults', 'stream'])(
+    'ends every command with 3 and one line if what it answers to %s has wrong values inside',
+    async (wrong) => {
+      const attempt = { number: 1, at: new Date(0).toISOString(), durationMs: 1, responseBody: '', url: APP }
+      const delivery = {
+        id: 'd1',
+        eventId: 'e1',
+        eventType: 'x',
+        status: 'failed',
+        nextAttemptAt: null,
+        attempts: [attempt],
+      }
+      const right: Readonly<Record<string, object>> = {
+        state: { ...state, webhooks: [] },
+        events: { events: [{ deliveries: ['d1'] }] },
+        deliveries: delivery,
+        clock: { isManual: true, now: '', nextDueAt: null, inFlight: 0 },
+        records: [{ _id: '1' }],
+        faults: state.faults,
+        stream: { type: 'attempt', delivery, attempt: { ...attempt, at: 1 } },
+      }
+      const commandOf: Readonly<Record<string, readonly string[]>> = {
+        state: ['faults', 'show'],
+        events: ['trigger', 'contact.created'],
+        deliveries: ['trigger', 'contact.created', '--watch'],
+        clock: ['clock'],
+        records: ['records', 'list', 'contact'],
+        faults: ['faults', 'set', '--fail', '0.1'],
+        stream: ['logs'],
+      }
+      for (const value of spoil(right[wrong])) {
+        const url = await startOther((path, response) => {
+          const [name = ''] = path.split(/[/?]/)
+          const body = JSON.stringify(name === wrong ? value : right[name])
+          response.end(name === 'stream' ? `data: {}\n\ndata: ${body}\n\n` : body)
+        })
+        const { code, stdout, stderr } = await runCli([...(commandOf[wrong] ?? []), '--emulator', url, '--json'])
+        expect([code, stderr], JSON.stringify(value)).toEqual([
+          3,
+          expect.stringMatching(/is no emulator, or one of another version\.\n$/),
+        ])
+        expect(readLines(stdout).at(-1)).toMatchObject({ error: { code: 'unreachable' } })
+      }
+    },
+  )
+
   it('cannot reach into the terminal, nor into a line for the shell', async () => {
     const evil = '\u001b]0;owned\u0007\u202e'
     const refusing = await startOther((_path, response) =>
@@ -47,7 +113,7 @@ describe('what is no emulator', () => {
     const refused = await runCli(['clock', '--emulator', refusing, '--json'])
     expect(refused).toMatchObject({ code: 2, stderr: 'postern: The emulator refused: ?]0;owned??\n' })
     expect(refused.stdout).not.toContain('\u202e')
-    const webhook = { id: "x'; rm -rf .", accountKey: 'acme', events: ['contact.created'], active: false }
+    const webhook = { id: "x'; rm -rf .", url: APP, accountKey: 'acme', events: ['contact.created'], active: false }
     const lying = await startOther((path, response) =>
       response.end(JSON.stringify(path === 'state' ? { ...state, webhooks: [webhook] } : { events: [] })),
     )

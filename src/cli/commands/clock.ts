@@ -2,22 +2,13 @@ import type { Command } from 'commander'
 import { readTime } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatTable } from '../output/print-table.ts'
+import { clock } from '../service/emulator-answers.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 
 interface ClockOptions extends EmulatorUrlOptions {
   readonly advance?: number
   readonly next?: true
   readonly json?: true
-}
-
-/** The answer of the control interface. */
-interface ClockState {
-  readonly isManual: boolean
-  readonly now: string
-  readonly nextDueAt: string | null
-  readonly inFlight: number
-  /** Only after `next`. */
-  readonly moved?: boolean
 }
 
 /** A step waits for slow receivers, and a long way has many. */
@@ -38,12 +29,10 @@ async function runClock({ advance, next, json, ...options }: ClockOptions, io: I
   if (advance !== undefined && next) throw new ExitError(EXIT.usage, 'Give --advance or --next, not both.')
   const emulator = await connectToEmulator(options, io)
   const move = next ? { next: true } : advance === undefined ? undefined : { advance }
-  const has = ['isManual', 'now']
-  const answer =
+  const state =
     move === undefined
-      ? await emulator.call('GET clock', { has })
-      : await emulator.call('POST clock', { body: move, withinMs: MOVE_WITHIN_MS, has })
-  const state = answer as ClockState // an emulator's
+      ? await emulator.call('GET clock', clock)
+      : await emulator.call('POST clock', clock, { body: move, withinMs: MOVE_WITHIN_MS })
   const { isManual, now, nextDueAt, inFlight, moved } = state
   if (json) io.stdout.write(`${JSON.stringify(state)}\n`)
   else {

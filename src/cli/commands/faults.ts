@@ -1,9 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type * as z from 'zod'
 import { readLatency, readShare } from '../input/emulator-options.ts'
 import { readCount, readTime } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatTable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
+import { faults as answeredFaults } from '../service/emulator-answers.ts'
 import {
   addEmulatorUrl,
   connectToEmulator,
@@ -25,18 +27,7 @@ interface SetOptions extends FaultsOptions {
   readonly latency?: string | readonly [string, string]
 }
 
-/** The faults as the control interface tells them. */
-interface Faults {
-  readonly answers: readonly { readonly answer: string; readonly count: number; readonly delayMs: number }[]
-  readonly deliveries: {
-    readonly fail: number
-    readonly duplicate: number
-    readonly shuffle: boolean
-    readonly latencyMs?: readonly [number, number]
-  }
-}
-
-const FIELDS = ['answers', 'deliveries']
+type Faults = z.output<typeof answeredFaults>
 
 /** `postern faults …`: what goes wrong in a running emulator. */
 export function addFaults(program: Command, io: Io, finish: Finish): void {
@@ -48,8 +39,8 @@ export function addFaults(program: Command, io: Io, finish: Finish): void {
     addEmulatorUrl(group.command(name).description(description))
       .option('--json', 'print one JSON object to standard output')
       .addHelpText('after', examples(...lines))
-  const end = (faults: unknown, { json }: FaultsOptions) => {
-    io.stdout.write(`${json ? JSON.stringify(faults) : formatFaults(faults as Faults)}\n`) // the emulator of this package
+  const end = (faults: Faults, { json }: FaultsOptions) => {
+    io.stdout.write(`${json ? JSON.stringify(faults) : formatFaults(faults)}\n`)
     finish(EXIT.done)
   }
 
@@ -79,30 +70,32 @@ export function addFaults(program: Command, io: Io, finish: Finish): void {
   add('clear', 'As they were when the emulator was started.', 'clear', 'clear --json').action(
     async (options: FaultsOptions) => {
       const emulator = await connectToEmulator(options, io)
-      end(await emulator.call('DELETE faults', { has: FIELDS }), options)
+      end(await emulator.call('DELETE faults', answeredFaults), options)
     },
   )
 }
 
+type Bodies = readonly [object, ...object[]]
+
 /** One body for each of the two kinds. */
-function toBodies(options: SetOptions): readonly object[] {
+function toBodies(options: SetOptions): Bodies {
   const { answer, count, delay: delayMs, fail, duplicate, shuffle, latency } = options
   const given = { fail, duplicate, shuffle, latency }
   const deliveries = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   if (answer === undefined && (count !== undefined || delayMs !== undefined))
     throw new ExitError(EXIT.usage, '--count and --delay are for --answer.')
-  const bodies = [
+  const [first, ...others] = [
     ...(answer === undefined ? [] : [{ answer, ...(count && { count }), ...(delayMs && { delayMs }) }]),
     ...(Object.keys(deliveries).length === 0 ? [] : [{ deliveries }]),
   ]
-  if (bodies.length === 0)
+  if (first === undefined)
     throw new ExitError(EXIT.usage, 'Give --answer, or one of --fail, --duplicate, --shuffle and --latency.')
-  return bodies
+  return [first, ...others]
 }
 
-async function setFaults(emulator: EmulatorClient, bodies: readonly object[]): Promise<unknown> {
-  let faults: unknown
-  for (const body of bodies) faults = await emulator.call('POST faults', { body, has: FIELDS })
+async function setFaults(emulator: EmulatorClient, [first, ...others]: Bodies): Promise<Faults> {
+  let faults = await emulator.call('POST faults', answeredFaults, { body: first })
+  for (const body of others) faults = await emulator.call('POST faults', answeredFaults, { body })
   return faults
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import * as z from 'zod'
 import { createEvents } from '../../testing/events.ts'
 import { mustBeMeant } from '../input/confirm.ts'
 import { readObject } from '../input/make-events.ts'
@@ -6,6 +7,7 @@ import { collect } from '../input/read-option.ts'
 import { setFields } from '../input/set-values.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
+import { record } from '../service/emulator-answers.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 
 interface RecordsOptions extends EmulatorUrlOptions {
@@ -43,7 +45,7 @@ export function addRecords(program: Command, io: Io, finish: Finish): void {
 
   add('list', 'All records of a model.', 'list contact', 'list contact --json').action(
     async (model: string, options: RecordsOptions) => {
-      const records = (await callRecords('GET', [model], options, io)) as readonly Fields[] // the emulator of this package
+      const records = await callRecords('GET', [model], z.array(record), options, io)
       if (records.length === 0) io.stderr.write(`there is no ${toPrintable(model)}\n`)
       show(records, options)
     },
@@ -57,7 +59,7 @@ export function addRecords(program: Command, io: Io, finish: Finish): void {
     ),
   ).action(async (model: string, options: FieldOptions) => {
     const fields = await readFields(toSample(model), options, io)
-    show([(await callRecords('POST', [model], options, io, fields)) as Fields], options) // likewise
+    show([await callRecords('POST', [model], record, options, io, fields)], options)
   })
   addFields(
     add(
@@ -71,9 +73,9 @@ export function addRecords(program: Command, io: Io, finish: Finish): void {
     .action(async (model: string, id: string, options: FieldOptions) => {
       if (options.set === undefined && options.data === undefined)
         throw new ExitError(EXIT.usage, 'Give --set, --data or both.')
-      const before = (await callRecords('GET', [model, id], options, io)) as Fields // likewise
+      const before = await callRecords('GET', [model, id], record, options, io)
       const fields = await readFields(before, options, io)
-      show([(await callRecords('PUT', [model, id], options, io, fields)) as Fields], options) // likewise
+      show([await callRecords('PUT', [model, id], record, options, io, fields)], options)
     })
   addDelete(
     add('delete', 'Remove a record.', 'delete contact 65f0c1 --yes', 'delete contact 65f0c1 --yes --json'),
@@ -88,7 +90,7 @@ function addDelete(command: Command, io: Io, finish: Finish): void {
     .option('--yes', 'do not ask')
     .action(async (model: string, id: string, options: DeleteOptions) => {
       if (!options.yes) await mustBeMeant(`Record ${toPrintable(id)} would be deleted.`, io)
-      await callRecords('DELETE', [model, id], options, io)
+      await callRecords('DELETE', [model, id], z.undefined(), options, io)
       if (options.json) io.stdout.write(`${JSON.stringify({ _id: id, isDeleted: true })}\n`)
       else io.stderr.write(`${toPrintable(model)} ${toPrintable(id)} is deleted\n`)
       finish(EXIT.done)
@@ -101,18 +103,18 @@ function addFields(command: Command): Command {
     .option('--data <json>', 'all fields: JSON, @file, or - for standard input')
 }
 
-async function callRecords(
+async function callRecords<Answer extends z.ZodType>(
   method: string,
   path: readonly string[],
+  answer: Answer,
   { account, ...options }: RecordsOptions,
   io: Io,
   body?: object,
-): Promise<unknown> {
+): Promise<z.output<Answer>> {
   const emulator = await connectToEmulator(options, io)
   const query = account === undefined ? '' : `?accountKey=${encodeURIComponent(account)}`
   const route = ['records', ...path.map(encodeURIComponent)].join('/')
-  const isList = method === 'GET' && path.length === 1
-  return emulator.call(`${method} ${route}${query}`, { ...(body && { body }), ...(isList && { has: ['length'] }) })
+  return emulator.call(`${method} ${route}${query}`, answer, body && { body })
 }
 
 /** Names are compared with those of the usual fields, so that a slip is refused. */

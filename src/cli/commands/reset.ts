@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { mustBeMeant } from '../input/confirm.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
+import { state } from '../service/emulator-answers.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 
 interface ResetOptions extends EmulatorUrlOptions {
@@ -20,7 +21,7 @@ export function addReset(program: Command, io: Io, finish: Finish): void {
     .action(async ({ yes, json, ...options }: ResetOptions) => {
       const emulator = await connectToEmulator(options, io)
       if (!yes) await mustBeMeant(`All webhooks, records and deliveries of ${emulator.url} would be lost.`, io)
-      await emulator.call('POST reset', { body: {} })
+      await emulator.call('POST reset', state, { body: {} })
       if (json) io.stdout.write(`${JSON.stringify({ url: emulator.url, isReset: true })}\n`)
       else io.stderr.write(`the emulator at ${emulator.url} is empty\n`)
       finish(EXIT.done)

@@ -6,7 +6,8 @@ import { EXIT, ExitError, type Io } from '../io.ts'
  * ended behind a password. Nothing can be read from standard input afterwards.
  */
 export async function confirm(question: string, io: Io): Promise<boolean> {
-  if (io.listenToKeys === undefined || io.stdin.readableEnded === true) throw new ExitError(EXIT.usage, question, { fix: 'If that is meant, add --yes.' })
+  if (io.listenToKeys === undefined || io.stdin.readableEnded === true)
+    throw new ExitError(EXIT.usage, question, { fix: 'If that is meant, add --yes.' })
   io.stderr.write(`${question} [y/N] `)
   const answered = new AbortController()
   let answer = ''

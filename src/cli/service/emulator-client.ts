@@ -1,43 +1,27 @@
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
+import * as z from 'zod'
 import { isObject } from '../../protocol/envelope.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { readTargetUrl } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
-import type { ShownAttempt, ShownDelivery } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariables } from './address.ts'
+import { attemptMessage, emitted, state, watchedDelivery } from './emulator-answers.ts'
 
 /** A delivery as the control interface tells it, with its attempts so far. */
-export interface WatchedDelivery extends ShownDelivery {
-  readonly webhookId: string
-  readonly note?: string
-  readonly attempts: readonly (ShownAttempt & { readonly url: string })[]
-}
+export type WatchedDelivery = z.output<typeof watchedDelivery>
 
-export interface EmulatorState {
+/** What is read of the state of an emulator. */
+export interface EmulatorState extends Pick<z.output<typeof state>, 'faults' | 'webhooks'> {
   readonly retryScale: number
   readonly isManual: boolean
   readonly pending: number
-  readonly faults: object
-  readonly webhooks: readonly {
-    readonly id: string
-    readonly url: string
-    readonly accountKey: string
-    readonly events: readonly string[]
-    readonly active: boolean
-  }[]
 }
 
-/** An attempt that has ended, a delivery that was made, or that the stream has begun. Other messages have other types. */
-type EmulatorMessage =
-  | { readonly type: 'delivery' | 'ready' }
-  | {
-      readonly type: 'attempt'
-      readonly delivery: ShownDelivery
-      readonly attempt: ShownAttempt & { readonly url: string }
-    }
+/** An attempt that has ended, a delivery that was made, or that the stream has begun. Other messages are `other`. */
+type EmulatorMessage = z.output<typeof attemptMessage> | { readonly type: 'delivery' | 'ready' | 'other' }
 
 /** Without a timestamp it occurs now, by the emulator's clock. */
 type EmittedFields = Omit<WebhookEvent, 'timestamp'> & Partial<Pick<WebhookEvent, 'timestamp'>>
@@ -48,28 +32,19 @@ interface CallSettings {
   /** Default: Ctrl-C ends it. */
   readonly signal?: AbortSignal
   readonly withinMs?: number
-  /** Fields without which the answer is not that of an emulator. */
-  readonly has?: readonly string[]
 }
 
 /** An emulator that runs in another process. Ends the command with code 3 if it does not answer, or answers something else. */
 export interface EmulatorClient {
   readonly url: string
-  /** Calls a route below `/_emulator/`, such as `GET clock`. Returns the JSON of its answer, if it has any. */
-  call(line: string, settings?: CallSettings): Promise<unknown>
+  /** Calls a route below `/_emulator/`, such as `GET clock`. Returns the JSON of its answer, which has to be of that form. */
+  call<Answer extends z.ZodType>(line: string, answer: Answer, settings?: CallSettings): Promise<z.output<Answer>>
   readState(settings?: CallSettings): Promise<EmulatorState>
   /** Lets an event occur, so many times with the same id. Returns the ids of the deliveries. */
   emit(event: EmittedFields, count: number): Promise<readonly string[]>
   readDelivery(id: string): Promise<WatchedDelivery>
   /** Yields what happens from now on, until the emulator ends. Rejects with the signal's reason. */
   listen(signal: AbortSignal): AsyncGenerator<EmulatorMessage>
-}
-
-/** Times as the control interface writes them. */
-type Written<T, Time extends keyof T> = Omit<T, Time> & { readonly [Name in Time]: string | null }
-
-interface WrittenDelivery extends Written<Omit<WatchedDelivery, 'attempts'>, 'nextAttemptAt'> {
-  readonly attempts: readonly Written<WatchedDelivery['attempts'][number], 'at'>[]
 }
 
 export interface EmulatorUrlOptions extends EnvOptions {
@@ -109,49 +84,35 @@ const START = `Start one in another terminal:
 or name it with --emulator URL; trigger also sends straight to a receiver, with --to URL.`
 
 function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient {
-  const call = async (line: string, { has = [], signal = interrupt, ...settings }: CallSettings = {}) => {
+  const call: EmulatorClient['call'] = async (line, answer, { signal = interrupt, ...settings } = {}) => {
     const response = await send(url, line, { ...settings, signal })
     const text = await response.text().catch((cause: unknown) => {
       signal.throwIfAborted()
       throw goneFrom(url, cause)
     })
-    const answer = readJson(text)
-    if (text !== '' && answer === undefined) throw noEmulator(url)
-    const hasFields = isObject(answer) || Array.isArray(answer)
-    if (!has.every((name) => hasFields && name in answer)) throw noEmulator(url)
-    return answer
+    return read(answer, text === '' ? undefined : (readJson(text) ?? NO_JSON), url)
   }
   return {
     url: url.origin,
     call,
     async readState(options) {
-      const has = ['settings', 'clock', 'counts', 'faults', 'webhooks']
-      const { settings, clock, counts, faults, webhooks } = (await call('GET state', {
-        ...options,
-        has,
-      })) as StateAnswer // an emulator's
-      const { retryScale } = settings
-      return { retryScale, isManual: clock.isManual, pending: counts.pending, faults, webhooks }
+      const { settings, clock, counts, faults, webhooks } = await call('GET state', state, options)
+      return { retryScale: settings.retryScale, isManual: clock.isManual, pending: counts.pending, faults, webhooks }
     },
     async emit(event, count) {
-      const { events } = (await call('POST events', { body: { ...event, count }, has: ['events'] })) as EventsAnswer // likewise
+      const { events } = await call('POST events', emitted, { body: { ...event, count } })
       return events.flatMap(({ deliveries }) => deliveries)
     },
-    async readDelivery(id) {
-      const line = `GET deliveries/${encodeURIComponent(id)}`
-      const written = (await call(line, { has: ['attempts', 'status'] })) as WrittenDelivery // likewise
-      const attempts = written.attempts.map((attempt) => ({ ...attempt, at: Date.parse(attempt.at ?? '') }))
-      return { ...written, nextAttemptAt: toTime(written.nextAttemptAt), attempts }
-    },
+    readDelivery: (id) => call(`GET deliveries/${encodeURIComponent(id)}`, watchedDelivery),
     async *listen(signal) {
       const { body } = await send(url, 'GET stream', { signal, withinMs: Number.POSITIVE_INFINITY })
       if (body === null) return
       try {
         for await (const line of createInterface({ input: Readable.fromWeb(body) }))
-          if (line.startsWith('data: ')) yield toMessage(JSON.parse(line.slice(6)))
+          if (line.startsWith('data: ')) yield toMessage(readJson(line.slice(6)), url)
       } catch (error) {
         signal.throwIfAborted()
-        throw goneFrom(url, error)
+        throw error instanceof ExitError ? error : goneFrom(url, error)
       }
     },
   }
@@ -190,31 +151,21 @@ function noEmulator(url: URL): ExitError {
   return new ExitError(EXIT.unreachable, `What answers at ${url.origin} is no emulator, or one of another version.`)
 }
 
-interface StateAnswer {
-  readonly settings: { readonly retryScale: number }
-  readonly clock: { readonly isManual: boolean }
-  readonly counts: { readonly pending: number }
-  readonly faults: object
-  readonly webhooks: EmulatorState['webhooks']
+function toMessage(value: unknown, url: URL): EmulatorMessage {
+  const { type = 'ready' } = read(z.looseObject({ type: z.string().optional() }), value, url) // the first one has none
+  if (type === 'attempt') return read(attemptMessage, value, url)
+  return { type: type === 'delivery' || type === 'ready' ? type : 'other' }
 }
 
-interface EventsAnswer {
-  readonly events: readonly { readonly deliveries: readonly string[] }[]
+/** Ends the command if something else answers. */
+function read<Answer extends z.ZodType>(answer: Answer, value: unknown, url: URL): z.output<Answer> {
+  const { success, data } = answer.safeParse(value)
+  if (!success) throw noEmulator(url)
+  return data
 }
 
-/** Only the delivery's times are written as text here. */
-function toMessage(written: { readonly type?: string; readonly delivery?: Written<ShownDelivery, 'nextAttemptAt'> }) {
-  const { type = 'ready', delivery } = written // the first message has none
-  const message =
-    delivery === undefined
-      ? { ...written, type }
-      : { ...written, type, delivery: { ...delivery, nextAttemptAt: toTime(delivery.nextAttemptAt) } }
-  return message as EmulatorMessage // the emulator of this package
-}
-
-function toTime(written: string | null): number | undefined {
-  return written === null ? undefined : Date.parse(written)
-}
+/** Text that is no JSON: what no answer may be. */
+const NO_JSON = Symbol('no JSON')
 
 function readJson(text: string): unknown {
   try {
