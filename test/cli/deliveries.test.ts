@@ -52,10 +52,14 @@ describe('postern deliveries list', () => {
     await following.until(/"eventId":"new"/)
     const open = service.fail(id, 'open', { status: 'pending' })
     await following.until(/"eventId":"open"/)
+    const odd = service.fail(id, 'odd', { status: 'of a name that nobody knows' })
+    await following.until(/"eventId":"odd"/)
     for (let n = 0; n < 150; n++) service.fail(id, `later ${n}`)
     await following.until(/"eventId":"later 149"/)
     open.status = 'success'
     await following.until(/"state":"succeeded"/)
+    odd.status = 'success'
+    await following.until(/"state":"succeeded","status":"success","eventId":"odd"/)
     following.interrupt()
     expect(await following.exitCode).toBe(130)
     expect(service.calls.length - calls).toBeLessThan(20)

@@ -54,6 +54,24 @@ describe('rotateWebhook', () => {
     expectOneSuccessor(false)
   })
 
+  it('takes the successor that is active, and deletes an older one that is not', async () => {
+    for (const active of [false, true]) {
+      const { _id, secret } = service.add({ description: '(postern, replaces w1)', active })
+      secrets.set(_id, secret)
+    }
+    expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w3' } })
+    expectOneSuccessor()
+  })
+
+  it('deletes no active successor, which may deliver what no other does', async () => {
+    for (const _time of [1, 2]) {
+      const { _id, secret } = service.add({ description: '(postern, replaces w1)' })
+      secrets.set(_id, secret)
+    }
+    expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
+    expect([...service.webhooks.keys()]).toEqual(['w2', 'w3'])
+  })
+
   it('is finished if another run deletes the first webhook while it waits', async () => {
     service.fail('w1', 'e1', { status: 'pending' })
     const result = await rotate({ onProgress: () => void service.webhooks.delete('w1') })

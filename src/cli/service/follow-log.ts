@@ -23,6 +23,7 @@ export async function* followLog(
       isWhole || !canStop ? await readLog(client, id, since, signal) : await readNews(client, id, known, signal)
     if (isWhole) canStop = isNewestFirst(log)
     const news = log.filter((delivery) => known.get(delivery.id)?.text !== toText(delivery))
+    if (isWhole) known.clear() // what the service has forgotten would be kept for ever
     for (const delivery of log) known.set(delivery.id, { text: toText(delivery), isOpen: isOpen(delivery) })
     yield news.toReversed()
     await sleep(POLL_MS, undefined, { signal }).catch(() => {})
