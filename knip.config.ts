@@ -19,7 +19,7 @@ const config: KnipConfig = {
     'vitest.*.config.ts',
   ],
   ignore: ['examples/next/**', 'bench/**'], // packages of their own
-  ignoreBinaries: ['redis-server', 'script', 'mount', 'umount'], // an engine, and the system's own: no packages
+  ignoreBinaries: ['redis-server', 'script', 'mount', 'umount', 'mkfifo'], // an engine, and the system's own: no packages
   ignoreDependencies: [
     '@arethetypeswrong/cli', // scripts/check.mjs starts this and the next by the names of their binaries
     'publint',

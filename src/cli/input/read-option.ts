@@ -43,7 +43,7 @@ export function mustBeLived(ms: number): number {
   return ms
 }
 
-/** What was given as a URL, and is none, for a message. A variable may hold anything, and is not repeated. */
+/** Names a value that is no URL, for a message. A variable may hold anything, and is not repeated. */
 export function nameUrl(name: string, text: string): string {
   return name.startsWith('--') ? `${name} ${toPrintable(text.replace(/^.*@/s, '***@'))}` : name
 }

@@ -13,7 +13,7 @@ import { attemptMessage, emitted, state, watchedDelivery } from './emulator-answ
 /** A delivery as the control interface tells it, with its attempts so far. */
 export type WatchedDelivery = z.output<typeof watchedDelivery>
 
-/** What is read of the state of an emulator. */
+/** State of an emulator, as far as it is read. */
 export interface EmulatorState extends Pick<z.output<typeof state>, 'faults' | 'webhooks'> {
   readonly retryScale: number
   readonly isManual: boolean
