@@ -37,7 +37,7 @@ export interface Statements {
 }
 
 /** What a transaction is committed with, and on what condition. */
-export interface Fence {
+interface Fence {
   /** Encoded, as the mark is. */
   readonly key: string
   readonly token: string
