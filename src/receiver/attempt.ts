@@ -91,9 +91,9 @@ export class Attempt {
 
   /** Begins the handlers that have no mark yet. Returns a promise for their end, or for giving them up, unless all have ended. */
   beginHandlers(): Promise<void> | undefined {
-    const { route, event, first } = this.#run
-    for (const { name } of this.#run.order === undefined ? [] : route.handlers)
-      if (!this.#hasMark(name) && this.#run.order?.isOutdated(name)) this.#skip(name)
+    const { route, event, first, order } = this.#run
+    if (order !== undefined)
+      for (const { name } of route.handlers) if (!this.#hasMark(name) && order.isOutdated(name)) this.#skip(name)
     const todo =
       this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
     this.#todo = todo
@@ -255,7 +255,7 @@ export class Attempt {
 
   #finish(name: string): void {
     this.#finished.push(name)
-    if (this.#transactions?.get(name)?.isCommitted !== true) this.#place(name)
+    if (this.#run.order !== undefined && this.#transactions?.get(name)?.isCommitted !== true) this.#place(name)
   }
 
   /** A newer event of the record has completed: the handler counts as finished. */
@@ -286,9 +286,8 @@ export class Attempt {
   }
 
   #toVerdict(outcome: Outcome, settleBy: Verdict['settleBy']): Verdict {
-    const skipped = this.#run.order?.skipped ?? []
-    // Spreading loses which fields belong together.
-    const told = skipped.length === 0 ? outcome : ({ ...outcome, skipped: [...skipped] } as Outcome)
+    const { order } = this.#run
+    const told = order === undefined ? outcome : order.addSkipped(outcome)
     return { outcome: told, settleBy, marks: this.marks }
   }
 }

@@ -9,7 +9,7 @@ import type { Shared } from './shared.ts'
 const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
 const NOT_AS_ASKED = 'The record, or data, is not what the schema asks for.'
 
-/** Why no handler of an event is to begin, and how its claim is to be settled. */
+/** The reason that no handler of an event is to begin, and how its claim is to be settled. */
 interface Refusal {
   readonly outcome: Outcome
   readonly settleBy: 'release' | 'nothing'

@@ -54,7 +54,7 @@ export class Lease {
     this.#untold = [...(this.#untold ?? []), position]
   }
 
-  /** Tells the store the positions so far, for handlers that have finished while others run. What fails is told again later. */
+  /** Sends the store the positions so far, for handlers that have finished while others run. What fails is told again later. */
   tellPositions(): void {
     if (this.#untold !== undefined)
       void callStore(this.#shared, STORE_LIMIT_MS, () => this.#afterPositions(() => true), toBoolean)
@@ -116,7 +116,7 @@ export class Lease {
     return this.#afterPositions(() => this.#shared.settings.store.complete(this.#key, this.#token))
   }
 
-  /** Whoever learns that the event is done, or which handlers have finished, is to find their positions. */
+  /** Calls the store once it has the positions: another process that finds the event done, or a mark, is to find them as well. */
   #afterPositions(call: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
     const untold = this.#untold
     if (untold === undefined) return call()

@@ -1,11 +1,12 @@
 import { positionKey } from '../protocol/dedup-key.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
+import type { Outcome } from '../protocol/outcome.ts'
 import { readTime } from '../protocol/read-time.ts'
 import type { Position } from '../store/store.ts'
 import type { Route } from './routes.ts'
 import { StoreFailure } from './store-call.ts'
 
-/** Where an event stands among those of its record, for its handlers with `order: 'latest'`. */
+/** Compares an event with the latest of its record, for its handlers with `order: 'latest'`. */
 export class Order {
   readonly keys: readonly string[]
   /** The latest positions that the store knew when the event was claimed. */
@@ -45,6 +46,12 @@ export class Order {
   /** Whether a newer event has completed for the handler. One of the same time is not newer. */
   isOutdated(handler: string): boolean {
     return (this.latest[this.#names.indexOf(handler)] ?? Number.NEGATIVE_INFINITY) > this.#at
+  }
+
+  /** Returns an outcome with the names of the handlers that were skipped, if there are any. */
+  addSkipped(outcome: Outcome): Outcome {
+    // Spreading loses which fields belong together.
+    return this.skipped.length === 0 ? outcome : ({ ...outcome, skipped: [...this.skipped] } as Outcome)
   }
 
   /** Returns what the store is told once the handler has finished; undefined for a handler without an order. */

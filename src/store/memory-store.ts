@@ -31,7 +31,7 @@ const MOST = 10_000_000
 /** The rest of an event that nobody holds: until when it counts as done, or the marks of handlers that finished. */
 type Finished = number | { readonly until: number; readonly marks: readonly string[] }
 
-/** Where a record stands for one handler. */
+/** The position of a record for one handler. */
 interface Place {
   readonly until: number
   readonly at: number

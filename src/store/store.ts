@@ -12,7 +12,7 @@ export type Claim =
   | { readonly state: 'done' }
   | { readonly state: 'busy' }
 
-/** Where a record stands for one handler: the time of the latest event that the handler completed, in milliseconds since 1970. */
+/** The position of a record for one handler: the time of the latest event that the handler completed, in milliseconds since 1970. */
 export interface Position {
   /** Of the record and the handler: printable ASCII of up to 400 characters, which no event's key equals. */
   readonly key: string

@@ -44,6 +44,11 @@ interface Asked {
   readonly lease: number
 }
 
+interface Read {
+  readonly key: string
+  readonly of: string
+}
+
 interface Advanced {
   readonly key: string
   readonly at: number
@@ -71,8 +76,9 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly #transactions: Transactions<Tx>
   readonly #claims: Groups<Asked, Claim>
   readonly #settlements: Groups<Settled, boolean>
-  /** Null for a key that has none. */
-  readonly #positions: Groups<{ readonly key: string }, number | null>
+  /** Null for a key that has none. Reads of one key go together: each has a number in the place of a key. */
+  readonly #positions: Groups<Read, number | null>
+  #reads = 0
   readonly #advances: Groups<Advanced, boolean>
   readonly #lost = new LostClaims((key, token) => this.#settle(key, token, null, false, NO_MARKS))
   readonly #newToken = makeTokens()
@@ -123,7 +129,9 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   }
 
   async positions(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
-    const found = await Promise.all(keys.map((key) => this.#positions.add({ key: encodeKey(key) })))
+    const found = await Promise.all(
+      keys.map((key) => this.#positions.add({ key: String(this.#reads++), of: encodeKey(key) })),
+    )
     return found.map((at) => at ?? undefined)
   }
 
@@ -152,11 +160,11 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
     return asked.map(({ key, token }) => toClaim(token, known.get(key)))
   }
 
-  async #findPositions(asked: readonly { readonly key: string }[]): Promise<readonly (number | null)[]> {
+  async #findPositions(asked: readonly Read[]): Promise<readonly (number | null)[]> {
     const { positions } = await this.#table.statements()
-    const rows = await this.#pool.claim(positions, [toArrayLiteral(asked.map(({ key }) => key))])
+    const rows = await this.#pool.claim(positions, [toArrayLiteral([...new Set(asked.map(({ of }) => of))])])
     const known = new Map(rows.map(([key, at]) => [key, Number(at)]))
-    return asked.map(({ key }) => known.get(key) ?? null)
+    return asked.map(({ of }) => known.get(of) ?? null)
   }
 
   async #advanceAll(advanced: readonly Advanced[]): Promise<readonly (boolean | undefined)[]> {
