@@ -13,6 +13,7 @@ export const entries: Readonly<Record<string, string>> = {
   redis: 'adapters/stores/redis.ts',
   postgres: 'adapters/stores/postgres.ts',
   sqlite: 'adapters/stores/sqlite.ts',
+  bullmq: 'adapters/queues/bullmq.ts',
   models: 'src/models/contact.ts',
   testing: 'src/testing/testing.ts',
   'testing/vitest': 'src/testing/vitest.ts',

@@ -8,6 +8,7 @@ const HTTP = 'adapters/http'
 const NODE_ADAPTER = ['src/index.ts', ...['answer', 'body', 'check-options'].map((name) => `${HTTP}/${name}.ts`)]
 
 const STORES = 'adapters/stores'
+const QUEUES = 'adapters/queues'
 const shared = (...names: readonly string[]) => names.map((name) => `${STORES}/${name}.ts`)
 const redis = (...names: readonly string[]) => names.map((name) => `${STORES}/redis/${name}.ts`)
 
@@ -133,6 +134,11 @@ const FLOORS: Floors = {
   [`${STORES}/sqlite/drivers.ts`]: {
     types: [`${STORES}/sqlite/database.ts`],
     packages: ['node:module', 'better-sqlite3', 'better-sqlite3/package.json', 'libsql'],
+  },
+  [`${QUEUES}/bullmq.ts`]: { files: [`${QUEUES}/bullmq/`] },
+  [`${QUEUES}/bullmq/`]: {
+    files: ['src/index.ts', `${QUEUES}/bullmq/`, ...shared('notices')],
+    packages: ['bullmq', 'node:buffer', 'node:crypto', 'node:os'],
   },
 }
 

@@ -1,0 +1,8 @@
+export {
+  type BullmqInbox,
+  type BullmqInboxOptions,
+  type BullmqPostgresOptions,
+  type BullmqRedisOptions,
+  bullmqInbox,
+} from './bullmq/bullmq-inbox.ts'
+export { migrateBullmq } from './bullmq/migrate.ts'

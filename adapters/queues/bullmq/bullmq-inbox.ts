@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { IQueueBackend } from 'bullmq'
+import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src/index.ts'
+import { Notices } from '../../stores/notices.ts'
+import { Connection } from './connection.ts'
+import { findGaps } from './durability.ts'
+import { toJobId } from './job-data.ts'
+import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
+import { readCounts, readNextTurn, readPage } from './look.ts'
+import { type BullmqInboxOptions, type Checked, checkOptions, DAY_MS } from './options.ts'
+import { Turns } from './turns.ts'
+import { WorkTable } from './work-table.ts'
+
+export type { BullmqInboxOptions, BullmqPostgresOptions, BullmqRedisOptions } from './options.ts'
+
+/** An inbox with connections of its own. */
+export interface BullmqInbox extends Inbox {
+  /** Closes its connections, those of its workers excepted, which end with `receiver.close()`. Call it after that. */
+  close(): Promise<void>
+}
+
+/** Between two looks for dead letters that are too old, in milliseconds. */
+const SWEEP_MS = 60_000
+const SWEEP_BATCH = 1_000
+
+/**
+ * An inbox on a queue of BullMQ, on Redis or on its Postgres backend: for any number of machines. Connects when it is used first, and
+ * again by itself. The queue is BullMQ's own: its dashboards show it.
+ *
+ * @throws ConfigurationError `option_invalid`, `option_unknown`
+ * @example bullmqInbox({ connection: 'redis://localhost:6379' })
+ */
+export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
+  const checked = checkOptions(options)
+  const notices = new Notices()
+  const report = async (backend: IQueueBackend) => {
+    for (const gap of await findGaps(backend).catch(() => [])) notices.warn(`bullmqInbox: ${gap}`)
+  }
+  const connection = new Connection(checked, undefined, report)
+  const turns = new Turns(async () => readNextTurn(await connection.get()))
+  const listeners = new Set<() => void>()
+  const wake = () => {
+    for (const listener of listeners) listener()
+  }
+  const onPut = (callback: () => void) => {
+    listeners.add(callback)
+    return () => listeners.delete(callback)
+  }
+  let logger: Logger | undefined
+  const tidy = makeSweeper(checked.deadLetterMs, () => logger)
+  return {
+    commandOptions: toCommandOptions(checked),
+    async put(item: InboxItem) {
+      const [backend, turn] = await Promise.all([connection.get(), turns.next(item.accountKey)])
+      await addJob(backend, item, turn)
+      wake()
+    },
+    work(run, workOptions) {
+      const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
+      const { leaseMs } = workOptions
+      const own = new Connection(checked, { leaseMs }, report)
+      const table = new WorkTable({ connection: own, worker, leaseMs, onPut, tidy })
+      const loop = pollInbox(table, worker, run, workOptions)
+      return {
+        async close(timeoutMs) {
+          const left = await loop.close(timeoutMs)
+          await table.giveBack()
+          if (left === 0) await own.close()
+          return left
+        },
+      }
+    },
+    counts: async () => readCounts(await connection.get(), checked.backend === 'postgres'),
+    list: async (state, listOptions = {}) => readPage(await connection.get(), state, listOptions),
+    get: async (key) => getEntry(await connection.get(), key),
+    async replay(key) {
+      const isReplayed = await replayJob(await connection.get(), toJobId(key))
+      if (isReplayed) wake()
+      return isReplayed
+    },
+    drop: async (key) => dropJob(await connection.get(), toJobId(key)),
+    reportTo(given) {
+      logger = given
+      notices.addLogger(given)
+    },
+    close: () => connection.close(),
+  }
+}
+
+/** BullMQ keeps failed jobs for ever. A batch at a time, and on until none is left. */
+function makeSweeper(
+  deadLetterMs: number,
+  getLogger: () => Logger | undefined,
+): (backend: IQueueBackend) => Promise<void> {
+  let sweptAt = Number.NEGATIVE_INFINITY
+  return async (backend) => {
+    if (performance.now() - sweptAt < SWEEP_MS) return
+    const dropped = await backend.cleanJobsByState('failed', Date.now() - deadLetterMs, SWEEP_BATCH)
+    if (dropped.length === 0) sweptAt = performance.now()
+    else
+      getLogger()?.warn(
+        { dropped: dropped.length },
+        `bullmqInbox dropped dead letters older than ${deadLetterMs / DAY_MS} days.`,
+      )
+  }
+}
+
+/** Without name and password: it stands in the log. */
+function toCommandOptions({ backend, connection, queue, prefix }: Checked): string {
+  const more = [
+    ...(queue === 'postern' ? [] : [` --queue ${queue}`]),
+    ...(prefix === 'bull' ? [] : [` --prefix ${prefix}`]),
+  ].join('')
+  return `--${backend} ${JSON.stringify(toUrl(backend, connection))}${more}`
+}
+
+function toUrl(backend: Checked['backend'], connection: Checked['connection']): string {
+  const { url, connectionString, host, port, db, database }: Partial<Record<string, unknown>> = { ...connection }
+  const given = backend === 'redis' ? url : connectionString
+  const scheme = backend === 'redis' ? 'redis' : 'postgres'
+  try {
+    const at = new URL(typeof given === 'string' ? given : `${scheme}://${host ?? 'localhost'}`)
+    if (typeof given !== 'string' && port !== undefined) at.port = String(port)
+    if (typeof given !== 'string' && (db ?? database) !== undefined) at.pathname = `/${db ?? database}`
+    at.username = ''
+    at.password = ''
+    return at.toString()
+  } catch {
+    return `${scheme}://…`
+  }
+}

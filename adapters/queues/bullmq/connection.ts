@@ -1,0 +1,122 @@
+import {
+  createPostgresBackend,
+  createRedisBackend,
+  type IQueueBackend,
+  type PostgresConnectionOptions,
+  type RedisOptions,
+  type WorkerOptions,
+} from 'bullmq'
+import { ConfigurationError } from '../../../src/index.ts'
+import type { Checked } from './options.ts'
+
+/** Waits that a worker's lease and its look-outs for dead ones need. In milliseconds. */
+export interface LeaseOptions {
+  readonly leaseMs: number
+}
+
+/** A connection is made again after this time at most, in milliseconds. BullMQ waits for up to 20 s. */
+const LONGEST_PAUSE_MS = 1_000
+/** An engine that says nothing for so long has gone away without a word, in milliseconds. */
+const SILENCE_MS = 10_000
+const CONNECT_MS = 3_000
+
+/** Whether the error is BullMQ's answer that a job is not there, not in that state, or not held by this token. */
+export function isRefused(error: unknown): boolean {
+  const code = Object(error).code
+  return typeof code === 'number' && code < 0
+}
+
+/** One connection to BullMQ's backend. It fails fast while the engine is away, and connects again by itself. */
+export class Connection {
+  readonly #options: Checked
+  readonly #lease: LeaseOptions | undefined
+  readonly #onOpened: (backend: IQueueBackend) => void
+  #opened: Promise<IQueueBackend> | undefined
+
+  /** @param onOpened called whenever a backend was made */
+  constructor(options: Checked, lease?: LeaseOptions, onOpened: (backend: IQueueBackend) => void = () => {}) {
+    this.#options = options
+    this.#lease = lease
+    this.#onOpened = onOpened
+  }
+
+  /** Resolves with the backend; rejects if it cannot be reached, and is asked for again by the next call. */
+  get(): Promise<IQueueBackend> {
+    if (this.#opened === undefined) {
+      const opening = this.#open()
+      this.#opened = opening
+      opening.catch(() => {
+        if (this.#opened === opening) this.#opened = undefined
+      })
+    }
+    return this.#opened
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened
+    this.#opened = undefined
+    await (await opened?.catch(() => undefined))?.close(true).catch(() => {})
+  }
+
+  async #open(): Promise<IQueueBackend> {
+    let backend: IQueueBackend | undefined
+    try {
+      backend = makeBackend(this.#options, this.#lease)
+      await Promise.race([backend.waitUntilReady(), untilError(backend)])
+    } catch (cause) {
+      backend?.close(true).catch(() => {})
+      throw explain(cause, this.#options)
+    }
+    this.#onOpened(backend)
+    return backend
+  }
+}
+
+/** The listener stays: without one, an error ends the process. Whoever calls is told of what fails. */
+function untilError(backend: IQueueBackend): Promise<never> {
+  const failed = new Promise<never>((_, reject) => void backend.on('error', reject))
+  failed.catch(() => {})
+  return failed
+}
+
+function makeBackend({ backend, connection, queue, prefix }: Checked, lease: LeaseOptions | undefined): IQueueBackend {
+  // BullMQ's own telemetry stays off: there is no option for it here.
+  const options: Pick<WorkerOptions, 'lockDuration' | 'stalledInterval' | 'maxStalledCount'> =
+    lease === undefined
+      ? {}
+      : { lockDuration: lease.leaseMs, stalledInterval: Math.ceil(lease.leaseMs / 3), maxStalledCount: 1_000_000 }
+  if (backend === 'postgres') {
+    const defaults = { connectionTimeoutMillis: CONNECT_MS, query_timeout: SILENCE_MS, keepAlive: true }
+    const given = { ...defaults, ...connection } as PostgresConnectionOptions // checked to be options
+    return createPostgresBackend(queue, { ...options, connection: given })
+  }
+  const given: RedisOptions = {
+    connectTimeout: CONNECT_MS,
+    socketTimeout: SILENCE_MS,
+    retryStrategy: (times: number) => Math.min(50 * times, LONGEST_PAUSE_MS),
+    ...(connection as RedisOptions), // checked to be options
+    enableOfflineQueue: false,
+    // What was sent may have been carried out: the caller has to know that there was no answer.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+  }
+  const all = { ...options, connection: given, prefix } // the type leaves the prefix out
+  return createRedisBackend(queue, all)
+}
+
+function explain(cause: unknown, { backend }: Checked): unknown {
+  const { name, message } = Object(cause)
+  if (name === 'SchemaMigrationRequiredError')
+    return new ConfigurationError(
+      'database_unusable',
+      `bullmqInbox: ${message} The tables are made by: npx postern inbox migrate --postgres URL`,
+      { cause },
+    )
+  if (typeof message === 'string' && message.includes('could not load the optional'))
+    return new ConfigurationError(
+      'driver_missing',
+      `bullmqInbox needs ${backend === 'redis' ? 'ioredis' : 'pg'}: npm install ${backend === 'redis' ? 'ioredis' : 'pg'}`,
+      { cause },
+    )
+  return cause
+}

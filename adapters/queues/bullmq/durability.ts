@@ -1,0 +1,35 @@
+import { type IQueueBackend, PostgresQueueBackend, RedisQueueBackend } from 'bullmq'
+
+const REDIS = {
+  appendonly:
+    'Redis keeps nothing on disk (appendonly is "no"): whatever was accepted is lost if it ends. Set appendonly to "yes", and appendfsync to "always".',
+  appendfsync:
+    'Redis writes to disk after it has answered (appendfsync is not "always"): accepted events outlive a killed process, but up to a second of them is lost with a power cut.',
+  policy:
+    'Redis may delete accepted events when its memory is full (maxmemory-policy is not "noeviction"). Set it to "noeviction": the answer is then 503, and the service comes again.',
+}
+const POSTGRES =
+  'Postgres answers before a commit is on disk (fsync or synchronous_commit is "off"): accepted events can be lost with a crash or a power cut.'
+
+/** Finds what keeps accepted events from being on disk, or from staying there. What may not be asked is not told. */
+export async function findGaps(backend: IQueueBackend): Promise<readonly string[]> {
+  if (backend instanceof RedisQueueBackend) return findGapsOfRedis(backend)
+  if (!(backend instanceof PostgresQueueBackend)) return []
+  const { rows } = await backend.connection.pool.query(
+    "SELECT 1 FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit') AND setting = 'off'",
+  )
+  return rows.length > 0 ? [POSTGRES] : []
+}
+
+async function findGapsOfRedis(backend: RedisQueueBackend): Promise<readonly string[]> {
+  const client: { call?(...words: string[]): Promise<unknown> } = Object(await backend.client)
+  const read = async (name: string) => {
+    const answer = await client.call?.('CONFIG', 'GET', name).catch(() => undefined) // managed servers forbid it
+    return Array.isArray(answer) ? String(answer[1]) : undefined
+  }
+  const [aof, fsync, policy] = await Promise.all(['appendonly', 'appendfsync', 'maxmemory-policy'].map(read))
+  return [
+    ...(aof === 'no' ? [REDIS.appendonly] : fsync !== undefined && fsync !== 'always' ? [REDIS.appendfsync] : []),
+    ...(policy !== undefined && policy !== 'noeviction' ? [REDIS.policy] : []),
+  ]
+}

@@ -1,0 +1,145 @@
+import type { IQueueBackend, JobType } from 'bullmq'
+import {
+  type InboxCounts,
+  type InboxEntry,
+  type InboxPage,
+  type InboxState,
+  type ListOptions,
+  MOST_COUNTED,
+  MOST_LISTED,
+  OptionChecker,
+} from '../../../src/index.ts'
+import { type JobItem, readJob, toEntry } from './job-data.ts'
+
+/** BullMQ's states of the jobs of an item's state, in the order in which they run. */
+const TYPES: Readonly<Record<InboxState, readonly JobType[]>> = {
+  waiting: ['wait', 'prioritized', 'delayed'],
+  running: ['active'],
+  dead: ['failed'],
+}
+/** Lists of BullMQ, which have the newest first; the others are sorted. */
+const NEWEST_FIRST: readonly JobType[] = ['wait', 'active']
+/** Jobs at the head of the line, of which the one is looked for that has waited longest. */
+const HEAD = 10
+
+/** @param isCapped whether the engine counts by reading each: it is asked for so many ids only */
+export async function readCounts(backend: IQueueBackend, isCapped: boolean): Promise<InboxCounts> {
+  const all = [...TYPES.waiting, ...TYPES.running, ...TYPES.dead]
+  const numbers = isCapped
+    ? (await backend.getRanges([...all], 0, MOST_COUNTED - 1, true)).map((ids) => ids.length)
+    : await backend.getCounts([...all])
+  const count = (state: InboxState) =>
+    Math.min(
+      TYPES[state].reduce((sum, type) => sum + (numbers[all.indexOf(type)] ?? 0), 0),
+      MOST_COUNTED,
+    )
+  const heads = await backend.getRanges([...TYPES.waiting], 0, HEAD - 1, true)
+  const jobs = await readJobs(backend, heads.flat(), false)
+  const due = jobs.map(({ state }) => state.dueAt).filter((dueAt) => dueAt <= Date.now())
+  return {
+    ...{ waiting: count('waiting'), running: count('running'), dead: count('dead') },
+    oldestDueAt: due.length === 0 ? undefined : Math.min(...due),
+  }
+}
+
+/** The turn of the item that is next; undefined if none waits. */
+export async function readNextTurn(backend: IQueueBackend): Promise<number | undefined> {
+  const [ids] = await backend.getRanges(['prioritized'], 0, 0, true)
+  const [job] = await readJobs(backend, ids ?? [], false)
+  return job?.priority
+}
+
+/** @throws ConfigurationError `option_invalid` */
+export async function readPage(backend: IQueueBackend, state: InboxState, options: ListOptions): Promise<InboxPage> {
+  const { limit, after } = checkList(state, options)
+  return state === 'dead' ? readDead(backend, limit, after) : readLines(backend, state, limit, after)
+}
+
+/** Page after page by number: what comes in or goes meanwhile may be on two pages, or on none. */
+async function readLines(backend: IQueueBackend, state: InboxState, limit: number, after: string): Promise<InboxPage> {
+  const [from = '', offset = '0'] = after.split(':')
+  const types = TYPES[state]
+  const entries: InboxEntry[] = []
+  const first = types.findIndex((type) => from === type)
+  let start = Number(offset)
+  for (const type of types.slice(Math.max(first, 0))) {
+    const room = limit - entries.length
+    const [ids = []] = await backend.getRanges([type], start, start + room, !NEWEST_FIRST.includes(type))
+    const jobs = await readJobs(backend, ids.slice(0, room), false)
+    entries.push(...jobs.map((job) => toEntry(job, state)))
+    if (ids.length > room) return { entries, next: `${type}:${start + room}` }
+    start = 0
+  }
+  return { entries, next: undefined }
+}
+
+/** The place is that of the last entry, and not a number: whoever replays page after page takes away what was before it. */
+async function readDead(backend: IQueueBackend, limit: number, after: string): Promise<InboxPage> {
+  const [from = '0', listed = ''] = after.split(':')
+  const before = new Set(listed.split(','))
+  const start = after === '' ? 0 : await findDead(backend, Number(from))
+  const [ids = []] = await backend.getRanges(['failed'], start, start + limit + before.size, true)
+  const left = ids.filter((id) => !before.has(id))
+  const jobs = await readJobs(backend, left.slice(0, limit), true)
+  const entries = jobs.map((job) => toEntry(job, 'dead'))
+  const last = jobs.at(-1)
+  if (left.length <= limit || last === undefined) return { entries, next: undefined }
+  const at = last.finishedOn
+  const same = jobs.filter(({ finishedOn }) => finishedOn === at).map(({ jobId }) => jobId)
+  if (Number(from) === at) same.unshift(...before)
+  return { entries, next: `${at}:${same.join(',')}` }
+}
+
+/** Finds the first dead letter of that time or later, by halving. */
+async function findDead(backend: IQueueBackend, at: number): Promise<number> {
+  const isBefore = async (index: number) => {
+    const [[id] = []] = await backend.getRanges(['failed'], index, index, true)
+    const raw = id === undefined ? undefined : await backend.getJobData(id)
+    return raw !== undefined && Number(raw.finishedOn) < at
+  }
+  if (!(await isBefore(0))) return 0
+  let [low, high] = [0, 1]
+  while (await isBefore(high)) [low, high] = [high, high * 2]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (await isBefore(middle)) low = middle
+    else high = middle
+  }
+  return high
+}
+
+/** Leaves out what has gone since it was listed, and jobs of other programs. */
+async function readJobs(
+  backend: IQueueBackend,
+  ids: readonly string[],
+  areDead: boolean,
+): Promise<readonly (JobItem & { readonly finishedOn: number })[]> {
+  const jobs = await Promise.all(
+    ids.map(async (id) => {
+      const raw = await backend.getJobData(id)
+      const job = raw && readJob(id, raw, areDead)
+      return job && { ...job, finishedOn: Number(raw.finishedOn ?? 0) }
+    }),
+  )
+  return jobs.filter((job) => job !== undefined)
+}
+
+const check = new OptionChecker('inbox.list')
+const PLACES: Readonly<Record<InboxState, RegExp>> = {
+  waiting: /^(wait|prioritized|delayed):\d+$/,
+  running: /^active:\d+$/,
+  dead: /^\d+:[A-Za-z0-9._=,-]+$/,
+}
+
+function checkList(state: InboxState, options: ListOptions): { readonly limit: number; readonly after: string } {
+  if (!Object.hasOwn(TYPES, state))
+    throw check.invalid(`the state is ${JSON.stringify(state)}; give waiting, running or dead.`)
+  check.isObject(options, "'dead', { limit: 100 }")
+  const { after, limit = 100 } = options
+  check.isWhole('limit', limit, 1, MOST_LISTED)
+  if (after === undefined) return { limit, after: '' }
+  // It would be an empty page, or the first one.
+  if (typeof after !== 'string' || !PLACES[state].test(after))
+    throw check.invalid(`after is ${JSON.stringify(after)}; give next of a page of the same state.`)
+  return { limit, after }
+}

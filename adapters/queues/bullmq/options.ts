@@ -1,0 +1,96 @@
+import type { PostgresPoolConfig, RedisOptions } from 'bullmq'
+import { OptionChecker } from '../../../src/index.ts'
+
+interface CommonOptions {
+  /** Name of BullMQ's queue. Default `postern`. */
+  readonly queue?: string
+  /** How long dead letters are kept, in milliseconds. Default 30 days. */
+  readonly deadLetterMs?: number
+}
+
+export interface BullmqRedisOptions extends CommonOptions {
+  /** A URL (`redis://`, `rediss://`), or the options by which BullMQ makes its ioredis clients. The inbox makes clients of its own. */
+  readonly connection: string | RedisOptions
+  readonly backend?: 'redis'
+  /** Stands before the keys of the queue, as BullMQ's option of this name. Default `bull`. */
+  readonly prefix?: string
+}
+
+export interface BullmqPostgresOptions extends CommonOptions {
+  /** A URL (`postgres://`), or the options by which BullMQ makes its `pg` pool, `schema` and `migrate` included. */
+  readonly connection: string | PostgresPoolConfig
+  /** Not needed with a URL. */
+  readonly backend: 'postgres'
+}
+
+/** What BullMQ stands on: Redis, or its Postgres backend. */
+export type BullmqInboxOptions = BullmqRedisOptions | BullmqPostgresOptions | BullmqUrlOptions
+
+/** A URL says by itself which backend it is for. */
+interface BullmqUrlOptions extends CommonOptions {
+  readonly connection: string
+}
+
+/** Options once they are checked. */
+export interface Checked {
+  readonly backend: 'redis' | 'postgres'
+  readonly connection: RedisOptions | PostgresPoolConfig
+  readonly prefix: string
+  readonly queue: string
+  readonly deadLetterMs: number
+}
+
+export const DAY_MS = 86_400_000
+const KNOWN = ['connection', 'backend', 'queue', 'prefix', 'deadLetterMs']
+const NAME = /^[A-Za-z0-9._-]{1,100}$/
+
+const check = new OptionChecker('bullmqInbox')
+
+/** @throws ConfigurationError `option_invalid`, `option_unknown` */
+export function checkOptions(options: BullmqInboxOptions): Checked {
+  check.isObject(options, '{ connection }')
+  const given: Partial<Record<string, unknown>> = { ...options }
+  const { connection, backend, queue = 'postern', prefix, deadLetterMs = 30 * DAY_MS, ...unknown } = given
+  check.isKnown(unknown, KNOWN)
+  check.isWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
+  const kind = checkBackend(connection, backend)
+  if (kind === 'postgres' && prefix !== undefined)
+    throw check.invalid('prefix is of Redis; on Postgres, give connection.schema.')
+  return {
+    ...{ backend: kind, connection: toObject(connection, kind), deadLetterMs: Number(deadLetterMs) },
+    ...{ queue: checkName('queue', queue), prefix: checkName('prefix', prefix ?? 'bull') },
+  }
+}
+
+function checkBackend(connection: unknown, backend: unknown): Checked['backend'] {
+  if (backend !== undefined && backend !== 'redis' && backend !== 'postgres')
+    throw check.invalid(`backend is ${JSON.stringify(backend)}; give "redis" or "postgres".`)
+  if (typeof connection !== 'string') return backend ?? 'redis'
+  const ofUrl = /^rediss?:\/\//.test(connection)
+    ? 'redis'
+    : /^postgres(ql)?:\/\//.test(connection)
+      ? 'postgres'
+      : undefined
+  // The URL is not shown: it may hold a password.
+  if (ofUrl === undefined) throw check.invalid('connection is no URL of redis://, rediss:// or postgres://.')
+  if (backend !== undefined && backend !== ofUrl)
+    throw check.invalid(`connection is a URL of ${ofUrl}, and backend is "${backend}".`)
+  return ofUrl
+}
+
+function toObject(connection: unknown, kind: Checked['backend']): Checked['connection'] {
+  if (typeof connection === 'string') return kind === 'redis' ? { url: connection } : { connectionString: connection }
+  const isClient = typeof connection === 'object' && connection !== null && 'on' in connection
+  if (typeof connection !== 'object' || connection === null || isClient)
+    throw check.invalid(
+      `connection is ${isClient ? 'a client' : 'missing'}; give a URL, or the options of one, such as { host, port }. The inbox makes clients of its own, since those that accept must fail fast.`,
+    )
+  return connection
+}
+
+function checkName(name: string, value: unknown): string {
+  if (typeof value === 'string' && NAME.test(value)) return value
+  throw check.invalid(
+    `${name} is ${JSON.stringify(value)}; give a name of letters, digits, dots, underscores and hyphens.`,
+  )
+}

@@ -1,0 +1,216 @@
+import type { IQueueBackend } from 'bullmq'
+import {
+  type InboxEntry,
+  type InboxTable,
+  type Settlement,
+  type Taken,
+  type TakeRequest,
+  TRIES_KEPT,
+} from '../../../src/index.ts'
+import { type Connection, isRefused } from './connection.ts'
+import { type ItemState, type JobItem, readJob, toEntry, toJobData } from './job-data.ts'
+import { asJob, toPlain } from './jobs.ts'
+import { LAST } from './turns.ts'
+
+/** A job that this worker has the lock of. */
+interface Held extends JobItem {
+  state: ItemState
+  /** Of the lock. */
+  token: string
+  /** A settlement got no answer: it may have been carried out. */
+  isInDoubt: boolean
+}
+
+/** What `pollInbox` is given, and gives back. */
+interface HeldEntry extends InboxEntry {
+  readonly jobId: string
+}
+
+/** What a worker stands on. */
+interface Parts extends Pick<InboxTable, 'onPut'> {
+  readonly connection: Connection
+  /** Its name. */
+  readonly worker: string
+  readonly leaseMs: number
+  /** Called before each look for items: what has to be done now and then. */
+  readonly tidy: (backend: IQueueBackend) => Promise<void>
+}
+
+/** The steps of a worker, by BullMQ's own. */
+export class WorkTable implements InboxTable {
+  readonly onPut: InboxTable['onPut']
+  readonly #parts: Parts
+  readonly #held = new Map<string, Held>()
+  /** Taken, and waiting until nothing else runs: their workers died. */
+  readonly #suspects: Held[] = []
+  #tokens = 0
+  #lookedForDeadAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.onPut = parts.onPut
+  }
+
+  async take({ limit, isIdle }: TakeRequest): Promise<Taken> {
+    const backend = await this.#parts.connection.get()
+    await this.#parts.tidy(backend)
+    await this.#endLeases(backend)
+    if (this.#suspects.length === 0) {
+      const items = await this.#takeSome(backend, limit)
+      if (items.length > 0) return { items: items.map(toHeldEntry), hasSuspect: false }
+    }
+    const suspect = this.#suspects[0]
+    if (suspect === undefined || !isIdle) return { items: [], hasSuspect: suspect !== undefined }
+    // On disk before it runs, so that its death counts.
+    await this.#write(backend, suspect, { ...suspect.state, alone: 'runs' })
+    this.#suspects.shift()
+    return { items: [toHeldEntry(suspect)], hasSuspect: true }
+  }
+
+  /** What dead workers held waits again. BullMQ does it once in a while, however many workers ask. */
+  async #endLeases(backend: IQueueBackend): Promise<void> {
+    const now = performance.now()
+    if (now - this.#lookedForDeadAt < this.#parts.leaseMs / 3) return
+    this.#lookedForDeadAt = now
+    await backend.moveStalledJobsToWait()
+  }
+
+  /** One first, and then as many again as there are: each that is asked for in vain costs as much as one that is there. */
+  async #takeSome(backend: IQueueBackend, limit: number): Promise<readonly Held[]> {
+    const items: Held[] = []
+    for (;;) {
+      const length = Math.min(Math.max(items.length, 1), limit - items.length)
+      const taken = await Promise.allSettled(Array.from({ length }, () => this.#takeOne(backend)))
+      const some = taken.map((one) => (one.status === 'fulfilled' ? one.value : undefined)).filter(isToRun)
+      items.push(...some)
+      const failed = taken.find((one) => one.status === 'rejected')
+      // One without an answer may have been taken. Its lock ends, and it comes back.
+      if (failed !== undefined && items.length === 0) throw failed.reason
+      if (some.length < length || items.length === limit) return items
+    }
+  }
+
+  /** Resolves with undefined if none waits. */
+  async #takeOne(backend: IQueueBackend): Promise<Held | 'suspect' | undefined> {
+    const token = `${this.#parts.worker}:${this.#tokens++}`
+    const [raw, jobId] = await backend.moveToActive(token, this.#parts.worker)
+    if (!raw) return undefined
+    const stalls = Number(raw.stalledCounter ?? 0)
+    const running = this.#held.get(jobId)
+    if (running !== undefined) {
+      // Its lock ended while it ran here, since the process stood still. It runs on, and has a lock again.
+      running.token = token
+      running.state = { ...running.state, stalls }
+      return this.#takeOne(backend)
+    }
+    const job = readJob(jobId, raw, false)
+    if (job === undefined) {
+      await backend.moveToFailed(asJob(jobId), 'not an event of this inbox', false, token, false)
+      return this.#takeOne(backend)
+    }
+    const held = { ...job, state: judge(job.state, stalls), token, isInDoubt: false }
+    this.#held.set(jobId, held)
+    if (held.state.alone === 'no') return held
+    this.#suspects.push(held)
+    return 'suspect'
+  }
+
+  async renew(_worker: string, leaseMs: number): Promise<void> {
+    const held = [...this.#held.values()]
+    if (held.length === 0) return
+    const backend = await this.#parts.connection.get()
+    const [ids, tokens] = [held.map(({ jobId }) => jobId), held.map(({ token }) => token)]
+    await backend.extendLocks(ids, tokens, leaseMs)
+  }
+
+  async settle(item: InboxEntry, _worker: string, settlement: Settlement): Promise<boolean> {
+    const held = this.#held.get((item as HeldEntry).jobId) // it is what take() gave
+    if (held === undefined) return false
+    const backend = await this.#parts.connection.get()
+    let isSettled: boolean
+    try {
+      await this.#settle(backend, held, settlement)
+      isSettled = true
+    } catch (error) {
+      if (!isRefused(error)) {
+        held.isInDoubt = true
+        throw error
+      }
+      isSettled = held.isInDoubt && (await this.#wasSettled(backend, held, settlement))
+    }
+    this.#held.delete(held.jobId)
+    return isSettled
+  }
+
+  async #settle(backend: IQueueBackend, held: Held, settlement: Settlement): Promise<void> {
+    const { jobId, token, state } = held
+    const job = asJob(jobId)
+    if (settlement.next === 'remove') return void (await backend.moveToCompleted(job, null, true, token, false))
+    await this.#mustHold(backend, held)
+    await this.#write(backend, held, settled(state, settlement))
+    if (settlement.next === 'wait' && settlement.tried === undefined)
+      return void (await backend.moveToDelayed(jobId, Date.now(), 0, token, { skipAttempt: true }))
+    if (held.priority !== LAST) await backend.changePriority(jobId, LAST)
+    if (settlement.next === 'wait')
+      return void (await backend.moveToDelayed(jobId, Date.now(), Math.ceil(settlement.afterMs), token))
+    const { code, error = '' } = settlement.tried
+    await backend.moveToFailed(job, toPlain(`${code}: ${error}`), false, token, false)
+  }
+
+  /** What is written before the last step is not compared with the lock. */
+  async #mustHold(backend: IQueueBackend, { jobId, token }: Held): Promise<void> {
+    const lost = await backend.extendLocks([jobId], [token], this.#parts.leaseMs)
+    if (lost.length > 0) throw Object.assign(new Error(`the lock of ${jobId} has ended`), { code: -2 })
+  }
+
+  async #write(backend: IQueueBackend, held: Held, state: ItemState): Promise<void> {
+    await backend.updateData(asJob(held.jobId), toJobData(held.item, state))
+  }
+
+  /** The step that got no answer was carried out if what it wrote is there. */
+  async #wasSettled(backend: IQueueBackend, { jobId, token }: Held, settlement: Settlement): Promise<boolean> {
+    const raw = await backend.getJobData(jobId)
+    if (settlement.next === 'remove' || raw === undefined) return settlement.next === 'remove' && raw === undefined
+    const last = readJob(jobId, raw, true)?.state.tries.at(-1)
+    const isWritten = last?.n === settlement.tried?.n && last?.worker === settlement.tried?.worker
+    return isWritten && (await backend.extendLocks([jobId], [token], this.#parts.leaseMs)).length > 0
+  }
+
+  /** Gives back what was taken and has not begun. */
+  async giveBack(): Promise<void> {
+    for (const held of this.#suspects.splice(0)) {
+      const afterwards: Settlement = { next: 'wait', afterMs: 0, isFailure: false }
+      await this.settle(toHeldEntry(held), this.#parts.worker, afterwards).catch(() => {}) // its lock ends by itself
+    }
+  }
+}
+
+function isToRun(held: Held | 'suspect' | undefined): held is Held {
+  return typeof held === 'object'
+}
+
+function toHeldEntry(held: Held): HeldEntry {
+  return { ...toEntry(held, 'running'), jobId: held.jobId }
+}
+
+/** BullMQ counts the workers that died at a job. Since the last try was written, or while it ran alone? */
+function judge(state: ItemState, stalls: number): ItemState {
+  const hasDied = stalls > state.stalls
+  if (!hasDied) return state.alone === 'runs' ? { ...state, alone: 'waits' } : state
+  return { ...state, stalls, alone: 'waits', deaths: state.deaths + (state.alone === 'runs' ? 1 : 0) }
+}
+
+function settled(state: ItemState, settlement: Exclude<Settlement, { next: 'remove' }>): ItemState {
+  const now = Date.now()
+  const { tried } = settlement
+  const isAlone = state.alone !== 'no'
+  if (tried === undefined) return { ...state, dueAt: now, alone: isAlone ? 'waits' : 'no' }
+  const tries = [...state.tries, tried].slice(-TRIES_KEPT)
+  if (settlement.next === 'bury') return { ...state, tries, marks: settlement.marks, alone: 'no', buriedAt: now }
+  const dueAt = now + Math.ceil(settlement.afterMs)
+  const failures = state.failures + (settlement.isFailure ? 1 : 0)
+  const next = { ...state, dueAt, failures, tries }
+  return settlement.isUnproven === true && isAlone
+    ? { ...next, alone: 'waits' }
+    : { ...next, alone: 'no', deaths: settlement.isUnproven === true ? state.deaths : 0 }
+}

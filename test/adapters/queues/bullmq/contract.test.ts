@@ -1,0 +1,20 @@
+import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
+import { inboxSuite } from 'postern/testing'
+import { afterEach, describe, it } from 'vitest'
+import { BACKENDS, serverFor } from './backends.ts'
+
+describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
+  const server = serverFor(start)
+  const opened: BullmqInbox[] = []
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((inbox) => inbox.close()))
+  })
+
+  // Each inbox has connections of its own, as in a process of its own.
+  const makeInbox = (queue: string) => {
+    const inbox = bullmqInbox({ connection: server().url, queue })
+    opened.push(inbox)
+    return inbox
+  }
+  for (const { name, run } of inboxSuite(makeInbox)) it(name, run, 60_000)
+})
