@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { bullmqInbox, migrateBullmq } from 'postern/bullmq'
 import { postgresStore } from 'postern/postgres'
 import { openSqlite } from 'postern/sqlite'
 import { FaultyProxy } from '../engines/faulty-proxy.ts'
@@ -16,18 +17,20 @@ export async function startEngine(name: EngineName): Promise<RunningEngine> {
   switch (name) {
     case 'memory':
       return { address: { name, at: '' }, faults: [], close: async () => {} }
-    case 'redis': {
-      const server = await startRedis()
-      const { proxy, at } = await startProxy(server)
-      const close = async () => {
-        proxy.close()
-        await server.remove()
-      }
-      return { address: { name, at }, faults: toFaults(server, proxy, 'SIGTERM'), close }
+    case 'redis':
+      return (await startRedisServer(name)).engine
+    case 'inbox-bullmq-redis': {
+      const { engine, url } = await startRedisServer(name)
+      return withBullmq(engine, url)
+    }
+    case 'inbox-bullmq-postgres': {
+      const { engine, url } = await startPostgresWithTables(name)
+      await migrateBullmq(url)
+      return withBullmq(engine, url)
     }
     case 'postgres':
     case 'postgres-transaction':
-      return startPostgresWithTables(name)
+      return (await startPostgresWithTables(name)).engine
     case 'sqlite':
     case 'sqlite-transaction':
       return startSqlite(name)
@@ -38,8 +41,31 @@ export async function startEngine(name: EngineName): Promise<RunningEngine> {
   }
 }
 
-async function startPostgresWithTables(name: 'postgres' | 'postgres-transaction'): Promise<RunningEngine> {
-  const server = await startPostgres()
+async function startRedisServer(name: EngineName): Promise<{ readonly engine: RunningEngine; readonly url: string }> {
+  const server = await startRedis()
+  const { proxy, at } = await startProxy(server)
+  const close = async () => {
+    proxy.close()
+    await server.remove()
+  }
+  return { engine: { address: { name, at }, faults: toFaults(server, proxy, 'SIGTERM'), close }, url: server.url }
+}
+
+/** The inbox is read past the proxy. */
+function withBullmq(engine: RunningEngine, url: string): RunningEngine {
+  const inbox = bullmqInbox({ connection: url })
+  const close = async () => {
+    await inbox.close()
+    await engine.close()
+  }
+  return { ...engine, inbox, close }
+}
+
+async function startPostgresWithTables(
+  name: EngineName,
+): Promise<{ readonly engine: RunningEngine; readonly url: string }> {
+  // Each worker has three pools of up to ten.
+  const server = await startPostgres(...(name === 'inbox-bullmq-postgres' ? ['max_connections=300'] : []))
   const { proxy, at } = await startProxy(server)
   const pool = new pg.Pool({ connectionString: server.url, max: 3 })
   pool.on('error', () => {}) // the faults cut its connections
@@ -49,7 +75,7 @@ async function startPostgresWithTables(name: 'postgres' | 'postgres-transaction'
     const { rows } = await pool.query<{ event_id: string }>('SELECT event_id FROM effects')
     return rows.map(({ event_id: eventId }) => eventId)
   }
-  return {
+  const engine = {
     address: { name, at },
     faults: toFaults(server, proxy, 'SIGINT'),
     ...(name === 'postgres-transaction' && { readEffects }),
@@ -59,6 +85,7 @@ async function startPostgresWithTables(name: 'postgres' | 'postgres-transaction'
       await server.remove()
     },
   }
+  return { engine, url: server.url }
 }
 
 /** There is no server to disturb: the workers are all there is. */

@@ -9,6 +9,7 @@ import {
   type SyncTransactionContext,
   type TransactionContext,
 } from 'postern'
+import { bullmqInbox } from 'postern/bullmq'
 import { postgresStore } from 'postern/postgres'
 import { redisStore } from 'postern/redis'
 import { openSqlite, type SqliteDatabase, sqliteInbox, sqliteStore } from 'postern/sqlite'
@@ -26,6 +27,9 @@ export interface OpenStore {
 
 export async function openStore({ name, at }: EngineAddress): Promise<OpenStore> {
   switch (name) {
+    case 'inbox-bullmq-redis':
+    case 'inbox-bullmq-postgres':
+      return openBullmq(name === 'inbox-bullmq-redis' ? 'redis' : 'postgres', at)
     case 'memory':
       return { store: memoryStore(), close() {} }
     case 'redis': {
@@ -53,6 +57,19 @@ export async function openStore({ name, at }: EngineAddress): Promise<OpenStore>
       const opened = await openInbox(at)
       return name === 'inbox-sqlite' ? opened : { ...opened, writeEffect: writeToSqlite }
     }
+  }
+}
+
+/** Store and inbox on one server. */
+async function openBullmq(of: 'redis' | 'postgres', at: string): Promise<OpenStore> {
+  const { store, close } = await openStore({ name: of, at })
+  const inbox = bullmqInbox({ connection: at })
+  return {
+    ...{ store, inbox },
+    async close() {
+      await inbox.close()
+      await close()
+    },
   }
 }
 

@@ -19,6 +19,8 @@ export const ENGINE_NAMES = [
   'inbox-sqlite',
   'inbox-sqlite-transaction',
   'inbox-sqlite-outage',
+  'inbox-bullmq-redis',
+  'inbox-bullmq-postgres',
 ] as const
 
 export type EngineName = (typeof ENGINE_NAMES)[number]

@@ -9,6 +9,7 @@ import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
 import { type BullmqInboxOptions, type Checked, checkOptions, DAY_MS } from './options.ts'
+import { Room } from './room.ts'
 import { Turns } from './turns.ts'
 import { WorkTable } from './work-table.ts'
 
@@ -38,6 +39,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
     for (const gap of await findGaps(backend).catch(() => [])) notices.warn(`bullmqInbox: ${gap}`)
   }
   const connection = new Connection(checked, undefined, report)
+  const room = new Room()
   const turns = new Turns(async () => readNextTurn(await connection.get()))
   const listeners = new Set<() => void>()
   const wake = () => {
@@ -53,6 +55,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
     commandOptions: toCommandOptions(checked),
     async put(item: InboxItem) {
       const [backend, turn] = await Promise.all([connection.get(), turns.next(item.accountKey)])
+      await room.take(backend, item.bytes.length)
       await addJob(backend, item, turn)
       wake()
     },

@@ -16,8 +16,10 @@ export interface LeaseOptions {
 
 /** A connection is made again after this time at most, in milliseconds. BullMQ waits for up to 20 s. */
 const LONGEST_PAUSE_MS = 1_000
-/** An engine that says nothing for so long has gone away without a word, in milliseconds. */
-const SILENCE_MS = 10_000
+/** An engine that says nothing for so long has gone away without a word, in milliseconds. A lease of 15 s outlives that. */
+const SILENCE_MS = 5_000
+/** A statement of Postgres may take longer: BullMQ makes all that is due ready in one. */
+const STATEMENT_MS = 10_000
 const CONNECT_MS = 3_000
 
 /** Whether the error is BullMQ's answer that a job is not there, not in that state, or not held by this token. */
@@ -86,7 +88,7 @@ function makeBackend({ backend, connection, queue, prefix }: Checked, lease: Lea
       ? {}
       : { lockDuration: lease.leaseMs, stalledInterval: Math.ceil(lease.leaseMs / 3), maxStalledCount: 1_000_000 }
   if (backend === 'postgres') {
-    const defaults = { connectionTimeoutMillis: CONNECT_MS, query_timeout: SILENCE_MS, keepAlive: true }
+    const defaults = { connectionTimeoutMillis: CONNECT_MS, query_timeout: STATEMENT_MS, keepAlive: true }
     const given = { ...defaults, ...connection } as PostgresConnectionOptions // checked to be options
     return createPostgresBackend(queue, { ...options, connection: given })
   }

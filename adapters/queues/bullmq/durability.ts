@@ -22,9 +22,8 @@ export async function findGaps(backend: IQueueBackend): Promise<readonly string[
 }
 
 async function findGapsOfRedis(backend: RedisQueueBackend): Promise<readonly string[]> {
-  const client: { call?(...words: string[]): Promise<unknown> } = Object(await backend.client)
   const read = async (name: string) => {
-    const answer = await client.call?.('CONFIG', 'GET', name).catch(() => undefined) // managed servers forbid it
+    const answer = await ask(backend, 'CONFIG', 'GET', name)
     return Array.isArray(answer) ? String(answer[1]) : undefined
   }
   const [aof, fsync, policy] = await Promise.all(['appendonly', 'appendfsync', 'maxmemory-policy'].map(read))
@@ -32,4 +31,10 @@ async function findGapsOfRedis(backend: RedisQueueBackend): Promise<readonly str
     ...(aof === 'no' ? [REDIS.appendonly] : fsync !== undefined && fsync !== 'always' ? [REDIS.appendfsync] : []),
     ...(policy !== undefined && policy !== 'noeviction' ? [REDIS.policy] : []),
   ]
+}
+
+/** Asks Redis what BullMQ has no method for. Resolves with undefined if there is no answer: managed servers forbid much. */
+export async function ask(backend: RedisQueueBackend, ...words: readonly string[]): Promise<unknown> {
+  const client: { call?(...words: readonly string[]): Promise<unknown> } = Object(await backend.client)
+  return client.call?.(...words).catch(() => undefined)
 }

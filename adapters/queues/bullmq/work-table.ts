@@ -120,7 +120,11 @@ export class WorkTable implements InboxTable {
     if (held.length === 0) return
     const backend = await this.#parts.connection.get()
     const [ids, tokens] = [held.map(({ jobId }) => jobId), held.map(({ token }) => token)]
-    await backend.extendLocks(ids, tokens, leaseMs)
+    // A connection without a word must not use up the lease: the next call may have another one.
+    const limit = new Promise<never>((_, reject) =>
+      setTimeout(reject, leaseMs / 5, new Error('no answer in time')).unref(),
+    )
+    await Promise.race([backend.extendLocks(ids, tokens, leaseMs), limit])
   }
 
   async settle(item: InboxEntry, _worker: string, settlement: Settlement): Promise<boolean> {

@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver, type PosternError } from 'postern'
+import { bullmqInbox } from 'postern/bullmq'
+import { events, signed } from 'postern/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
+import { BACKENDS, serverFor } from './backends.ts'
+
+const SECRET = 'whsec_bullmq_outage'
+const AWAY_MS = Number(process.env.OUTAGE_MS ?? 4_000)
+
+function scene(connection: string, { deadlineMs = 8_000 } = {}) {
+  const inbox = bullmqInbox({ connection })
+  const errors: PosternError[] = []
+  const seen: string[] = []
+  const receiver = createReceiver({
+    secret: SECRET,
+    inbox,
+    deadlineMs,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    onError: (error) => void errors.push(error),
+  })
+  onTestFinished(async () => {
+    await receiver.close({ timeoutMs: 0 })
+    await inbox.close()
+  })
+  receiver.on('contact.created', ({ id }) => void seen.push(id))
+  const send = async (event: ReturnType<typeof events.contact.created>) => {
+    const { bytes, signature } = signed(event, { secret: SECRET })
+    const startedAt = performance.now()
+    const outcome = await receiver.receive({ body: bytes, signature })
+    return { outcome, tookMs: performance.now() - startedAt }
+  }
+  /** Until it is acknowledged, as the service comes again. */
+  const sendUntilAccepted = async (event: ReturnType<typeof events.contact.created>) => {
+    while ((await send(event)).outcome.outcome !== 'accepted') await sleep(100)
+  }
+  const untilEmpty = async () => {
+    for (;;) {
+      const { waiting, running } = await inbox.counts()
+      if (waiting + running === 0) return
+      await sleep(20)
+    }
+  }
+  return { inbox, receiver, send, sendUntilAccepted, errors, seen, untilEmpty }
+}
+
+describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
+  const server = serverFor(start)
+
+  it('answers 503 at once while the engine is away under load, loses nothing, and is back within seconds', async () => {
+    const { receiver, send, sendUntilAccepted, seen, untilEmpty } = scene(server().url)
+    receiver.work({ concurrency: 20, delay: () => 100 })
+    const accepted: string[] = []
+    const refused: { readonly atMs: number; readonly tookMs: number; readonly status: number }[] = []
+    let isOver = false
+    const load = Promise.all(
+      Array.from({ length: 20 }, async () => {
+        while (!isOver) {
+          const event = events.contact.created()
+          const { outcome, tookMs } = await send(event)
+          if (outcome.outcome === 'accepted') accepted.push(event.id)
+          else refused.push({ atMs: performance.now(), tookMs, status: outcome.status })
+          await sleep(10)
+        }
+      }),
+    )
+    await sleep(500)
+    await server().kill('SIGKILL')
+    await sleep(AWAY_MS)
+    await server().start()
+    const backAt = performance.now()
+    await sendUntilAccepted(events.contact.created())
+    expect(performance.now() - backAt).toBeLessThan(5_000)
+    await sleep(500)
+    isOver = true
+    await load
+    await untilEmpty()
+    expect(refused.length).toBeGreaterThan(0)
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]))
+    // Those that were under way then have no answer before the 3 s for a put.
+    const tooks = refused.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
+    expect(tooks[Math.floor(tooks.length / 2)]).toBeLessThan(500)
+    expect(tooks.at(-1)).toBeLessThan(4_500)
+    expect(accepted.filter((id) => !seen.includes(id))).toEqual([])
+  }, 180_000)
+
+  it('answers 503 after 3 s while the engine is frozen, and goes on with what it has after that', async () => {
+    const { receiver, send, sendUntilAccepted, seen, untilEmpty } = scene(server().url)
+    const before = Array.from({ length: 20 }, () => events.contact.created())
+    for (const event of before) expect(await send(event)).toMatchObject({ outcome: { outcome: 'accepted' } })
+    server().freeze()
+    receiver.work()
+    const { outcome, tookMs } = await send(events.contact.created())
+    expect(outcome).toMatchObject({ status: 503, code: 'inbox_unavailable' })
+    expect(tookMs).toBeLessThan(4_500)
+    server().thaw()
+    await sendUntilAccepted(events.contact.created())
+    await untilEmpty()
+    for (const { id } of before) expect(seen).toContain(id)
+  }, 60_000)
+
+  it('starts while the engine is away', async () => {
+    await server().kill('SIGKILL')
+    const { receiver, send, sendUntilAccepted, seen, untilEmpty } = scene(server().url)
+    receiver.work()
+    const event = events.contact.created()
+    const { outcome, tookMs } = await send(event)
+    expect(outcome).toMatchObject({ status: 503, code: 'inbox_unavailable' })
+    expect(tookMs).toBeLessThan(1_500)
+    await server().start()
+    await sendUntilAccepted(event)
+    await untilEmpty()
+    expect(seen).toContain(event.id)
+  }, 60_000)
+})
+
+describe.skipIf(redisProgram === undefined)('bullmqInbox on a Redis that is full', () => {
+  const server = serverFor(() => startRedis('--maxmemory', '24mb'))
+
+  it('answers 503, and works off what it has, which makes room again', async () => {
+    const { inbox, receiver, send, seen, errors, untilEmpty } = scene(server().url)
+    const padding = 'x'.repeat(20_000)
+    const accepted: string[] = []
+    let refused = 0
+    while (refused < 20) {
+      const event = { ...events.contact.created(), data: { record: { _id: 'c1', padding } } }
+      const { outcome } = await send(event)
+      if (outcome.outcome === 'accepted') accepted.push(event.id)
+      else refused++
+      if (outcome.outcome !== 'accepted') expect(outcome).toMatchObject({ status: 503, code: 'inbox_unavailable' })
+    }
+    expect((await inbox.counts()).waiting).toBe(accepted.length)
+    errors.splice(0)
+    receiver.work()
+    await untilEmpty()
+    expect(errors.map(({ code }) => code)).toEqual([])
+    expect([...seen].sort()).toEqual(accepted.sort())
+    expect((await send(events.contact.created())).outcome.outcome).toBe('accepted')
+  }, 60_000)
+})
