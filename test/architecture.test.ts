@@ -67,6 +67,7 @@ const FLOORS: Floors = {
     files: [
       ...['host', 'protocol', 'wire', 'client', 'check', 'testing', 'emulator', 'cli'].map((name) => `src/${name}/`),
       ...['src/inbox/inbox.ts', 'adapters/stores/sqlite.ts', 'adapters/stores/sqlite/open-inbox.ts'],
+      ...['adapters/queues/bullmq/open-inbox.ts', 'adapters/queues/bullmq/migrate.ts'], // only when they are needed
     ],
     packages: [
       'commander',

@@ -111,9 +111,11 @@ function makeSweeper(
 
 /** Without name and password: it stands in the log. */
 function toCommandOptions({ backend, connection, queue, prefix }: Checked): string {
+  const { schema }: Partial<Record<string, unknown>> = { ...connection }
   const more = [
     ...(queue === 'postern' ? [] : [` --queue ${queue}`]),
     ...(prefix === 'bull' ? [] : [` --prefix ${prefix}`]),
+    ...(schema === undefined ? [] : [` --schema ${schema}`]),
   ].join('')
   return `--${backend} ${JSON.stringify(toUrl(backend, connection))}${more}`
 }

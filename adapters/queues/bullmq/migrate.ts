@@ -1,8 +1,11 @@
 import { PostgresConnection, type PostgresPoolConfig } from 'bullmq'
+import { unreachable } from './open-inbox.ts'
 
 /**
  * Makes or updates the tables of BullMQ's Postgres backend. It can be run again, by any number of processes at once.
  * `postern inbox migrate --postgres URL` does the same.
+ *
+ * @throws ConfigurationError `database_unusable`
  */
 export async function migrateBullmq(connection: string | PostgresPoolConfig): Promise<void> {
   const config = typeof connection === 'string' ? { connectionString: connection } : connection
@@ -10,6 +13,8 @@ export async function migrateBullmq(connection: string | PostgresPoolConfig): Pr
   opened.on('error', () => {}) // whatever fails rejects
   try {
     await opened.waitUntilReady()
+  } catch (cause) {
+    throw unreachable(cause)
   } finally {
     await opened.close()
   }

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Command } from 'commander'
-import type { OpenedInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { InboxEntry } from '../../inbox/inbox.ts'
 import { mustBeMeant } from '../input/confirm.ts'
 import { collectTypes, isOfTypes } from '../input/delivery-filter.ts'
@@ -9,7 +8,7 @@ import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { ProgressLine } from '../output/progress-line.ts'
 import { showTime } from '../output/show-time.ts'
-import { getEntry, type InboxOptions, openInboxOf } from '../service/inbox-options.ts'
+import { getEntry, type InboxOptions, type OpenedInbox, openInboxOf } from '../service/inbox-options.ts'
 import { sendAll } from '../service/send-all.ts'
 
 interface ReplayOptions extends InboxOptions {
@@ -62,7 +61,7 @@ async function replay(key: string | undefined, options: ReplayOptions, io: Io): 
   if ((key === undefined) === (all === undefined))
     throw new ExitError(EXIT.usage, 'Give the key of one dead letter, or --all.')
   if (type !== undefined && !all) throw new ExitError(EXIT.usage, '--type is for --all.')
-  using opened = openInboxOf(options)
+  await using opened = await openInboxOf(options)
   const plan = key === undefined ? await readPlan(opened, options, io) : [await readOne(opened, key, options)]
   if (dryRun) return tellPlan(plan, options, io)
   if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan.length)} would be replayed.`, io)

@@ -9,6 +9,7 @@ import {
   addInboxOptions,
   getEntry,
   type InboxOptions,
+  migrateInbox,
   openInboxOf,
   writeInboxOptions,
 } from '../service/inbox-options.ts'
@@ -45,7 +46,7 @@ export function addInbox(program: Command, io: Io, finish: Finish): void {
     'counts',
     'How many events wait, run and are dead letters.',
     'counts --sqlite data/app.db',
-    'counts --sqlite data/app.db --json',
+    'counts --redis redis://localhost:6379 --json',
   )
     .option('--json', 'print one JSON object to standard output')
     .action(async (options: CommonOptions) => {
@@ -81,6 +82,17 @@ export function addInbox(program: Command, io: Io, finish: Finish): void {
     })
   addInboxReplay(add, io, finish)
   addDrop(add, io, finish)
+  group
+    .command('migrate')
+    .description("Make or update BullMQ's tables in Postgres. It can be run again.")
+    .requiredOption('--postgres <url>', 'the Postgres of the inbox')
+    .option('--schema <name>', 'of the tables (default: bullmq)')
+    .addHelpText('after', examples('migrate --postgres postgres://localhost/app'))
+    .action(async (options: InboxOptions) => {
+      await migrateInbox(options)
+      io.stderr.write("BullMQ's tables are up to date\n")
+      finish(EXIT.done)
+    })
 }
 
 function addDrop(add: AddInboxCommand, io: Io, finish: Finish): void {
@@ -102,7 +114,7 @@ function addDrop(add: AddInboxCommand, io: Io, finish: Finish): void {
 const STATES: readonly InboxState[] = ['dead', 'waiting', 'running']
 
 async function showCounts({ json, ...options }: CommonOptions, io: Io): Promise<void> {
-  using opened = openInboxOf(options)
+  await using opened = await openInboxOf(options)
   const counts = await opened.inbox.counts()
   const { oldestDueAt } = counts
   const oldest = oldestDueAt === undefined ? null : new Date(oldestDueAt).toISOString()
@@ -111,7 +123,7 @@ async function showCounts({ json, ...options }: CommonOptions, io: Io): Promise<
 }
 
 async function list({ state, limit, after, json, ...options }: ListCommandOptions, io: Io): Promise<void> {
-  using opened = openInboxOf(options)
+  await using opened = await openInboxOf(options)
   io.advise?.('option_invalid', 'A place stands in the line "next page" of the page before.')
   const { entries, next } = await opened.inbox.list(state, { limit, after })
   if (json) for (const item of entries) io.stdout.write(`${JSON.stringify({ type: 'item', ...toRecord(item) })}\n`)
@@ -126,14 +138,14 @@ async function list({ state, limit, after, json, ...options }: ListCommandOption
 const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', waiting: 'waits', running: 'runs' }
 
 async function show(key: string, { body, json, ...options }: ShowOptions, io: Io): Promise<void> {
-  using opened = openInboxOf(options)
+  await using opened = await openInboxOf(options)
   const item = await getEntry(opened, key, options)
   if (json) io.stdout.write(`${JSON.stringify(toRecord(item, { hasBody: body === true }))}\n`)
   else io.stdout.write(`${formatItem(item)}${body ? `\n${formatBody(item.bytes)}` : ''}`)
 }
 
 async function drop(key: string, { yes, json, ...options }: DropOptions, io: Io): Promise<void> {
-  using opened = openInboxOf(options)
+  await using opened = await openInboxOf(options)
   const { state, type, id } = await getEntry(opened, key, options)
   const name = `${toPrintable(type)} ${toPrintable(id)}`
   if (state === 'running') throw isRunning(name)

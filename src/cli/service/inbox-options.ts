@@ -1,28 +1,110 @@
 import type { Command } from 'commander'
-import { type OpenedInbox, openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
-import type { InboxEntry } from '../../inbox/inbox.ts'
+import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
+import type { Inbox, InboxEntry } from '../../inbox/inbox.ts'
 import { EXIT, ExitError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
 /** Options that lead to an inbox. */
 export interface InboxOptions {
-  readonly sqlite: string
+  readonly sqlite?: string
+  readonly redis?: string
+  readonly postgres?: string
   readonly table?: string
+  readonly queue?: string
+  readonly prefix?: string
+  readonly schema?: string
 }
+
+/** An inbox, and the connection that it stands on. */
+export interface OpenedInbox extends AsyncDisposable {
+  readonly inbox: Inbox
+}
+
+/** Where an inbox can be, and the options that say more about it. */
+const PLACES = { sqlite: ['table'], redis: ['queue', 'prefix'], postgres: ['queue', 'schema'] } as const
 
 export function addInboxOptions(command: Command): Command {
   return command
-    .requiredOption('--sqlite <file>', 'the SQLite file of the inbox')
+    .option('--sqlite <file>', 'the SQLite file of the inbox')
     .option('--table <name>', 'its table (default: postern_inbox)')
+    .option('--redis <url>', 'the Redis of an inbox on BullMQ')
+    .option('--postgres <url>', 'the Postgres of an inbox on BullMQ')
+    .option('--queue <name>', "BullMQ's queue (default: postern)")
+    .option('--prefix <text>', "of BullMQ's keys in Redis (default: bull)")
+    .option('--schema <name>', "of BullMQ's tables in Postgres (default: bullmq)")
 }
 
-export function openInboxOf({ sqlite, table }: InboxOptions): OpenedInbox {
-  return openInbox(sqlite, table)
+export async function openInboxOf(options: InboxOptions): Promise<OpenedInbox> {
+  const { sqlite = '', redis = '', postgres = '', table, queue, prefix, schema } = options
+  const place = findPlace(options)
+  if (place === 'sqlite') {
+    const opened = openInbox(sqlite, table)
+    return { inbox: opened.inbox, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() }
+  }
+  const { openBullmqInbox } = await loadBullmq()
+  const inbox = await openBullmqInbox({
+    ...(queue !== undefined && { queue }),
+    ...(place === 'redis'
+      ? { backend: place, connection: { url: toUrl(redis, /^rediss?:/) }, ...(prefix !== undefined && { prefix }) }
+      : { backend: place, connection: toPostgres(postgres, schema) }),
+  })
+  return { inbox, [Symbol.asyncDispose]: () => inbox.close() }
 }
 
-/** Writes these options for a shell. */
-export function writeInboxOptions({ sqlite, table }: InboxOptions): string {
-  return `--sqlite ${toWord(sqlite)}${table === undefined ? '' : ` --table ${toWord(table)}`}`
+/** Makes the tables of BullMQ. */
+export async function migrateInbox({ postgres = '', schema }: InboxOptions): Promise<void> {
+  const { migrateBullmq } = await loadBullmq()
+  await migrateBullmq(toPostgres(postgres, schema))
+}
+
+function toPostgres(postgres: string, schema: string | undefined) {
+  return { connectionString: toUrl(postgres, /^postgres(ql)?:/), ...(schema !== undefined && { schema }) }
+}
+
+/** The URL is not shown: it may hold a password. */
+function toUrl(text: string, scheme: RegExp): string {
+  if (URL.canParse(text) && scheme.test(text)) return text
+  throw new ExitError(EXIT.usage, 'That is no URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
+}
+
+function findPlace(options: InboxOptions): keyof typeof PLACES {
+  const given = (['sqlite', 'redis', 'postgres'] as const).filter((name) => options[name] !== undefined)
+  const [place] = given
+  if (place === undefined || given.length > 1)
+    throw new ExitError(EXIT.usage, 'Say where the inbox is: --sqlite FILE, --redis URL or --postgres URL.')
+  const allowed: readonly string[] = PLACES[place]
+  const stray = (['table', 'queue', 'prefix', 'schema'] as const).find(
+    (name) => options[name] !== undefined && !allowed.includes(name),
+  )
+  if (stray !== undefined) throw new ExitError(EXIT.usage, `--${stray} is not for an inbox of --${place}.`)
+  return place
+}
+
+/** BullMQ is an optional peer: only those commands need it. */
+async function loadBullmq() {
+  try {
+    const { openBullmqInbox } = await import('../../../adapters/queues/bullmq/open-inbox.ts')
+    const { migrateBullmq } = await import('../../../adapters/queues/bullmq/migrate.ts')
+    return { openBullmqInbox, migrateBullmq }
+  } catch (cause) {
+    if (Object(cause).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new ExitError(EXIT.unreachable, 'bullmq is not installed here.', {
+      cause,
+      fix: 'In the folder of the app: npm install bullmq ioredis (or pg)',
+    })
+  }
+}
+
+/** Writes these options for a shell. Passwords are left out. */
+export function writeInboxOptions(options: InboxOptions): string {
+  const names = ['sqlite', 'redis', 'postgres', 'table', 'queue', 'prefix', 'schema'] as const
+  return names
+    .flatMap((name) => (options[name] === undefined ? [] : [`--${name} ${toWord(withoutPassword(options[name]))}`]))
+    .join(' ')
+}
+
+function withoutPassword(text: string): string {
+  return text.replace(/^(\w+:\/\/[^/@]*:)[^/@]*@/, '$1***@')
 }
 
 /** Reads an item. Ends the command if there is none. */
