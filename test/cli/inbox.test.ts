@@ -203,7 +203,7 @@ describe('an inbox that is not there', () => {
       expect((await inbox('counts', '--table', table)).code).toBe(3)
   })
 
-  it('needs --sqlite', async () => {
+  it('needs to know where it is', async () => {
     expect(await runCli(['inbox', 'counts'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--sqlite') })
   })
 })

@@ -109,7 +109,7 @@ function makeSweeper(
   }
 }
 
-/** Without name and password: it stands in the log. */
+/** Without a password: it stands in the log. */
 function toCommandOptions({ backend, connection, queue, prefix }: Checked): string {
   const { schema }: Partial<Record<string, unknown>> = { ...connection }
   const more = [
@@ -128,7 +128,6 @@ function toUrl(backend: Checked['backend'], connection: Checked['connection']): 
     const at = new URL(typeof given === 'string' ? given : `${scheme}://${host ?? 'localhost'}`)
     if (typeof given !== 'string' && port !== undefined) at.port = String(port)
     if (typeof given !== 'string' && (db ?? database) !== undefined) at.pathname = `/${db ?? database}`
-    at.username = ''
     at.password = ''
     return at.toString()
   } catch {

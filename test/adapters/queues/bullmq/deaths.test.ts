@@ -102,6 +102,40 @@ describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, star
     expect(runs.filter((count) => count === 2).length).toBeLessThanOrEqual(5)
   }, 60_000)
 
+  it('runs on with what it has when it stood still for longer than its lease, and settles it', async () => {
+    await using opened = open()
+    const sent = makeEvent({ ms: 1_000 })
+    await opened.deliver(sent)
+    const worker = await startWorker()
+    while (runsOf(sent).length === 0) await sleep(10)
+    worker.kill('SIGSTOP')
+    await sleep(4_000)
+    worker.kill('SIGCONT')
+    while (!(await opened.isWorkedOff())) await sleep(50)
+    expect(runsOf(sent)).toHaveLength(1)
+    expect((await opened.inbox.counts()).dead).toBe(0)
+    expect(worker.exitCode).toBeNull()
+  }, 60_000)
+
+  it('takes from a process that stands still what it ran, which changes nothing more when it goes on', async () => {
+    await using opened = open()
+    const sent = makeEvent({ ms: 1_000 })
+    await opened.deliver(sent)
+    const worker = await startWorker()
+    while (runsOf(sent).length === 0) await sleep(10)
+    worker.kill('SIGSTOP')
+    await startWorker()
+    while (!(await opened.isWorkedOff())) await sleep(50)
+    expect(runsOf(sent)).toHaveLength(2)
+    worker.kill('SIGCONT') // its run ends now, and its lock is no more
+    await sleep(1_500)
+    await opened.deliver(makeEvent({}))
+    while (!(await opened.isWorkedOff())) await sleep(50)
+    expect(runsOf(sent)).toHaveLength(2)
+    expect(worker.exitCode).toBeNull()
+    expect((await opened.inbox.counts()).dead).toBe(0)
+  }, 60_000)
+
   it('makes a dead letter of what kills three processes while it is alone, and of nothing else', async () => {
     await using opened = open()
     const innocent = Array.from({ length: 9 }, () => makeEvent({ ms: 300 }))

@@ -1,0 +1,257 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPostgresBackend, Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { type InboxItem, type Settlement, systemClock, type TakenItem } from 'postern'
+import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
+import { BACKENDS, serverFor } from './backends.ts'
+
+const DONE: Settlement = { next: 'remove' }
+let names = 0
+
+/** An inbox of its own, and BullMQ's view of its queue, as a dashboard has it. */
+function open(backend: string, url: string) {
+  const queue = `rules_${names++}`
+  const inbox = bullmqInbox({ connection: url, queue })
+  const board =
+    backend === 'redis'
+      ? new Queue(queue, { connection: { url } })
+      : new Queue(queue, { connection: { connectionString: url } }, createPostgresBackend)
+  board.on('error', () => {})
+  onTestFinished(async () => {
+    await board.close()
+    await inbox.close()
+  })
+  let n = 0
+  const make = (accountKey: string): InboxItem => {
+    const id = String(n++)
+    return { key: id, bytes: Buffer.from('{}'), accountKey, id, type: 'a.created', receivedAt: 0 }
+  }
+  const put = async (accountKey: string, count: number) => {
+    const items = Array.from({ length: count }, () => make(accountKey))
+    for (let from = 0; from < count; from += 50)
+      await Promise.all(items.slice(from, from + 50).map((item) => inbox.put(item)))
+    return items
+  }
+  return { queue, inbox, board, make, put }
+}
+
+function work(inbox: BullmqInbox, run: (item: TakenItem) => Promise<Settlement> | Settlement, concurrency = 10) {
+  const errors: unknown[] = []
+  const loop = inbox.work(async (item) => run(item), {
+    ...{ concurrency, leaseMs: 15_000, clock: systemClock, onSettled: () => {} },
+    onError: (error) => errors.push(error),
+  })
+  onTestFinished(async () => {
+    await loop.close(0)
+    expect(errors).toEqual([])
+  })
+  return loop
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(10)
+}
+
+function tried(item: TakenItem, error = 'it failed') {
+  const { dueAt, worker } = item
+  return { n: item.tries.length + 1, dueAt, startedAt: 0, endedAt: 0, code: 'handler_failed', error, worker }
+}
+
+describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
+  const server = serverFor(start)
+  const openOne = () => open(backend, server().url)
+
+  it('runs the first item of an account soon, whatever the backlog of another, and after a burst of its own', async () => {
+    const { inbox, put } = openOne()
+    await put('quick', 300)
+    const order: string[] = []
+    const first = work(inbox, ({ accountKey }) => {
+      order.push(accountKey)
+      return DONE
+    })
+    await until(() => order.length === 300)
+    await first.close(10_000)
+    await sleep(300) // until it is looked up that nothing waits
+    await put('flood', 2_000)
+    await put('quick', 1)
+    order.length = 0
+    work(inbox, ({ accountKey }) => {
+      order.push(accountKey)
+      return DONE
+    })
+    await until(() => order.includes('quick'))
+    expect(order.indexOf('quick')).toBeLessThan(50)
+  }, 60_000)
+
+  it('runs new items before those that are tried again', async () => {
+    const { inbox, put } = openOne()
+    await put('acme', 30)
+    const failing = work(inbox, (item) => ({ next: 'wait', afterMs: 1_000, isFailure: true, tried: tried(item) }))
+    await until(async () => (await inbox.list('waiting')).entries.every(({ failures }) => failures === 1))
+    await failing.close(10_000)
+    await put('acme', 30)
+    await sleep(1_500)
+    const order: number[] = []
+    work(inbox, ({ failures }) => {
+      order.push(failures)
+      return DONE
+    })
+    await until(() => order.length === 60)
+    expect(order.slice(0, 20)).toEqual(Array(20).fill(0))
+  }, 60_000)
+
+  it('keeps what Postgres takes nowhere else: NUL, half a character, and errors with them', async () => {
+    const { inbox, make } = openOne()
+    const odd = { ...make('a\0b\ud800'), id: 'x\0', type: 'a\0.created', bytes: Buffer.from([0, 255]) }
+    await inbox.put(odd)
+    expect(await inbox.get(odd.key)).toMatchObject({ ...odd, bytes: expect.anything() })
+    work(inbox, (item) => ({ next: 'bury', marks: ['\0'], tried: tried(item, 'half \ud800 \0') }))
+    await until(async () => (await inbox.counts()).dead === 1)
+    expect((await inbox.list('dead')).entries).toMatchObject([
+      { id: 'x\0', marks: ['\0'], tries: [{ error: 'half \ud800 \0' }] },
+    ])
+  })
+
+  it('goes on past a job that another program added, and leaves it to be looked at', async () => {
+    const { inbox, board, put } = openOne()
+    await board.add('foreign', { hello: 'world' })
+    await put('acme', 3)
+    let runs = 0
+    work(inbox, () => {
+      runs++
+      return DONE
+    })
+    await until(async () => runs === 3 && (await inbox.counts()).waiting === 0)
+    expect(await board.getFailed()).toMatchObject([{ name: 'foreign', failedReason: 'not an event of this inbox' }])
+    expect((await inbox.list('dead')).entries).toEqual([])
+  })
+
+  it('lets a dashboard see an event, and retry a dead letter with fresh tries', async () => {
+    const { inbox, board, put } = openOne()
+    const [item] = await put('acme', 1)
+    expect(await board.getJobCounts()).toMatchObject({ prioritized: 1 })
+    const burying = work(inbox, (taken) => ({ next: 'bury', marks: ['one'], tried: tried(taken) }))
+    await until(async () => (await inbox.counts()).dead === 1)
+    await burying.close(10_000)
+    const [job] = await board.getFailed()
+    expect(job).toMatchObject({ name: 'a.created', data: { text: '{}', accountKey: 'acme' } })
+    expect(job?.failedReason).toBe('handler_failed: it failed')
+    await job?.retry()
+    expect(await inbox.get(item?.key ?? '')).toMatchObject({ state: 'waiting', failures: 0, marks: ['one'] })
+    const seen: TakenItem[] = []
+    work(inbox, (taken) => {
+      seen.push(taken)
+      return DONE
+    })
+    await until(() => seen.length === 1)
+    expect(seen[0]).toMatchObject({ failures: 0, marks: ['one'], tries: [{ n: 1 }] })
+    await until(async () => (await board.getJobCounts()).active === 0)
+    expect(await board.getJobCounts()).toMatchObject({ completed: 0, failed: 0 })
+  })
+
+  it('drops dead letters that are too old, and says so', async () => {
+    const { queue, inbox, put } = openOne()
+    const log: unknown[] = []
+    inbox.reportTo?.({ debug() {}, info() {}, warn: (...line) => void log.push(line), error() {} })
+    await put('acme', 3)
+    const burying = work(inbox, (item) => ({ next: 'bury', marks: [], tried: tried(item) }))
+    await until(async () => (await inbox.counts()).dead === 3)
+    await burying.close(10_000)
+    await makeOld(backend, server().url, queue, 2)
+    const again = bullmqInbox({ connection: server().url, queue }) // whose last look was not just now
+    onTestFinished(() => again.close())
+    again.reportTo?.({ debug() {}, info() {}, warn: (...line) => void log.push(line), error() {} })
+    work(again, () => DONE)
+    await until(async () => (await inbox.counts()).dead === 1)
+    await until(() => log.length > 0)
+    expect(log).toEqual([[{ dropped: 2 }, 'bullmqInbox dropped dead letters older than 30 days.']])
+  })
+
+  it('lists dead letters page by page while those of the page before are replayed', async () => {
+    const { inbox, put } = openOne()
+    await put('acme', 60)
+    const burying = work(inbox, (item) => ({ next: 'bury', marks: [], tried: tried(item) }))
+    await until(async () => (await inbox.counts()).dead === 60)
+    await burying.close(10_000)
+    const seen: string[] = []
+    let after: string | undefined
+    do {
+      const page = await inbox.list('dead', { after, limit: 7 })
+      for (const { key } of page.entries) {
+        seen.push(key)
+        expect(await inbox.replay(key)).toBe(true)
+      }
+      after = page.next
+    } while (after !== undefined)
+    expect(new Set(seen).size).toBe(60)
+    expect(await inbox.counts()).toMatchObject({ waiting: 60, dead: 0 })
+  })
+})
+
+/** Moves the first of them back by forty days. */
+async function makeOld(backend: string, url: string, queue: string, count: number): Promise<void> {
+  const at = Date.now() - 40 * 86_400_000
+  if (backend === 'redis') {
+    const redis = new Redis(url)
+    const key = `bull:${queue}:failed`
+    for (const id of await redis.zrange(key, '0', String(count - 1))) {
+      await redis.zadd(key, String(at), id)
+      await redis.hset(`bull:${queue}:${id}`, 'finishedOn', String(at))
+    }
+    redis.disconnect()
+    return
+  }
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const which = 'SELECT id FROM bullmq.job WHERE queue = $2 ORDER BY seq LIMIT $3'
+  await client.query(`UPDATE bullmq.job SET finished_at_ms = $1 WHERE queue = $2 AND id IN (${which})`, [
+    at,
+    queue,
+    count,
+  ])
+  await client.end()
+}
+
+describe.skipIf(redisProgram === undefined)('bullmqInbox on a Redis that does not keep what it was given', () => {
+  it.each([
+    ['writes to disk a second later', ['--appendfsync', 'everysec'], /appendfsync/],
+    ['keeps nothing on disk', ['--appendonly', 'no'], /appendonly is "no"/],
+    ['deletes when it is full', ['--maxmemory-policy', 'allkeys-lru'], /noeviction/],
+  ])('says once that it %s', async (_, args, message) => {
+    const server = await startRedis(...args)
+    onTestFinished(() => server.remove())
+    const { inbox, put } = open('redis', server.url)
+    const log: string[] = []
+    inbox.reportTo?.({ debug() {}, info() {}, warn: (_fields, line) => void log.push(line), error() {} })
+    await put('acme', 1)
+    work(inbox, () => DONE)
+    await until(async () => (await inbox.counts()).waiting === 0)
+    expect(log).toEqual([expect.stringMatching(message)])
+  })
+})
+
+describe('the options of bullmqInbox', () => {
+  it.each([
+    ['nothing', undefined],
+    ['no connection', {}],
+    ['a URL of another scheme', { connection: 'http://localhost' }],
+    ['a backend that there is not', { connection: {}, backend: 'mysql' }],
+    ['a URL of the other backend', { connection: 'redis://localhost', backend: 'postgres' }],
+    ['a client', { connection: new Redis({ lazyConnect: true }) }],
+    ['a colon in the name', { connection: {}, queue: 'a:b' }],
+    ['a prefix on Postgres', { connection: 'postgres://localhost', prefix: 'x' }],
+    ['a limit of a second', { connection: {}, deadLetterMs: 1_000 }],
+  ])('are refused if they are %s', (_, options) => {
+    expect(() => bullmqInbox(options as Parameters<typeof bullmqInbox>[0])).toThrowError(
+      expect.objectContaining({ code: 'option_invalid' }),
+    )
+  })
+
+  it('are refused if one is unknown', () => {
+    const options = { connection: 'redis://localhost', telemetry: {} }
+    expect(() => bullmqInbox(options)).toThrowError(expect.objectContaining({ code: 'option_unknown' }))
+  })
+})

@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createReceiver, DeadLetter, sign } from 'postern'
+import { bullmqInbox } from 'postern/bullmq'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { BACKENDS, serverFor } from '../adapters/queues/bullmq/backends.ts'
+import { postgresProgram, startPostgres } from '../engines/postgres-server.ts'
+import { findFreePort } from '../support/programs.ts'
+import { readLines, runCli } from './run-cli.ts'
+
+const SECRET = 'test-secret'
+const keyOf = (id: string) => `7:default4:acme${id.length}:${id}`
+
+/** Accepts events by a real receiver, whose worker makes dead letters of them. */
+async function makeDeadLetters(
+  connection: string,
+  ids: readonly string[],
+  queue = 'postern',
+): Promise<readonly string[]> {
+  const inbox = bullmqInbox({ connection, queue })
+  const log: string[] = []
+  const logger = { debug() {}, info() {}, warn() {}, error: (_fields: object, text: string) => void log.push(text) }
+  const receiver = createReceiver({ secret: SECRET, inbox, logger })
+  receiver.on('*', { name: 'audit' }, () => {})
+  receiver.on('*', { name: 'crm' }, () => {
+    throw new DeadLetter('the customer does not exist')
+  })
+  for (const id of ids) {
+    const body = Buffer.from(JSON.stringify({ ...events.contact.created(), id }))
+    expect(await receiver.receive({ body, signature: sign(body, SECRET) })).toMatchObject({ outcome: 'accepted' })
+  }
+  receiver.work({ concurrency: 1 })
+  while ((await inbox.counts()).dead < ids.length) await sleep(10)
+  await receiver.close()
+  await inbox.close()
+  return log
+}
+
+describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
+  const server = serverFor(start)
+  const run = (command: string, ...args: readonly string[]) =>
+    runCli(['inbox', command, ...args, `--${backend}`, server().url])
+  const countsOf = async (...args: readonly string[]) => readLines((await run('counts', '--json', ...args)).stdout)[0]
+
+  it('counts, lists, shows, replays and drops', async () => {
+    const log = await makeDeadLetters(server().url, ['evt_1', 'evt_2', 'evt_3'])
+    expect(await countsOf()).toEqual({ waiting: 0, running: 0, dead: 3, oldestDueAt: null, countedTo: 10_000 })
+    const listed = readLines((await run('list', '--limit', '2', '--json')).stdout)
+    expect(listed.map(({ type }) => type)).toEqual(['item', 'item', 'page'])
+    const shown = await run('show', keyOf('evt_1'), '--body')
+    expect(shown.stdout).toContain('the customer does not exist')
+    expect(shown.stdout).toContain('audit')
+    expect(await run('replay', keyOf('evt_1'))).toMatchObject({ code: 0 })
+    expect(await run('replay', keyOf('evt_1'))).toMatchObject({ code: 1 })
+    expect(await run('drop', keyOf('evt_2'), '--yes')).toMatchObject({ code: 0 })
+    expect(await run('show', keyOf('evt_2'))).toMatchObject({ code: 1 })
+    expect(await run('replay', '--all', '--yes')).toMatchObject({ code: 0, stderr: expect.stringContaining('1 of 1') })
+    expect(await countsOf()).toMatchObject({ waiting: 2, dead: 0 })
+    // The command that the log names leads there.
+    const [, command = ''] = /To look at it: postern (.*?)\. To try again/.exec(log[0] ?? '') ?? []
+    expect(await runCli(command.split(' ').map((word) => word.replaceAll(/["']/g, '')))).toMatchObject({ code: 0 })
+  }, 60_000)
+
+  it('replays all of many dead letters, page after page, once each', async () => {
+    const ids = Array.from({ length: 250 }, (_, index) => `evt_many_${index}`)
+    await makeDeadLetters(server().url, ids, 'many')
+    expect(await run('replay', '--all', '--yes', '--queue', 'many')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('250 of 250 dead letters replayed'),
+    })
+    expect(await countsOf('--queue', 'many')).toMatchObject({ waiting: 250, dead: 0 })
+  }, 60_000)
+
+  it('tells of an engine that is not there, without the password', async () => {
+    const url = `${backend}://user:pa55word@127.0.0.1:${await findFreePort()}/0`
+    const { code, stderr } = await runCli(['inbox', 'counts', `--${backend}`, url])
+    expect(code).toBe(3)
+    expect(stderr).toContain('cannot be reached')
+    expect(stderr).not.toContain('pa55word')
+  })
+})
+
+describe('postern inbox', () => {
+  it.each([
+    ['no place', []],
+    ['two places', ['--sqlite', 'a.db', '--redis', 'redis://localhost']],
+    ['an option of another place', ['--redis', 'redis://localhost', '--table', 'x']],
+    ['what is no URL', ['--redis', 'localhost']],
+    ['a URL of another engine', ['--postgres', 'redis://localhost']],
+  ])('refuses %s, with code 2', async (_, args) => {
+    expect(await runCli(['inbox', 'counts', ...args])).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  it('works without bullmq, and says where it is needed', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'postern-no-bullmq-'))
+    const hook = join(folder, 'hook.mjs')
+    const resolve = `export async function resolve(name, context, next) {
+      if (name === 'bullmq') throw Object.assign(new Error('not here'), { code: 'ERR_MODULE_NOT_FOUND' })
+      return next(name, context)
+    }`
+    writeFileSync(
+      hook,
+      `import { register } from 'node:module'\nregister('data:text/javascript,' + encodeURIComponent(${JSON.stringify(resolve)}))\n`,
+    )
+    const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+    const run = (...args: readonly string[]) =>
+      spawnSync(process.execPath, ['--import', 'tsx', '--import', hook, main, 'inbox', ...args], { encoding: 'utf8' })
+    expect(run('counts', '--help')).toMatchObject({ status: 0 })
+    expect(run('counts', '--redis', 'redis://127.0.0.1:1')).toMatchObject({
+      status: 3,
+      stderr: expect.stringContaining('npm install bullmq'),
+    })
+    rmSync(folder, { recursive: true })
+  })
+})
+
+describe.skipIf(postgresProgram === undefined)('postern inbox migrate', () => {
+  it('makes the tables without which nothing is accepted, and can be run again', async () => {
+    const server = await startPostgres()
+    try {
+      const counts = await runCli(['inbox', 'counts', '--postgres', server.url])
+      expect(counts).toMatchObject({ code: 3, stderr: expect.stringContaining('postern inbox migrate --postgres') })
+      for (let run = 0; run < 2; run++)
+        expect(await runCli(['inbox', 'migrate', '--postgres', server.url])).toMatchObject({ code: 0 })
+      expect(await runCli(['inbox', 'counts', '--postgres', server.url])).toMatchObject({ code: 0 })
+    } finally {
+      await server.remove()
+    }
+  }, 60_000)
+})
