@@ -3,6 +3,7 @@ import { benchCost } from './cost/main.ts'
 import { benchEmulator } from './emulator/main.ts'
 import { benchHttp } from './http/main.ts'
 import { benchInProcess } from './in-process/main.ts'
+import { benchBullmq } from './inbox/bullmq.ts'
 import { benchInbox } from './inbox/main.ts'
 import { benchPostgres } from './postgres/main.ts'
 import { benchRedis } from './redis/main.ts'
@@ -14,13 +15,18 @@ const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean })
   cost: benchCost,
   emulator: benchEmulator,
   http: benchHttp,
-  inbox: benchInbox,
+  inbox: benchInboxes,
   'in-process': benchInProcess,
   redis: benchRedis,
   postgres: benchPostgres,
   refusals: benchRefusals,
   scale: benchScale,
   sqlite: benchSqlite,
+}
+
+async function benchInboxes(options: { readonly isQuick: boolean }): Promise<void> {
+  await benchInbox(options)
+  await benchBullmq(options)
 }
 
 const flags = process.argv.slice(2)

@@ -44,6 +44,7 @@ export class WorkTable implements InboxTable {
   /** Taken, and waiting until nothing else runs: their workers died. */
   readonly #suspects: Held[] = []
   #tokens = 0
+  #hasBacklog = false
   #lookedForDeadAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: Parts) {
@@ -75,18 +76,20 @@ export class WorkTable implements InboxTable {
     await backend.moveStalledJobsToWait()
   }
 
-  /** One first, and then as many again as there are: each that is asked for in vain costs as much as one that is there. */
+  /** As many as are wanted while there is a backlog; else one first, and then as many again: each that is not there costs as much. */
   async #takeSome(backend: IQueueBackend, limit: number): Promise<readonly Held[]> {
     const items: Held[] = []
+    let length = this.#hasBacklog ? limit : 1
     for (;;) {
-      const length = Math.min(Math.max(items.length, 1), limit - items.length)
       const taken = await Promise.allSettled(Array.from({ length }, () => this.#takeOne(backend)))
       const some = taken.map((one) => (one.status === 'fulfilled' ? one.value : undefined)).filter(isToRun)
       items.push(...some)
       const failed = taken.find((one) => one.status === 'rejected')
       // One without an answer may have been taken. Its lock ends, and it comes back.
       if (failed !== undefined && items.length === 0) throw failed.reason
-      if (some.length < length || items.length === limit) return items
+      this.#hasBacklog = some.length === length
+      if (!this.#hasBacklog || items.length === limit) return items
+      length = Math.min(items.length, limit - items.length)
     }
   }
 

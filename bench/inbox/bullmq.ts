@@ -1,0 +1,80 @@
+import { type PostgresServer, postgresProgram, startPostgres } from '../../test/engines/postgres-server.ts'
+import { type RedisServer, redisProgram, startRedis } from '../../test/engines/redis-server.ts'
+import { Contestant, medianOf, playRounds, print, ratioOf } from '../harness.ts'
+
+interface Figures {
+  /** Microseconds an event. */
+  readonly cpu: number
+  /** Events a second. */
+  readonly rate: number
+  readonly p99?: number
+  /** Mebibytes. */
+  readonly rss: number
+}
+
+const BESIDE = 64
+
+/** The inbox on BullMQ, on both of its backends, beside a bare durable insert by the same client on the same server. */
+export async function benchBullmq({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
+  // Both write to disk before they answer.
+  if (redisProgram !== undefined) await benchBackend('redis', await startRedis(), isQuick)
+  if (postgresProgram !== undefined) await benchBackend('postgres', await startPostgres(), isQuick)
+}
+
+async function benchBackend(
+  backend: 'redis' | 'postgres',
+  server: RedisServer | PostgresServer,
+  isQuick: boolean,
+): Promise<void> {
+  const rounds = isQuick ? 3 : 7
+  const most = isQuick ? 100_000 : 1_000_000
+  const contestants = ['bare', 'postern'].map(
+    (kind) => new Contestant(kind, 'inbox/bullmq-worker.mjs', [backend, server.url, kind]),
+  )
+  const ours = contestants.at(-1)
+  const accepted = [['backlog', 'events/s', 'of bare', 'µs CPU', 'of bare', 'p99 ms', 'MiB']]
+  const worked = [['backlog', 'events/s', 'of an empty inbox', 'µs CPU', 'of an empty inbox', 'counts() ms', 'MiB']]
+  let base: readonly Figures[] | undefined
+  try {
+    for (const backlog of [0, most]) {
+      for (let left = backlog; left > 0; left -= 50_000) await ours?.ask({ fill: 50_000 })
+      const [bare = [], mine = []] = await playRounds(contestants, { warmUp: 1, rounds }, (contestant) =>
+        contestant.ask<Figures>({ accept: 2_000, beside: BESIDE }),
+      )
+      const counting = await ours?.ask<{ readonly ms: number }>({ counts: 1 })
+      const [runs = []] = await playRounds(contestants.slice(1), { warmUp: 1, rounds }, (contestant) =>
+        contestant.ask<Figures>({ work: 1_500 }),
+      )
+      base ??= runs
+      const size = backlog.toLocaleString('en')
+      accepted.push([size, ...toCells(mine, bare)])
+      worked.push([
+        size,
+        ...[toRate(runs), ratioOf(runs, base, ({ rate }) => rate).toFixed(2)],
+        ...[medianOf(runs, ({ cpu }) => cpu).toFixed(1), ratioOf(runs, base, ({ cpu }) => cpu).toFixed(2)],
+        ...[(counting?.ms ?? 0).toFixed(1), Math.max(...runs.map(({ rss }) => rss)).toFixed(0)],
+      ])
+    }
+  } finally {
+    for (const contestant of contestants) contestant.stop()
+    await server.remove()
+  }
+  const name = `BullMQ inbox on ${backend}`
+  print(`${name}: accepted, ${BESIDE} at once, beside a bare durable insert (medians of ${rounds} rounds)`, accepted)
+  print(`${name}: worked off, 100 at once, handlers that do nothing (medians of ${rounds} rounds)`, worked)
+}
+
+function toRate(figures: readonly Figures[]): string {
+  return Math.round(medianOf(figures, ({ rate }) => rate)).toLocaleString('en')
+}
+
+function toCells(ours: readonly Figures[], bare: readonly Figures[]): readonly string[] {
+  return [
+    toRate(ours),
+    ratioOf(ours, bare, ({ rate }) => rate).toFixed(2),
+    medianOf(ours, ({ cpu }) => cpu).toFixed(1),
+    ratioOf(ours, bare, ({ cpu }) => cpu).toFixed(2),
+    medianOf(ours, ({ p99 = 0 }) => p99).toFixed(1),
+    Math.max(...ours.map(({ rss }) => rss)).toFixed(0),
+  ]
+}
