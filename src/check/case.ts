@@ -57,10 +57,18 @@ export interface TestEvent {
   readonly data: unknown
 }
 
+/** A record of a test event. */
+export interface TestRecord {
+  readonly _id: string
+  readonly [field: string]: unknown
+}
+
 /** What all checks of one run have in common. */
 export interface Maker {
   /** A new event with an id that no other run used. */
   event(changes?: Readonly<Record<string, unknown>>): TestEvent
+  /** A documented contact, with an id and an address that no other record has. */
+  contact(changes?: Readonly<Record<string, unknown>>): TestRecord
   /** A delivery as the service sends it, but for what is changed. */
   delivery(body: TestEvent | string | Uint8Array, changes?: DeliveryChanges): Delivery
 }
@@ -69,6 +77,8 @@ export interface Maker {
 export interface DeliveryChanges {
   /** The signature header by the right signature, or by a digest of another algorithm: one value, several, or none. */
   readonly signature?: (right: string, hmac: (algorithm: string) => string) => string | readonly string[] | undefined
+  /** The name of its header, in place of the documented one. */
+  readonly signatureName?: string
   /** The same for a shell: what the right signature is piped through. */
   readonly pipe?: string
   /** What is sent in place of the body that was signed. */
@@ -95,6 +105,8 @@ export interface Scene {
   send(delivery: Delivery): Promise<Answer>
   /** Sends a delivery one time. */
   sendOnce(delivery: Delivery): Promise<Answer>
+  /** Sends deliveries one after the other by one connection, or by another where the receiver ended it. */
+  sendInTurn(deliveries: readonly Delivery[]): Promise<readonly Answer[]>
   /** Waits for so long. Rejects when the run is interrupted. */
   wait(ms: number): Promise<void>
 }

@@ -2,22 +2,24 @@ import { type Case, GROUPS, type Group } from './case.ts'
 import { bytes } from './cases/bytes.ts'
 import { effect } from './cases/effect.ts'
 import { effectFailure } from './cases/effect-failure.ts'
+import { effectIdentity } from './cases/effect-identity.ts'
 import { leak } from './cases/leak.ts'
 import { load } from './cases/load.ts'
 import { meaning } from './cases/meaning.ts'
 import { reach } from './cases/reach.ts'
 import { signature } from './cases/signature.ts'
 import { signatureForms } from './cases/signature-forms.ts'
+import { signatureSubjects } from './cases/signature-subjects.ts'
 import { time } from './cases/time.ts'
 
 const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
   reach,
-  signature: [...signature, ...signatureForms],
+  signature: [...signature, ...signatureForms, ...signatureSubjects],
   bytes,
   meaning,
   time,
   leak,
-  effect: [...effect, ...effectFailure],
+  effect: [...effect, ...effectIdentity, ...effectFailure],
   load,
 }
 

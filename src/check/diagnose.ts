@@ -23,7 +23,8 @@ export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
   const answer = await send(make.delivery(make.event()))
   if (isSuccess(answer)) return undefined
   const code = toCode(answer)
-  const refused = isRefusal(answer) && code !== 'put_off' ? await findRefusedEvent(scene, answer) : undefined
+  const isAnswered = (isRefusal(answer) && code !== 'put_off') || code === 'server_error'
+  const refused = isAnswered ? await findRefusedEvent(scene, answer) : undefined
   if (refused !== undefined) return refused
   const text = findHint(String(answer.status ?? answer.failureKind), target) ?? describe(answer)
   if (!REFUSALS.includes(code)) return { code, text, isAbsent: true, also: [] }
@@ -34,7 +35,8 @@ export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
 async function findRefusedEvent({ make, send }: RunScene, answer: Answer): Promise<Finding | undefined> {
   const forged = await send(make.delivery(make.event(), { signature: () => `sha256=${'0'.repeat(64)}` }))
   if (!isRefusal(forged) || forged.status === answer.status) return undefined
-  const text = `The receiver accepts the signature and refuses the event: ${describe(answer)}, and ${forged.status} to a wrong signature. It may take events of other accounts only (give it one of its own as account key), or ask more of them than the service promises. Its log says why.`
+  const what = isRefusal(answer) ? 'refuses' : 'fails at'
+  const text = `The receiver accepts the signature and ${what} the event: ${describe(answer)}, and ${forged.status} to a wrong signature. It may take events of other accounts only (give it one of its own as account key), or ask more of them than the service promises. Its log says why.`
   return { code: 'event_refused', text, isAbsent: false, also: [] }
 }
 
@@ -53,7 +55,7 @@ function toCode({ status, failureKind }: Answer): Diagnosis['code'] {
 
 function toText(code: Diagnosis['code'], answer: Answer, target: URL): string {
   if (code === 'refused')
-    return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It has another secret than the one that was given here (each webhook has its own), reads another header than X-Service-Signature, or something in front of it changes the body. Compare the two secrets, and sign the raw bytes.`
+    return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It has another secret than the one that was given here (each webhook has its own), takes events of one account only (give that as account key), reads another header than X-Service-Signature, or something in front of it changes the body. Compare the two secrets, and sign the raw bytes.`
   const text = `The receiver fails at a plain delivery: ${describe(answer)}. Its log says why`
   if (code === 'server_error') return `${text}; often a body parser has read the body before it.`
   return target.protocol === 'http:' ? `${text}. If it speaks TLS, its URL begins with https.` : `${text}.`

@@ -4,6 +4,8 @@ import type { ConnectionFailure } from '../wire/connection-failure.ts'
 export interface Delivery {
   readonly method: 'POST' | 'GET'
   readonly body: Uint8Array
+  /** The name of the header of the signature. */
+  readonly signatureName: string
   /** Each is a header line of its own. */
   readonly signatures: readonly string[]
   readonly contentType: string
@@ -24,6 +26,8 @@ export interface Answer {
   readonly failureKind: ConnectionFailure['kind'] | 'timeout' | undefined
   /** Nothing listens there, or not by TLS. */
   readonly isUnreachable: boolean
+  /** The words behind the status. */
+  readonly words: string
   /** By their names in lower case. They are searched, and never shown. */
   readonly headers: Readonly<Record<string, string>>
   /** The first 64 KiB. They are searched, and never shown. */

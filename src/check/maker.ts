@@ -1,7 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { type Secret, sign } from '../protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
-import type { DeliveryChanges, Maker, TestEvent } from './case.ts'
+import { SIGNATURE_NAME } from '../wire/signature-name.ts'
+import type { DeliveryChanges, Maker, TestEvent, TestRecord } from './case.ts'
 import type { Delivery } from './exchange.ts'
 
 export interface MakerOptions {
@@ -13,27 +14,25 @@ export interface MakerOptions {
 export function createMaker({ secret, accountKey }: MakerOptions): Maker {
   const run = randomBytes(5).toString('hex')
   let count = 0
-  const event = (changes: Readonly<Record<string, unknown>> = {}): TestEvent => {
-    const name = `${run}_${++count}`
-    return {
-      id: `evt_chk_${name}`,
-      type: 'contact.created',
-      timestamp: new Date().toISOString(),
-      accountKey,
-      data: { record: contact(`chk_${name}`) },
-      ...changes,
-    }
+  const event = (changes: Readonly<Record<string, unknown>> = {}): TestEvent => ({
+    id: `evt_chk_${run}_${++count}`,
+    type: 'contact.created',
+    timestamp: new Date().toISOString(),
+    accountKey,
+    data: { record: contact() },
+    ...changes,
+  })
+  /** Its name is not ASCII, as names are, and its id has the form that ids of records most likely have. */
+  const contact = (changes: Readonly<Record<string, unknown>> = {}): TestRecord => {
+    const _id = `c4ec${run}${(++count).toString(16).padStart(10, '0')}`
+    const email = `check.${_id}@example.test`
+    return { _id, firstName: 'Zoë', lastName: 'Check', email, status: 'active', ...changes }
   }
-  return { event, delivery: (body, changes) => createDelivery(toBytes(body), secret, changes) }
-}
-
-/** The documented contact; its name is not ASCII, as names are. */
-export function contact(id: string): Readonly<Record<string, string>> {
-  return { _id: id, firstName: 'Zoë', lastName: 'Check', email: 'check@example.test', status: 'active' }
+  return { event, contact, delivery: (body, changes) => createDelivery(toBytes(body), secret, changes) }
 }
 
 function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryChanges = {}): Delivery {
-  const { signature, pipe, bytes, contentType = 'application/json' } = changes
+  const { signature, signatureName = SIGNATURE_NAME, pipe, bytes, contentType = 'application/json' } = changes
   const { contentEncoding, pieceSize, isChunked = false, method } = changes
   const right = sign(signed, secret)
   const hmac = (algorithm: string) => createHmac(algorithm, secret).update(signed).digest('hex')
@@ -41,6 +40,7 @@ function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryCha
   return {
     method: method ?? 'POST',
     body: bytes ?? signed,
+    signatureName,
     signatures: given === undefined ? [] : typeof given === 'string' ? [given] : given,
     contentType,
     contentEncoding,

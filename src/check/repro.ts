@@ -1,5 +1,4 @@
 import { quoteForShell } from '../protocol/show.ts'
-import { SIGNATURE_HEADER } from '../protocol/signature.ts'
 import type { Delivery } from './exchange.ts'
 
 const MAX_BODY_BYTES = 2_000
@@ -9,22 +8,22 @@ const MAX_BODY_BYTES = 2_000
  * a secret nor a digest. Undefined where a line cannot say it.
  */
 export function toCurl(target: string, delivery: Delivery): string | undefined {
-  const { method, body, signatures, contentType, pipe, pieceSize, isChunked } = delivery
+  const { method, body, contentType, pieceSize, isChunked } = delivery
   if (method === 'GET') return `curl -i ${quoteForShell(target)}`
   const isPlain = body.length > 0 && body.length <= MAX_BODY_BYTES && isText(body)
   if (!isPlain || pieceSize !== undefined || isChunked) return undefined
   const text = quoteForShell(Buffer.from(body).toString())
-  const header = toHeader(signatures, text, pipe)
+  const header = toHeader(delivery, text)
   if (header === undefined) return undefined
   const parts = [`curl -i ${quoteForShell(target)}`, `-H ${quoteForShell(`Content-Type: ${contentType}`)}`, header]
   return `${parts.filter(Boolean).join(' ')} --data-binary ${text}`
 }
 
-function toHeader(signatures: readonly string[], text: string, pipe: string | undefined): string | undefined {
+function toHeader({ signatureName, signatures, pipe }: Delivery, text: string): string | undefined {
   if (signatures.length === 0) return ''
-  if (signatures.length === 1 && signatures[0] === '') return `-H '${SIGNATURE_HEADER};'`
+  if (signatures.length === 1 && signatures[0] === '') return `-H '${signatureName};'`
   if (pipe === undefined) return undefined
-  return `-H "${SIGNATURE_HEADER}: $(printf %s ${text} | npx postern sign${pipe})"`
+  return `-H "${signatureName}: $(printf %s ${text} | npx postern sign${pipe})"`
 }
 
 /** The line that runs one check alone. */

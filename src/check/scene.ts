@@ -1,3 +1,5 @@
+import { Agent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Secret } from '../protocol/signature.ts'
 import type { Scene } from './case.ts'
@@ -47,13 +49,29 @@ export function createScene({
   /** What is left of it for all deliveries, once one was put off until the end of it. */
   let patience = patienceMs
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, { signal })
-  const sendOnce = async (delivery: Delivery): Promise<Answer> => {
+  const sendOnce = async (delivery: Delivery, agent?: Agent): Promise<Answer> => {
     signal?.throwIfAborted()
-    const answer = await send(target, delivery, timeoutMs, cut.signal)
+    const answer = await send(target, delivery, { timeoutMs, cut: cut.signal, agent })
     if (answer.status === undefined) cut.signal.throwIfAborted()
     if (answer.status !== undefined) answers++
     isUnreachable = answer.isUnreachable
     return answer
+  }
+  const sendPatiently = async (attempt: () => Promise<Answer>): Promise<Answer> => {
+    let end: number | undefined
+    for (;;) {
+      const answer = await attempt()
+      if (!isPutOff(answer)) return answer
+      const waitMs = Math.max(readRetryAfterMs(answer) ?? 0, 50)
+      // From the first answer on: what is put off by just the patience is waited for.
+      const now = performance.now()
+      end ??= now + patience
+      if (now + waitMs > end) {
+        patience = 0
+        return answer
+      }
+      await wait(waitMs)
+    }
   }
   return {
     make: createMaker({ secret, accountKey }),
@@ -61,26 +79,31 @@ export function createScene({
     secret: typeof secret === 'string' ? Buffer.from(secret) : secret,
     patienceMs,
     probe,
-    sendOnce,
-    send: async (delivery) => {
-      let end: number | undefined
-      for (;;) {
-        const answer = await sendOnce(delivery)
-        if (!isPutOff(answer)) return answer
-        const waitMs = Math.max(readRetryAfterMs(answer) ?? 0, 50)
-        // From the first answer on: what is put off by just the patience is waited for.
-        const now = performance.now()
-        end ??= now + patience
-        if (now + waitMs > end) {
-          patience = 0
-          return answer
+    sendOnce: (delivery) => sendOnce(delivery),
+    send: (delivery) => sendPatiently(() => sendOnce(delivery)),
+    async sendInTurn(deliveries) {
+      const agent = createAgent(target)
+      const answers: Answer[] = []
+      for (const delivery of deliveries) {
+        const sendKept = async () => {
+          const answer = await sendOnce(delivery, agent)
+          // The receiver may end a connection that is idle: clients then open another.
+          return answer.failureKind === 'reset' && answers.length > 0 ? sendOnce(delivery, agent) : answer
         }
-        await wait(waitMs)
+        answers.push(await sendPatiently(sendKept))
       }
+      agent.destroy()
+      return answers
     },
     wait,
     isLost: () => answers === 0 && isUnreachable,
     isGone: () => answers > 0 && isUnreachable,
     close: () => signal?.removeEventListener('abort', cutSoon),
   }
+}
+
+/** Keeps one connection. */
+function createAgent({ protocol }: URL): Agent {
+  const options = { keepAlive: true, maxSockets: 1 }
+  return protocol === 'https:' ? new HttpsAgent(options) : new Agent(options)
 }

@@ -1,5 +1,5 @@
+import type { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
 import { exchange, type WireRequest } from '../wire/exchange.ts'
 import type { Answer, Delivery } from './exchange.ts'
@@ -10,20 +10,29 @@ const NOTHING = {
   failure: undefined,
   failureKind: undefined,
   isUnreachable: false,
+  words: '',
   headers: {},
   body: '',
 }
 
-/** Sends one delivery on a connection of its own, until it is cut. Never rejects: what goes wrong is in the answer. */
-export async function send(target: URL, delivery: Delivery, timeoutMs: number, cut: AbortSignal): Promise<Answer> {
+export interface SendOptions {
+  readonly timeoutMs: number
+  /** Cuts the connection. */
+  readonly cut: AbortSignal
+  /** Keeps the connection. Default: each delivery has one of its own. */
+  readonly agent?: Agent | undefined
+}
+
+/** Sends one delivery. Never rejects: what goes wrong is in the answer. */
+export async function send(target: URL, delivery: Delivery, { timeoutMs, cut, agent }: SendOptions): Promise<Answer> {
   const started = performance.now()
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([timeout, cut])
   const conclude = (answer: Partial<Answer>) => ({ ...NOTHING, ...answer, ms: performance.now() - started })
   try {
-    const options = { signal, maxBodyBytes: MAX_READ_BYTES, agent: false }
-    const { status, headers, body } = await exchange(target, toRequest(delivery), options)
-    return conclude({ status, headers, body: body.toString('utf8', 0, MAX_READ_BYTES) })
+    const options = { signal, maxBodyBytes: MAX_READ_BYTES, agent: agent ?? false }
+    const { status, reason, headers, body } = await exchange(target, toRequest(delivery, agent !== undefined), options)
+    return conclude({ status, words: reason, headers, body: body.toString('utf8', 0, MAX_READ_BYTES) })
   } catch (error) {
     if (error === timeout.reason)
       return conclude({ failure: `no answer within ${timeoutMs / 1_000} s`, failureKind: 'timeout' })
@@ -32,14 +41,18 @@ export async function send(target: URL, delivery: Delivery, timeoutMs: number, c
   }
 }
 
-function toRequest(delivery: Delivery): WireRequest {
-  const { method, body, signatures, contentType, contentEncoding, pieceSize, isChunked } = delivery
-  const headers: [name: string, value: string][] = [['content-type', contentType]]
-  if (contentEncoding !== undefined) headers.push(['content-encoding', contentEncoding])
-  for (const signature of signatures) headers.push([SIGNATURE_HEADER, signature])
-  if (isChunked) headers.push(['transfer-encoding', 'chunked'])
-  else if (method === 'POST') headers.push(['content-length', String(body.length)])
-  headers.push(['connection', 'close'])
+function toRequest(delivery: Delivery, isKept: boolean): WireRequest {
+  const { method, body, signatureName, signatures, contentType, contentEncoding, pieceSize, isChunked } = delivery
+  // Some hosts refuse what does not name its program.
+  const headers: [name: string, value: string][] = [
+    ['User-Agent', 'postern-check'],
+    ['Content-Type', contentType],
+  ]
+  if (contentEncoding !== undefined) headers.push(['Content-Encoding', contentEncoding])
+  for (const signature of signatures) headers.push([signatureName, signature])
+  if (isChunked) headers.push(['Transfer-Encoding', 'chunked'])
+  else if (method === 'POST') headers.push(['Content-Length', String(body.length)])
+  headers.push(['Connection', isKept ? 'keep-alive' : 'close'])
   return { method, headers, body: pieceSize === undefined ? body : toPieces(body, pieceSize) }
 }
 

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { escapeUnicode, formatJson } from '../wire/json-forms.ts'
+import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { Maker } from './case.ts'
 import type { Delivery } from './exchange.ts'
 
@@ -31,8 +32,27 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, sortKeys(inner)]))
 }
 
+/** As other services name it, and people who have to think of a name. */
+const OTHER_HEADERS = [
+  ...['X-Hub-Signature-256', 'X-Hub-Signature', 'X-Signature', 'X-Signature-256', 'X-Signature-Sha256'],
+  ...['X-Webhook-Signature', 'Webhook-Signature', 'Signature', 'Service-Signature', 'X-Hmac-Sha256'],
+]
+
 /** Mistakes that make a receiver refuse plain deliveries, by their code; the first one found is told. */
 export const WRONG_FORMS = {
+  other_header: {
+    text: 'The receiver reads the signature from another header, as that of another service. Read X-Service-Signature.',
+    deliver: (make) =>
+      OTHER_HEADERS.flatMap((signatureName) =>
+        ['sha256=', ''].map((prefix) =>
+          make.delivery(make.event(), { signatureName, signature: (right) => right.replace('sha256=', prefix) }),
+        ),
+      ),
+  },
+  header_case: {
+    text: 'The receiver looks for x-service-signature in lower case only, and the service writes X-Service-Signature. Look the header up without case.',
+    deliver: (make) => [make.delivery(make.event(), { signatureName: SIGNATURE_NAME.toLowerCase() })],
+  },
   no_prefix: {
     text: 'The receiver compares the header with the bare digest. Put "sha256=" in front of the digest that it computes.',
     also: ['signature-no-prefix'],
@@ -74,7 +94,7 @@ export const WRONG_FORMS = {
   },
   secret_missing: {
     text: 'The receiver has no secret: it signs with an empty one, or with the word "undefined", as anybody can. Set its variable, take its text as it is (decoded from hexadecimal digits it may be nothing), and let it refuse to start without.',
-    also: ['signature-no-secret'],
+    also: ['signature-no-secret', 'signature-unknown-account'],
     deliver: (make) => withKeys(make, ['', 'undefined', 'null', 'None']),
   },
   secret_edges: {
@@ -113,7 +133,7 @@ export const WRONG_FORMS = {
     text: 'Bodies of ASCII characters pass, and others do not: the body is decoded by another charset than UTF-8 before it is signed. Sign the raw bytes.',
     deliver: (make) => {
       const event = make.event()
-      const record = { _id: event.id.replace('evt_chk_', 'chk_ascii_'), firstName: 'Zoe' }
+      const record = { _id: make.contact()._id, firstName: 'Zoe' }
       // Indented by three, as nobody who parses it writes it again.
       return [make.delivery(JSON.stringify({ ...event, data: { record } }, null, 3))]
     },

@@ -1,5 +1,6 @@
 import type { Clock } from '../host/clock.ts'
-import { SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
+import { sign } from '../protocol/signature.ts'
+import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { Assumed } from './assumptions.ts'
 import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
 import type { Faults } from './faults.ts'
@@ -17,8 +18,6 @@ export interface AttemptOptions {
 type TimedResult = PostResult & Pick<DeliveryAttempt, 'durationMs'>
 
 const WRONG_SECRET = 'a secret that no webhook of the emulator has'
-/** As the service text writes it; names of headers have no case. */
-const SIGNATURE_NAME = SIGNATURE_HEADER.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())
 
 /** Makes attempts: signs the bytes with the webhook's secret, and sends nothing that the service does not promise to send. */
 export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHeaders }: AttemptOptions) {

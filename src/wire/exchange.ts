@@ -14,6 +14,8 @@ export interface WireRequest {
 /** The answer to a request. */
 export interface WireAnswer {
   readonly status: number
+  /** The words behind the status. */
+  readonly reason: string
   readonly headers: Readonly<Record<string, string>>
   /** As far as it came, and was read. */
   readonly body: Buffer
@@ -48,7 +50,7 @@ export function exchange(
       signal.removeEventListener('abort', cut)
       request.destroy()
       if (answer === undefined) reject(error)
-      else resolve({ status: answer.statusCode ?? 0, headers: toRecord(answer), body: Buffer.concat(parts) })
+      else resolve(toAnswer(answer, Buffer.concat(parts)))
     }
     const cut = () => finish(signal.reason)
     signal.addEventListener('abort', cut, { once: true })
@@ -94,6 +96,7 @@ function toLists(headers: WireRequest['headers']): Record<string, string | strin
   return lists
 }
 
-function toRecord({ headersDistinct }: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')]))
+function toAnswer({ statusCode = 0, statusMessage = '', headersDistinct }: IncomingMessage, body: Buffer): WireAnswer {
+  const headers = Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')] as const)
+  return { status: statusCode, reason: statusMessage, headers: Object.fromEntries(headers), body }
 }

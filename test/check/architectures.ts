@@ -147,3 +147,78 @@ export class StoresBytes extends Inbox {
     return { status: 202 }
   }
 }
+
+/** Writes a record only if the event is later than the last one of it. */
+export class LastWriteWins extends HandWritten {
+  readonly #times = new Map<unknown, number>()
+
+  override async work(event: Event): Promise<void> {
+    const id = event.data?.record?._id
+    const time = Date.parse(event.timestamp)
+    if (id !== undefined && time <= (this.#times.get(id) ?? 0)) return
+    await super.work(event)
+    this.#times.set(id, time)
+  }
+}
+
+/** Does nothing where the record is as it was. */
+export class SkipsWhatIsEqual extends HandWritten {
+  readonly #last = new Map<unknown, string>()
+
+  override async work(event: Event): Promise<void> {
+    const { record } = event.data ?? {}
+    const text = JSON.stringify(record)
+    if (record !== undefined && this.#last.get(record._id) === text) return
+    await super.work(event)
+    this.#last.set(record?._id, text)
+  }
+}
+
+/** Behind a firewall that refuses what does not name its program. */
+export class NeedsUserAgent extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    if (request.headers['user-agent'] !== undefined) return super.answer(request)
+    request.resume()
+    return { status: 403 }
+  }
+}
+
+/** Tells nobody without a signature that it is there. */
+export class HidesItself extends HandWritten {
+  override refuse(): Answer {
+    return { status: 404 }
+  }
+}
+
+/** Does one request after the other. */
+export class OneAtATime extends HandWritten {
+  #last: Promise<unknown> = Promise.resolve()
+
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    const answer = this.#last.then(() => super.answer(request))
+    this.#last = answer.catch(() => {})
+    return answer
+  }
+}
+
+/** Its first answers take a while, as a function that has to be started. */
+export class StartsSlowly extends HandWritten {
+  #started: Promise<unknown> | undefined
+
+  override async handle(event: Event): Promise<Answer> {
+    this.#started ??= sleep(1_500)
+    await this.#started
+    return super.handle(event)
+  }
+}
+
+/** Ends each connection by itself, a moment after its answer, and does not say so. */
+export class DropsIdleConnections extends HandWritten {
+  override createServer(): Server {
+    const server = super.createServer()
+    server.on('request', (request, response) => {
+      if (request.url === '/webhooks') response.on('finish', () => setTimeout(() => request.socket.destroy(), 1))
+    })
+    return server
+  }
+}

@@ -32,9 +32,11 @@ describe('checkReceiver', () => {
       ['duplicate', 'skipped'],
       ['late-retry', 'pass'],
       ['timestamp-no-fraction', 'pass'],
+      ['timestamp-offset', 'pass'],
+      ['timestamp-ahead', 'pass'],
     ])
-    expect(report.summary).toEqual({ pass: 3, fail: 0, warn: 0, info: 0, skipped: 1 })
-    expect(done).toEqual([0.25, 0.5, 0.75, 1])
+    expect(report.summary).toEqual({ pass: 5, fail: 0, warn: 0, info: 0, skipped: 1 })
+    expect(done).toEqual([1, 2, 3, 4, 5, 6].map((count) => count / 6))
   })
 
   it.each([

@@ -11,9 +11,16 @@ const WARNINGS: Readonly<Record<keyof typeof architectures, readonly string[]>> 
   BacksOff: [],
   BehindProxy: [],
   ClosesConnections: [],
+  DropsIdleConnections: [],
+  HidesItself: [],
   HoldsDuplicates: [],
   Inbox: [],
+  LastWriteWins: [],
   LimitsItself: ['duplicates-at-once', 'burst'],
+  NeedsUserAgent: [],
+  OneAtATime: [],
+  SkipsWhatIsEqual: [],
+  StartsSlowly: [],
   StoresBytes: [],
 }
 

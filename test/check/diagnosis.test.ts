@@ -20,6 +20,12 @@ const expecting = (toHeader: (body: Buffer) => string) =>
   }
 
 const withKey = (key: string | Buffer) => expecting((body) => `sha256=${hmac(key, body).digest('hex')}`)
+const withHeader = (name: string, prefix = 'sha256=') =>
+  class extends HandWritten {
+    override isGenuine(body: Buffer, { headers }: Parameters<HandWritten['isGenuine']>[1]): boolean {
+      return headers[name] === prefix + hmac(SECRET, body).digest('hex')
+    }
+  }
 const withForm = (write: (event: unknown) => string) =>
   expecting((body) => {
     const event = new HandWritten().parse(body)
@@ -39,7 +45,17 @@ const toSorted = (event: unknown): string =>
     typeof value === 'object' ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
   )
 
+/** Its gateway hands names of headers over as they were sent. */
+class KnowsLowerCase extends HandWritten {
+  override isGenuine(body: Buffer, request: Parameters<HandWritten['isGenuine']>[1]): boolean {
+    return request.rawHeaders.includes('x-service-signature') && super.isGenuine(body, request)
+  }
+}
+
 const MISTAKES: readonly (readonly [code: string, what: string, Receiver: new () => HandWritten])[] = [
+  ['other_header', 'the right digest in the header of another service', withHeader('x-hub-signature-256')],
+  ['other_header', 'the bare digest in another header', withHeader('x-signature', '')],
+  ['header_case', 'the right digest in a header in lower case', KnowsLowerCase],
   ['no_prefix', 'the bare digest', expecting((body) => hmac(SECRET, body).digest('hex'))],
   ['upper_case', 'upper case', expecting((body) => `sha256=${hmac(SECRET, body).digest('hex').toUpperCase()}`)],
   ['base64', 'base64', expecting((body) => hmac(SECRET, body).digest('base64'))],
@@ -165,6 +181,27 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
       expect(own).toEqual(['accepts-valid'])
     },
   )
+
+  it('is event_refused for a receiver that fails at each event, and refuses a wrong signature', async () => {
+    class NeedsItsAccount extends HandWritten {
+      override write(): void {
+        throw new Error('violates foreign key constraint')
+      }
+    }
+    const { diagnosis } = await check(new NeedsItsAccount())
+    expect(diagnosis).toMatchObject({ code: 'event_refused', text: expect.stringContaining('fails at the event: 500') })
+    expect(diagnosis?.text).toContain('account key')
+  })
+
+  it('names the account key if everything is refused alike', async () => {
+    class BindsItsSecret extends HandWritten {
+      override async receive() {
+        return { status: 401 }
+      }
+    }
+    const { diagnosis } = await check(new BindsItsSecret())
+    expect(diagnosis).toMatchObject({ code: 'refused', text: expect.stringContaining('account key') })
+  })
 
   it('is secret_decoded for a receiver that cuts off the beginning of its secret', async () => {
     const { port, close } = await listen(new (withKey('5f2d7a91c04b'))().createServer())

@@ -5,6 +5,8 @@ import { listen } from '../adapters/http/hosts.ts'
 import * as deliveries from './faulty/deliveries.ts'
 import * as effects from './faulty/effects.ts'
 import { HandWritten, SECRET } from './faulty/hand-written.ts'
+import * as heads from './faulty/heads.ts'
+import * as records from './faulty/records.ts'
 import * as signatures from './faulty/signatures.ts'
 import { told } from './judge.ts'
 
@@ -32,20 +34,23 @@ async function judge(receiver: HandWritten, options: Partial<CheckOptions> = {})
 }
 
 const idsOf = (pattern: RegExp) => CASES.map(({ id }) => id).filter((id) => pattern.test(id))
-const FORGED = idsOf(/^signature-(?!hex-case|byte-order-mark|form)/)
+const PREFIXES = ['signature-no-prefix', 'signature-other-prefix']
+const FORGED = idsOf(/^(signature-(?!hex-case|byte-order-mark|form|null)|keep-alive$)/).filter(
+  (id) => !PREFIXES.includes(id),
+)
 const RECORDLESS = idsOf(/^(finance|sync|import|export)-/)
 
 /** What each is to be told, by the name of its class. */
 const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   NoVerification: {
-    fail: FORGED.filter((id) => id !== 'signature-no-prefix'),
-    warn: ['signature-no-prefix'],
+    fail: FORGED,
+    warn: PREFIXES,
     beside: /^effect-none-refused$/,
   },
   Reserialising: {
     fail: ['accepts-valid', 'signature-reserialised', 'bytes-pretty'],
     beside:
-      /^(bytes-|large|huge|burst|alive|late|timestamp|duplicates-|extra|unknown|deleted|updated|finance|sync|import|export)/,
+      /^(bytes-|large|huge|burst|alive|late|timestamp|duplicates-|extra|unknown|deleted|updated|finance|sync|import|export|text-|data-|id-|record-|header-)/,
   },
   StringDecoding: { fail: ['bytes-split-characters', 'signature-replaced-byte'] },
   DecodingAtTheEnd: { fail: ['signature-replaced-byte'] },
@@ -53,7 +58,7 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   Trimming: { fail: ['bytes-pretty'] },
   UnequalLengthCompare: {
     fail: idsOf(
-      /^signature-(missing|sha1|empty|prefix-only|short|long|non-ascii|tail|list|two-.*|right-.*|no-prefix)$/,
+      /^signature-(missing|sha1|empty|prefix-only|short|long|non-ascii|tail|list|two-.*|right-.*|no-prefix|other-prefix)$/,
     ),
   },
   PrefixCompare: { fail: ['signature-empty', 'signature-prefix-only', 'signature-short'] },
@@ -78,8 +83,8 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   LeaksDigest: { fail: ['leak-digest'] },
   LeaksSecret: { fail: ['leak-secret'] },
   LeaksStack: { fail: ['leak-stack'] },
-  TakesEmptySecret: { fail: ['signature-no-secret'] },
-  TakesUndefinedSecret: { fail: ['signature-no-secret'] },
+  TakesEmptySecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesUndefinedSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
   ChecksJsonOnly: { fail: ['signature-form'] },
   ChecksNoText: { fail: ['signature-text'] },
   AnswersDuplicatesUnchecked: { fail: ['signature-of-duplicate'] },
@@ -98,18 +103,18 @@ const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
   RacingDedup: { fail: ['effect-once-at-once'] },
   WorksBeforeCheck: { fail: ['effect-none-refused'], beside: /^effect-/ },
   RefusesUnknownTypes: { fail: ['unknown-type', 'unknown-model'] },
-  NeedsWholeRecord: { fail: ['deleted-id-only'] },
-  ReachesIntoRecord: { fail: ['unknown-type', ...RECORDLESS] },
+  NeedsWholeRecord: { fail: ['deleted-id-only', 'deleted-before-created'] },
+  ReachesIntoRecord: { fail: ['unknown-type', ...RECORDLESS], warn: ['data-missing'] },
   StrictSchema: { fail: ['extra-fields'] },
   UpdatesOnlyWhatIsThere: { fail: ['updated-before-created'] },
   ExactContentType: { fail: ['bytes-charset'] },
   NeedsLength: { warn: ['bytes-chunked'] },
-  FailsOnBrokenJson: { fail: ['signed-not-json', 'signed-empty'] },
+  FailsOnBrokenJson: { fail: ['signed-not-json', 'signed-empty', 'signed-null'] },
   Redirects: { fail: ['no-redirect'], options: { only: ['no-redirect'] } },
   SaysYesToGet: { warn: ['get-not-2xx'] },
   BusyForOthers: { fail: ['burst'], options: { concurrency: 1, only: ['bytes', 'burst'] } },
   TurnsCopiesAway: { warn: ['duplicates-at-once'] },
-  NeedsMilliseconds: { fail: ['timestamp-no-fraction'] },
+  NeedsMilliseconds: { fail: ['timestamp-no-fraction'], warn: ['timestamp-offset'] },
   ReadsLinesAsText: { fail: ['bytes-line-ends'] },
   StoresThreeBytes: { fail: ['bytes-four-byte-characters', 'bytes-split-characters'] },
   NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], timeoutMs: 500 } },
@@ -128,8 +133,56 @@ const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
   QueuesBeforeCheck: { fail: ['effect-none-refused'] },
 }
 
-const FINDINGS = Object.entries({ ...SIGNATURES, ...DELIVERIES, ...EFFECTS })
-const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = { ...signatures, ...deliveries, ...effects }
+const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
+  KnowsOneCase: { warn: ['header-lower-case'] },
+  ChecksOneTypeOnly: { fail: ['signature-other-types'] },
+  ForgetsDeletions: { fail: ['signature-other-types'] },
+  EmptySecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
+  UndefinedSecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
+  SecretsInAnObject: { fail: ['signature-unknown-account'] },
+  ReadsBeforeCheck: { fail: ['signature-null', 'signed-null'] },
+  TakesAnyPrefix: { warn: ['signature-other-prefix'] },
+  TrustsItsConnection: { fail: ['keep-alive'] },
+  KeepsBodies: { fail: ['keep-alive'] },
+  LeaksDigestInFirstLine: { fail: ['leak-digest'] },
+  LeaksStackOfEncoding: { fail: ['leak-stack'] },
+  LeaksStackOfSize: { fail: ['leak-stack'] },
+  LeaksStackOfGet: { fail: ['leak-stack'] },
+  LeaksStackOfLength: { fail: ['leak-stack'] },
+}
+
+const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
+  InsertsOnly: { fail: ['created-after-updated'] },
+  DeletesOnlyWhatIsThere: { fail: ['deleted-before-created'] },
+  WritesStatementsByHand: { fail: ['text-quotes'] },
+  StoresShortText: { warn: ['text-long'] },
+  NeedsText: { warn: ['text-empty'] },
+  StoresNoNullCharacter: { warn: ['text-null-character'] },
+  StoresWholeCharacters: { warn: ['text-half-character'] },
+  KnowsTwoStatuses: { warn: ['unknown-status'] },
+  CastsToObjectId: { warn: ['record-id-form'] },
+  NeedsOwnAddress: { warn: ['same-email'] },
+  NeedsData: { warn: ['data-missing'] },
+  StoresShortIds: { warn: ['id-long'] },
+  CutsIds: { warn: ['effect-similar-ids'] },
+  ComparesIdsWithoutCase: { warn: ['effect-similar-ids'] },
+  NeedsUtc: { warn: ['timestamp-offset'] },
+  RefusesTheFuture: { warn: ['timestamp-ahead'] },
+}
+
+/** No others of these can be affected. */
+const ofGroups = (findings: Readonly<Record<string, Finding>>, ...only: readonly string[]) =>
+  Object.fromEntries(Object.entries(findings).map(([name, finding]) => [name, { ...finding, options: { only } }]))
+
+const FINDINGS = Object.entries({
+  ...{ ...SIGNATURES, ...DELIVERIES, ...EFFECTS },
+  ...ofGroups(HEADS, 'accepts-valid', 'header-lower-case', 'keep-alive', 'signature', 'leak', 'signed-null'),
+  ...ofGroups(RECORDS, 'accepts-valid', 'bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids'),
+})
+const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
+  ...{ ...signatures, ...deliveries, ...effects },
+  ...{ ...heads, ...records },
+}
 
 describe('a receiver by hand', () => {
   it('passes where it has no fault', async () => {

@@ -63,10 +63,12 @@ describe.skipIf(curl === undefined)('the line for the shell', () => {
     expect(others.map(({ id }) => id).sort()).toEqual([
       ...['bytes-chunked', 'bytes-line-ends', 'bytes-split-characters', 'gzip-after-signing', 'gzip-before-signing'],
       ...['signature-bit-flipped', 'signature-byte-order-mark', 'signature-form', 'signature-list'],
-      ...['signature-no-secret', 'signature-non-ascii', 'signature-of-duplicate'],
-      ...['signature-other-body', 'signature-other-secret', 'signature-prefix-only', 'signature-remembered'],
+      ...['signature-no-secret', 'signature-non-ascii', 'signature-null', 'signature-of-duplicate'],
+      ...['signature-other-body', 'signature-other-secret', 'signature-other-types', 'signature-prefix-only'],
+      'signature-remembered',
       ...['signature-replaced-byte', 'signature-reserialised', 'signature-right-first', 'signature-right-last'],
       ...['signature-sha1', 'signature-text', 'signature-two-headers'],
+      'signature-unknown-account',
     ])
   })
 })

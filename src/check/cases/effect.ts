@@ -1,6 +1,5 @@
 import type { Case, DeliveryChanges, Scene, TestEvent } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
-import { contact } from '../maker.ts'
 import { countAnswers, describe, isPutOff, isSuccess } from '../verdict.ts'
 import { notAccepted, type ProbedScene, readRuns, readSettled, timesDone, withProbe } from './with-probe.ts'
 
@@ -113,26 +112,6 @@ export const effect: readonly Case[] = [
       const lost = await findUndone(scene, accepted)
       const reason = `${countAnswers(answers)}; the work of ${accepted.length - lost.length} was done`
       return { status: accepted.length === 0 ? 'skipped' : lost.length === 0 ? 'pass' : 'fail', reason }
-    }),
-  },
-  {
-    id: 'effect-each-event',
-    level: 'fail',
-    sends: 'Two contact.updated events of the same record, with an id each.',
-    expects: 'The probe says that the work of both was done.',
-    why: 'A record changes more than once. Who remembers the id of the record takes the second change for a copy, and loses it.',
-    fix: 'Remember the id of the event, not the _id of its record.',
-    run: withProbe(async (scene) => {
-      const { make, send } = scene
-      const update = { type: 'contact.updated', data: { record: contact(make.event().id.replace('evt_', '')) } }
-      const [first, second] = [make.event(update), make.event(update)]
-      const answer = await send(make.delivery(first))
-      if (!isSuccess(answer)) return notAccepted(answer)
-      if ((await readRuns(scene, first.id)) === 0)
-        return { status: 'skipped', reason: 'the work of contact.updated events is not counted' }
-      await send(make.delivery(second))
-      const isDone = (await readRuns(scene, second.id)) > 0
-      return { status: isDone ? 'pass' : 'fail', reason: isDone ? 'both were done' : 'the second was not done' }
     }),
   },
   {

@@ -10,22 +10,27 @@ async function collectRefusals({ make, send }: Scene): Promise<readonly (Answer 
     make.delivery(event, { signature: () => undefined }),
     make.delivery(event, { signature: () => `sha256=${'0'.repeat(64)}` }),
     make.delivery(event, { signature: () => 'sha256=xyz' }),
+    make.delivery(event, { signature: (right) => right.slice(0, -2) }),
+    make.delivery(event, { contentEncoding: 'gzip' }),
+    make.delivery('', { method: 'GET', signature: () => undefined }),
   ]
+  const huge = make.delivery(make.event({ note: 'x'.repeat(2 ** 21) }))
   const digest = digestOf(make.delivery(event))
   return Promise.all([
     ...wrong.map(async (delivery) => ({ ...(await send(delivery)), digest })),
-    send(notJson).then((answer) => ({ ...answer, digest: digestOf(notJson) })),
+    ...[notJson, huge].map(async (delivery) => ({ ...(await send(delivery)), digest: digestOf(delivery) })),
   ])
 }
 
-const SENDS = 'Deliveries without a signature, with a wrong and a malformed one, and a signed one that is not JSON.'
+const SENDS =
+  'Deliveries without a signature, with a wrong, a malformed and a short one, with a Content-Encoding, signed ones that are not JSON and of 2 MiB, and a GET request.'
 const FIX = 'Answer with a fixed code word, and write the rest to your own log.'
 
 /** Anything shorter is part of common words. */
 const MIN_SECRET_BYTES = 8
 
 /** Everything that an answer tells beside its status. */
-const textOf = ({ headers, body }: Answer) => [...Object.values(headers), body].join('\n')
+const textOf = ({ words, headers, body }: Answer) => [words, ...Object.values(headers), body].join('\n')
 
 /** Whether a text holds these bytes, in any of the ways in which programs print bytes. */
 function holds(text: string, bytes: Buffer): boolean {
@@ -39,9 +44,18 @@ function holds(text: string, bytes: Buffer): boolean {
 
 type Refusal = Awaited<ReturnType<typeof collectRefusals>>[number]
 
+/** Those of a run, which all checks look through. */
+const refusals = new WeakMap<Scene, ReturnType<typeof collectRefusals>>()
+
+function refusalsOf(scene: Scene): ReturnType<typeof collectRefusals> {
+  const collected = refusals.get(scene) ?? collectRefusals(scene)
+  refusals.set(scene, collected)
+  return collected
+}
+
 /** Looks through all refusals; what has not answered has told nothing. */
 async function search(scene: Scene, what: string, isTold: (answer: Refusal) => boolean): Promise<Verdict> {
-  const answers = await collectRefusals(scene)
+  const answers = await refusalsOf(scene)
   if (answers.some(isTold)) return { status: 'fail', reason: `an answer holds ${what}` }
   if (answers.every(({ status }) => status === undefined)) return { status: 'skipped', reason: 'no answer came' }
   return { status: 'pass', reason: 'no answer holds it' }
@@ -54,7 +68,7 @@ export const leak: readonly Case[] = [
     level: 'fail',
     sends: SENDS,
     expects:
-      'No answer holds the signature that would have been right: not in its body or headers, as hexadecimal digits or as base64.',
+      'No answer holds the signature that would have been right: not in its body, headers or first line, as hexadecimal digits or as base64.',
     why: 'Whoever is told the expected digest sends the same body again with it, and is let in.',
     fix: FIX,
     run: (scene) =>
@@ -64,7 +78,7 @@ export const leak: readonly Case[] = [
     id: 'leak-secret',
     level: 'fail',
     sends: SENDS,
-    expects: 'No answer holds the secret, in its body or headers.',
+    expects: 'No answer holds the secret, in its body, headers or first line.',
     why: 'The secret is all that an attacker needs.',
     fix: FIX,
     run: async (scene) => {
@@ -81,7 +95,7 @@ export const leak: readonly Case[] = [
     id: 'leak-stack',
     level: 'fail',
     sends: SENDS,
-    expects: 'No answer holds a stack trace, in its body or headers.',
+    expects: 'No answer holds a stack trace, in its body, headers or first line.',
     why: 'Paths, versions and names of functions tell an attacker where to look.',
     fix: 'Catch errors before the framework prints them, and run in production mode.',
     run: (scene) => search(scene, 'a stack trace', (answer) => STACKS.some((stack) => stack.test(textOf(answer)))),

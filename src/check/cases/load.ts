@@ -56,6 +56,17 @@ export const load: readonly Case[] = [
     judge: mustNotCrash,
   },
   {
+    id: 'signed-null',
+    level: 'fail',
+    sends: 'The JSON value null, signed.',
+    expects: '2xx or 4xx, never 5xx.',
+    why: 'It is JSON and no object. Code that reads a field of it fails where nobody has foreseen it.',
+    fix: 'Look whether the JSON is an object with an id and a type, and answer 400 if it is not.',
+    alone: true,
+    deliver: (make) => make.delivery('null'),
+    judge: mustNotCrash,
+  },
+  {
     id: 'burst',
     level: 'fail',
     sends: `${BURST} events at once.`,

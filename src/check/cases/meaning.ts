@@ -1,7 +1,7 @@
 import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import type { Case, Maker, SingleCase, TestEvent } from '../case.ts'
-import { contact } from '../maker.ts'
-import { countAnswers, describe, isSuccess, mustBeAccepted, mustNotCrash } from '../verdict.ts'
+import { countAnswers, describe, isSuccess, mustBeAccepted, mustNotCrash, shouldBeAccepted } from '../verdict.ts'
+import { records } from './records.ts'
 import { sendAtOnce } from './send-at-once.ts'
 
 const COPIES = 8
@@ -25,30 +25,7 @@ const events: readonly EventCase[] = [
     sends: 'A created event of a model that no receiver knows, "checkThing".',
     why: 'Any registered model has events, also those that are made after the code.',
     fix: OPEN_FIX,
-    event: (make) => {
-      const event = make.event({ type: 'checkThing.created' })
-      return { ...event, data: { record: { _id: event.id.replace('evt_chk_', 'chk_thing_') } } }
-    },
-  },
-  {
-    id: 'deleted-id-only',
-    sends: 'A contact.deleted event whose record has only its _id, as the service sends it.',
-    why: 'Deleted events never carry more; whoever asks for the other fields never sees a deletion.',
-    fix: 'Do not apply the schema of created and updated records to deleted ones.',
-    event: (make) => {
-      const event = make.event({ type: 'contact.deleted' })
-      return { ...event, data: { record: { _id: event.id.replace('evt_chk_', 'chk_deleted_') } } }
-    },
-  },
-  {
-    id: 'updated-before-created',
-    sends: 'A contact.updated event of a record that was never created.',
-    why: 'The service promises no order: a retry of the creation can come hours after the change.',
-    fix: 'Write what the event says whether the record is there or not (an upsert).',
-    event: (make) => {
-      const event = make.event({ type: 'contact.updated' })
-      return { ...event, data: { record: contact(event.id.replace('evt_chk_', 'chk_new_')) } }
-    },
+    event: (make) => make.event({ type: 'checkThing.created', data: { record: { _id: make.contact()._id } } }),
   },
   ...SERVICE_EVENT_TYPES.map(
     (type): EventCase => ({
@@ -64,11 +41,8 @@ const events: readonly EventCase[] = [
     sends: 'A contact.created event with fields that are not documented, in the envelope and in the record.',
     why: 'The documents name only some fields of a record, and services add more.',
     fix: 'Let schemas keep or drop what they do not know, and not refuse it.',
-    event: (make) => {
-      const event = make.event({ version: 2 })
-      const record = { ...contact(event.id.replace('evt_chk_', 'chk_extra_')), tags: ['a'], owner: null }
-      return { ...event, data: { record, previous: {} } }
-    },
+    event: (make) =>
+      make.event({ version: 2, data: { record: make.contact({ tags: ['a'], owner: null }), previous: {} } }),
   },
 ]
 
@@ -83,6 +57,30 @@ export const meaning: readonly Case[] = [
       ...text,
     }),
   ),
+  ...records,
+  {
+    id: 'data-missing',
+    level: 'warn',
+    sends: 'An export.completed event without data.',
+    expects: '2xx; otherwise a warning.',
+    why: 'What this event carries is not documented; it may be nothing.',
+    fix: 'Take missing data for an empty object.',
+    deliver: (make) => make.delivery(make.event({ type: 'export.completed', data: undefined })),
+    judge: shouldBeAccepted,
+  },
+  {
+    id: 'id-long',
+    level: 'warn',
+    sends: 'An event whose id has 200 characters.',
+    expects: '2xx; otherwise a warning.',
+    why: 'The id is text, and its length is not documented. A column that is too short for it refuses the event for ever.',
+    fix: 'Give the column of ids 255 characters, or store a hash of the id.',
+    deliver: (make) => {
+      const event = make.event()
+      return make.delivery({ ...event, id: `${event.id}_`.padEnd(200, 'x') })
+    },
+    judge: shouldBeAccepted,
+  },
   {
     id: 'unknown-account',
     level: 'warn',

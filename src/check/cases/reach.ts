@@ -1,7 +1,17 @@
 import { SERVICE_DEADLINE_MS } from '../../protocol/schedule.ts'
+import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
 import { isLoopback } from '../../wire/target.ts'
 import type { Case } from '../case.ts'
-import { isPutOff, isRedirect, isSuccess, mustBeAccepted, toVerdict } from '../verdict.ts'
+import {
+  describe,
+  isPutOff,
+  isRedirect,
+  isRefusal,
+  isSuccess,
+  mustBeAccepted,
+  shouldBeAccepted,
+  toVerdict,
+} from '../verdict.ts'
 
 const COMFORTABLE_MS = 2_000
 
@@ -45,6 +55,32 @@ export const reach: readonly Case[] = [
     alone: true,
     deliver: (make) => make.delivery(make.event()),
     judge: (answer) => toVerdict(isRedirect(answer) ? 'fail' : answer.status === undefined ? 'fail' : 'pass', answer),
+  },
+  {
+    id: 'header-lower-case',
+    level: 'warn',
+    sends: 'An event whose signature is in x-service-signature, in lower case.',
+    expects: '2xx; otherwise a warning.',
+    why: 'Names of headers have no case: the service writes X-Service-Signature, and HTTP/2 and many proxies write every name in lower case.',
+    fix: 'Look the header up by a function of the framework, or by a comparison without case.',
+    deliver: (make) => make.delivery(make.event(), { signatureName: SIGNATURE_NAME.toLowerCase() }),
+    judge: shouldBeAccepted,
+  },
+  {
+    id: 'keep-alive',
+    level: 'fail',
+    sends: 'By one connection, one after the other: an event, an event with a wrong signature, and one more event.',
+    expects: '2xx, 4xx and 2xx. The receiver may end the connection after any of them.',
+    why: 'Clients use a connection again. What is left of one request must not become part of the next: not its body that was not read, and not that its signature was right.',
+    fix: 'Read or discard the whole body before the answer, or answer with "Connection: close" and end the connection. Keep nothing of a request on the connection, such as in a handler object that lives as long as it.',
+    run: async ({ make, sendInTurn }) => {
+      const forged = make.delivery(make.event(), { signature: () => `sha256=${'0'.repeat(64)}` })
+      const answers = await sendInTurn([make.delivery(make.event()), forged, make.delivery(make.event())])
+      const reason = answers.map(describe).join(', then ')
+      const [first, second, third] = answers.map((answer) => ({ is2xx: isSuccess(answer), is4xx: isRefusal(answer) }))
+      if (first?.is2xx !== true) return { status: 'skipped', reason: `the event was not accepted: ${reason}` }
+      return { status: second?.is4xx === true && third?.is2xx === true ? 'pass' : 'fail', reason }
+    },
   },
   {
     id: 'https',

@@ -107,6 +107,20 @@ export const signatureForms: readonly Case[] = [
     judge: shouldBeRefused,
   },
   {
+    id: 'signature-other-prefix',
+    level: 'fail',
+    sends: 'An event with the right digest behind "md5=".',
+    expects: '401; a warning where it is accepted. Never 5xx.',
+    why: 'Nobody without the secret can make it, but who does not look at the prefix takes the digest of a weaker algorithm, once the code knows one.',
+    fix: FIX,
+    deliver: (make) =>
+      make.delivery(make.event(), {
+        signature: (right) => right.replace('sha256', 'md5'),
+        pipe: ' | sed s/sha256/md5/',
+      }),
+    judge: shouldBeRefused,
+  },
+  {
     id: 'signature-hex-case',
     level: 'fail',
     sends: 'An event with the right signature, its digits in upper case.',

@@ -54,7 +54,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
     fix: 'Check the signature where the body is used, not in a hook of one parser; and let no other parser read it.',
     deliver: (make) => {
       const { id, type, timestamp, accountKey } = make.event()
-      const form = new URLSearchParams({ id, type, timestamp, accountKey, 'data[record][_id]': 'chk_form' })
+      const form = new URLSearchParams({ id, type, timestamp, accountKey, 'data[record][_id]': make.contact()._id })
       const contentType = 'application/x-www-form-urlencoded'
       return make.delivery(form.toString(), { signature: () => WRONG, contentType })
     },

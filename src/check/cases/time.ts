@@ -1,6 +1,6 @@
 import { ATTEMPT_DELAYS_MS } from '../../protocol/schedule.ts'
 import type { Case } from '../case.ts'
-import { mustBeAccepted } from '../verdict.ts'
+import { mustBeAccepted, shouldBeAccepted } from '../verdict.ts'
 
 /** Of the last attempt: the delays and, at most, 10 s for each attempt before it. */
 const LAST_ATTEMPT_MS = ATTEMPT_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) + 100_000
@@ -27,4 +27,29 @@ export const time: readonly Case[] = [
     deliver: (make) => make.delivery(make.event({ timestamp: new Date().toISOString().replace(/\.\d+/, '') })),
     judge: mustBeAccepted,
   },
+  {
+    id: 'timestamp-offset',
+    level: 'warn',
+    sends: 'An event whose timestamp has an offset in place of the Z: "2025-01-01T02:00:00+02:00".',
+    expects: '2xx; otherwise a warning.',
+    why: 'The timestamp of an event is ISO 8601, and that it is in UTC is not documented.',
+    fix: 'Parse it by a function for ISO 8601, or keep it as text.',
+    deliver: (make) => make.delivery(make.event({ timestamp: toOffset(new Date()) })),
+    judge: shouldBeAccepted,
+  },
+  {
+    id: 'timestamp-ahead',
+    level: 'warn',
+    sends: 'An event whose timestamp is 5 s ahead.',
+    expects: '2xx; otherwise a warning.',
+    why: 'No two clocks agree. A receiver whose clock is behind the service by seconds refuses first attempts, and gets its events half a minute late.',
+    fix: 'Do not judge the timestamp, or allow some minutes ahead.',
+    deliver: (make) => make.delivery(make.event({ timestamp: new Date(Date.now() + 5_000).toISOString() })),
+    judge: shouldBeAccepted,
+  },
 ]
+
+/** The time as a clock shows it that is two hours ahead of UTC. */
+function toOffset(date: Date): string {
+  return new Date(date.getTime() + 2 * 3_600_000).toISOString().replace('Z', '+02:00')
+}

@@ -8,11 +8,14 @@ export interface Event {
   readonly id: string
   readonly type: string
   readonly timestamp: string
+  readonly accountKey?: string
   readonly data?: { readonly record?: Readonly<Record<string, unknown>> }
 }
 
 export interface Answer {
   readonly status: number
+  /** The words behind the status. */
+  readonly words?: string
   readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -21,8 +24,8 @@ export function signaturesOf({ headersDistinct }: IncomingMessage): readonly str
   return headersDistinct['x-service-signature'] ?? []
 }
 
-export function digestOf(body: Buffer | string): string {
-  return createHmac('sha256', SECRET).update(body).digest('hex')
+export function digestOf(body: Buffer | string, secret: string = SECRET): string {
+  return createHmac('sha256', secret).update(body).digest('hex')
 }
 
 /**
@@ -73,7 +76,8 @@ export class HandWritten {
 
   parse(body: Buffer): Event | undefined {
     try {
-      return JSON.parse(body.toString())
+      const value = JSON.parse(body.toString())
+      return typeof value === 'object' && value !== null ? value : undefined
     } catch {
       return undefined
     }
@@ -116,11 +120,15 @@ export class HandWritten {
     this.#done.add(this.keyOf(event))
   }
 
-  async work({ id }: Event): Promise<void> {
+  async work(event: Event): Promise<void> {
     await sleep(5)
-    if (this.#failing.delete(id)) throw new Error('the probe asked for it')
-    this.#runs.set(id, (this.#runs.get(id) ?? 0) + 1)
+    if (this.#failing.delete(event.id)) throw new Error('the probe asked for it')
+    this.write(event)
+    this.#runs.set(event.id, (this.#runs.get(event.id) ?? 0) + 1)
   }
+
+  /** Writes the record to its database. */
+  write(_event: Event): void {}
 
   #probe(query: URLSearchParams, method: string | undefined, response: ServerResponse): void {
     const id = query.get('id') ?? ''
@@ -129,6 +137,7 @@ export class HandWritten {
   }
 }
 
-function send(response: ServerResponse, { status, text = '', headers = {} }: Answer): void {
+function send(response: ServerResponse, { status, words, text = '', headers = {} }: Answer): void {
+  if (words !== undefined) response.statusMessage = words
   response.writeHead(status, headers).end(text)
 }

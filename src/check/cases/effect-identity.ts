@@ -1,0 +1,63 @@
+import type { Case } from '../case.ts'
+import { describe, isSuccess } from '../verdict.ts'
+import { notAccepted, readRuns, withProbe } from './with-probe.ts'
+
+const agoOf = (ms: number) => new Date(Date.now() - ms).toISOString()
+
+/** Whether events are told apart by their ids, and by nothing else. */
+export const effectIdentity: readonly Case[] = [
+  {
+    id: 'effect-each-event',
+    level: 'fail',
+    sends: 'Two contact.updated events of the same record, with an id each; the second is later, and of another name.',
+    expects: 'The probe says that the work of both was done.',
+    why: 'A record changes more than once. Who remembers the id of the record takes the second change for a copy, and loses it.',
+    fix: 'Remember the id of the event, not the _id of its record.',
+    run: withProbe(async (scene) => {
+      const { make, send } = scene
+      const record = make.contact()
+      const update = (lastName: string, ms: number) =>
+        make.event({ type: 'contact.updated', timestamp: agoOf(ms), data: { record: { ...record, lastName } } })
+      const [first, second] = [update('First', 2_000), update('Second', 1_000)]
+      const answer = await send(make.delivery(first))
+      if (!isSuccess(answer)) return notAccepted(answer)
+      if ((await readRuns(scene, first.id)) === 0)
+        return { status: 'skipped', reason: 'the work of contact.updated events is not counted' }
+      await send(make.delivery(second))
+      const isDone = (await readRuns(scene, second.id)) > 0
+      return { status: isDone ? 'pass' : 'fail', reason: isDone ? 'both were done' : 'the second was not done' }
+    }),
+  },
+  {
+    id: 'effect-similar-ids',
+    level: 'warn',
+    sends: 'Three events whose ids differ in little: in the case of a letter, or in the last of 200 characters.',
+    expects: 'The probe says that the work of each was done; otherwise a warning.',
+    why: 'How ids are written is not documented. Many databases compare text without case (MySQL, SQL Server), or cut it off: one event is then taken for a copy of another, and lost behind a 2xx.',
+    fix: 'Compare ids byte by byte (a binary collation, such as utf8mb4_bin), in a column that is long enough, or store a hash of the id.',
+    run: withProbe(async (scene) => {
+      const { make, send } = scene
+      const { id: start } = make.event()
+      const long = `${start}_`.padEnd(199, 'x')
+      const pairs = [
+        { what: 'in the case of a letter', ids: [`${start}_a`, `${start}_A`] },
+        { what: 'in the last of 200 characters', ids: [`${long}a`, `${long}b`] },
+      ]
+      let isSeen = false
+      for (const { what, ids } of pairs) {
+        for (const [at, id] of ids.entries()) {
+          const answer = await send(make.delivery({ ...make.event(), id }))
+          if (!isSuccess(answer) && at === 0) break // another check says so
+          if (!isSuccess(answer)) return { status: 'warn', reason: `ids differ ${what}: ${describe(answer)}` }
+          const isDone = (await readRuns(scene, id)) > 0
+          if (!isDone && at === 0) break
+          if (!isDone) return { status: 'warn', reason: `ids differ ${what}: the work of the second was not done` }
+          isSeen = true
+        }
+      }
+      return isSeen
+        ? { status: 'pass', reason: 'each was done' }
+        : { status: 'skipped', reason: 'none was accepted and done' }
+    }),
+  },
+]

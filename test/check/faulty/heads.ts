@@ -1,0 +1,123 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Answer, digestOf, HandWritten, SECRET, signaturesOf } from './hand-written.ts'
+
+// Receivers that look at the wrong part of a request, at one too many, or at the one before.
+
+/** Some gateways hand names of headers over as they were sent, and code compares them so. */
+export class KnowsOneCase extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    return request.rawHeaders.includes('X-Service-Signature') && super.isGenuine(body, request)
+  }
+}
+
+export class ChecksOneTypeOnly extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const type = this.parse(body)?.type
+    return (type !== undefined && !type.startsWith('contact.')) || super.isGenuine(body, request)
+  }
+}
+
+export class ForgetsDeletions extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    return this.parse(body)?.type === 'contact.deleted' || super.isGenuine(body, request)
+  }
+}
+
+const SECRETS: Readonly<Record<string, string>> = { check: SECRET }
+
+export class EmptySecretOfUnknownAccount extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const { accountKey = 'check' } = this.parse(body) ?? {}
+    const secret = Object.hasOwn(SECRETS, accountKey) ? SECRETS[accountKey] : ''
+    return signaturesOf(request).join() === `sha256=${digestOf(body, secret)}`
+  }
+}
+
+export class UndefinedSecretOfUnknownAccount extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const { accountKey = 'check' } = this.parse(body) ?? {}
+    const secret = Object.hasOwn(SECRETS, accountKey) ? SECRETS[accountKey] : undefined
+    return signaturesOf(request).join() === `sha256=${digestOf(body, String(secret))}`
+  }
+}
+
+export class SecretsInAnObject extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const { accountKey = 'check' } = this.parse(body) ?? {}
+    const secret = SECRETS[accountKey]
+    return secret !== undefined && signaturesOf(request).join() === `sha256=${digestOf(body, secret)}`
+  }
+}
+
+export class ReadsBeforeCheck extends HandWritten {
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    if (body.toString() === 'null') throw new TypeError('Cannot read properties of null')
+    return super.isGenuine(body, request)
+  }
+}
+
+export class TakesAnyPrefix extends HandWritten {
+  override matches(body: Buffer, signature: string): boolean {
+    const [, digits, ...more] = signature.toLowerCase().split('=')
+    return more.length === 0 && digits === digestOf(body)
+  }
+}
+
+export class TrustsItsConnection extends HandWritten {
+  readonly #trusted = new WeakSet<Socket>()
+
+  override isGenuine(body: Buffer, request: IncomingMessage): boolean {
+    const isGenuine = this.#trusted.has(request.socket) || super.isGenuine(body, request)
+    if (isGenuine) this.#trusted.add(request.socket)
+    return isGenuine
+  }
+}
+
+/** One object serves all requests of a connection, and its buffer is never emptied. */
+export class KeepsBodies extends HandWritten {
+  readonly #read = new WeakMap<Socket, Buffer>()
+
+  override async read(request: IncomingMessage): Promise<Buffer> {
+    const all = Buffer.concat([this.#read.get(request.socket) ?? Buffer.alloc(0), await super.read(request)])
+    this.#read.set(request.socket, all)
+    return all
+  }
+}
+
+export class LeaksDigestInFirstLine extends HandWritten {
+  override refuse(body: Buffer): Answer {
+    return { status: 401, words: `expected sha256=${digestOf(body)}` }
+  }
+}
+
+const STACK = { text: 'RangeError: no\n    at check (/srv/app/receiver.js:12:7)' }
+
+export class LeaksStackOfEncoding extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    if (request.headers['content-encoding'] === undefined) return super.answer(request)
+    request.resume()
+    return { status: 415, ...STACK }
+  }
+}
+
+export class LeaksStackOfSize extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    if (Number(request.headers['content-length'] ?? 0) < 1_048_576) return super.answer(request)
+    request.resume()
+    return { status: 413, ...STACK }
+  }
+}
+
+export class LeaksStackOfGet extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    return request.method === 'GET' ? { status: 404, ...STACK } : super.answer(request)
+  }
+}
+
+export class LeaksStackOfLength extends HandWritten {
+  override async answer(request: IncomingMessage): Promise<Answer> {
+    const answer = await super.answer(request)
+    return signaturesOf(request).join().length === 69 ? { ...answer, ...STACK } : answer
+  }
+}
