@@ -1,4 +1,4 @@
-import type { StoredDelivery } from './delivery.ts'
+import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
 import type { EntryKind, Journal } from './journal.ts'
 import { Refusal } from './refusal.ts'
 
@@ -6,7 +6,7 @@ export interface LogLimits {
   /** Deliveries that are kept; the oldest that are finished go first, pending ones never. */
   readonly kept: number
   readonly pending: number
-  /** Bytes of all bodies: more drop finished deliveries, and pending ones may not have more. */
+  /** Bytes of all bodies, and of what is kept of the answers: more drop finished deliveries, and pending ones may not have more. */
   readonly bytes: number
 }
 
@@ -192,9 +192,21 @@ export class DeliveryLog {
   }
 }
 
-const sizeOf = ({ bytes, signedBytes }: StoredDelivery) => bytes.length + (signedBytes?.length ?? 0)
+/** With what is kept of the answers. */
+function sizeOf({ bytes, signedBytes, attempts }: StoredDelivery): number {
+  const answers = attempts.reduce((sum, attempt) => sum + sizeOfAnswer(attempt), 0)
+  return bytes.length + (signedBytes?.length ?? 0) + answers
+}
 
-const showMiB = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`
+function sizeOfAnswer({ responseBody, responseHeaders }: DeliveryAttempt): number {
+  return Object.entries(responseHeaders).reduce(
+    (sum, [name, value]) => sum + name.length + value.length,
+    responseBody.length,
+  )
+}
+
+/** Bytes for people. */
+export const showMiB = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
 const signedIdOf = (id: string) => `${id}:signed`
 

@@ -17,11 +17,18 @@ type Handles = Pick<Emulator, 'accounts' | 'webhooks' | 'deliveries' | 'records'
 const COUNT = `count must be a whole number from 1 to ${LIMITS.deliveriesPending}`
 const countShape = z.number(COUNT).int(COUNT).min(1, COUNT).max(LIMITS.deliveriesPending, COUNT)
 const fieldsShape = z.record(z.string(), z.unknown())
+const typeShape = z.string('a type is text')
+const accountFields = { accountKey: z.string().optional() }
+const ofAccountShape = z.strictObject(accountFields).optional()
+const creationShape = z.strictObject({ ...accountFields, secret: z.string().optional() }).optional()
+const filterShape = z.strictObject({ webhookId: z.string().optional(), eventId: z.string().optional() })
 
 /** Methods for code in the same process. */
 export function createHandles(service: Service): Handles {
   const { accounts, webhooks, deliveries, log, engine, records, events, tokens } = service
-  const keyOf = (options: OfAccount | undefined) => accounts.get(options?.accountKey).key
+  const keyOf = (options: OfAccount | undefined) => accounts.get(checkInput(options, ofAccountShape)?.accountKey).key
+  // Objects of the caller's own: a change to one of them is no event, and is written nowhere.
+  const give = <T>(value: T): T => structuredClone(value)
   const find = (id: string) => {
     const webhook = webhooks.find(id)
     if (webhook === undefined) throw new Refusal('unknown', 'there is no such webhook')
@@ -30,16 +37,20 @@ export function createHandles(service: Service): Handles {
   const update = (id: string, fields: WebhookChange) => {
     const webhook = webhooks.update(find(id).accountKey, id, checkInput(fields, webhookChangeShape))
     if (webhook.active) engine.resume()
-    return webhook
+    return give(webhook)
   }
   const emitMany: Handles['events']['emitMany'] = (event, count, options) =>
     events.emit(keyOf(options), checkInput(event, eventShape), checkInput(count, countShape))
   return {
     accounts: { list: () => accounts.list(), add: (account) => accounts.add(checkInput(account, accountShape)) },
     webhooks: {
-      create: (fields, options) => webhooks.create(keyOf(options), checkInput(fields, webhookShape), options?.secret),
-      list: (options) => webhooks.list(options?.accountKey),
-      get: find,
+      create(fields, options) {
+        const { accountKey, secret } = checkInput(options, creationShape) ?? {}
+        return give(webhooks.create(keyOf({ accountKey }), checkInput(fields, webhookShape), secret))
+      },
+      list: (options) =>
+        give(webhooks.list(checkInput(options, ofAccountShape)?.accountKey === undefined ? undefined : keyOf(options))),
+      get: (id) => give(find(id)),
       update,
       pause: (id) => update(id, { active: false }),
       resume: (id) => update(id, { active: true }),
@@ -48,8 +59,10 @@ export function createHandles(service: Service): Handles {
       },
     },
     deliveries: {
-      list: ({ webhookId, eventId } = {}) =>
-        log.list(webhookId).filter((delivery) => eventId === undefined || delivery.eventId === eventId),
+      list(filter = {}) {
+        const { webhookId, eventId } = checkInput(filter, filterShape)
+        return log.list(webhookId).filter((delivery) => eventId === undefined || delivery.eventId === eventId)
+      },
       get: (id) => deliveries.get(id),
       retry(id) {
         const { accountKey, webhookId } = deliveries.get(id)
@@ -59,11 +72,12 @@ export function createHandles(service: Service): Handles {
       whenIdle: () => engine.whenIdle(),
     },
     records: {
-      list: (model, options) => records.list(keyOf(options), model),
-      get: (model, id, options) => records.get(keyOf(options), model, id),
-      create: (model, fields = {}, options) => records.create(keyOf(options), model, checkInput(fields, fieldsShape)),
+      list: (model, options) => give(records.list(keyOf(options), model)),
+      get: (model, id, options) => give(records.get(keyOf(options), model, id)),
+      create: (model, fields = {}, options) =>
+        give(records.create(keyOf(options), model, checkInput(fields, fieldsShape))),
       update: (model, id, fields, options) =>
-        records.update(keyOf(options), model, id, checkInput(fields, fieldsShape)),
+        give(records.update(keyOf(options), model, id, checkInput(fields, fieldsShape))),
       delete: (model, id, options) => records.delete(keyOf(options), model, id),
     },
     events: {
@@ -73,8 +87,8 @@ export function createHandles(service: Service): Handles {
         return emitted
       },
       emitMany,
-      sampleOf: (type) => events.sampleOf(type),
+      sampleOf: (type) => events.sampleOf(checkInput(type, typeShape)),
     },
-    login: async (options) => (await tokens.issue(accounts.get(options?.accountKey))).accessToken,
+    login: async (options) => (await tokens.issue(accounts.get(keyOf(options)))).accessToken,
   }
 }

@@ -36,18 +36,31 @@ export interface Journal {
   close(): void
 }
 
-/** A journal that keeps nothing. */
-export const noJournal: Journal = {
-  load: () => [],
-  save: () => {},
-  remove: () => {},
-  loadBytes: () => undefined,
-  saveBytes: () => {},
-  removeBytes: () => {},
-  together: (work) => work(),
-  clear: () => {},
-  toDamage: (cause) => cause,
-  close: () => {},
+/** A journal that keeps nothing, and takes nothing more once it is closed. */
+export function createMemoryJournal(): Journal {
+  let isOpen = true
+  const write = () => mustBeOpen(isOpen)
+  return {
+    load: () => [],
+    save: write,
+    remove: write,
+    loadBytes: () => undefined,
+    saveBytes: write,
+    removeBytes: write,
+    together(work) {
+      write()
+      return work()
+    },
+    clear: write,
+    toDamage: (cause) => cause,
+    close() {
+      isOpen = false
+    },
+  }
+}
+
+function mustBeOpen(isOpen: boolean): void {
+  if (!isOpen) throw new Refusal('full', 'the emulator has been closed')
 }
 
 const VERSION = 1
@@ -96,7 +109,7 @@ function createJournal(database: EmulatorDatabase, file: string): Journal {
   const removeBytes = database.prepare('DELETE FROM bodies WHERE id = ?')
   let isOpen = true
   const write = (statement: typeof save, ...values: readonly SqliteValue[]) => {
-    if (!isOpen) throw new Refusal('full', 'the emulator has been closed')
+    mustBeOpen(isOpen)
     explain(() => statement.run(...values))
   }
   return {

@@ -1,5 +1,6 @@
 import type { Action } from '../protocol/events.ts'
 import { writeAsJson } from './check-input.ts'
+import { showMiB } from './delivery-log.ts'
 import type { Journal } from './journal.ts'
 import type { Ids } from './random.ts'
 import { Refusal } from './refusal.ts'
@@ -15,6 +16,8 @@ export interface RecordsParts {
   readonly journal: Journal
   readonly ids: Ids
   readonly max: number
+  /** Of the JSON of all records. */
+  readonly maxBytes: number
   /** Announces a change. Calls `write` in the same transaction as it writes the deliveries, or throws and changes nothing. */
   readonly announce: (change: RecordChange, write: () => void) => void
 }
@@ -40,10 +43,11 @@ export class Records {
   /** By account, model and id, as one text. */
   readonly #all = new Map<string, WrittenRecord>()
   readonly #parts: RecordsParts
+  #bytes = 0
 
   constructor(parts: RecordsParts) {
     this.#parts = parts
-    for (const { id, value } of parts.journal.load<WrittenRecord>('record')) this.#all.set(id, value)
+    for (const { id, value } of parts.journal.load<WrittenRecord>('record')) this.#set(id, value)
   }
 
   get size(): number {
@@ -87,27 +91,45 @@ export class Records {
   }
 
   delete(accountKey: string, model: string, id: string): void {
-    this.get(accountKey, model, id)
+    const size = sizeOf(this.get(accountKey, model, id))
     const key = keyOf(accountKey, model, id)
     const change: RecordChange = { accountKey, model, action: 'deleted', record: { _id: id } }
     this.#parts.announce(change, () => this.#parts.journal.remove('record', key))
     this.#all.delete(key)
+    this.#bytes -= size
   }
 
   clear(): void {
     this.#all.clear()
+    this.#bytes = 0
   }
 
   #put(accountKey: string, model: string, action: Action, given: EmulatorRecord): EmulatorRecord {
     // What is kept is what the file and the events hold, and nobody else's object.
     const record: EmulatorRecord = writeAsJson(() => JSON.parse(JSON.stringify(given)))
+    if (record?._id !== given._id) throw new Refusal('invalid', '_id: the JSON of the record has another')
     const key = keyOf(accountKey, model, record._id)
+    this.#mustFit(sizeOf(record) - sizeOf(this.#all.get(key)?.record))
     const written: WrittenRecord = { accountKey, model, record }
     this.#parts.announce({ accountKey, model, action, record }, () => this.#parts.journal.save('record', key, written))
-    this.#all.set(key, written)
+    this.#set(key, written)
     return record
   }
+
+  #mustFit(added: number): void {
+    const { maxBytes } = this.#parts
+    if (added > 0 && this.#bytes + added > maxBytes)
+      throw new Refusal('full', `the emulator takes ${showMiB(maxBytes)} of records at most; delete some`)
+  }
+
+  #set(key: string, written: WrittenRecord): void {
+    this.#bytes += sizeOf(written.record) - sizeOf(this.#all.get(key)?.record)
+    this.#all.set(key, written)
+  }
 }
+
+const sizeOf = (record: EmulatorRecord | undefined) =>
+  record === undefined ? 0 : Buffer.byteLength(JSON.stringify(record))
 
 const keyOf = (...parts: readonly string[]) => JSON.stringify(parts)
 

@@ -6,7 +6,7 @@ import { Engine } from './engine.ts'
 import { Events } from './events.ts'
 import { Faults } from './faults.ts'
 import { Feed } from './feed.ts'
-import { type Journal, noJournal, openJournal } from './journal.ts'
+import { createMemoryJournal, type Journal, openJournal } from './journal.ts'
 import { createAttempts } from './make-attempt.ts'
 import type { Settings } from './options.ts'
 import { createIds, createRandom } from './random.ts'
@@ -20,6 +20,7 @@ export const LIMITS = {
   bodyBytes: 1_024 * 1_024,
   webhooksPerAccount: 200,
   records: 50_000,
+  recordBytes: 256 * 1_024 * 1_024,
   deliveriesKept: 10_000,
   deliveriesPending: 50_000,
   deliveryBytes: 256 * 1_024 * 1_024,
@@ -59,7 +60,7 @@ export interface Service {
  * @throws PosternError `database_unusable`
  */
 export function createService(settings: Settings): Service {
-  const journal = settings.database === undefined ? noJournal : openJournal(settings.database)
+  const journal = settings.database === undefined ? createMemoryJournal() : openJournal(settings.database)
   try {
     return createOn(journal, settings)
   } catch (error) {
@@ -110,7 +111,7 @@ function createOn(journal: Journal, settings: Settings): Service {
   })
   const events = new Events({ clock, assumed, ids, webhooks, log, engine, feed, format })
   const records = new Records({
-    ...{ journal, ids, max: LIMITS.records },
+    ...{ journal, ids, max: LIMITS.records, maxBytes: LIMITS.recordBytes },
     announce: (change, write) => events.announce(change, write),
   })
   const deliveries = new Deliveries({ clock, assumed, ids, log, webhooks, engine, feed, format })

@@ -43,7 +43,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     ...createHandles(service),
     url,
     clock: service.clock,
-    fetch: async (request) => app.fetch(request),
+    async fetch(request) {
+      if (!(request instanceof Request)) throw new Refusal('invalid', 'fetch takes a Request')
+      return app.fetch(request)
+    },
     subscribe(listener) {
       if (typeof listener !== 'function') throw new Refusal('invalid', 'subscribe takes a function of a message')
       return service.feed.subscribe(listener)

@@ -1,14 +1,14 @@
 import { openSqlite } from 'postern/sqlite'
 import { expect, it } from 'vitest'
 import { Accounts } from '../../src/emulator/accounts.ts'
-import { noJournal, openJournal } from '../../src/emulator/journal.ts'
+import { createMemoryJournal, openJournal } from '../../src/emulator/journal.ts'
 import { onEnd } from './support.ts'
 
 const make = (key: string) => ({ key, email: `${key}@test`, password: `of ${key}` })
 const refusal = (kind: string) => expect.objectContaining({ kind })
 
 it('an account is found by its key, and by its e-mail address with its own password', () => {
-  const accounts = new Accounts(noJournal)
+  const accounts = new Accounts(createMemoryJournal())
   expect(() => accounts.get(undefined)).toThrow(refusal('unknown'))
   const [one, two] = [accounts.add(make('one')), accounts.add(make('two'))]
   expect(accounts.list()).toEqual([one, two])
@@ -23,7 +23,7 @@ it('an account is found by its key, and by its e-mail address with its own passw
 })
 
 it('no two accounts have one key or one user', () => {
-  const accounts = new Accounts(noJournal)
+  const accounts = new Accounts(createMemoryJournal())
   accounts.add(make('one'))
   accounts.add(make('two'))
   expect(() => accounts.add({ ...make('three'), key: 'one' })).toThrow(refusal('exists'))
@@ -32,7 +32,7 @@ it('no two accounts have one key or one user', () => {
 })
 
 it('there are 1000 accounts at most', () => {
-  const accounts = new Accounts(noJournal)
+  const accounts = new Accounts(createMemoryJournal())
   for (let made = 0; made < 1_000; made++) accounts.add(make(`a${made}`))
   expect(() => accounts.add(make('more'))).toThrow(refusal('full'))
   expect(accounts.find('more')).toBeUndefined()

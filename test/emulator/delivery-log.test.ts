@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { StoredDelivery } from '../../src/emulator/delivery.ts'
 import { DeliveryLog } from '../../src/emulator/delivery-log.ts'
 import { newDelivery } from '../../src/emulator/events.ts'
-import { noJournal, openJournal } from '../../src/emulator/journal.ts'
+import { createMemoryJournal, openJournal } from '../../src/emulator/journal.ts'
 import { onEnd } from './support.ts'
 
 const LIMITS = { kept: 4, pending: 5, bytes: 1_000 }
@@ -36,7 +36,7 @@ function end(log: DeliveryLog, status: 'success' | 'failed', ...ids: readonly st
 
 describe('the delivery log', () => {
   it('lists deliveries in the order in which they were made, of all webhooks or of one', () => {
-    const log = new DeliveryLog(noJournal, LIMITS)
+    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     const [one, two, three] = [make('1', 'v'), make('2', 'w'), make('3', 'v')]
     log.add([one, two])
     log.add([three])
@@ -50,8 +50,28 @@ describe('the delivery log', () => {
     expect([log.size, log.pendingCount, log.list(), log.list('v')]).toEqual([0, 0, [], []])
   })
 
+  it('counts what is kept of the answers among the bytes', () => {
+    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    log.add(['1', '2', '3'].map((id) => make(id)))
+    const attempt = {
+      ...{ number: 1, url: 'http://localhost/', at: 0, durationMs: 1, status: 500, error: 'no' },
+      ...{ failure: 'status' as const, responseHeaders: { 'x-long': 'h'.repeat(94) }, responseBody: 'b'.repeat(300) },
+    } as const
+    for (const id of ['1', '2']) {
+      const delivery = log.find(id)
+      if (delivery === undefined) throw new Error(`there is a delivery ${id}`)
+      const change = { status: 'failed', nextAttemptAt: undefined, attempts: [attempt] } as const
+      log.update([delivery], change)
+    }
+    log.add([make('4')]) // 804 bytes
+    expect(idsOf(log.list())).toEqual(['1', '2', '3', '4'])
+    end(log, 'success', '3')
+    log.add([make('5', 'w', { bytes: bytesOf('x'.repeat(200)) })])
+    expect(idsOf(log.list())).toEqual(['2', '3', '4', '5'])
+  })
+
   it('takes as many pending deliveries as its limit, and not one more', () => {
-    const log = new DeliveryLog(noJournal, LIMITS)
+    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     log.mustTake(2, 0)
     expect(() => log.mustTake(3, 0)).toThrow(expect.objectContaining({ kind: 'full' }))
@@ -64,7 +84,7 @@ describe('the delivery log', () => {
   })
 
   it('drops those that finished first, never a pending one, and none while there is room', () => {
-    const log = new DeliveryLog(noJournal, LIMITS)
+    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     end(log, 'success', '3', '1')
     log.add([make('4')])
@@ -76,7 +96,7 @@ describe('the delivery log', () => {
   })
 
   it('holds as many bytes of bodies as its limit: drops those that finished first, and takes no more that wait', () => {
-    const log = new DeliveryLog(noJournal, LIMITS)
+    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     const big = (id: string, size: number) => make(id, 'w', { bytes: new Uint8Array(size) })
     log.add([big('1', 400), big('2', 300)])
     log.mustTake(1, 300)
@@ -107,7 +127,7 @@ describe('the delivery log', () => {
   })
 
   it('counts a delivery that was retried as finished when it last was', () => {
-    const log = new DeliveryLog(noJournal, LIMITS)
+    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     log.add(['1', '2', '3', '4'].map((id) => make(id)))
     end(log, 'failed', '1', '2')
     const [first] = log.list()
@@ -118,7 +138,7 @@ describe('the delivery log', () => {
   })
 
   it('removes the deliveries of a webhook, and leaves those of others', () => {
-    const log = new DeliveryLog(noJournal, LIMITS)
+    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     log.add([make('1', 'v'), make('2', 'w'), make('3', 'v')])
     end(log, 'failed', '1')
     let isAlongside = false

@@ -49,6 +49,20 @@ describe('a method that is given something wrong refuses it, and changes nothing
     ['deliveries.resend', 'body: ', 'DELIVERY', { body: { id: 'evt_1' } }],
     ['deliveries.resend', 'body: ', 'DELIVERY', { body: 7 }],
     ['deliveries.resend', 'sign: ', 'DELIVERY', { sign: 'badly' }],
+    // Each of these was taken for the first account, or for everything.
+    ['webhooks.create', 'expected object', { url: URL_TAKEN, events: ['sync.failed'] }, 'globex'],
+    ['webhooks.create', 'account', { url: URL_TAKEN, events: ['sync.failed'] }, { account: 'globex' }],
+    ['webhooks.list', 'expected object', 'globex'],
+    ['webhooks.list', 'no account "nobody"', { accountKey: 'nobody' }],
+    ['records.create', 'expected object', 'contact', {}, 'globex'],
+    ['records.list', 'expected object', 'contact', 'globex'],
+    ['records.create', '_id: the JSON', 'contact', { _id: 'x', toJSON: () => ({ _id: 'y' }) }],
+    ['records.create', '_id: the JSON', 'contact', { toJSON: () => null }],
+    ['events.emit', 'expected object', { type: 'sync.failed' }, 'globex'],
+    ['events.sampleOf', 'a type is text'],
+    ['deliveries.list', 'expected object', 'DELIVERY'],
+    ['deliveries.list', 'expected object', null],
+    ['deliveries.list', 'id', { id: 'DELIVERY' }],
   ])('%s: %s', async (line, told, ...given) => {
     const crm = await start()
     const receiver = await sink(crm.clock)
@@ -83,4 +97,41 @@ it('a record stays as it was given, whatever becomes of the object afterwards', 
   const { _id } = crm.records.create('contact', fields)
   fields.tags.push('old')
   expect(crm.records.get('contact', _id)).toStrictEqual({ _id, tags: ['new'] })
+})
+
+describe('the emulator', () => {
+  it('refuses a login by a bare key, and what is no request', async () => {
+    const crm = await start()
+    const login = crm.login as (options: unknown) => Promise<string> // plain JavaScript has no types
+    await expect(login('globex')).rejects.toMatchObject({ code: 'emulator_refused' })
+    const call = crm.fetch as (request: unknown) => Promise<Response> // likewise
+    await expect(call('http://localhost/_emulator/ready')).rejects.toMatchObject({ code: 'emulator_refused' })
+  })
+
+  it('hands out objects of their own: a change to one is no change of the emulator', async () => {
+    const crm = await start()
+    const webhook = crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'] })
+    const record = crm.records.create('contact', { address: { city: 'Oslo' } })
+    const given: Loose[] = [
+      ...[webhook, crm.webhooks.get(webhook.id), ...crm.webhooks.list(), crm.webhooks.pause(webhook.id)],
+      ...[record, crm.records.get('contact', record._id), ...crm.records.list('contact')],
+      crm.records.update('contact', record._id, { seen: true }),
+    ].map((each) => each as unknown as Loose) // plain JavaScript has no types
+    for (const each of given) {
+      if (Array.isArray(each.events)) each.events.push('sync.completed')
+      if (each.address !== undefined) Object.assign(each.address, { city: 'Bergen' })
+    }
+    expect(crm.webhooks.get(webhook.id).events).toEqual(['sync.failed'])
+    expect(crm.records.get('contact', record._id)).toMatchObject({ address: { city: 'Oslo' }, seen: true })
+  })
+
+  it('takes nothing more once it is closed, as nothing would come of it', async () => {
+    const crm = await start()
+    crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'] })
+    await crm.close()
+    const closed = expect.objectContaining({ code: 'emulator_refused', message: 'the emulator has been closed' })
+    expect(() => crm.events.emit({ type: 'sync.failed' })).toThrow(closed)
+    expect(() => crm.records.create('contact')).toThrow(closed)
+    expect(() => crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'] })).toThrow(closed)
+  })
 })
