@@ -9,6 +9,7 @@ import type {
   ServiceEventType,
   WebhookEvent,
 } from '../protocol/events.ts'
+import { show } from '../protocol/show.ts'
 import { SAMPLES } from '../wire/samples.ts'
 
 /** What a builder may be told about the envelope. */
@@ -54,7 +55,10 @@ const SEEDED_START = Date.UTC(2025, 0, 1)
  * Builders of events. With a seed, the same calls in the same order give the same events; without one, every event has an id
  * that no earlier test run used, so that stores which remember across runs don't take it for a duplicate.
  */
-export function createEvents({ seed }: { readonly seed?: string | number } = {}): EventBuilders {
+export function createEvents(options: { readonly seed?: string | number } = {}): EventBuilders {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`createEvents() takes its seed as { seed: ${show(options)} }.`)
+  const { seed } = options
   let count = 0
   const nextHex = () => {
     count++
@@ -68,17 +72,22 @@ export function createEvents({ seed }: { readonly seed?: string | number } = {})
     type: Type,
     data: OpenData = {},
     envelope: EnvelopeOptions = {},
-  ): WebhookEvent<Type> => ({
-    ...{ id: `evt_${nextHex()}`, type, timestamp: now(), accountKey: 'acme' },
-    ...Object.fromEntries(Object.entries(envelope).filter(([, value]) => value !== undefined)),
-    data,
-  })
+  ): WebhookEvent<Type> => {
+    if (typeof type !== 'string') throw new TypeError(`raw() takes the type of an event, not ${show(type)}.`)
+    return {
+      ...{ id: `evt_${nextHex()}`, type, timestamp: now(), accountKey: 'acme' },
+      ...Object.fromEntries(Object.entries(envelope).filter(([, value]) => value !== undefined)),
+      data,
+    }
+  }
   const data =
     <const Type extends ServiceEventType>(type: Type): DataBuilder<Type> =>
     (given = { ...SAMPLES[type] }, envelope) =>
       raw(type, given, envelope)
 
   function model<R, Model extends string>(name: Model, sample: OpenData): ModelBuilders<Model, R> {
+    if (typeof name !== 'string' || name === '' || name.includes('.'))
+      throw new TypeError(`model() takes the key of a model, such as "opportunity", not ${show(name)}.`)
     const build = <A extends Action, T>(action: A, record: T, envelope: EnvelopeOptions | undefined) => {
       const event = raw(`${name}.${action}`, { record }, envelope)
       // Handlers see these; the JSON of a delivery doesn't have them.
@@ -86,12 +95,15 @@ export function createEvents({ seed }: { readonly seed?: string | number } = {})
       return event as unknown as ModelEvent<Model, A, T> // the two properties were just added
     }
     const full = (record: Partial<R> | undefined) => {
+      if (record !== undefined && (typeof record !== 'object' || Array.isArray(record)))
+        throw new TypeError(`created() and updated() take the fields of a record, not ${show(record)}.`)
       const made = { _id: nextHex(), ...sample }
       const { _id = made._id, ...rest }: OpenData = { ...record }
       return { ...made, ...rest, _id } as R // the sample stands for what R requires
     }
     const deleted = (id: string | undefined) => {
-      if (typeof id === 'object') throw new TypeError('deleted() takes the id of the record, and not the record.')
+      if (id !== undefined && typeof id !== 'string')
+        throw new TypeError(`deleted() takes the id of the record as text, not ${show(id)}.`)
       return { _id: id ?? nextHex() }
     }
     return {

@@ -1,5 +1,6 @@
 import type { AnyEvent } from '../protocol/events.ts'
 import { isThenable } from '../protocol/promises.ts'
+import { show } from '../protocol/show.ts'
 import type { Interceptor } from '../receiver/intercept.ts'
 
 /** One run of one handler. */
@@ -34,6 +35,8 @@ export interface HandlerRecorder {
  * @throws ConfigurationError `registration_frozen`
  */
 export function recordHandlers(receiver: { intercept(interceptor: Interceptor): unknown }): HandlerRecorder {
+  if (typeof receiver?.intercept !== 'function')
+    throw new TypeError(`A receiver of createReceiver() is recorded, not ${show(receiver)}.`)
   const recorder = new Recorder()
   receiver.intercept((run, event, _context, handlerName) => recorder.record(run, event, handlerName))
   return recorder

@@ -69,7 +69,8 @@ export interface AbortOptions extends SendOptions {
  * const sender = createSender({ target: nodeTarget(app), secret, clock })
  * const attempt = await sender.send(events.contact.created(), { tamper: 'flip-bit' })
  */
-export function createSender({ target, clock = systemClock, ...defaults }: SenderOptions): Sender {
+export function createSender(options: SenderOptions): Sender {
+  const { target, clock = systemClock, ...defaults } = options ?? {}
   if (typeof target?.send !== 'function')
     throw new TypeError(
       `createSender() takes a target, not ${show(target)}: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url).`,
@@ -92,11 +93,16 @@ export function createSender({ target, clock = systemClock, ...defaults }: Sende
       return Promise.all(Array.from({ length: count }, () => attempt(event, options)))
     },
     async outOfOrder(events, options) {
+      if (!Array.isArray(events)) throw new TypeError(`outOfOrder() takes a list of events, not ${show(events)}.`)
       const attempts: Attempt[] = []
       for (const event of events.toReversed()) attempts.unshift(await attempt(event, options))
       return attempts
     },
-    chunked: async (event, size, options) => attempt(event, options, { partSize: size }),
+    async chunked(event, size, options) {
+      if (!(Number.isInteger(size) && size > 0))
+        throw new RangeError(`chunked() takes the bytes of a part as its second argument, 1 or more, not ${size}.`)
+      return attempt(event, options, { partSize: size })
+    },
     async abortAfter(event, time, { bytes, ...options } = {}) {
       if (bytes !== undefined && !(Number.isInteger(bytes) && bytes >= 0))
         throw new RangeError(`abortAfter() sends 0 bytes or more of the body, not ${bytes}.`)
@@ -126,8 +132,6 @@ interface Shape {
 
 function toPlan({ bytes: whole, headers, signature }: SignedDelivery, shape: Partial<Shape>): AttemptPlan {
   const { number = 1, partSize, abortAfterMs, bytes } = shape
-  if (partSize !== undefined && !(Number.isInteger(partSize) && partSize > 0))
-    throw new RangeError(`A part of a body has at least one byte, not ${partSize}.`)
   const sent = bytes === undefined ? whole : whole.slice(0, bytes)
   const others = Object.entries(headers).filter(([name]) => name !== SIGNATURE_HEADER)
   const signatures = signature?.split(', ') ?? [] // two, for one tamper

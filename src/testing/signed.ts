@@ -60,15 +60,16 @@ export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
  */
 export function signed(
   event: Sendable,
-  { secret, format = 'spaced', tamper = 'none', seed }: SignedOptions,
+  // Plain JavaScript may leave the options out; the secret is then refused.
+  { secret, format = 'spaced', tamper = 'none', seed }: SignedOptions = {} as SignedOptions,
 ): SignedDelivery {
   if (!TAMPERS.includes(tamper))
     throw new TypeError(`There is no tamper ${JSON.stringify(tamper)}. There are ${TAMPERS.join(', ')}.`)
   if (!BODY_FORMATS.includes(format))
     throw new TypeError(`There is no format ${JSON.stringify(format)}. There are ${BODY_FORMATS.join(', ')}.`)
-  if (typeof event !== 'string' && (typeof event !== 'object' || event === null || event instanceof Promise))
+  if (!isSendable(event))
     throw new TypeError(
-      `An event, text or bytes can be signed, not ${show(event)}: events.contact.created() makes one.`,
+      `An event, text or bytes can be signed, not ${show(event)}: events.contact.created() makes one. What is no event, give as text.`,
     )
   const body = toBytes(event, format, seed)
   const signature = tamperedSignature(body, event, secret, tamper)
@@ -83,6 +84,12 @@ export function signed(
     signature,
     request: (url = 'http://localhost/webhooks') => new Request(url, { method: 'POST', headers, body: bytes }),
   }
+}
+
+/** An event has a type; what is signed already, lists and promises have none. */
+function isSendable(value: unknown): boolean {
+  const isBytes = value instanceof Uint8Array
+  return typeof value === 'string' || isBytes || (typeof value === 'object' && value !== null && 'type' in value)
 }
 
 const OTHER_SECRET = 'a secret that the receiver does not have'

@@ -32,7 +32,8 @@ export interface TargetOptions {
 
 /** The path of the options of a target: `/webhooks` unless they name another. */
 export function pathOf(options: TargetOptions): string {
-  if (typeof options !== 'object') throw new TypeError(`A target takes its path as { path: ${show(options)} }.`)
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`A target takes its path as { path: ${show(options)} }.`)
   return options.path ?? '/webhooks'
 }
 

@@ -8,9 +8,11 @@ import { sendParts, type Target, type TargetAnswer, type TargetRequest, withLeng
  * @example urlTarget(`http://127.0.0.1:${port}/webhooks`)
  */
 export function urlTarget(url: string | URL): Target {
-  const address = new URL(url)
-  if (!/^https?:$/.test(address.protocol))
-    throw new TypeError(`urlTarget() takes a URL that begins with http:// or https://, not ${show(String(url))}.`)
+  const address = URL.canParse(String(url)) ? new URL(url) : undefined
+  if (address === undefined || !/^https?:$/.test(address.protocol))
+    throw new TypeError(
+      `urlTarget() takes a URL that begins with http:// or https://, not ${url === undefined ? 'undefined' : show(String(url))}.`,
+    )
   return { send: (request) => sendOverHttp(address, request, { agent: false }) }
 }
 
@@ -22,6 +24,6 @@ export async function sendOverHttp(
 ): Promise<TargetAnswer> {
   const { signal } = request
   const sent = { headers: withLength(request), body: sendParts(request) }
-  const { body, ...answer } = await exchange(url, sent, { ...connection, signal })
-  return { ...answer, body: body.toString() }
+  const { status, headers, body } = await exchange(url, sent, { ...connection, signal })
+  return { status, headers, body: body.toString() }
 }

@@ -9,6 +9,7 @@ import {
   nodeTarget,
   recordHandlers,
   signed,
+  testReceiver,
   urlTarget,
 } from 'postern/testing'
 import 'postern/testing/vitest'
@@ -45,6 +46,26 @@ describe('is refused where it is made', () => {
     ['a promise of an event', /not a promise/, () => loose(signed)(Promise.resolve(events.syncFailed()), { secret })],
     ['a format that there is not', /"prety".*compact, spaced/, () => loose(signed)('x', { secret, format: 'prety' })],
     ['a record for its id', /takes the id/, () => loose(events.contact.deleted)({ _id: 'c1' })],
+    ['a number for its id', /takes the id/, () => loose(events.contact.deleted)(7)],
+    ['an address for the fields', /take the fields of a record/, () => loose(events.contact.created)('zoe@x.test')],
+    ['a list for the fields', /take the fields of a record/, () => loose(events.contact.updated)([{}])],
+    ['no model', /takes the key of a model/, () => loose(events.model)()],
+    ['a type for a model', /takes the key of a model/, () => events.model('contact.created')],
+    ['no type', /takes the type of an event/, () => loose(events.raw)()],
+    ['a seed that stands alone', /\{ seed: 5 \}/, () => loose(createEvents)(5)],
+    ['nothing for the options of a sender', /takes a target, not undefined/, () => loose(createSender)()],
+    ['an event without a secret', /secret is undefined/, () => loose(signed)(events.syncFailed())],
+    ['a list of events', /not a list/, () => loose(signed)([events.syncFailed()], { secret })],
+    [
+      'what is signed already',
+      /give as text/,
+      () => loose(signed)(signed(events.syncFailed(), { secret }), { secret }),
+    ],
+    ['nothing for a path', /\{ path: null \}/, () => loose(nodeTarget)(() => {}, null)],
+    ['no URL', /begins with http:.* not undefined/, () => loose(urlTarget)()],
+    ['a path for a URL', /begins with http:.* not "\/webhooks"/, () => urlTarget('/webhooks')],
+    ['nothing to record', /createReceiver\(\) is recorded, not undefined/, () => loose(recordHandlers)()],
+    ['an app to record', /is recorded, not an object/, () => loose(testReceiver)({})],
   ])('%s', (_what, told, make) => {
     expect(make).toThrow(told)
   })
@@ -52,6 +73,16 @@ describe('is refused where it is made', () => {
   it.each([-1, 1.5, Number.NaN])('a body that is cut after %s bytes', async (bytes) => {
     const sender = createSender({ target, secret })
     await expect(sender.abortAfter(events.syncFailed(), '1s', { bytes })).rejects.toThrow(RangeError)
+  })
+
+  it.each([undefined, 0, 1.5])('a body in parts of %s bytes', async (size) => {
+    const sender = createSender({ target, secret })
+    await expect(loose(sender.chunked)(events.syncFailed(), size)).rejects.toThrow(/bytes of a part/)
+  })
+
+  it('an event for a list of events', async () => {
+    const sender = createSender({ target, secret })
+    await expect(loose(sender.outOfOrder)(events.syncFailed())).rejects.toThrow(/takes a list of events/)
   })
 
   it.each([undefined, 'once', Number.NaN, -1, 1.5])('failTimes(%s), which would fail for ever or never', (count) => {
