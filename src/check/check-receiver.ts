@@ -46,7 +46,7 @@ export interface CheckOptions {
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
 
 /**
- * Judges a receiver by what it answers over HTTP, in whatever language it is written. Some 250 deliveries of test events are sent, to the
+ * Judges a receiver by what it answers over HTTP, in whatever language it is written. Some 280 deliveries of test events are sent, to the
  * URL that is given and nowhere else; their ids begin with `evt_chk_`.
  *
  * Never rejects for what the receiver does: see `isReachable` and `summary` of the report.

@@ -1,7 +1,6 @@
-import { Agent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Secret } from '../protocol/signature.ts'
+import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
 import type { Scene } from './case.ts'
 import type { Answer, Delivery } from './exchange.ts'
 import { createMaker } from './maker.ts'
@@ -49,7 +48,7 @@ export function createScene({
   /** What is left of it for all deliveries, once one was put off until the end of it. */
   let patience = patienceMs
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, { signal })
-  const sendOnce = async (delivery: Delivery, agent?: Agent): Promise<Answer> => {
+  const sendOnce = async (delivery: Delivery, agent?: KeptConnection): Promise<Answer> => {
     signal?.throwIfAborted()
     const answer = await send(target, delivery, { timeoutMs, cut: cut.signal, agent })
     if (answer.status === undefined) cut.signal.throwIfAborted()
@@ -82,7 +81,7 @@ export function createScene({
     sendOnce: (delivery) => sendOnce(delivery),
     send: (delivery) => sendPatiently(() => sendOnce(delivery)),
     async sendInTurn(deliveries) {
-      const agent = createAgent(target)
+      const agent = keepConnection(target)
       const answers: Answer[] = []
       for (const delivery of deliveries) {
         const sendKept = async () => {
@@ -100,10 +99,4 @@ export function createScene({
     isGone: () => answers > 0 && isUnreachable,
     close: () => signal?.removeEventListener('abort', cutSoon),
   }
-}
-
-/** Keeps one connection. */
-function createAgent({ protocol }: URL): Agent {
-  const options = { keepAlive: true, maxSockets: 1 }
-  return protocol === 'https:' ? new HttpsAgent(options) : new Agent(options)
 }

@@ -1,7 +1,6 @@
-import type { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
-import { exchange, type WireRequest } from '../wire/exchange.ts'
+import { exchange, type KeptConnection, type WireRequest } from '../wire/exchange.ts'
 import type { Answer, Delivery } from './exchange.ts'
 
 const MAX_READ_BYTES = 64 * 1_024
@@ -20,7 +19,7 @@ export interface SendOptions {
   /** Cuts the connection. */
   readonly cut: AbortSignal
   /** Keeps the connection. Default: each delivery has one of its own. */
-  readonly agent?: Agent | undefined
+  readonly agent?: KeptConnection | undefined
 }
 
 /** Sends one delivery. Never rejects: what goes wrong is in the answer. */

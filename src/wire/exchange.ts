@@ -1,5 +1,5 @@
-import { type ClientRequest, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
+import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 
 /** One HTTP request, as it stands on the wire. */
 export interface WireRequest {
@@ -26,6 +26,15 @@ export interface ExchangeOptions extends Pick<RequestOptions, 'agent' | 'createC
   readonly signal: AbortSignal
   /** The answer is cut off after this much of its body. Default: none is. */
   readonly maxBodyBytes?: number
+}
+
+/** A connection that one request after the other can use, for the option `agent`. `destroy` ends it. */
+export type KeptConnection = Agent
+
+/** Keeps a connection to the host of a URL open after its first request, if the host does. */
+export function keepConnection({ protocol }: URL): KeptConnection {
+  const options = { keepAlive: true, maxSockets: 1 }
+  return protocol === 'https:' ? new HttpsAgent(options) : new Agent(options)
 }
 
 /**

@@ -117,7 +117,7 @@ const MISTAKES: readonly (readonly [code: string, what: string, Receiver: new ()
 async function check(listener: RequestListener | HandWritten, path = '/webhooks') {
   const server = listener instanceof HandWritten ? listener.createServer() : createServer(listener)
   const { port, close } = await listen(server)
-  const options = { secret: SECRET, skip: ['deadline', 'load'], timeoutMs: 2_000, patienceMs: 200 }
+  const options = { secret: SECRET, skip: ['deadline', 'load'], timeoutMs: 5_000, patienceMs: 200 }
   return checkReceiver(`http://127.0.0.1:${port}${path}`, options).finally(close)
 }
 
