@@ -23,6 +23,7 @@ const PARTS: Readonly<Record<string, readonly Command[]>> = {
   client: [{ line: ['vitest', 'run', 'test/client/load.test.ts'], env: { CLIENT_LOAD: 'whole' } }],
   simulation: [
     { line: ['tsx', 'test/simulation/main.ts', '--seeds', '0..99999'] },
+    { line: ['tsx', 'test/simulation/main.ts', '--inbox', '--seeds', '0..9999'] },
     { line: ['tsx', 'test/simulation/main.ts', '--find'] },
   ],
   mutation: [{ line: ['tsx', 'test/long/mutation.ts'] }],

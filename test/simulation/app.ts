@@ -1,5 +1,6 @@
-import type { HandlerError, Logger, PosternError, Receiver, StandardSchema, Store } from 'postern'
+import type { HandlerError, InboxItem, Logger, PosternError, Receiver, StandardSchema, Store } from 'postern'
 import { hang, toHandler } from './handlers.ts'
+import { startWorker, toInbox } from './inbox/start-worker.ts'
 import type { Life } from './life.ts'
 import { SharedFileStore, WatchedMemoryStore } from './local-stores.ts'
 import { PRIVATE, toEmail } from './messages.ts'
@@ -21,6 +22,13 @@ export function startApp(world: World, life: Life): void {
   const options = {
     secret: world.secrets.toOption((ms) => life.sleep(ms)),
     store: openStore(world, life),
+    ...(world.inbox !== undefined && {
+      inbox: toInbox(world, world.inbox, life),
+      onDeadLetter: (item: InboxItem) => {
+        life.deadLettersTold++
+        watch({ ...item, bytes: undefined })
+      },
+    }),
     ...(schema !== 'none' && { models: { contact: toSchema(world, life), invoice: toSchema(world, life) } }),
     leaseMs,
     deadlineMs,
@@ -46,6 +54,7 @@ export function startApp(world: World, life: Life): void {
     receiver.on(pattern, registered, handler)
   }
   life.receiver = receiver
+  if (world.inbox !== undefined) startWorker(world, world.inbox, life)
   world.say(
     life.name,
     () => `starts with ${life.handlers.map((plan) => `${nameOf(plan)} on ${plan.pattern}`).join(', ')}`,
@@ -127,7 +136,8 @@ function noteAbandonment({ history, ledger, plan, now }: World, life: Life, erro
     return run?.grant === grant && run?.endedAt === undefined && run?.completedAt === undefined
   }
   // Before that time it is a run that stood still for so long that the receiver takes its host for stopped: it may go on.
-  const isOverdue = now - (grant?.answeredAt ?? now) >= plan.settings.handlerTimeoutMs
+  const isClosed = life.workAborts.some((at) => at <= now && at >= (grant?.askedAt ?? now))
+  const isOverdue = isClosed || now - (grant?.answeredAt ?? now) >= plan.settings.handlerTimeoutMs
   if (grant !== undefined && isOverdue && handlers.some(isUnderWay)) grant.abandonedAt ??= now
 }
 

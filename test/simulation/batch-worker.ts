@@ -1,11 +1,12 @@
 /** Runs one core's share of many seeds, and reports to the process that started this one. */
-import { drawPlan } from './draw-plan.ts'
 import { loadSubject } from './load-subject.ts'
 import { simulate } from './simulate.ts'
 import { count, noTotals, type Totals } from './totals.ts'
+import { drawIn, type WorldName } from './worlds.ts'
 
-/** Which seeds to run. */
+/** Which seeds to run, and in which world. */
 export interface Batch {
+  readonly world: WorldName
   readonly from: number
   readonly end: number
   readonly stride: number
@@ -20,7 +21,7 @@ export interface Told {
 
 const TELL_EVERY = 200
 
-const { from, end, stride, fault } = JSON.parse(process.argv[2] ?? '') as Batch // batch.ts writes it
+const { world, from, end, stride, fault } = JSON.parse(process.argv[2] ?? '') as Batch // batch.ts writes it
 const subject = await loadSubject(fault)
 let [totals, failures]: [Totals, { readonly seed: number; readonly violation: string }[]] = [noTotals(), []]
 const tell = () => {
@@ -29,7 +30,7 @@ const tell = () => {
   failures = []
 }
 for (let seed = from; seed < end; seed += stride) {
-  const { violations, figures } = await simulate(drawPlan(seed), subject)
+  const { violations, figures } = await simulate(drawIn(world, seed), subject)
   const [violation] = violations
   if (violation !== undefined) failures.push({ seed, violation: `${violation.rule}: ${violation.message}` })
   count(totals, figures)

@@ -15,7 +15,7 @@ export interface BatchReport {
 
 /** Runs seeds on all cores, each core taking every nth of them. */
 export async function runBatch(
-  { from, count, fault }: { readonly from: number; readonly count: number; readonly fault: string | undefined },
+  { world, from, count, fault }: Pick<Batch, 'world' | 'from' | 'fault'> & { readonly count: number },
   onProgress: (done: number) => void,
 ): Promise<BatchReport> {
   const totals = noTotals()
@@ -23,7 +23,7 @@ export async function runBatch(
   const cores = Math.max(1, Math.min(availableParallelism(), count))
   await Promise.all(
     Array.from({ length: cores }, async (_, core) => {
-      const batch: Batch = { from: from + core, end: from + count, stride: cores, fault }
+      const batch: Batch = { world, from: from + core, end: from + count, stride: cores, fault }
       const worker = fork(join(ROOT, 'test/simulation/batch-worker.ts'), [JSON.stringify(batch)], {
         execArgv: ['--import', 'tsx'],
         cwd: ROOT,

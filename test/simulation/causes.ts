@@ -47,7 +47,9 @@ export class Causes {
 
   #isAbortIgnored(grant: Grant, until: number): boolean {
     if (grant.abandonedAt !== undefined && grant.abandonedAt <= until) return true
-    const givenUpAt = (grant.answeredAt ?? grant.grantedAt) + this.#settings.handlerTimeoutMs + GIVE_UP_MS - SLACK_MS
+    const timeoutAt = (grant.answeredAt ?? grant.grantedAt) + this.#settings.handlerTimeoutMs
+    const abortAt = Math.min(timeoutAt, ...grant.life.workAborts.filter((at) => at >= grant.askedAt))
+    const givenUpAt = abortAt + GIVE_UP_MS - SLACK_MS
     return this.#history.runs.some((run) => run.grant === grant && Math.min(run.endedAt ?? until, until) >= givenUpAt)
   }
 

@@ -1,4 +1,5 @@
 import { startApp } from './app.ts'
+import { ABORT_MS, judgeClosedWorker } from './inbox/judge-inbox.ts'
 import { Life } from './life.ts'
 import type { FaultPlan, HandlerPlan } from './plan.ts'
 import type { Chance } from './random.ts'
@@ -16,7 +17,8 @@ interface Closed {
 
 /** Tolerance of `close()` beyond its own limit. */
 const CLOSE_SLACK_MS = 50
-/** Time for which the receiver repeats a release that the store did not take. */
+/** A process that its own handler has killed is started anew after this time. */
+const CRASHED_MS = 2_000
 
 /** The processes of the app: started, killed, closed and deployed anew. */
 export class Cluster {
@@ -52,6 +54,7 @@ export class Cluster {
     const life = new Life(this.#world, process, number, this.#handlers, this.#world.plan.clockSkewsMs[process] ?? 0)
     this.#current[process] = life
     this.lives.push(life)
+    life.crash = () => this.kill(process, CRASHED_MS)
     startApp(this.#world, life)
   }
 
@@ -106,10 +109,12 @@ export class Cluster {
   /** Judges what `close()` leaves behind, at the moment when the process exits. */
   #judgeClose(life: Life, { timeoutMs, unfinished, tookMs, stalledMs }: Closed): void {
     const { findings, history } = this.#world
-    if (tookMs - stalledMs > timeoutMs + CLOSE_SLACK_MS)
+    const abortMs = this.#world.inbox === undefined ? 0 : ABORT_MS
+    if (tookMs - stalledMs > timeoutMs + abortMs + CLOSE_SLACK_MS)
       findings.add('close late', `close() of ${life.name} took ${tookMs} ms`)
     if (unfinished > 0 && tookMs < timeoutMs - CLOSE_SLACK_MS)
       findings.add('unfinished', `close() of ${life.name} left ${unfinished} events unfinished after ${tookMs} ms`)
+    if (this.#world.inbox !== undefined) judgeClosedWorker(this.#world, this.#world.inbox, life, { tookMs, unfinished })
     const unanswered = history.deliveries.filter((each) => each.life === life && each.answer === undefined)
     // What is still under way at timeoutMs goes on while the process lives.
     if (tookMs >= timeoutMs) return

@@ -1,17 +1,26 @@
+import type { InboxPlan } from './inbox/inbox-plan.ts'
 import { type EventPlan, type FaultPlan, type HandlerPlan, nameOf, type Plan } from './plan.ts'
 import { showTime } from './trace.ts'
 
 /** Returns a plan in words, one line for each element. */
 export function describePlan(plan: Plan): readonly string[] {
-  const { seed, engine, settings, secrets, clockSkewsMs, handlers, events, intruders, faults } = plan
+  const { seed, engine, settings, inbox, secrets, clockSkewsMs, handlers, events, intruders, faults } = plan
   return [
     `seed ${seed}: ${clockSkewsMs.length} processes on the engine "${engine}"`,
     `settings: ${toWords(settings)}`,
+    ...(inbox === undefined ? [] : describeInbox(inbox)),
     `secrets: ${toWords(secrets)}`,
     `handlers: ${describeHandlers(handlers)}`,
     ...events.map(describeEvent),
     ...intruders.map(({ number, at, ...rest }) => `intruder ${number} at ${showTime(at)}: ${toWords(rest)}`),
     ...faults.map(describeFault),
+  ]
+}
+
+function describeInbox({ roles, work, acts }: InboxPlan): readonly string[] {
+  return [
+    `inbox: ${toWords({ roles, ...work })}`,
+    ...acts.map(({ kind, at, ...rest }) => `${kind} at ${showTime(at)}: ${toWords(rest)}`),
   ]
 }
 

@@ -1,5 +1,6 @@
 import {
   type Behaviour,
+  type DirectTheme,
   type EventPlan,
   type HandlerPlan,
   handlersOf,
@@ -8,13 +9,12 @@ import {
   SCHEMA,
   type SecretsPlan,
   type SettingsPlan,
-  type Theme,
   type TroublePlan,
 } from './plan.ts'
 import { Chance } from './random.ts'
 
 interface Frame {
-  readonly theme: Theme
+  readonly theme: DirectTheme
   readonly settings: SettingsPlan
   readonly versions: readonly (readonly HandlerPlan[])[]
   readonly spreadMs: number
@@ -58,7 +58,7 @@ export function drawEvents(seed: number, frame: Frame): readonly EventPlan[] {
   })
 }
 
-function drawDuplicates(chance: Chance, theme: Theme): readonly number[] {
+function drawDuplicates(chance: Chance, theme: DirectTheme): readonly number[] {
   if (theme === 'contention') return chance.list(4, 9, () => chance.int(0, 50_000))
   return chance.happens(0.3) ? chance.list(1, 3, () => drawDuplicate(chance)) : []
 }

@@ -175,7 +175,7 @@ function drawCall(chance: Chance, { engine }: Frame): { readonly method: Method 
 }
 
 /** Draws a partition: a process cannot reach the engine for longer than its lease, and what it settles meanwhile arrives late. */
-function drawPartition(chance: Chance, process: number): FaultPlan {
+export function drawPartition(chance: Chance, process: number): FaultPlan {
   return {
     kind: 'network',
     process,

@@ -2,13 +2,13 @@ import { drawEvents, drawIntruders } from './draw-events.ts'
 import { drawFaults } from './draw-faults.ts'
 import { drawHandlers } from './draw-handlers.ts'
 import { drawOrder } from './draw-order.ts'
-import type { EngineKind, InterceptorKind, Plan, SecretsPlan, SettingsPlan, Theme } from './plan.ts'
+import type { DirectTheme, EngineKind, InterceptorKind, Plan, SecretsPlan, SettingsPlan } from './plan.ts'
 import { Chance } from './random.ts'
 
 /** Draws the plan of a seed. Every part has a source of chance of its own. */
 export function drawPlan(seed: number): Plan {
   const chance = new Chance(seed, 'plan')
-  const theme = chance.weigh<Theme>([50, 'anything'], [35, 'contention'], [15, 'transactions'])
+  const theme = chance.weigh<DirectTheme>([50, 'anything'], [35, 'contention'], [15, 'transactions'])
   const engine = drawEngine(chance, theme)
   const settings = drawSettings(new Chance(seed, 'settings'))
   const processes =
@@ -26,6 +26,7 @@ export function drawPlan(seed: number): Plan {
     theme,
     engine,
     settings,
+    inbox: undefined,
     secrets,
     clockSkewsMs: Array.from({ length: processes }, () => (skews.happens(0.3) ? skews.int(-3_600_000, 3_600_000) : 0)),
     ...ordered,
@@ -33,13 +34,14 @@ export function drawPlan(seed: number): Plan {
   }
 }
 
-function drawEngine(chance: Chance, theme: Theme): EngineKind {
+function drawEngine(chance: Chance, theme: DirectTheme): EngineKind {
   if (theme === 'transactions') return chance.weigh<EngineKind>([80, 'transactions'], [20, 'shared file'])
   if (theme === 'contention') return chance.weigh<EngineKind>([45, 'network'], [40, 'transactions'], [15, 'memory'])
   return chance.weigh<EngineKind>([65, 'network'], [10, 'transactions'], [10, 'shared file'], [15, 'memory'])
 }
 
-function drawSettings(chance: Chance): SettingsPlan {
+/** Draws the options of the receivers. */
+export function drawSettings(chance: Chance): SettingsPlan {
   return {
     leaseMs: chance.weigh([70, 15_000], [15, 12_000], [15, 25_000]),
     deadlineMs: chance.weigh([70, 8_000], [15, 9_500], [15, 2_000]),
@@ -62,7 +64,8 @@ function drawSettings(chance: Chance): SettingsPlan {
   }
 }
 
-function drawSecrets(chance: Chance): SecretsPlan {
+/** Draws how the secrets are given, and when they are rotated. */
+export function drawSecrets(chance: Chance): SecretsPlan {
   const form = chance.pick(['one', 'list', 'bound', 'function', 'function of the account'])
   const rotatesAt = chance.int(1_000, 400_000)
   return {

@@ -10,6 +10,8 @@ export interface LifeFacts {
   readonly handlers: readonly HandlerPlan[]
   /** How many milliseconds its event loop stood still so far. */
   readonly stalledMs: number
+  /** When what its worker runs is aborted, once for each time that it is closed. */
+  readonly workAborts: readonly number[]
   death: Death | undefined
 }
 
@@ -54,6 +56,10 @@ export interface HandlerRun {
   /** When it succeeded, or its transaction was committed. */
   completedAt: number | undefined
   waitsForAbort: boolean
+  /** How it wants its event to go on, if it failed with such a wish. */
+  wish: 'bury' | { readonly afterMs: number } | undefined
+  /** Its transaction was committed, and the handler was told otherwise. */
+  isUnsure: boolean
   /** Its handler returned without waiting for its transaction: the receiver waits for that. */
   isLeftToTransaction: boolean
   /** For how long its process had stood still before, in all. */

@@ -1,4 +1,4 @@
-import type { AnyEvent, HandlerContext } from 'postern'
+import { type AnyEvent, DeadLetter, type HandlerContext, RetryLater } from 'postern'
 import { checkEvent } from './check-event.ts'
 import type { HandlerRun } from './facts.ts'
 import { judgeAbort } from './judge-abort.ts'
@@ -75,6 +75,17 @@ class Performance {
         return this.#afterAbort(behaviour.ms, () => this.#succeedOrCommit())
       case 'fails after the abort':
         return this.#afterAbort(behaviour.ms, () => this.#fail(1))
+      case 'throws DeadLetter':
+        return this.#after(behaviour.ms, () => this.#failWith('bury', new DeadLetter('of no use')))
+      case 'throws RetryLater': {
+        const { ms, delayMs } = behaviour
+        return this.#after(ms, () => this.#failWith({ afterMs: delayMs }, new RetryLater(delayMs)))
+      }
+      case 'kills its process':
+        return this.#after(behaviour.ms, () => {
+          this.#life.crash()
+          return hang()
+        })
       case 'hangs':
       case 'refuses':
         return hang()
@@ -141,7 +152,11 @@ class Performance {
 
   #commit(work?: () => unknown): Promise<unknown> {
     const transaction = this.#transaction(work)
-    transaction.catch(() => this.#end())
+    transaction.catch((error: unknown) => {
+      const { code } = Object(error) as { readonly code?: unknown } // whatever it is
+      this.#run.isUnsure = this.#run.completedAt !== undefined && code !== 'transaction_misused'
+      this.#end()
+    })
     return transaction
   }
 
@@ -173,6 +188,12 @@ class Performance {
   #fail(thrown: number): never {
     this.#end()
     throw oddValue(thrown)
+  }
+
+  #failWith(wish: HandlerRun['wish'], thrown: Error): never {
+    this.#run.wish = wish
+    this.#end()
+    throw thrown
   }
 
   #end(): void {

@@ -42,6 +42,8 @@ export class History {
       endedAt: undefined,
       completedAt: undefined,
       waitsForAbort: false,
+      wish: undefined,
+      isUnsure: false,
       isLeftToTransaction: false,
       stalledMs: life.stalledMs,
     }

@@ -1,5 +1,6 @@
 import type { Outcome } from 'postern'
 import type { DeliveryFacts } from './facts.ts'
+import { judgeAccepted } from './inbox/judge-inbox.ts'
 import { isFinished } from './judge-order.ts'
 import type { Life } from './life.ts'
 import { type EventPlan, handlersOf, nameOf, SCHEMA } from './plan.ts'
@@ -33,7 +34,9 @@ export function judgeAnswer(world: World, life: Life, delivery: DeliveryFacts, d
       'refused though signed',
       `${life.name} answered ${outcome.status} ${outcome.code} to ${toName(delivery)}`,
     )
-  if (outcome.status === 200) judgeAcknowledgement(world, life, event, outcome)
+  if (outcome.status === 200 && outcome.outcome !== 'ignored' && world.inbox !== undefined)
+    judgeAccepted(world, world.inbox, life, event, outcome)
+  else if (outcome.status === 200) judgeAcknowledgement(world, life, event, outcome)
 }
 
 /** Checks a 2xx: every handler of this process has succeeded, or the event is done, or there is no handler. */

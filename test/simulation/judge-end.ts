@@ -1,6 +1,7 @@
 import { Causes } from './causes.ts'
 import type { Cluster } from './cluster.ts'
 import type { Disturbance, Grant, HandlerRun } from './facts.ts'
+import { judgeInbox } from './inbox/judge-inbox.ts'
 import { toName } from './judge-answer.ts'
 import type { Sender } from './sender.ts'
 import type { World } from './world.ts'
@@ -20,11 +21,12 @@ export function judgeEnd(world: World, cluster: Cluster, sender: Sender, isAtRes
   judgeRuns(world, causes)
   judgeRows(world)
   judgeLeases(world, causes)
+  if (world.inbox !== undefined) judgeInbox(world, world.inbox, cluster.lives, causes, isAtRest)
   if (!isAtRest) return
   judgeDeliveries(world, cluster)
   judgeAborts(world)
   // If no handler is ever called, no event may be acknowledged.
-  const isAnyHandled = world.plan.settings.interceptor !== 'skips it'
+  const isAnyHandled = world.plan.settings.interceptor !== 'skips it' || world.inbox !== undefined
   for (const { event, isAcknowledged, attempts } of sender.sent)
     if (!isAcknowledged && isAnyHandled)
       world.findings.add('never handled', `event ${event.number} was never acknowledged, in ${attempts} attempts`)

@@ -1,5 +1,6 @@
-import type { Clock, Receiver } from 'postern'
+import type { Clock, Receiver, ReceiverWorker } from 'postern'
 import type { Death, LifeFacts } from './facts.ts'
+import type { Trial } from './inbox/judge-settlement.ts'
 import { describeThrown } from './odd-values.ts'
 import type { HandlerPlan } from './plan.ts'
 import type { Step } from './scheduler.ts'
@@ -33,12 +34,22 @@ export class Life implements LifeFacts {
   readonly driverClock: Clock
   death: Death | undefined
   receiver: Receiver | undefined
+  worker: ReceiverWorker | undefined
+  readonly workAborts: number[] = []
+  isWorkerClosing = false
+  /** Dead letters that its worker has made, and how many of them its owner was told of. */
+  deadLetters = 0
+  deadLettersTold = 0
+  /** The tries of its worker that are under way. */
+  readonly trials: Trial[] = []
+  /** Ends it as a handler does that takes the whole process with it. Set by the cluster. */
+  crash: () => void = () => {}
   /** Whether the load balancer may pick it. */
   isListening = true
   isClosing = false
   /** Time of the last step. */
   busyAt: number
-  /** How many deliveries it received, and how many outcomes its owner was told. */
+  /** How many deliveries it received and events its worker tried, and how many outcomes its owner was told. */
   received = 0
   outcomesTold = 0
   /** Work that its host is kept awake for. */
@@ -138,11 +149,15 @@ export class Life implements LifeFacts {
   jumpClockAtNextBody(byMs: number, onJump: () => void): void {
     this.#nextJump = () => {
       this.#nextJump = undefined
-      this.jumps++
-      this.#skewMs += byMs
       onJump()
-      this.#world.say(this.name, () => `its wall clock jumps by ${byMs} ms`)
+      this.jumpClock(byMs)
     }
+  }
+
+  jumpClock(byMs: number): void {
+    this.#skewMs += byMs
+    this.jumps++
+    this.#world.say(this.name, () => `its wall clock jumps by ${byMs} ms`)
   }
 
   /** Called while a body is on its way: a clock jump that was planned happens now. */

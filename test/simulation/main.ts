@@ -4,7 +4,6 @@
  */
 import { runBatch } from './batch.ts'
 import { describePlan } from './describe-plan.ts'
-import { drawPlan } from './draw-plan.ts'
 import { loadSubject } from './load-subject.ts'
 import { HELP, readTask, type Task } from './options.ts'
 import type { Plan } from './plan.ts'
@@ -14,6 +13,7 @@ import { shrink } from './shrink.ts'
 import { type Report, simulate } from './simulate.ts'
 import type { Subject } from './subject.ts'
 import { count, noTotals, showTotals } from './totals.ts'
+import { drawIn } from './worlds.ts'
 
 const PROGRESS_MS = 5_000
 const SHOWN_FAILURES = 20
@@ -42,10 +42,11 @@ async function main(): Promise<number> {
   }
 }
 
-async function runOne({ seed, isTraced, isShrunk, fault }: Extract<Task, { readonly do: 'run one' }>): Promise<number> {
+async function runOne(task: Extract<Task, { readonly do: 'run one' }>): Promise<number> {
+  const { world, seed, isTraced, isShrunk, fault } = task
   const subject = await loadSubject(fault)
   const startedAt = performance.now()
-  const whole = drawPlan(seed)
+  const whole = drawIn(world, seed)
   const report = await simulate(whole, subject, isTraced && !isShrunk)
   if (report.violations.length === 0) {
     print(whole, report, startedAt)
@@ -58,7 +59,7 @@ async function runOne({ seed, isTraced, isShrunk, fault }: Extract<Task, { reado
     console.log('\nThe shortest run that fails alike:')
     for (const line of describePlan(shortest)) console.log(`  ${line}`)
   }
-  const command = toCommand(seed, fault)
+  const command = toCommand(task)
   console.log(`\nTo repeat it:  ${command} --trace\nThe shortest:  ${command} --shrunk --trace`)
   return 1
 }
@@ -106,16 +107,28 @@ async function runMany(task: Extract<Task, { readonly do: 'run many' }>): Promis
   const seconds = (performance.now() - startedAt) / 1_000
   for (const line of showTotals(totals, seconds, failures.length)) console.log(line)
   for (const { seed, violation } of failures.slice(0, SHOWN_FAILURES))
-    console.log(`VIOLATION  ${violation}\n           ${toCommand(seed, task.fault)} --trace`)
+    console.log(`VIOLATION  ${violation}\n           ${toCommand({ ...task, seed })} --trace`)
   if (failures.length > SHOWN_FAILURES) console.log(`           and ${failures.length - SHOWN_FAILURES} more`)
   const [first] = failures
   if (first === undefined) return 0
   console.log(`\nSeed ${first.seed}, shrunk:`)
-  return runOne({ do: 'run one', seed: first.seed, isTraced: true, isShrunk: true, fault: task.fault })
+  return runOne({
+    do: 'run one',
+    world: task.world,
+    seed: first.seed,
+    isTraced: true,
+    isShrunk: true,
+    fault: task.fault,
+  })
 }
 
-function toCommand(seed: number, fault: string | undefined): string {
-  return `npm run simulate -- --seed ${seed}${fault === undefined ? '' : ` --fault ${fault}`}`
+function toCommand({
+  world,
+  seed,
+  fault,
+}: Pick<Extract<Task, { readonly do: 'run one' }>, 'world' | 'seed' | 'fault'>): string {
+  const inbox = world === 'inbox' ? ' --inbox' : ''
+  return `npm run simulate --${inbox} --seed ${seed}${fault === undefined ? '' : ` --fault ${fault}`}`
 }
 
 // A reader of only the beginning of a trace closes the pipe.

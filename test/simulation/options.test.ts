@@ -4,11 +4,13 @@ import { HELP, readTask } from './options.ts'
 it.each([
   ['--help', { do: 'help' }],
   ['--faults', { do: 'list faults' }],
-  ['--seed 7 --trace', { do: 'run one', seed: 7, isTraced: true, isShrunk: false, fault: undefined }],
-  ['--seed 7 --shrunk', { do: 'run one', seed: 7, isTraced: false, isShrunk: true, fault: undefined }],
-  ['--seeds 5..9', { do: 'run many', from: 5, count: 5, fault: undefined }],
-  ['--from 3 --count 4', { do: 'run many', from: 3, count: 4, fault: undefined }],
-  ['--fault marks-by-position', { do: 'run many', from: 0, count: 1_000, fault: 'marks-by-position' }],
+  ['--seed 7 --trace', { do: 'run one', world: 'direct', seed: 7, isTraced: true, isShrunk: false, fault: undefined }],
+  ['--seed 7 --shrunk', { do: 'run one', world: 'direct', seed: 7, isTraced: false, isShrunk: true, fault: undefined }],
+  ['--inbox --seed 7', { do: 'run one', world: 'inbox', seed: 7, isTraced: false, isShrunk: false, fault: undefined }],
+  ['--fault busy-counts --seeds 0..1', { do: 'run many', world: 'inbox', from: 0, count: 2, fault: 'busy-counts' }],
+  ['--seeds 5..9', { do: 'run many', world: 'direct', from: 5, count: 5, fault: undefined }],
+  ['--from 3 --count 4', { do: 'run many', world: 'direct', from: 3, count: 4, fault: undefined }],
+  ['--fault marks-by-position', { do: 'run many', world: 'direct', from: 0, count: 1_000, fault: 'marks-by-position' }],
   ['--find --count 9', { do: 'find faults', from: 0, count: 9, fault: undefined }],
 ])('reads %s', (line, task) => {
   expect(readTask(line.split(' '))).toEqual(task)
@@ -25,6 +27,6 @@ it.each([
 })
 
 it('tells every option in its help', () => {
-  for (const option of ['seed', 'trace', 'shrunk', 'seeds', 'from', 'count', 'fault', 'faults', 'find'])
+  for (const option of ['seed', 'inbox', 'trace', 'shrunk', 'seeds', 'from', 'count', 'fault', 'faults', 'find'])
     expect(HELP).toContain(`--${option} `)
 })

@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util'
 import { PLANTED_FAULTS } from './planted-faults.ts'
+import type { WorldName } from './worlds.ts'
 
 export const HELP = `npm run simulate -- [options]
 
   --seed N          one run, and its verdict
+  --inbox           with receivers that have an inbox, and workers: a world in which each seed is another run
   --trace           with each step of the run
   --shrunk          the shortest run that fails like this seed, instead of the whole one
   --seeds A..B      many runs on all cores; the same as --from A --count N
@@ -16,6 +18,7 @@ export const HELP = `npm run simulate -- [options]
 
   npm run simulate -- --seed 7 --trace
   npm run simulate -- --seeds 0..99999
+  npm run simulate -- --inbox --seeds 0..9999
   npm run simulate -- --fault released-without-marks --count 200
 
 Exit codes: 0 all is well, 1 a violation was found, 2 usage.`
@@ -25,13 +28,20 @@ export type Task =
   | { readonly do: 'help' | 'list faults' }
   | {
       readonly do: 'run one'
+      readonly world: WorldName
       readonly seed: number
       readonly isTraced: boolean
       readonly isShrunk: boolean
       readonly fault: string | undefined
     }
   | { readonly do: 'find faults'; readonly from: number; readonly count: number; readonly fault: string | undefined }
-  | { readonly do: 'run many'; readonly from: number; readonly count: number; readonly fault: string | undefined }
+  | {
+      readonly do: 'run many'
+      readonly world: WorldName
+      readonly from: number
+      readonly count: number
+      readonly fault: string | undefined
+    }
 
 /** Reads the command line. Throws an error that says what is wrong with it. */
 export function readTask(args: readonly string[]): Task {
@@ -39,6 +49,7 @@ export function readTask(args: readonly string[]): Task {
     args: [...args],
     options: {
       seed: { type: 'string' },
+      inbox: { type: 'boolean', default: false },
       trace: { type: 'boolean', default: false },
       shrunk: { type: 'boolean', default: false },
       seeds: { type: 'string' },
@@ -53,18 +64,20 @@ export function readTask(args: readonly string[]): Task {
   if (values.help) return { do: 'help' }
   if (values.faults) return { do: 'list faults' }
   const { fault, seed, seeds } = values
-  if (fault !== undefined && !PLANTED_FAULTS.some(({ name }) => name === fault))
+  const planted = PLANTED_FAULTS.find(({ name }) => name === fault)
+  if (fault !== undefined && planted === undefined)
     throw new Error(`There is no planted fault "${fault}". --faults lists them.`)
+  const world: WorldName = values.inbox || planted?.theme === 'inbox' ? 'inbox' : 'direct'
   if (seed !== undefined)
-    return { do: 'run one', seed: toSeed('seed', seed), isTraced: values.trace, isShrunk: values.shrunk, fault }
+    return { do: 'run one', world, seed: toSeed('seed', seed), isTraced: values.trace, isShrunk: values.shrunk, fault }
   if (values.trace || values.shrunk) throw new Error('--trace and --shrunk need a --seed.')
   if (seeds === undefined) {
     const [from, count] = [toSeed('from', values.from ?? '0'), toSeed('count', values.count ?? '1000')]
-    return { do: values.find ? 'find faults' : 'run many', from, count, fault }
+    return values.find ? { do: 'find faults', from, count, fault } : { do: 'run many', world, from, count, fault }
   }
   const [first = '', last = ''] = seeds.split('..')
   const from = toSeed('seeds', first)
-  return { do: 'run many', from, count: Math.max(0, toSeed('seeds', last) - from + 1), fault }
+  return { do: 'run many', world, from, count: Math.max(0, toSeed('seeds', last) - from + 1), fault }
 }
 
 function toSeed(option: string, text: string): number {

@@ -1,3 +1,5 @@
+import type { InboxPlan } from './inbox/inbox-plan.ts'
+
 /**
  * What a seed draws, as plain data. A run does what its plan says and draws nothing of its own weight, so that elements can be
  * taken out of a plan one by one until the shortest plan is left that still fails. Times are milliseconds from the start.
@@ -7,6 +9,8 @@ export interface Plan {
   readonly theme: Theme
   readonly engine: EngineKind
   readonly settings: SettingsPlan
+  /** Undefined: handlers run before the answer. */
+  readonly inbox: InboxPlan | undefined
   readonly secrets: SecretsPlan
   /** One for each process, the clock of each being wrong by this much. */
   readonly clockSkewsMs: readonly number[]
@@ -25,9 +29,10 @@ export type EngineKind = 'memory' | 'shared file' | 'network' | 'transactions'
 
 /**
  * What a run is mostly about. `contention`: few events with many duplicates, long handlers, and processes that lose their claims to
- * each other.
+ * each other. `inbox`: receivers with an inbox, which plans of no other theme have.
  */
-export type Theme = 'anything' | 'contention' | 'transactions'
+export type Theme = DirectTheme | 'inbox'
+export type DirectTheme = 'anything' | 'contention' | 'transactions'
 
 export interface SettingsPlan {
   readonly leaseMs: number
@@ -111,6 +116,9 @@ export type Behaviour =
   | { readonly kind: 'rolls back' }
   | { readonly kind: 'works long in its transaction'; readonly ms: number }
   | { readonly kind: 'begins two transactions' }
+  | { readonly kind: 'throws DeadLetter'; readonly ms: number }
+  | { readonly kind: 'throws RetryLater'; readonly ms: number; readonly delayMs: number }
+  | { readonly kind: 'kills its process'; readonly ms: number }
 
 /** A delivery that must be refused. */
 export interface IntruderPlan {
@@ -172,8 +180,20 @@ export type FaultPlan =
   | { readonly kind: 'freeze' | 'restart' | 'refuse'; readonly at: number; readonly ms: number }
   | { readonly kind: 'secrets'; readonly at: number; readonly ms: number; readonly how: 'throws' | 'hangs' | 'is slow' }
 
-/** What a process asks the engine for. */
-export type Method = 'claim' | 'renew' | 'complete' | 'release' | 'positions' | 'advance' | 'begin' | 'write' | 'commit'
+/** What a process asks the engine for: the store's methods, those of transactions, and the inbox's. `keep` renews what a worker holds. */
+export type Method =
+  | 'claim'
+  | 'renew'
+  | 'complete'
+  | 'release'
+  | 'positions'
+  | 'advance'
+  | 'begin'
+  | 'write'
+  | 'commit'
+  | InboxMethod
+
+export type InboxMethod = 'put' | 'take' | 'keep' | 'settle'
 
 export type FaultKind = FaultPlan['kind']
 

@@ -1,5 +1,6 @@
 import { FAULTS_OF_CLAIMS } from './planted/claims.ts'
 import { FAULTS_OF_DELIVERIES } from './planted/deliveries.ts'
+import { FAULTS_OF_THE_INBOX } from './planted/inbox.ts'
 import { FAULTS_OF_ORDER } from './planted/order.ts'
 import type { PlantedFault } from './planted/planted-fault.ts'
 import { FAULTS_OF_STORES } from './planted/stores.ts'
@@ -12,4 +13,5 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ...FAULTS_OF_DELIVERIES,
   ...FAULTS_OF_STORES,
   ...FAULTS_OF_ORDER,
+  ...FAULTS_OF_THE_INBOX,
 ]

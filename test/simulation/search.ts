@@ -1,8 +1,8 @@
 import { loadWithFault } from './bundle.ts'
-import { drawPlan } from './draw-plan.ts'
 import type { Violation } from './findings.ts'
 import type { PlantedFault } from './planted/planted-fault.ts'
 import { simulate } from './simulate.ts'
+import { drawIn } from './worlds.ts'
 
 /** The run that found a planted fault. */
 export interface Found {
@@ -17,7 +17,7 @@ export async function search(fault: PlantedFault, from: number, most: number): P
   const subject = await loadWithFault(fault)
   let runs = 0
   for (let seed = from; runs < most; seed++) {
-    const plan = drawPlan(seed)
+    const plan = drawIn(fault.theme === 'inbox' ? 'inbox' : 'direct', seed)
     if (fault.theme !== undefined && plan.theme !== fault.theme) continue
     runs++
     const { violations } = await simulate(plan, subject)

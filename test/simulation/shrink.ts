@@ -1,3 +1,4 @@
+import type { InboxPlan } from './inbox/inbox-plan.ts'
 import type { EventPlan, FaultPlan, Plan, SettingsPlan } from './plan.ts'
 
 /** Runs that a search for a shorter plan may take. */
@@ -48,6 +49,13 @@ export async function shrink(plan: Plan, isFailing: (plan: Plan) => Promise<bool
       (handlers) => ({ ...best, handlers }),
       accept,
     )
+    const { inbox } = best
+    if (inbox !== undefined)
+      await shorten(
+        () => best.inbox?.acts ?? [],
+        (acts) => ({ ...best, inbox: { ...inbox, acts } }),
+        accept,
+      )
     for (const place of best.events.keys()) await shortenEvent(place, () => best, accept)
     for (const simplify of simplifications(best)) await accept(simplify(best))
   }
@@ -93,6 +101,7 @@ function simplifications(plan: Plan): readonly ((plan: Plan) => Plan)[] {
       ...now,
       clockSkewsMs: now.clockSkewsMs.slice(0, -1),
       faults: now.faults.filter(isWithout(now)),
+      inbox: now.inbox && withoutLastProcess(now.inbox),
     }))
   if (plan.clockSkewsMs.some((skew) => skew !== 0))
     ways.push((now) => ({ ...now, clockSkewsMs: now.clockSkewsMs.map(() => 0) }))
@@ -109,6 +118,16 @@ function simplifications(plan: Plan): readonly ((plan: Plan) => Plan)[] {
 /** Returns a filter of the faults that do not strike the last process. */
 function isWithout({ clockSkewsMs }: Plan): (fault: FaultPlan) => boolean {
   return (fault) => !('process' in fault) || fault.process < clockSkewsMs.length - 1
+}
+
+/** Those that are left may all accept and work. */
+function withoutLastProcess({ roles, work, acts }: InboxPlan): InboxPlan {
+  const left = roles.length - 1
+  return {
+    roles: Array(left).fill('does both'),
+    work,
+    acts: acts.filter((act) => !('process' in act) || act.process < left),
+  }
 }
 
 function halve(fault: FaultPlan): FaultPlan {

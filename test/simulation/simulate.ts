@@ -1,6 +1,7 @@
 import { Cluster } from './cluster.ts'
 import { bringFaults, endOfFaults } from './faults.ts'
 import type { Violation } from './findings.ts'
+import { bringActs } from './inbox/acts.ts'
 import { sendIntruders } from './intruders.ts'
 import { judgeEnd } from './judge-end.ts'
 import { describeThrown } from './odd-values.ts'
@@ -32,12 +33,15 @@ export interface Figures {
 export async function simulate(plan: Plan, subject: Subject, isTraced = false): Promise<Report> {
   const world = new World(plan, subject, isTraced)
   const rejections = listenForRejections(world)
+  const random = Math.random
+  Math.random = () => world.random()
   try {
     await live(world)
   } catch (error) {
     world.findings.add('threw', describeThrown(error))
   } finally {
     rejections.stop()
+    Math.random = random
   }
   const { history, scheduler, findings, trace, faultsMet } = world
   const figures = {
@@ -57,6 +61,7 @@ async function live(world: World): Promise<void> {
   const sender = new Sender(world, cluster, endOfFaults(world.plan))
   sendIntruders(world, cluster)
   bringFaults(world, cluster)
+  if (world.inbox !== undefined) bringActs(world, world.inbox, cluster)
   const isAtRest = await world.scheduler.run(MOST_STEPS)
   if (isAtRest) await closeAll(world, cluster)
   else world.findings.add('never at rest', `after ${MOST_STEPS} steps something still goes on`)

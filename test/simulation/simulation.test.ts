@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { patch } from './bundle.ts'
 import { drawPlan } from './draw-plan.ts'
+import { drawInboxPlan } from './inbox/draw-inbox.ts'
 import { PLANTED_FAULTS } from './planted-faults.ts'
 import { search } from './search.ts'
 import { shrink } from './shrink.ts'
@@ -8,6 +9,7 @@ import { simulate } from './simulate.ts'
 import { subject } from './subject.ts'
 
 const SEEDS = 200
+const INBOX_SEEDS = 100
 /** The first of them finds the fault, unless the receiver was changed since. */
 const MOST_RUNS = 1_000
 const SLOW = 60_000
@@ -19,12 +21,18 @@ it(`finds no violation in ${SEEDS} runs`, { timeout: SLOW }, async () => {
   }
 })
 
+it(`finds no violation in ${INBOX_SEEDS} runs with an inbox`, { timeout: SLOW }, async () => {
+  for (let seed = 0; seed < INBOX_SEEDS; seed++) {
+    const { violations } = await simulate(drawInboxPlan(seed), subject)
+    expect(violations, `npm run simulate -- --inbox --seed ${seed} --trace`).toEqual([])
+  }
+})
+
 it('does the same for the same seed', async () => {
-  for (const seed of [64, 98, 306]) {
-    const [first, second] = [
-      await simulate(drawPlan(seed), subject, true),
-      await simulate(drawPlan(seed), subject, true),
-    ]
+  const inInbox = [1, 3, 10].map(drawInboxPlan)
+  expect(new Set(inInbox.map(({ engine }) => engine === 'shared file')).size).toBe(2)
+  for (const plan of [...[64, 98, 306].map(drawPlan), ...inInbox]) {
+    const [first, second] = [await simulate(plan, subject, true), await simulate(plan, subject, true)]
     expect(first.trace.length).toBeGreaterThan(20)
     expect(second).toEqual(first)
   }

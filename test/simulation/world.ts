@@ -1,6 +1,7 @@
 import { EngineHost } from './engine-host.ts'
 import { Findings } from './findings.ts'
 import { History } from './history.ts'
+import { InboxHouse } from './inbox/inbox-house.ts'
 import { Ledger } from './ledger.ts'
 import type { FaultKind, Plan } from './plan.ts'
 import { Chance } from './random.ts'
@@ -23,6 +24,7 @@ export class World {
   readonly history: History
   readonly ledger: Ledger
   readonly host: EngineHost
+  readonly inbox: InboxHouse | undefined
   readonly weather: Weather
   readonly secrets: SecretRing
   readonly faultsMet = new Map<FaultKind, number>()
@@ -47,6 +49,7 @@ export class World {
       isForgetful: () => this.isForgetful,
     })
     this.host = new EngineHost(new subject.Engine(now, plan.settings.retentionMs))
+    this.inbox = plan.inbox && new InboxHouse(this, plan.inbox)
     this.weather = new Weather(this.history, now)
     this.secrets = new SecretRing(plan, now)
   }
@@ -59,6 +62,11 @@ export class World {
   nameKey(key: string): string {
     const event = this.trace.isOn ? this.history.findByKey(key) : undefined
     return event === undefined ? key : `event ${event.number}`
+  }
+
+  /** Stands in for `Math.random`, by which the library varies its delays. */
+  random(): number {
+    return new Chance(this.plan.seed, 'random', this.now, this.scheduler.taken).number()
   }
 
   say(who: string, toText: () => string): void {

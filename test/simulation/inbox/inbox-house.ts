@@ -1,0 +1,97 @@
+import type { InboxEntry, InboxItem, Settlement, Taken, TakeRequest } from 'postern'
+import { openSqlite } from 'postern/sqlite'
+import type { Life } from '../life.ts'
+import type { World } from '../world.ts'
+import type { InboxEngine } from './inbox-engine.ts'
+import { InboxLedger } from './inbox-ledger.ts'
+import type { InboxPlan } from './inbox-plan.ts'
+
+/** The time of the engine's clock at the start of a run. */
+const EPOCH = Date.UTC(2025, 0, 1)
+
+/** The engine of the inbox, each call of which is told to the ledger and to whoever listens. It survives the processes. */
+export class InboxHouse {
+  readonly plan: InboxPlan
+  readonly ledger: InboxLedger
+  readonly #world: World
+  readonly #engine: InboxEngine
+  readonly #listeners = new Set<() => void>()
+
+  constructor(world: World, plan: InboxPlan) {
+    this.plan = plan
+    this.#world = world
+    const now = () => world.now
+    this.ledger = new InboxLedger({ history: world.history, findings: world.findings, now })
+    this.#engine = this.#openEngine()
+  }
+
+  get now(): number {
+    return this.#world.now
+  }
+
+  put(life: Life, item: InboxItem): boolean {
+    return this.#step(() => {
+      const isNew = this.#engine.put(item)
+      this.ledger.onPut(life, item)
+      return isNew
+    })
+  }
+
+  take(life: Life, request: TakeRequest): Taken {
+    return this.#step(() => {
+      const taken = this.#engine.take(request)
+      this.ledger.onTake(life, request, taken)
+      return taken
+    })
+  }
+
+  renew(worker: string, leaseMs: number): void {
+    return this.#step(() => {
+      this.#engine.renew(worker, leaseMs)
+      this.ledger.onRenew(worker, leaseMs)
+    })
+  }
+
+  settle(item: InboxEntry, worker: string, settlement: Settlement): boolean {
+    return this.#step(() => {
+      const isHeld = this.#engine.settle(item, worker, settlement)
+      this.ledger.onSettle(item, worker, settlement, isHeld)
+      return isHeld
+    })
+  }
+
+  replay(key: string): boolean {
+    return this.#step(() => {
+      const isReplayed = this.#engine.replay(key)
+      this.ledger.onReplay(key, isReplayed)
+      return isReplayed
+    })
+  }
+
+  drop(key: string): boolean {
+    return this.#step(() => {
+      const isDropped = this.#engine.drop(key)
+      this.ledger.onDrop(key, isDropped)
+      return isDropped
+    })
+  }
+
+  /** Calls back after each step of the engine. Returns what ends that. */
+  listen(callback: () => void): () => void {
+    this.#listeners.add(callback)
+    return () => this.#listeners.delete(callback)
+  }
+
+  /** An engine in the process is the library's own table, on SQLite in memory. */
+  #openEngine(): InboxEngine {
+    const { plan, subject, scheduler } = this.#world
+    if (plan.engine !== 'shared file') return new subject.PlainInboxEngine(() => EPOCH + scheduler.now)
+    return new subject.SqliteInboxTable(openSqlite(':memory:'), 'inbox', () => EPOCH + Math.floor(scheduler.now))
+  }
+
+  #step<T>(step: () => T): T {
+    const answer = step()
+    for (const listener of this.#listeners) listener()
+    return answer
+  }
+}

@@ -1,0 +1,121 @@
+import type { Outcome } from 'postern'
+import type { Causes } from '../causes.ts'
+import type { Disturbance } from '../facts.ts'
+import type { Life } from '../life.ts'
+import type { EventPlan } from '../plan.ts'
+import type { World } from '../world.ts'
+import type { InboxHouse } from './inbox-house.ts'
+import type { Taking } from './inbox-ledger.ts'
+
+/** What outlasts the closing of a worker has 5 s to end after its abort, and 3 s to be settled. */
+export const ABORT_MS = 8_000
+
+/** Events of one account that may go before one of another, for each process that takes them in, and beyond that. */
+const TURNS = 2
+const MORE_TURNS = 12
+
+/** Checks that an event is in the inbox when it is acknowledged. */
+export function judgeAccepted(
+  { findings }: World,
+  { ledger }: InboxHouse,
+  life: Life,
+  event: EventPlan,
+  { outcome }: Outcome,
+): void {
+  if (outcome !== 'accepted')
+    findings.add('acknowledged early', `${life.name} answered 200 "${outcome}" to event ${event.number}`)
+  if (!ledger.hasTaken(event))
+    findings.add('acknowledged early', `${life.name} accepted event ${event.number}, which is not in the inbox`)
+  ledger.accepted.add(event)
+}
+
+/** Checks that a worker that was closed has ended and given back what it held, unless it could not reach the engine. */
+export function judgeClosedWorker(
+  world: World,
+  { ledger }: InboxHouse,
+  life: Life,
+  { tookMs, unfinished }: { readonly tookMs: number; readonly unfinished: number },
+): void {
+  const { findings, history, now } = world
+  const isMeanwhile = (each: Disturbance) => isOf(life, each) && each.from <= now && each.to >= now - tookMs
+  if (history.disturbances.some(isMeanwhile)) return
+  if (unfinished > 0) findings.add('kept by a closed worker', `${life.name} is closed with ${unfinished} unfinished`)
+  for (const taking of ledger.heldBy(life))
+    if (!isLeftBehind(world, taking))
+      findings.add('kept by a closed worker', `${life.name} is closed and holds event ${taking.event.number}`)
+}
+
+function isOf(life: Life, { process }: Disturbance): boolean {
+  return process === undefined || process === life.process
+}
+
+/** Judges what the inbox has come to at the end of a run. */
+export function judgeInbox(
+  world: World,
+  { ledger, plan }: InboxHouse,
+  lives: readonly Life[],
+  causes: Causes,
+  isAtRest: boolean,
+): void {
+  const { findings, history } = world
+  for (const taking of ledger.takings) judgeLapse(world, taking, causes)
+  for (const run of history.runs) {
+    const taking = ledger.takings.findLast(
+      ({ event, life, at }) => event === run.event && life === run.life && at <= run.beganAt,
+    )
+    const isAborted = (at: number) => taking !== undefined && at > taking.at && at < run.beganAt
+    if (run.life.workAborts.some(isAborted))
+      findings.add(
+        'kept by a closed worker',
+        `${run.life.name} began ${run.handler} for event ${run.event.number} after its abort`,
+      )
+    if (taking?.item.marks.includes(run.handler) === true)
+      findings.add(
+        'repeated',
+        `${run.handler} ran in ${run.life.name} though the item of event ${run.event.number} had its mark`,
+      )
+  }
+  for (const { name, isAlive, deadLetters, deadLettersTold } of lives)
+    if (isAlive && deadLetters !== deadLettersTold)
+      findings.add('not reported once', `${name} made ${deadLetters} dead letters and told of ${deadLettersTold}`)
+  judgeTurns(world, ledger.takings, plan.roles.length)
+  if (!isAtRest) return
+  for (const event of world.plan.events) {
+    const state = ledger.stateOf(event)
+    if (state === 'waiting' || state === 'running')
+      findings.add('stuck', `event ${event.number} is ${state} in the inbox to this day`)
+  }
+}
+
+/** Checks that no worker that was well lost what it held. */
+function judgeLapse(world: World, taking: Taking, causes: Causes): void {
+  const { event, life, worker, at, endsAt, lapsedAt, answeredAt } = taking
+  if (lapsedAt === undefined || answeredAt === undefined) return
+  if (isLeftBehind(world, taking)) return
+  if (causes.whyLost(life, undefined, at, endsAt) === undefined)
+    world.findings.add('lease ran out', `${worker} lost event ${event.number}, which it had from ${at} to ${endsAt} ms`)
+}
+
+/** Returns whether a worker was closed that could not reach the engine: what it aborts is given back once, or its lease ends by itself. */
+function isLeftBehind({ history }: World, { life, at, endsAt }: Taking): boolean {
+  const isCutOff = (abortAt: number) =>
+    history.disturbances.some((each) => isOf(life, each) && each.from <= abortAt + ABORT_MS && each.to >= abortAt)
+  return life.workAborts.some((abortAt) => abortAt >= at && abortAt <= endsAt && isCutOff(abortAt))
+}
+
+/** Checks that the backlog of one account does not hold up another one. */
+function judgeTurns({ findings }: World, takings: readonly Taking[], processes: number): void {
+  for (const taking of takings) {
+    if (taking.isAlone) continue
+    const { event, readySince, at } = taking
+    const before = takings.filter((each) => each.at > readySince && each.at < at && !each.isAlone)
+    const count = (account: string) => before.filter((each) => each.event.account === account).length
+    const own = count(event.account)
+    for (const account of new Set(before.map((each) => each.event.account)))
+      if (account !== event.account && count(account) > TURNS * processes * (own + 1) + MORE_TURNS)
+        findings.add(
+          'starved',
+          `event ${event.number} of ${event.account} waited for ${count(account)} of ${account}, and ${own} of its own`,
+        )
+  }
+}

@@ -1,0 +1,11 @@
+import { drawPlan } from './draw-plan.ts'
+import { drawInboxPlan } from './inbox/draw-inbox.ts'
+import type { Plan } from './plan.ts'
+
+/** The two worlds that a seed stands for: handlers run before the answer, or an inbox takes the event in. */
+export type WorldName = 'direct' | 'inbox'
+
+/** Draws the plan of a seed in one of the worlds. */
+export function drawIn(world: WorldName, seed: number): Plan {
+  return world === 'inbox' ? drawInboxPlan(seed) : drawPlan(seed)
+}
