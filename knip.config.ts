@@ -26,8 +26,6 @@ const config: KnipConfig = {
     'vite-node', // a test starts it by the name of its binary
     'better-sqlite3', // an optional peer that is not installed here: it has to be compiled
     // Of parts that are being built.
-    '@bull-board/api',
-    '@bull-board/express',
     'preact',
     'htm',
     'playwright-core',

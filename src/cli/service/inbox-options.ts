@@ -20,7 +20,7 @@ export interface OpenedInbox extends AsyncDisposable {
   readonly inbox: Inbox
 }
 
-/** Where an inbox can be, and the options that say more about it. */
+/** Lists the engines of an inbox, each with its further options. */
 const PLACES = { sqlite: ['table'], redis: ['queue', 'prefix'], postgres: ['queue', 'schema'] } as const
 
 export function addInboxOptions(command: Command): Command {
