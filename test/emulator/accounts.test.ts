@@ -47,3 +47,10 @@ it('accounts are read back in their order', () => {
   expect(new Accounts(journal).list()).toEqual(accounts.list())
   expect(new Accounts(journal).find('a')).toEqual(make('a'))
 })
+
+it('an account that is given a user of another one is refused, and stays as it was', () => {
+  const accounts = new Accounts(createMemoryJournal())
+  const [one, two] = [accounts.add(make('one')), accounts.add(make('two'))]
+  expect(() => accounts.replace({ ...two, email: one.email })).toThrow(refusal('exists'))
+  expect(accounts.list()).toEqual([one, two])
+})

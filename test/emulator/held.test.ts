@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { call, sink, start } from './support.ts'
+import { call, pick, sink, start } from './support.ts'
 
 describe('a delivery', () => {
   it('loses the reason of its failure when it is retried', async () => {
@@ -28,19 +28,6 @@ describe('a delivery', () => {
     await crm.clock.advance('1s')
     expect(receiver.received).toHaveLength(3)
   })
-
-  it('that a pause caught in its latency is the first to leave when its webhook is resumed', async () => {
-    const crm = await start({ ordered: true, faults: { latency: '10s' } })
-    const receiver = await sink(crm.clock)
-    const webhook = crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
-    for (const id of ['evt_first', 'evt_second']) crm.events.emit({ type: 'sync.failed', id })
-    await crm.clock.advance('5s')
-    crm.webhooks.pause(webhook.id)
-    await crm.clock.advance('10s')
-    crm.webhooks.resume(webhook.id)
-    await crm.clock.advance('30s')
-    expect(receiver.received.map(({ body }) => JSON.parse(body.toString()).id)).toEqual(['evt_first', 'evt_second'])
-  })
 })
 
 it('a page without an origin of its own, such as one in a sandbox, is refused', async () => {
@@ -48,4 +35,19 @@ it('a page without an origin of its own, such as one in a sandbox, is refused', 
   crm.records.create('contact', { _id: 'kept' })
   const { status } = await call(crm, 'POST /_emulator/reset', { body: {}, headers: { origin: 'null' } })
   expect([status, crm.records.list('contact').length]).toEqual([403, 1])
+})
+
+it('a list that ends with its page has no mark of a next one', async () => {
+  const crm = await start({ dialect: 'envelope' })
+  for (let made = 0; made < 40; made++) crm.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'] })
+  const token = await crm.login()
+  const read = async (query: string) => (await call(crm, `GET /api/integrations/webhooks${query}`, { token })).json
+  const first = await read('')
+  const last = await read(`?cursor=${pick(first, 'nextCursor')}`)
+  expect([pick(first, 'data', 'length'), pick(first, 'nextCursor'), pick(last, 'data', 'length')]).toEqual([
+    '20',
+    '20',
+    '20',
+  ])
+  expect(last).not.toHaveProperty('nextCursor')
 })

@@ -147,3 +147,13 @@ describe('a manual clock', () => {
     expect([await clock.next(), clock.now()]).toEqual([false, 0])
   })
 })
+
+it.each([
+  [199, 'status'],
+  [200, undefined],
+  [299, undefined],
+  [300, 'status'],
+])('an attempt that is answered %d has the failure %s', async (status, failure) => {
+  const answering = { send: async () => ({ status, headers: {}, body: '' }) }
+  expect((await createSender({ target: answering, secret }).send(events.syncFailed())).failure).toBe(failure)
+})

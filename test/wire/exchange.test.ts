@@ -22,4 +22,13 @@ describe('exchange', () => {
     const answer = exchange(url, { headers: [], body: Buffer.from('{}') }, { signal: AbortSignal.timeout(5_000) })
     await expect(answer).rejects.toThrow('the connection ended without an answer')
   })
+
+  it('cuts an answer off after so many bytes, though the rest never comes', async () => {
+    const url = await answerWith(`HTTP/1.1 404 Gone Away\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(500)}`)
+    const options = { signal: AbortSignal.timeout(5_000), maxBodyBytes: 400 }
+    const started = performance.now()
+    const { status, reason, body } = await exchange(url, { headers: [], body: Buffer.from('{}') }, options)
+    expect([status, reason, body.length]).toEqual([404, 'Gone Away', 500])
+    expect(performance.now() - started).toBeLessThan(4_000)
+  })
 })
