@@ -1,5 +1,6 @@
 import { defineConfig } from 'tsup'
 import { entries, programs } from './scripts/entries.ts'
+import { pagePlugin } from './src/emulator/inspector/load-page.ts'
 
 export default defineConfig({
   entry: { ...entries, ...programs },
@@ -11,4 +12,5 @@ export default defineConfig({
   dts: true,
   sourcemap: false,
   clean: true,
+  esbuildPlugins: [pagePlugin], // the inspector's page is built into the package
 })

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Account } from './accounts.ts'
 import { Refusal } from './refusal.ts'
+import { SIGNINGS } from './signing.ts'
 
 /** Fields of a registration, section 2.3 of the service text. Others are ignored (A07). */
 export const webhookFields = {
@@ -26,7 +27,7 @@ export const account: z.ZodType<Account> = z.strictObject({
   password: z.string().min(1).max(1_000),
 })
 
-export const signingShape = z.enum(['valid', 'none', 'wrong', 'stale-bytes']).optional()
+export const signingShape = z.enum(SIGNINGS).optional()
 export const resendShape = z.strictObject({
   body: z
     .custom<string | Uint8Array>(

@@ -1,15 +1,16 @@
 import type { Clock } from '../host/clock.ts'
-import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
+import { MAX_ATTEMPTS, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../protocol/schedule.ts'
 import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
 import { readEvent } from './answers.ts'
 import type { Assumed } from './assumptions.ts'
-import type { Signing, StoredDelivery } from './delivery.ts'
+import type { StoredDelivery } from './delivery.ts'
 import type { DeliveryLog } from './delivery-log.ts'
 import type { Engine } from './engine.ts'
 import { newDelivery } from './events.ts'
 import type { Feed } from './feed.ts'
 import type { Ids } from './random.ts'
 import { Refusal } from './refusal.ts'
+import { type Signing, spoil } from './signing.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export interface DeliveriesParts {
@@ -27,8 +28,8 @@ export interface ResendOptions {
   /** In place of the delivery's own: text or bytes, sent as they are. */
   readonly body?: string | Uint8Array | undefined
   /**
-   * `valid` (default); `none`: without the header; `wrong`: by another secret; `stale-bytes`: the signature of the original
-   * bytes over an edited body.
+   * `valid` (default), or one way to be wrong. `none`: without the header; `wrong`: by another secret; `stale-bytes`: the signature
+   * of the original bytes over an edited body; the others as in `signed` of `postern/testing`.
    */
   readonly sign?: Signing | undefined
 }
@@ -82,8 +83,9 @@ export class Deliveries {
     if (webhook === undefined) throw new Refusal('unknown', 'the webhook of the delivery has been deleted')
     if (sign === 'stale-bytes' && body === undefined)
       throw new Refusal('invalid', 'stale-bytes needs an edited body, whose signature will be that of the original')
-    const { eventId, eventType } = original
-    const bytes = body === undefined ? original.bytes : typeof body === 'string' ? new TextEncoder().encode(body) : body
+    const given = body === undefined ? original.bytes : typeof body === 'string' ? new TextEncoder().encode(body) : body
+    const { bytes, signedBytes } = spoil(sign, given, original.bytes)
+    const { eventId, eventType } = body === undefined ? original : nameEvent(given, original)
     this.#parts.log.mustTake(1, bytes.length)
     const now = this.#parts.clock.now()
     const delivery: StoredDelivery = {
@@ -91,7 +93,7 @@ export class Deliveries {
       remaining: 1,
       resendOf: id,
       signing: sign,
-      signedBytes: sign === 'stale-bytes' ? original.bytes : undefined,
+      signedBytes,
     }
     this.#parts.log.add([delivery])
     this.#parts.feed.publish({ type: 'delivery', delivery })
@@ -117,5 +119,14 @@ export class Deliveries {
     if (typeof event !== 'object' || event === null || Array.isArray(event)) return delivery.bytes
     const changed = { ...event, timestamp: new Date(this.#parts.clock.now()).toISOString() }
     return new TextEncoder().encode(formatJson(changed, this.#parts.format, delivery.eventId))
+  }
+}
+
+/** The id and type that an edited body says, as far as it says them. */
+function nameEvent(bytes: Uint8Array, { eventId, eventType }: StoredDelivery): Pick<StoredDelivery, 'eventId' | 'eventType'> {
+  const { id, type } = Object(readEvent({ bytes }))
+  return {
+    eventId: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_LENGTH) : eventId,
+    eventType: typeof type === 'string' && type !== '' ? type.slice(0, MAX_TYPE_LENGTH) : eventType,
   }
 }

@@ -1,3 +1,5 @@
+import type { Signing } from './signing.ts'
+
 /** Reason of a failed attempt. `paused` exists only if attempts count while the webhook is paused (A32). */
 export type FailureKind =
   | 'status'
@@ -10,6 +12,16 @@ export type FailureKind =
   | 'blocked-url'
   | 'paused'
 
+/** Times of the parts of an attempt, in milliseconds; a part that was not reached is absent. */
+export interface AttemptPhases {
+  /** Until there was a connection, with TLS if the URL has it. */
+  readonly connectMs?: number | undefined
+  /** From then until the status came. */
+  readonly waitMs?: number | undefined
+  /** From then until the end of the body. */
+  readonly bodyMs?: number | undefined
+}
+
 /** One request to a receiver, and its outcome. */
 export interface DeliveryAttempt {
   /** From 1, over the whole life of the delivery. */
@@ -18,6 +30,8 @@ export interface DeliveryAttempt {
   /** When it started, in milliseconds since 1970, by the emulator's clock. */
   readonly at: number
   readonly durationMs: number
+  /** Times of its parts; undefined if nothing was sent. */
+  readonly phases?: AttemptPhases | undefined
   /** Of the answer; undefined if none came in time. */
   readonly status: number | undefined
   /** Undefined if a 2xx came in time. */
@@ -30,9 +44,6 @@ export interface DeliveryAttempt {
 }
 
 export type DeliveryStatus = 'pending' | 'success' | 'failed'
-
-/** Kind of signature: only a resent delivery has another than `valid`. */
-export type Signing = 'valid' | 'none' | 'wrong' | 'stale-bytes'
 
 /** One event on its way to one webhook. Service text, section 3.2. */
 export interface Delivery {

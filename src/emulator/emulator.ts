@@ -9,7 +9,7 @@ export {
 } from './assumptions.ts'
 export type { EmulatorClock } from './clock.ts'
 export type { ResendOptions } from './deliveries.ts'
-export type { Delivery, DeliveryAttempt, DeliveryStatus, FailureKind, Signing } from './delivery.ts'
+export type { AttemptPhases, Delivery, DeliveryAttempt, DeliveryStatus, FailureKind } from './delivery.ts'
 export { DIALECTS, type Dialect } from './dialects.ts'
 export type {
   DeliveryWithBody,
@@ -26,5 +26,6 @@ export type { FeedListener, FeedMessage } from './feed.ts'
 export type { EmulatorDatabase } from './journal.ts'
 export type { Duration, EmulatorOptions, FaultOptions } from './options.ts'
 export type { EmulatorRecord } from './records.ts'
+export type { Signing } from './signing.ts'
 export { startEmulator } from './start-emulator.ts'
 export type { Webhook, WebhookChange, WebhookFields } from './webhooks.ts'

@@ -1,8 +1,9 @@
 import type { Clock } from '../host/clock.ts'
 import { splitType } from '../protocol/events.ts'
-import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
+import { MAX_ATTEMPTS, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../protocol/schedule.ts'
 import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
 import { SAMPLES } from '../wire/samples.ts'
+import { readEvent } from './answers.ts'
 import type { Assumed } from './assumptions.ts'
 import { writeAsJson } from './check-input.ts'
 import type { Delivery, StoredDelivery } from './delivery.ts'
@@ -11,6 +12,7 @@ import type { Engine } from './engine.ts'
 import type { Feed } from './feed.ts'
 import type { Ids } from './random.ts'
 import type { RecordChange } from './records.ts'
+import { Refusal } from './refusal.ts'
 import { isSubscribed } from './subscription.ts'
 import type { Webhook, Webhooks } from './webhooks.ts'
 
@@ -62,6 +64,20 @@ export class Events {
     const made = [first, ...Array.from({ length: count - 1 }, make)]
     this.#send(made.flatMap(({ deliveries }) => deliveries))
     return made.map(({ id, deliveries }) => ({ id, type: input.type, deliveries: deliveries.map((each) => each.id) }))
+  }
+
+  /** Delivers a body as it is, to the webhooks that ask for the type that it says. */
+  deliver(accountKey: string, bytes: Uint8Array): EmittedEvent {
+    const { clock, ids, log } = this.#parts
+    const { id, type } = Object(readEvent({ bytes }))
+    if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH) throw noEnvelope('id')
+    if (typeof type !== 'string' || type === '' || type.length > MAX_TYPE_LENGTH) throw noEnvelope('type')
+    const about = { eventId: id, eventType: type, createdAt: clock.now(), bytes }
+    const found = this.#findWebhooks(accountKey, type)
+    const deliveries = found.map((webhook) => newDelivery(webhook, { ...about, id: ids.object() }))
+    log.mustTake(deliveries.length, deliveries.length * bytes.length)
+    this.#send(deliveries)
+    return { id, type, deliveries: deliveries.map((each) => each.id) }
   }
 
   /** The event of a change, written down in one step with the change itself. */
@@ -132,6 +148,10 @@ export class Events {
     for (const delivery of deliveries) feed.publish({ type: 'delivery', delivery })
     engine.schedule(deliveries)
   }
+}
+
+function noEnvelope(field: string): Refusal {
+  return new Refusal('invalid', `the body is no event: its ${field} must be text`)
 }
 
 function sampleFor(key: string): object {

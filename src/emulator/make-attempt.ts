@@ -1,10 +1,10 @@
 import type { Clock } from '../host/clock.ts'
-import { sign } from '../protocol/signature.ts'
 import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { Assumed } from './assumptions.ts'
-import type { DeliveryAttempt, StoredDelivery } from './delivery.ts'
+import type { AttemptPhases, DeliveryAttempt, StoredDelivery } from './delivery.ts'
 import type { Faults } from './faults.ts'
 import { fail, type PostResult, post } from './post.ts'
+import { signAs } from './signing.ts'
 import type { Webhook } from './webhooks.ts'
 
 export interface AttemptOptions {
@@ -15,9 +15,7 @@ export interface AttemptOptions {
   readonly hasDebugHeaders: boolean
 }
 
-type TimedResult = PostResult & Pick<DeliveryAttempt, 'durationMs'>
-
-const WRONG_SECRET = 'a secret that no webhook of the emulator has'
+type TimedResult = PostResult & Pick<DeliveryAttempt, 'durationMs' | 'phases'>
 
 /** Makes attempts: signs the bytes with the webhook's secret, and sends nothing that the service does not promise to send. */
 export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHeaders }: AttemptOptions) {
@@ -27,12 +25,13 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHea
     const number = delivery.attempts.length + 1
     const send = async () => {
       const startedAt = clock.monotonic()
+      const reachedAt: { connected?: number; answered?: number } = {}
       const result = await post(new URL(url), {
         headers: {
           'Content-Type': 'application/json',
           'Content-Length': String(delivery.bytes.length),
           'User-Agent': 'postern-emulator',
-          ...signatureOf(delivery, webhook, assumed.signatureCase),
+          ...signatureHeader(delivery, webhook, assumed.signatureCase),
           ...(hasDebugHeaders && debugHeaders(delivery, number)),
         },
         body: delivery.bytes,
@@ -40,8 +39,12 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHea
         clock,
         rule: assumed.urlRule,
         signal,
+        onPhase: (phase) => {
+          reachedAt[phase] = clock.monotonic()
+        },
       })
-      return { ...result, durationMs: clock.monotonic() - startedAt }
+      const endedAt = clock.monotonic()
+      return { ...result, durationMs: endedAt - startedAt, phases: toPhases(startedAt, reachedAt, endedAt) }
     }
     const result = await sendOnceOrTwice(send, delivery, faults).catch((error) =>
       failUnsent(`the emulator failed: ${error}`),
@@ -70,14 +73,32 @@ async function sendOnceOrTwice(
 
 const failUnsent = (error: string): TimedResult => ({ ...fail('reset', error), durationMs: 0 })
 
-function signatureOf(
+/** Times of the parts that were reached. */
+function toPhases(
+  startedAt: number,
+  { connected, answered }: { readonly connected?: number; readonly answered?: number },
+  endedAt: number,
+): AttemptPhases {
+  return {
+    ...(connected !== undefined && { connectMs: connected - startedAt, waitMs: (answered ?? endedAt) - connected }),
+    ...(answered !== undefined && { bodyMs: endedAt - answered }),
+  }
+}
+
+/** Values of the signature header as a delivery is sent with it; none if it is left out. */
+export function signatureOf(
   { bytes, signedBytes = bytes, signing }: StoredDelivery,
   { secret }: Webhook,
   digits: Assumed['signatureCase'],
-): Readonly<Record<string, string>> {
-  if (signing === 'none') return {}
-  const [prefix, digest = ''] = sign(signedBytes, signing === 'wrong' ? WRONG_SECRET : secret).split('=')
-  return { [SIGNATURE_NAME]: `${prefix}=${digits === 'upper' ? digest.toUpperCase() : digest}` }
+): readonly string[] {
+  const values = signAs(signing, signedBytes, secret)
+  if (digits === 'lower') return values
+  return values.map((value) => value.replace(/[^=]*$/, (digest) => digest.toUpperCase()))
+}
+
+function signatureHeader(...of: Parameters<typeof signatureOf>): Readonly<Record<string, readonly string[]>> {
+  const values = signatureOf(...of)
+  return values.length === 0 ? {} : { [SIGNATURE_NAME]: values }
 }
 
 function debugHeaders({ id, webhookId }: StoredDelivery, number: number): Readonly<Record<string, string>> {

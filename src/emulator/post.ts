@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
-import { exchange, type WireAnswer } from '../wire/exchange.ts'
+import { type ExchangePhase, exchange, type WireAnswer } from '../wire/exchange.ts'
 import { BlockedAddress, findHostProblem, guardLookup, type UrlRule } from './addresses.ts'
 import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 
@@ -8,12 +8,15 @@ import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 export type PostResult = Pick<DeliveryAttempt, 'status' | 'failure' | 'error' | 'responseHeaders' | 'responseBody'>
 
 export interface PostOptions {
-  readonly headers: Readonly<Record<string, string>>
+  /** Several values of one name make as many lines. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: Uint8Array
   readonly deadlineMs: number
   readonly clock: Clock
   readonly rule: UrlRule
   readonly signal: AbortSignal
+  /** Called when a part of the exchange has been reached. */
+  readonly onPhase?: (phase: ExchangePhase) => void
 }
 
 const MAX_READ_BYTES = 64 * 1_024
@@ -25,7 +28,7 @@ const MAX_KEPT_HEADERS = 50
  * far as it came by then, and may be cut. Never rejects.
  */
 export async function post(url: URL, options: PostOptions): Promise<PostResult> {
-  const { headers, body, clock, deadlineMs, rule, signal: closing } = options
+  const { headers, body, clock, deadlineMs, rule, signal: closing, onPhase = () => {} } = options
   const problem = findHostProblem(url, rule)
   if (problem !== undefined) return fail('blocked-url', `the URL ${problem}`)
   const ending = new AbortController()
@@ -34,10 +37,11 @@ export async function post(url: URL, options: PostOptions): Promise<PostResult> 
   const close = () => ending.abort(fail('reset', 'the emulator was closed'))
   closing.addEventListener('abort', close, { once: true })
   try {
-    const request = { headers: Object.entries(headers), body }
+    const lines = Object.entries(headers).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
+    const request = { headers: lines, body }
     const { signal } = ending
     const lookup = guardLookup(url.protocol, rule)
-    return conclude(await exchange(url, request, { signal, maxBodyBytes: MAX_READ_BYTES, agent: false, lookup }))
+    return conclude(await exchange(url, request, { signal, maxBodyBytes: MAX_READ_BYTES, agent: false, lookup, onPhase }))
   } catch (error) {
     if (error === ending.signal.reason) return ending.signal.reason
     if (error instanceof BlockedAddress) return fail('blocked-url', error.message)

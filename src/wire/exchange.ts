@@ -21,11 +21,16 @@ export interface WireAnswer {
   readonly body: Buffer
 }
 
+/** A part of an exchange: there is a connection, with TLS if the URL has it; the status has come. */
+export type ExchangePhase = 'connected' | 'answered'
+
 export interface ExchangeOptions extends Pick<RequestOptions, 'agent' | 'createConnection' | 'defaultPort' | 'lookup'> {
   /** Cuts the connection. */
   readonly signal: AbortSignal
   /** The answer is cut off after this much of its body. Default: none is. */
   readonly maxBodyBytes?: number
+  /** Called when a part has been reached. */
+  readonly onPhase?: (phase: ExchangePhase) => void
 }
 
 /** A connection that one request after the other can use, for the option `agent`. `destroy` ends it. */
@@ -47,7 +52,7 @@ export function keepConnection({ protocol }: URL): KeptConnection {
 export function exchange(
   url: URL,
   { method = 'POST', headers, body }: WireRequest,
-  { signal, maxBodyBytes = Infinity, ...connection }: ExchangeOptions,
+  { signal, maxBodyBytes = Infinity, onPhase = () => {}, ...connection }: ExchangeOptions,
 ): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
@@ -63,6 +68,10 @@ export function exchange(
     }
     const cut = () => finish(signal.reason)
     signal.addEventListener('abort', cut, { once: true })
+    request.on('socket', (socket) => {
+      if (!socket.connecting) return onPhase('connected') // it was used before, or was given
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => onPhase('connected'))
+    })
     request.on('error', finish) // an answer may come before the body has left, and the connection may end behind it
     // Of a connection that ends behind a 101 nothing else is told.
     request.on('close', () => {
@@ -70,6 +79,7 @@ export function exchange(
     })
     request.on('response', (response) => {
       answer = response
+      onPhase('answered')
       let length = 0
       response.on('data', (part: Uint8Array) => {
         parts.push(part)

@@ -2,6 +2,8 @@ import { Hono } from 'hono'
 import * as z from 'zod'
 import { account as accountShape, eventFields } from '../check-input.ts'
 import { deliveryFaults } from '../options.ts'
+import { CallLog } from '../inspector/call-log.ts'
+import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { createDeliveryRoutes } from './delivery-routes.ts'
@@ -33,6 +35,7 @@ const fault = z.union([
 export function createControlRoutes(service: Service, readyLine: () => object): Hono<Env> {
   const { clock, accounts, events, faults } = service
   const app = new Hono<Env>()
+  const calls = new CallLog(service)
 
   app.get('/ready', (c) => c.json(readyLine()))
   app.get('/state', (c) => c.json(describeState(service)))
@@ -76,6 +79,7 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
 
   app.route('/records', createRecordRoutes(service))
   app.route('/deliveries', createDeliveryRoutes(service))
-  app.route('/stream', createStreamRoute(service))
+  app.route('/stream', createStreamRoute(service, calls))
+  app.route('/', createInspectorRoutes(service, calls))
   return app
 }

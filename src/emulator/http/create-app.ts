@@ -5,6 +5,7 @@ import { PosternError } from '../../protocol/errors.ts'
 import { Refusal } from '../refusal.ts'
 import { assumedStatusOf, showError, statusOf } from '../refusal-answer.ts'
 import type { Service } from '../service.ts'
+import { createPageRoute } from '../inspector/page-route.ts'
 import { createControlRoutes } from './control-routes.ts'
 import type { Env } from './env.ts'
 import { guardHost, guardOrigin, limitBody } from './guards.ts'
@@ -53,6 +54,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   app.use(limitBody())
   app.route('/api', createServiceRoutes(service))
   app.route('/_emulator', createControlRoutes(service, readyLine))
+  app.route('/_inspector', createPageRoute())
   app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))
   app.onError((error, c) => {
     if (error instanceof Refusal) return refuse(c, error)

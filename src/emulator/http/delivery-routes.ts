@@ -9,6 +9,7 @@ import { readJson } from './read-json.ts'
 const resend = z.strictObject({
   body: z.string().optional(),
   sign: signingShape,
+  count: z.number().int().min(1).max(1_000).optional(),
 })
 
 const MAX_LISTED = 500
@@ -28,8 +29,10 @@ export function createDeliveryRoutes({ deliveries, log }: Service): Hono<Env> {
     const bytes = Buffer.from(delivery.bytes)
     return c.json({ ...describeDelivery(delivery), body: { base64: bytes.toString('base64'), text: bytes.toString() } })
   })
-  app.post('/:id/resend', async (c) =>
-    c.json(describeDelivery(deliveries.resend(c.req.param('id'), await readJson(c, resend))), 202),
-  )
+  app.post('/:id/resend', async (c) => {
+    const { count, ...options } = await readJson(c, resend)
+    const resendOne = () => describeDelivery(deliveries.resend(c.req.param('id'), options))
+    return c.json(count === undefined ? resendOne() : Array.from({ length: count }, resendOne), 202)
+  })
   return app
 }

@@ -1,4 +1,4 @@
-import type { Delivery } from '../delivery.ts'
+import type { AttemptPhases, Delivery } from '../delivery.ts'
 import { LIMITS, type Service } from '../service.ts'
 
 /** A delivery with everything about it but its body. */
@@ -14,6 +14,7 @@ export function describeDelivery({ attempts, ...delivery }: Delivery): object {
       ...attempt,
       at: toIso(attempt.at),
       durationMs: Math.round(attempt.durationMs),
+      ...(attempt.phases !== undefined && { phases: roundAll(attempt.phases) }),
     })),
   }
 }
@@ -42,6 +43,11 @@ export function describeState(service: Service): object {
     assumed,
     limits: LIMITS,
   }
+}
+
+/** To a tenth of a millisecond. */
+function roundAll(phases: AttemptPhases): object {
+  return Object.fromEntries(Object.entries(phases).map(([name, ms]) => [name, Math.round(ms * 10) / 10]))
 }
 
 function toIso(ms: number | undefined): string | null {

@@ -29,6 +29,10 @@ export function guardOrigin(): MiddlewareHandler<Env> {
     const origin = c.req.header('origin')
     if (origin !== undefined && origin !== new URL(c.req.url).origin)
       throw new Refusal('forbidden', `requests of pages at ${origin} are refused`)
+    // An image or a script of another page names no origin, and could take up the places of the stream.
+    const site = c.req.header('sec-fetch-site') ?? 'none'
+    if (site !== 'same-origin' && site !== 'none')
+      throw new Refusal('forbidden', 'requests of pages at other addresses are refused')
     await next()
   }
 }

@@ -1,6 +1,8 @@
 import { Hono } from 'hono'
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
 import type { FeedMessage } from '../feed.ts'
+import { createBatches } from '../inspector/batches.ts'
+import type { CallLog } from '../inspector/call-log.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { describeDelivery } from './describe.ts'
@@ -9,19 +11,21 @@ import type { Env } from './env.ts'
 const MAX_STREAMS = 64
 const MAX_WAITING = 1_000
 
-/** Everything that happens, as server-sent events. */
-export function createStreamRoute({ feed, bootId, clock }: Service): Hono<Env> {
+/** Everything that happens, as server-sent events: one by one, or with `?form=rows` gathered for a page. */
+export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
+  const { feed, bootId, clock } = service
   const app = new Hono<Env>()
   let streams = 0
   app.get('/', (c) => {
     if (streams >= MAX_STREAMS) throw new Refusal('full', `the emulator has ${MAX_STREAMS} listeners already`)
     streams++
     return streamSSE(c, async (stream) => {
-      const messages = listen(stream)
+      const isForPage = c.req.query('form') === 'rows'
+      const messages = isForPage ? listenForPage(stream) : listen(stream)
       try {
         await stream.writeSSE({ event: 'ready', data: JSON.stringify({ bootId, now: clock.now() }) })
         for (let message = await messages.next(); message !== undefined; message = await messages.next())
-          await stream.writeSSE({ event: message.type, data: JSON.stringify(describe(message)) })
+          await stream.writeSSE({ event: message.type, data: JSON.stringify(message.data) })
       } finally {
         messages.stop()
         streams--
@@ -44,7 +48,7 @@ export function createStreamRoute({ feed, bootId, clock }: Service): Hono<Env> {
     const next = async () => {
       while (!stream.aborted && !stream.closed) {
         const message = waiting.shift()
-        if (message !== undefined) return message
+        if (message !== undefined) return { type: message.type, data: describe(message) }
         await new Promise<void>((resolve) => {
           wake = resolve
         })
@@ -52,6 +56,18 @@ export function createStreamRoute({ feed, bootId, clock }: Service): Hono<Env> {
       return undefined
     }
     return { next, stop }
+  }
+
+  function listenForPage(stream: SSEStreamingApi) {
+    const { next, stop } = createBatches(service, calls)
+    stream.onAbort(stop)
+    return {
+      next: async () => {
+        const data = await next()
+        return data === undefined ? undefined : { type: 'batch', data }
+      },
+      stop,
+    }
   }
 }
 

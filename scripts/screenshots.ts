@@ -1,0 +1,185 @@
+/**
+ * Photographs every screen of the inspector, in both themes and at 320 px, into `.screenshots`: `npx tsx scripts/screenshots.ts`.
+ * With `--docs` it also renews the small ones of the documents.
+ */
+import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { createReceiver } from '../src/index.ts'
+import { type Emulator, startEmulator } from '../src/emulator/emulator.ts'
+import { nodeHandler } from '../adapters/http/node.ts'
+
+const FOLDER = new URL('../.screenshots/', import.meta.url).pathname
+const DOCS = new URL('../docs/guides/', import.meta.url).pathname
+const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** An emulator in which the usual things have happened. */
+async function stage(): Promise<{ readonly crm: Emulator; readonly close: () => Promise<void> }> {
+  const crm = await startEmulator({ clock: 'manual', seed: 'screenshots', logger: QUIET })
+  let secret = ''
+  let failures = 2
+  const receiver = createReceiver({ secret: () => secret, logger: QUIET })
+  receiver.on('finance.payment.failed', () => {
+    if (failures-- > 0) throw new Error('the database is away')
+  })
+  receiver.on('contact.created', () => {})
+  receiver.on('contact.updated', () => {})
+  const server = createServer(nodeHandler(receiver)).listen(0, '127.0.0.1')
+  const forbidding = createServer((_request, response) =>
+    response.writeHead(401, { 'content-type': 'application/json' }).end('{"code":"unauthorized"}'),
+  ).listen(0, '127.0.0.1')
+  await Promise.all([once(server, 'listening'), once(forbidding, 'listening')])
+  const portOf = (of: typeof server) => Object(of.address()).port
+  const types = ['contact.created', 'contact.updated', 'contact.deleted', 'finance.payment.failed', 'sync.completed']
+  const webhook = crm.webhooks.create({ url: `http://127.0.0.1:${portOf(server)}/webhooks`, events: types })
+  secret = webhook.secret
+  const url = `http://127.0.0.1:${portOf(forbidding)}/hooks/crm`
+  crm.webhooks.create({ url, events: ['sync.failed', 'contact.deleted'], description: 'the old receiver' })
+  crm.webhooks.create({ url: 'http://127.0.0.1:9/webhooks', events: ['export.completed'] }, { accountKey: 'globex' })
+  await act(crm)
+  const close = async () => {
+    await crm.close()
+    for (const each of [server, forbidding]) each.close()
+  }
+  return { crm, close }
+}
+
+async function act(crm: Emulator): Promise<void> {
+  crm.events.emit({ type: 'sync.failed' })
+  crm.events.emit({ type: 'export.completed' }, { accountKey: 'globex' })
+  await crm.clock.advance('2h40m')
+  for (const [firstName, email] of [
+    ['Zoë', 'zoe@example.test'],
+    ['Amir', 'amir@example.test'],
+    ['Noor', 'noor@example.test'],
+  ])
+    crm.records.create('contact', { firstName, lastName: 'Okafor', email, status: 'active' })
+  await crm.clock.advance('40s')
+  crm.events.emit({ type: 'finance.payment.failed' })
+  crm.events.emit({ type: 'sync.completed' })
+  await crm.clock.advance('4m')
+  const [contact] = crm.records.list('contact')
+  if (contact !== undefined) crm.records.update('contact', contact._id, { status: 'customer' })
+  await crm.clock.advance('20s')
+  crm.records.delete('contact', crm.records.list('contact')[2]?._id ?? '')
+  await crm.clock.advance('12s')
+  const token = await crm.login()
+  for (const path of ['contacts', 'nothing'])
+    await fetch(`${crm.url}/api/sales/${path}`, { headers: { authorization: `Bearer ${token}` } })
+  const [created] = crm.deliveries.list().filter(({ eventType }) => eventType === 'contact.created')
+  crm.deliveries.resend(created?.id ?? '')
+  crm.deliveries.resend(created?.id ?? '', { sign: 'flip-bit' })
+  await crm.clock.advance('3s')
+}
+
+type View = readonly [name: string, query: string, prepare?: (page: Page) => Promise<unknown>]
+
+/** Every view, with what is done before it is photographed. */
+function listViews(crm: Emulator): readonly View[] {
+  const find = (test: (delivery: ReturnType<Emulator['deliveries']['list']>[number]) => boolean) =>
+    crm.deliveries.list().find(test)?.id ?? ''
+  const retrying = find(({ eventType }) => eventType === 'finance.payment.failed')
+  const refused = find(({ eventType }) => eventType === 'sync.failed')
+  const good = find(({ eventType }) => eventType === 'contact.created')
+  const spoilt = find(({ signing }) => signing !== 'valid')
+  return [
+    ['deliveries', ''],
+    ['filtered', '?q=status:failed'],
+    ['filtered-away', '?q=type:nothing'],
+    ['delivery-ok', `?d=${good}`],
+    ['delivery-retrying', `?d=${retrying}`],
+    ['delivery-failed', `?d=${refused}`],
+    ['delivery-spoilt', `?d=${spoilt}`],
+    ['signature', `?d=${refused}`, (page) => page.locator('.signature').scrollIntoViewIfNeeded()],
+    ['hex', `?d=${good}`, (page) => page.getByRole('button', { name: 'Hex' }).click()],
+    ['more-menu', `?d=${good}`, (page) => page.locator('.actions summary').click()],
+    ['trigger', '', (page) => page.keyboard.press('t')],
+    ['recorded-body', '', (page) => page.keyboard.press('t').then(() => page.getByText('A recorded body').click())],
+    ['edit', `?d=${good}`, (page) => page.keyboard.press('e')],
+    ['help', '', (page) => page.keyboard.press('?')],
+    ['failed', '?screen=failed'],
+    ['bulk', '?screen=failed', (page) => page.getByText('Select all').click().then(() => page.getByText('Retry 2').click())],
+    ['webhooks', '?screen=webhooks'],
+    ['webhook-new', '?screen=webhooks', (page) => page.getByText('New webhook').click()],
+    ['records', '?screen=records', (page) => page.locator('.record button').first().click()],
+    ['calls', '?screen=calls'],
+    ['clock', '?screen=clock'],
+    ['assumptions', '?screen=assumptions'],
+  ]
+}
+
+async function photograph(browser: Browser, crm: Emulator): Promise<void> {
+  const looks = [
+    ['light', 'light', 1280, 800],
+    ['dark', 'dark', 1280, 800],
+    ['narrow', 'light', 320, 640],
+  ] as const
+  for (const [look, colorScheme, width, height] of looks) {
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
+    for (const [name, query, prepare] of listViews(crm)) {
+      const page = await context.newPage()
+      page.on('console', (message) => console.log(look, name, message.text()))
+      page.on('pageerror', (error) => console.log(look, name, String(error)))
+      await page.goto(`${crm.url}/_inspector${query}`)
+      await page.locator('.link.live').waitFor()
+      await sleep(150)
+      await prepare?.(page).catch((error) => console.log(look, name, String(error).split('\n')[0]))
+      await sleep(120)
+      await page.screenshot({ path: `${FOLDER}${look}-${name}.png` })
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+      if (Number(overflow) > 0) console.log(look, name, `is ${overflow} px too wide`)
+      await page.close()
+    }
+    await context.close()
+  }
+}
+
+async function photographEmpty(browser: Browser): Promise<void> {
+  await using crm = await startEmulator({ logger: QUIET })
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+  await page.goto(`${crm.url}/_inspector`)
+  await page.locator('.link.live').waitFor()
+  await sleep(150)
+  await page.screenshot({ path: `${FOLDER}light-empty.png` })
+  crm.webhooks.create({ url: 'http://localhost:3000/webhooks', events: ['contact.created'] })
+  await sleep(300)
+  await page.screenshot({ path: `${FOLDER}light-empty-webhook.png` })
+  await crm.close()
+  await sleep(1_500)
+  await page.screenshot({ path: `${FOLDER}light-reconnecting.png` })
+  await page.close()
+}
+
+/** Small ones for the documents. */
+async function photographForDocs(browser: Browser, crm: Emulator): Promise<void> {
+  const wanted = ['deliveries', 'delivery-retrying', 'signature']
+  const context = await browser.newContext({ viewport: { width: 1060, height: 560 }, colorScheme: 'light' })
+  for (const [name, query, prepare] of listViews(crm).filter(([each]) => wanted.includes(each))) {
+    const page = await context.newPage()
+    await page.goto(`${crm.url}/_inspector${query}`)
+    await page.locator('.link.live').waitFor()
+    await sleep(200)
+    await prepare?.(page)
+    await sleep(100)
+    await page.screenshot({ path: `${DOCS}inspector-${name}.png` })
+    await page.close()
+  }
+  await context.close()
+}
+
+await mkdir(FOLDER, { recursive: true })
+const { crm, close } = await stage()
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-background-networking'],
+})
+if (process.argv.includes('--docs')) await photographForDocs(browser, crm)
+else {
+  await photograph(browser, crm)
+  await photographEmpty(browser)
+}
+await browser.close()
+await close()
+console.log(`written to ${process.argv.includes('--docs') ? DOCS : FOLDER}`)

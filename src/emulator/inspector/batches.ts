@@ -1,0 +1,83 @@
+import type { Batch, Notice } from '../../inspector/shapes.ts'
+import type { Delivery } from '../delivery.ts'
+import type { FeedMessage } from '../feed.ts'
+import type { Service } from '../service.ts'
+import type { CallLog } from './call-log.ts'
+import { toRow } from './rows.ts'
+
+const MOST_ROWS = 2_000
+const MOST_NOTICES = 500
+/** A batch is at least this long after the one before, so that a burst makes few. */
+const PAUSE_MS = 50
+/** Without anything to tell, an empty batch says that the emulator lives. */
+const BEAT_MS = 5_000
+
+/** What happens, gathered until it is asked for: of a delivery that changes often only the last state. */
+export interface Batches {
+  /** The next batch, after a while an empty one; undefined once it was stopped. */
+  next(): Promise<Batch | undefined>
+  stop(): void
+}
+
+/** Listens for a page. One that reads slowly gets fewer batches, not older ones. */
+export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, calls: CallLog): Batches {
+  const changed = new Map<string, Delivery>()
+  let notices: Notice[] = []
+  let isStopped = false
+  let wake = () => {}
+  const unsubscribe = feed.subscribe((message) => {
+    if ('delivery' in message) changed.set(message.delivery.id, message.delivery)
+    if (message.type === 'reset') changed.clear()
+    const notice = toNotice(message, calls)
+    if (notice !== undefined) notices.push(notice)
+    if (notices.length > MOST_NOTICES) notices.shift()
+    wake()
+  })
+  const hasNews = () => isStopped || changed.size > 0 || notices.length > 0
+  const wait = (ms: number, isEnough: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wake = () => {
+        if (!isEnough()) return
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  let lastAt = 0
+  return {
+    async next() {
+      if (!hasNews()) await wait(BEAT_MS, hasNews)
+      const pauseMs = lastAt + PAUSE_MS - performance.now()
+      if (pauseMs > 0 && !isStopped) await wait(pauseMs, () => isStopped)
+      if (isStopped) return undefined
+      lastAt = performance.now()
+      const rows = [...changed.values()].slice(0, MOST_ROWS).map(toRow)
+      for (const { id } of rows) changed.delete(id)
+      const batch = { now: clock.now(), notices, rows }
+      notices = []
+      return batch
+    },
+    stop() {
+      isStopped = true
+      unsubscribe()
+      wake()
+    },
+  }
+}
+
+function toNotice(message: FeedMessage, calls: CallLog): Notice | undefined {
+  switch (message.type) {
+    case 'call': {
+      const call = calls.find(message)
+      return call === undefined ? undefined : { type: 'call', call }
+    }
+    case 'webhook':
+      return { type: 'webhook', change: message.change, webhookId: message.webhookId }
+    case 'clock':
+    case 'reset':
+    case 'warning':
+      return message
+    default:
+      return undefined
+  }
+}

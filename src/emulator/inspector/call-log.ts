@@ -1,0 +1,34 @@
+import type { ApiCall } from '../../inspector/shapes.ts'
+import type { FeedMessage } from '../feed.ts'
+import type { Service } from '../service.ts'
+
+const MOST_CALLS = 500
+
+/** Keeps the last calls of the service's API. */
+export class CallLog {
+  readonly #calls: ApiCall[] = []
+  /** Calls as they are shown, by the message that told of them: whoever listens later finds the same id. */
+  readonly #byMessage = new WeakMap<FeedMessage, ApiCall>()
+
+  constructor({ feed, clock }: Pick<Service, 'feed' | 'clock'>) {
+    let count = 0
+    feed.subscribe((message) => {
+      if (message.type === 'reset') this.#calls.length = 0
+      if (message.type !== 'call') return
+      const { method, path, status, accountKey: account = null, rateRemaining = null } = message
+      const call = { id: ++count, at: clock.now(), method, path, status, account, rateRemaining }
+      this.#byMessage.set(message, call)
+      this.#calls.push(call)
+      if (this.#calls.length > MOST_CALLS) this.#calls.shift()
+    })
+  }
+
+  /** The newest first. */
+  list(): readonly ApiCall[] {
+    return this.#calls.toReversed()
+  }
+
+  find(message: FeedMessage): ApiCall | undefined {
+    return this.#byMessage.get(message)
+  }
+}

@@ -1,0 +1,96 @@
+import { type Context, Hono } from 'hono'
+import * as z from 'zod'
+import type { AssumptionShape, ModelCount, RowPage } from '../../inspector/shapes.ts'
+import { ACTIONS, SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
+import { ASSUMPTIONS } from '../assumptions.ts'
+import { webhookChangeShape, webhookFields } from '../check-input.ts'
+import { createHandles } from '../handles.ts'
+import { describeDelivery } from '../http/describe.ts'
+import type { Env } from '../http/env.ts'
+import { readJson, readObject } from '../http/read-json.ts'
+import { Refusal } from '../refusal.ts'
+import type { Service } from '../service.ts'
+import type { Webhook } from '../webhooks.ts'
+import type { CallLog } from './call-log.ts'
+import { explainSignature } from './explain-signature.ts'
+import { toRow } from './rows.ts'
+
+const MOST_ROWS = 10_000
+const MODELS = ['contact', 'opportunity', 'financeInvoice']
+const TYPES = [...MODELS.flatMap((model) => ACTIONS.map((action) => `${model}.${action}`)), ...SERVICE_EVENT_TYPES]
+const registration = z.strictObject({ ...webhookFields, accountKey: z.string().optional() })
+const accountKey = z.string().optional()
+const recorded = z.union([
+  z.strictObject({ body: z.string(), accountKey }),
+  z.strictObject({ bodyBase64: z.base64(), accountKey }),
+])
+
+/** Routes of the control interface that the page needs beside those that programs use. */
+export function createInspectorRoutes(service: Service, calls: CallLog): Hono<Env> {
+  const { deliveries, events, records, settings, webhooks } = service
+  const handles = createHandles(service)
+  const app = new Hono<Env>()
+
+  app.get('/rows', (c) => c.json(listRows(c, service)))
+  app.get('/calls', (c) => c.json(calls.list()))
+  app.get('/types', (c) => c.json(TYPES))
+  app.get('/samples/:type', (c) => c.json({ data: events.sampleOf(c.req.param('type')) }))
+  app.get('/assumptions', (c) => c.json(listAssumptions(service)))
+  app.get('/records', (c) => c.json(records.count() satisfies readonly ModelCount[]))
+
+  app.post('/bodies', async (c) => {
+    const { accountKey, ...given } = await readJson(c, recorded)
+    const bytes = 'body' in given ? Buffer.from(given.body) : Buffer.from(given.bodyBase64, 'base64')
+    return c.json(events.deliver(service.accounts.get(accountKey).key, bytes), 202)
+  })
+  app.get('/deliveries/:id/signature', (c) => {
+    const delivery = deliveries.get(c.req.param('id'))
+    const { signatureCase } = settings.assumed
+    return c.json(explainSignature(delivery, webhooks.find(delivery.webhookId), signatureCase))
+  })
+  app.post('/deliveries/:id/retry', async (c) => {
+    await readObject(c)
+    return c.json(describeDelivery(handles.deliveries.retry(c.req.param('id'))), 202)
+  })
+
+  app.post('/webhooks', async (c) => {
+    const { accountKey, ...fields } = await readJson(c, registration)
+    return c.json(showWebhook(handles.webhooks.create(fields, { accountKey })), 201)
+  })
+  app.put('/webhooks/:id', async (c) =>
+    c.json(showWebhook(handles.webhooks.update(c.req.param('id'), await readJson(c, webhookChangeShape)))),
+  )
+  app.delete('/webhooks/:id', (c) => {
+    handles.webhooks.delete(c.req.param('id'))
+    return c.body(null, 204)
+  })
+  app.post('/webhooks/:id/secret', async (c) => {
+    await readObject(c)
+    c.header('cache-control', 'no-store')
+    return c.json({ secret: handles.webhooks.get(c.req.param('id')).secret })
+  })
+  return app
+}
+
+function listRows(c: Context<Env>, { log, clock, bootId }: Service): RowPage {
+  const before = c.req.query('before')
+  const limit = Math.min(MOST_ROWS, Number(c.req.query('limit')) || MOST_ROWS)
+  const all = log.list()
+  const end = before === undefined ? all.length : all.findIndex(({ id }) => id === before)
+  if (end < 0) throw new Refusal('unknown', 'before: there is no such delivery')
+  const rows = all.slice(Math.max(0, end - limit), end).toReversed().map(toRow)
+  return { bootId, now: clock.now(), rows, total: all.length }
+}
+
+function listAssumptions({ settings: { assumed } }: Service): readonly AssumptionShape[] {
+  const values: Readonly<Record<string, string>> = assumed
+  return Object.entries(ASSUMPTIONS).map(([name, { id, subject, default: usual, values: meanings }]) => {
+    const value = values[name] ?? usual
+    const meaning = Object.entries(meanings).find(([each]) => each === value)?.[1] ?? ''
+    return { id, name, subject, value, meaning, isDefault: value === usual }
+  })
+}
+
+function showWebhook({ secret: _secret, ...shown }: Webhook): object {
+  return shown
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto'
+import { Hono } from 'hono'
+import type { Env } from '../http/env.ts'
+
+/** Stands in the page for the nonce of the answer. */
+const NONCE = /__NONCE__/g
+
+/** The page in which people see and send deliveries. It loads nothing but what the control interface says. */
+export function createPageRoute(): Hono<Env> {
+  const app = new Hono<Env>()
+  app.get('/', async (c) => {
+    const { loadPage } = await import('./load-page.ts')
+    const nonce = randomBytes(18).toString('base64url')
+    c.header('content-security-policy', policyOf(nonce))
+    c.header('cache-control', 'no-store')
+    c.header('x-frame-options', 'DENY')
+    c.header('referrer-policy', 'no-referrer')
+    return c.html((await loadPage()).replace(NONCE, nonce))
+  })
+  return app
+}
+
+/** No text can become markup or a script: even the page's own code may not make any. */
+function policyOf(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+}

@@ -1,0 +1,93 @@
+import { createHmac } from 'node:crypto'
+import { sign } from '../protocol/signature.ts'
+import { formatJson } from '../wire/json-forms.ts'
+
+/** Every kind of signature; each but the first is wrong in one way. */
+export const SIGNINGS = [
+  'valid',
+  /** Without the header. */
+  'none',
+  /** By another secret. */
+  'wrong',
+  /** The signature of the original bytes over an edited body. */
+  'stale-bytes',
+  /** One bit of the body is flipped after signing. */
+  'flip-bit',
+  /** Over the same JSON, written in another way. */
+  'reserialised',
+  /** The digits without `sha256=`. */
+  'no-prefix',
+  /** `sha1=` and an HMAC-SHA1. */
+  'sha1',
+  /** The last two digits are missing. */
+  'short',
+  /** Two digits too many. */
+  'long',
+  'non-hex',
+  /** Two headers: the right signature, then one by another secret. */
+  'two-headers',
+] as const
+
+/** Kind of signature: only a resent delivery has another than `valid`. */
+export type Signing = (typeof SIGNINGS)[number]
+
+const WRONG_SECRET = 'a secret that no webhook of the emulator has'
+
+/** Values of the signature header for bytes that are signed so; none if it is left out. */
+export function signAs(signing: Signing, signedBytes: Uint8Array, secret: string): readonly string[] {
+  const right = sign(signedBytes, secret)
+  switch (signing) {
+    case 'none':
+      return []
+    case 'wrong':
+      return [sign(signedBytes, WRONG_SECRET)]
+    case 'two-headers':
+      return [right, sign(signedBytes, WRONG_SECRET)]
+    case 'no-prefix':
+      return [right.slice('sha256='.length)]
+    case 'sha1':
+      return [`sha1=${createHmac('sha1', secret).update(signedBytes).digest('hex')}`]
+    case 'short':
+      return [right.slice(0, -2)]
+    case 'long':
+      return [`${right}00`]
+    case 'non-hex':
+      return [`${right.slice(0, -1)}g`]
+    default:
+      return [right]
+  }
+}
+
+/** What is sent and what the signature covers, if a body is resent so. */
+export interface SignedBody {
+  readonly bytes: Uint8Array
+  /** Undefined if it is the body. */
+  readonly signedBytes: Uint8Array | undefined
+}
+
+/** @param original the bytes that were sent before the body was edited */
+export function spoil(signing: Signing, bytes: Uint8Array, original: Uint8Array): SignedBody {
+  if (signing === 'stale-bytes') return { bytes, signedBytes: original }
+  if (signing === 'flip-bit') return { bytes: flipBit(bytes), signedBytes: bytes }
+  if (signing === 'reserialised') return { bytes, signedBytes: writeAgain(bytes) }
+  return { bytes, signedBytes: undefined }
+}
+
+/** In the middle, and the lowest: text stays text, with another character in it. */
+function flipBit(bytes: Uint8Array): Uint8Array {
+  const flipped = new Uint8Array(bytes)
+  const middle = flipped.length >> 1
+  flipped[middle] = (flipped[middle] ?? 0) ^ 1
+  return flipped
+}
+
+/** As JSON.stringify(JSON.parse(body)) writes it, or otherwise if that is what was sent. */
+function writeAgain(bytes: Uint8Array): Uint8Array {
+  const text = Buffer.from(bytes).toString()
+  try {
+    const compact = JSON.stringify(JSON.parse(text))
+    return Buffer.from(compact === text ? formatJson(JSON.parse(text), 'pretty') : compact)
+  } catch {
+    return Buffer.from(`${text}\n`)
+  }
+}

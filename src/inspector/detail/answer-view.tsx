@@ -1,0 +1,74 @@
+import type { JSX } from 'preact'
+import type { AttemptDetail } from '../shapes.ts'
+import { showExactly } from '../text/bytes.ts'
+import { explainCode, readCode } from '../text/explain.ts'
+import { toPretty } from '../text/pretty-json.ts'
+import { showExact, showLength } from '../text/times.ts'
+
+/** What came back for one attempt. */
+export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JSX.Element {
+  const { number, status, failure, error, responseBody, durationMs } = attempt
+  const code = readCode(responseBody)
+  return (
+    <div class="section">
+      <h2>
+        Answer <span class="dim">to attempt {number}</span>
+      </h2>
+      <p class="answer">
+        <b class={failure === undefined ? 'result' : 'result bad'}>{status ?? failure}</b>
+        {code !== null && <b> {code}</b>}
+        <span class="dim">
+          {' '}
+          {explainCode(code) ?? (status === undefined || failure === 'redirect' ? error : undefined)}
+        </span>
+      </p>
+      {status !== undefined && (
+        <>
+          {responseBody === '' ? <p class="dim">The answer has no body.</p> : <pre>{showExactly(toPretty(responseBody))}</pre>}
+          <HeaderList headers={Object.entries(attempt.responseHeaders)} />
+        </>
+      )}
+      <p class="dim small">
+        <Spans attempt={attempt} /> · at {showExact(Date.parse(attempt.at))} · {showLength(durationMs)} in all
+      </p>
+    </div>
+  )
+}
+
+/** Where the time went. */
+function Spans({ attempt: { phases = {}, status } }: { readonly attempt: AttemptDetail }): JSX.Element {
+  const { connectMs, waitMs, bodyMs } = phases
+  if (connectMs === undefined) return <span>no connection</span>
+  const parts = [
+    ['connect', connectMs],
+    [status === undefined ? 'no answer for' : 'wait', waitMs],
+    ['body', bodyMs],
+  ] as const
+  return (
+    <span>
+      {parts
+        .filter(([, ms]) => ms !== undefined)
+        .map(([name, ms = 0]) => `${name} ${ms < 10 ? `${ms} ms` : showLength(ms)}`)
+        .join(' · ')}
+    </span>
+  )
+}
+
+/** Headers as they stand on the wire. */
+export function HeaderList({ headers }: { readonly headers: readonly (readonly [string, string])[] }): JSX.Element {
+  return (
+    <details class="headers">
+      <summary>
+        {headers.length} {headers.length === 1 ? 'header' : 'headers'}
+      </summary>
+      <dl>
+        {headers.map(([name, value], index) => (
+          <div key={`${name} ${index}`}>
+            <dt>{name}</dt>
+            <dd>{showExactly(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}

@@ -1,0 +1,93 @@
+import type { JSX } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import { page } from '../model/page-model.ts'
+import type { DeliveryDetail } from '../shapes.ts'
+import { fromBase64, showExactly, showSize, toHex } from '../text/bytes.ts'
+import { prettify } from '../text/pretty-json.ts'
+import { HeaderList } from './answer-view.tsx'
+import { useSignature } from './use-detail.ts'
+
+type Form = 'pretty' | 'exact' | 'hex'
+
+const FORMS: readonly (readonly [Form, string])[] = [
+  ['pretty', 'Pretty'],
+  ['exact', 'Exact'],
+  ['hex', 'Hex'],
+]
+/** More is shown when it is asked for. */
+const SHOWN_BYTES = 32 * 1_024
+/** Keys of longer bodies are not told apart. */
+const MOST_PIECES = 2_000
+
+/** What was sent: the exact bytes, as they are and for reading, and the headers. */
+export function BodyView({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
+  const [form, setForm] = useState<Form>('pretty')
+  const [isWhole, setWhole] = useState(false)
+  const { base64, text } = detail.body
+  const bytes = useMemo(() => fromBase64(base64), [base64])
+  const most = isWhole ? bytes.length : SHOWN_BYTES
+  const isCut = bytes.length > most
+  return (
+    <div class="section">
+      <h2>
+        Sent <span class="dim">{showSize(bytes.length)}</span>
+        <span class="switch">
+          {FORMS.map(([name, label]) => (
+            <button key={name} type="button" aria-pressed={form === name} onClick={() => setForm(name)}>
+              {label}
+            </button>
+          ))}
+        </span>
+      </h2>
+      {form === 'pretty' && <Pretty text={isCut ? text.slice(0, most) : text} isCut={isCut} />}
+      {form === 'exact' && <pre class="exact">{showExactly(text.slice(0, most))}</pre>}
+      {form === 'hex' && <pre class="hex">{toHex(bytes, most)}</pre>}
+      {isCut && (
+        <button type="button" class="plain" onClick={() => setWhole(true)}>
+          Show all {showSize(bytes.length)}
+        </button>
+      )}
+      <SentHeaders detail={detail} length={bytes.length} />
+    </div>
+  )
+}
+
+function Pretty({ text, isCut }: { readonly text: string; readonly isCut: boolean }): JSX.Element {
+  const pieces = useMemo(() => (isCut ? undefined : prettify(text)), [text, isCut])
+  if (pieces === undefined)
+    return (
+      <>
+        {!isCut && <p class="dim">{text === '' ? 'The body is empty.' : 'This is no JSON; it is shown as it was sent.'}</p>}
+        <pre>{showExactly(text)}</pre>
+      </>
+    )
+  if (pieces.length > MOST_PIECES) return <pre>{showExactly(pieces.map((piece) => piece.text).join('')).replaceAll('⏎\n', '\n')}</pre>
+  return (
+    <pre>
+      {pieces.map((piece, index) => {
+        const shown = showExactly(piece.text).replaceAll('⏎\n', '\n')
+        return piece.isKey ? (
+          <span key={index} class="key">
+            {shown}
+          </span>
+        ) : (
+          shown
+        )
+      })}
+    </pre>
+  )
+}
+
+function SentHeaders({ detail, length }: { readonly detail: DeliveryDetail; readonly length: number }): JSX.Element {
+  const { value } = useSignature(detail.id)
+  const url = detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId)
+  const host = URL.canParse(url) ? new URL(url).host : ''
+  const headers: readonly (readonly [string, string])[] = [
+    ['Host', host],
+    ['Content-Type', 'application/json'],
+    ['Content-Length', String(length)],
+    ['User-Agent', 'postern-emulator'],
+    ...(value?.sent ?? []).map((signature) => ['X-Service-Signature', signature] as const),
+  ]
+  return <HeaderList headers={headers} />
+}

@@ -1,0 +1,70 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { AttemptDetail } from '../shapes.ts'
+import { showExactly } from '../text/bytes.ts'
+import { diffLines } from '../text/diff-lines.ts'
+import { toPretty } from '../text/pretty-json.ts'
+
+/** Headers that differ in every answer. */
+const ALWAYS_NEW = /^(date|content-length|x-request-id)$/i
+
+/** The answers of two attempts, line by line. */
+export function DiffView({ attempts }: { readonly attempts: readonly AttemptDetail[] }): JSX.Element {
+  const last = attempts.at(-1)?.number ?? 0
+  const [before, setBefore] = useState<number>()
+  const [after, setAfter] = useState<number>()
+  const one = attempts.find(({ number }) => number === (before ?? last - 1))
+  const other = attempts.find(({ number }) => number === (after ?? last))
+  if (one === undefined || other === undefined) return <></>
+  const lines = diffLines(toText(one), toText(other))
+  const isSame = lines.every(({ sign }) => sign === ' ')
+  return (
+    <details class="section diff">
+      <summary>
+        <h2>
+          Compare answers <span class="dim">{isSame ? 'they are the same' : `attempt ${one.number} and ${other.number} differ`}</span>
+        </h2>
+      </summary>
+      <p>
+        <Choice label="Attempt" attempts={attempts} value={one.number} onChange={setBefore} />
+        <Choice label="with" attempts={attempts} value={other.number} onChange={setAfter} />
+      </p>
+      <pre>
+        {lines.map(({ sign, text }, index) => (
+          <span key={index} class={sign === ' ' ? 'same' : sign === '-' ? 'out' : 'in'}>
+            {sign} {showExactly(text)}
+            {'\n'}
+          </span>
+        ))}
+      </pre>
+    </details>
+  )
+}
+
+interface ChoiceOptions {
+  readonly label: string
+  readonly attempts: readonly AttemptDetail[]
+  readonly value: number
+  readonly onChange: (number: number) => void
+}
+
+function Choice({ label, attempts, value, onChange }: ChoiceOptions): JSX.Element {
+  return (
+    <label>
+      {label}{' '}
+      <select value={value} onChange={(event) => onChange(Number(event.currentTarget.value))}>
+        {attempts.map(({ number, status, failure }) => (
+          <option key={number} value={number}>
+            {number}: {status ?? failure}
+          </option>
+        ))}
+      </select>{' '}
+    </label>
+  )
+}
+
+function toText({ status, failure, error, responseHeaders, responseBody }: AttemptDetail): string {
+  const headers = Object.entries(responseHeaders).filter(([name]) => !ALWAYS_NEW.test(name))
+  const head = status === undefined ? [`${failure}: ${error}`] : [String(status)]
+  return [...head, ...headers.map(([name, value]) => `${name}: ${value}`), '', toPretty(responseBody)].join('\n')
+}

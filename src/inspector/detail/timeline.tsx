@@ -1,0 +1,81 @@
+import type { JSX } from 'preact'
+import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../protocol/schedule.ts'
+import { page } from '../model/page-model.ts'
+import { ui } from '../model/ui.ts'
+import { In } from '../parts/small.tsx'
+import type { AttemptDetail, DeliveryDetail } from '../shapes.ts'
+import { showExact, showLength } from '../text/times.ts'
+
+interface TimelineOptions {
+  readonly detail: DeliveryDetail
+  readonly shown: AttemptDetail | undefined
+}
+
+/** Attempts on the planned schedule, in equal steps; the gaps are written between them. */
+export function Timeline({ detail, shown }: TimelineOptions): JSX.Element {
+  const { attempts, resendOf, status } = detail
+  const planned = resendOf === undefined && attempts.length <= MAX_ATTEMPTS ? MAX_ATTEMPTS : attempts.length
+  const count = Math.max(1, planned, attempts.length + (status === 'pending' ? 1 : 0))
+  return (
+    <div class="section">
+      <h2>Attempts</h2>
+      <ol class="timeline">
+        {Array.from({ length: count }, (_, index) => (
+          <Step key={index} detail={detail} index={index} shown={shown} />
+        ))}
+      </ol>
+    </div>
+  )
+}
+
+interface StepOptions extends TimelineOptions {
+  readonly index: number
+}
+
+function Step({ detail, index, shown }: StepOptions): JSX.Element {
+  const attempt = detail.attempts[index]
+  const isNext = attempt === undefined && index === detail.attempts.length && detail.nextAttemptAt !== null
+  const result = attempt?.status ?? attempt?.failure
+  return (
+    <li class={attempt === undefined ? (isNext ? 'next' : 'planned') : attempt.failure === undefined ? 'ok' : 'bad'}>
+      <span class="gap">{gapBefore(detail, index)}</span>
+      {attempt === undefined ? (
+        <span class="step">
+          <span class="mark" aria-hidden="true">
+            {isNext ? '○' : '·'}
+          </span>
+          <span class="word">
+            {isNext && detail.nextAttemptAt !== null ? <In at={Date.parse(detail.nextAttemptAt)} /> : `${index + 1}`}
+          </span>
+        </span>
+      ) : (
+        <button
+          type="button"
+          class="step"
+          aria-pressed={attempt === shown}
+          title={`${showExact(Date.parse(attempt.at))}, ${attempt.durationMs} ms`}
+          onClick={() => {
+            ui.attempt = attempt.number
+            page.changed()
+          }}
+        >
+          <span class="mark" aria-hidden="true">
+            {attempt.failure === undefined ? '✓' : '✕'}
+          </span>
+          <span class="word">
+            <span class="unseen">Attempt {attempt.number}: </span>
+            {result}
+          </span>
+        </button>
+      )}
+    </li>
+  )
+}
+
+/** The planned gap before an attempt, as the retry scale makes it. */
+function gapBefore({ resendOf }: DeliveryDetail, index: number): string {
+  if (index >= MAX_ATTEMPTS || resendOf !== undefined) return 'by hand'
+  const delay = ATTEMPT_DELAYS_MS[index] ?? 0
+  const scale = page.state?.settings.retryScale ?? 1
+  return index === 0 ? 'first' : `+ ${showLength(delay / scale)}`
+}

@@ -1,0 +1,58 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { ui } from '../model/ui.ts'
+
+interface FrameOptions {
+  readonly title: string
+  readonly children: ComponentChildren
+  /** Runs on Ctrl+Enter, and on the form's button. */
+  readonly onSubmit?: () => void
+}
+
+/** A dialog over the page. Esc closes it, and the focus goes back to where it was. */
+export function DialogFrame({ title, children, onSubmit }: FrameOptions): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    dialog.current?.showModal()
+    dialog.current?.querySelector<HTMLElement>('[autofocus]')?.focus()
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  const submit = (event: Event) => {
+    event.preventDefault()
+    onSubmit?.()
+  }
+  return (
+    <dialog ref={dialog} aria-label={title} onClose={() => ui.open(undefined)}>
+      <form
+        onSubmit={submit}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event)
+        }}
+      >
+        <div class="title">
+          <h1>{title}</h1>
+          <button type="button" class="quiet" aria-label="Close (Esc)" onClick={() => ui.open(undefined)}>
+            ✕
+          </button>
+        </div>
+        {children}
+      </form>
+    </dialog>
+  )
+}
+
+/** What an editor holds, if it is no JSON. */
+export function Problem({ text }: { readonly text: string | undefined }): JSX.Element | null {
+  if (text === undefined) return null
+  return (
+    <p class="problem">
+      <span class="icon" aria-hidden="true">
+        ✕
+      </span>{' '}
+      {text}
+    </p>
+  )
+}

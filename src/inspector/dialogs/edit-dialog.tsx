@@ -1,0 +1,110 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { useDetail } from '../detail/use-detail.ts'
+import { act, openMade } from '../model/actions.ts'
+import { api } from '../model/api.ts'
+import { ui } from '../model/ui.ts'
+import type { DeliveryDetail } from '../shapes.ts'
+import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
+import { SIGNINGS } from '../text/explain.ts'
+import { DialogFrame } from './dialog-frame.tsx'
+
+/** Edits the body of a delivery and sends it: signed again, or wrong in one way. */
+export function EditDialog({ id }: { readonly id: string }): JSX.Element {
+  const { value, error } = useDetail(id)
+  if (value === undefined)
+    return (
+      <DialogFrame title="Edit and resend">
+        <p>{error ?? 'Loading'}</p>
+      </DialogFrame>
+    )
+  return <EditForm detail={value} />
+}
+
+function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
+  const original = detail.body.text
+  const [body, setBody] = useState(original)
+  const [keepsId, setKeepsId] = useState(false)
+  const [signing, setSigning] = useState('valid')
+  const [count, setCount] = useState(1)
+  const isUnreadable = original.includes('\ufffd')
+  const send = () => {
+    const own = readField(body, 'id')
+    // An id that was edited by hand is meant.
+    const isOld = own !== undefined && own === readField(original, 'id')
+    const sent = keepsId || !isOld ? body : replaceId(body, makeEventId())
+    const isSame = sent === original && signing !== 'stale-bytes'
+    act(async () => {
+      const made = await api<readonly { readonly id: string }[]>(`POST deliveries/${detail.id}/resend`, {
+        ...(!isSame && { body: sent }),
+        ...{ sign: signing, count },
+      })
+      ui.open(undefined)
+      const [first] = made
+      if (first !== undefined) openMade(first.id)
+    })
+  }
+  return (
+    <DialogFrame title="Edit and resend" onSubmit={send}>
+      <BodyField body={body} onInput={setBody} />
+      {isUnreadable && <p class="problem">This body is no UTF-8 as a whole: edited, it is another one. Unedited it goes out as it was.</p>}
+      <div class="fields">
+        <label>
+          <input type="checkbox" checked={keepsId} onChange={(event) => setKeepsId(event.currentTarget.checked)} /> keep the
+          event id
+        </label>
+        <span class="dim">{keepsId ? 'A receiver that has it done answers “duplicate”.' : 'It gets a new one, so that it is no duplicate.'}</span>
+      </div>
+      <div class="fields">
+        <label>
+          Signature{' '}
+          <select value={signing} onChange={(event) => setSigning(event.currentTarget.value)}>
+            {SIGNINGS.map(([name, text]) => (
+              <option key={name} value={name}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Times{' '}
+          <input
+            type="number"
+            min={1}
+            max={1000}
+            value={count}
+            onInput={(event) => setCount(Math.max(1, Number(event.currentTarget.value) || 1))}
+          />
+        </label>
+        <span class="push" />
+        <button type="submit" class="main">
+          Send <kbd aria-hidden="true">Ctrl ⏎</kbd>
+        </button>
+      </div>
+      <p class="dim">
+        {signing === 'valid'
+          ? 'Eight go out at once, however many there are.'
+          : 'A receiver that checks signatures refuses it with 401.'}
+      </p>
+    </DialogFrame>
+  )
+}
+
+function BodyField({ body, onInput }: { readonly body: string; readonly onInput: (body: string) => void }): JSX.Element {
+  const [problem, setProblem] = useState<string>()
+  useEffect(() => {
+    const timer = setTimeout(() => setProblem(findJsonProblem(body)), 150)
+    return () => clearTimeout(timer)
+  }, [body])
+  return (
+    <>
+      <label class="field">
+        The body, sent exactly as it stands here
+        <textarea autofocus class="mono" rows={14} value={body} spellcheck={false} onInput={(event) => onInput(event.currentTarget.value)} />
+      </label>
+      <p class="dim" role="status">
+        {problem !== undefined && `No JSON (${problem}). It is sent all the same, and a receiver answers 400.`}
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,230 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { act, openMade } from '../model/actions.ts'
+import { api } from '../model/api.ts'
+import { page } from '../model/page-model.ts'
+import { ui } from '../model/ui.ts'
+import { adviseOnData, findJsonProblem, readPasted } from '../text/edit-body.ts'
+import { DialogFrame, Problem } from './dialog-frame.tsx'
+
+interface Emitted {
+  readonly id: string
+  readonly deliveries: readonly string[]
+}
+
+const LAST_TYPE = 'postern.type'
+
+/** Lets an event occur, with data that can be edited, or sends a body that was recorded elsewhere. */
+export function TriggerDialog(): JSX.Element {
+  const [isPaste, setPaste] = useState(false)
+  const [account, setAccount] = useState(page.state?.accounts[0]?.key ?? '')
+  return (
+    <DialogFrameOf isPaste={isPaste} account={account}>
+      <div class="fields">
+        <span class="switch">
+          <button type="button" aria-pressed={!isPaste} onClick={() => setPaste(false)}>
+            An event
+          </button>
+          <button type="button" aria-pressed={isPaste} onClick={() => setPaste(true)}>
+            A recorded body
+          </button>
+        </span>
+        <label>
+          Account{' '}
+          <select value={account} onChange={(event) => setAccount(event.currentTarget.value)}>
+            {page.state?.accounts.map(({ key }) => (
+              <option key={key}>{key}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+    </DialogFrameOf>
+  )
+}
+
+interface FormOptions {
+  readonly account: string
+  readonly children: JSX.Element
+}
+
+function DialogFrameOf({ isPaste, ...rest }: FormOptions & { readonly isPaste: boolean }): JSX.Element {
+  return isPaste ? <PasteForm {...rest} /> : <EventForm {...rest} />
+}
+
+/** Shows what was made, or says why nothing was. */
+function finish({ deliveries }: { readonly deliveries: readonly string[] }, account: string, type: string): void {
+  ui.open(undefined)
+  const [first] = deliveries
+  if (first === undefined)
+    page.say(`nobody asked for ${type}: no active webhook of ${account} names it`, true)
+  else openMade(first)
+}
+
+function EventForm({ account, children }: FormOptions): JSX.Element {
+  const types = useTypes()
+  const [type, setType] = useState(sessionStorage.getItem(LAST_TYPE) ?? firstType())
+  const [data, setData, resetData] = useSample(type)
+  const [count, setCount] = useState(1)
+  const [id, setId] = useState('')
+  const problem = data === '' ? undefined : findJsonProblem(data)
+  const send = () => {
+    if (problem !== undefined) return
+    sessionStorage.setItem(LAST_TYPE, type)
+    act(async () => {
+      const { events } = await api<{ readonly events: readonly Emitted[] }>('POST events', {
+        ...{ type, count, accountKey: account },
+        ...(data !== '' && { data: JSON.parse(data) }),
+        ...(id !== '' && { id }),
+      })
+      finish({ deliveries: events.flatMap(({ deliveries }) => deliveries) }, account, type)
+    })
+  }
+  return (
+    <DialogFrame title="Trigger an event" onSubmit={send}>
+      {children}
+      <label class="field">
+        Type
+        <input
+          type="text"
+          autofocus
+          class="mono"
+          list="types"
+          value={type}
+          spellcheck={false}
+          onInput={(event) => setType(event.currentTarget.value)}
+        />
+        <datalist id="types">
+          {types.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      </label>
+      <label class="field">
+        <span>
+          <code>data</code> of the event
+        </span>
+        <textarea
+          class="mono"
+          rows={12}
+          value={data}
+          spellcheck={false}
+          onInput={(event) => setData(event.currentTarget.value)}
+        />
+      </label>
+      <Problem text={problem} />
+      <Advice account={account} type={type} data={problem === undefined ? data : ''} />
+      <div class="fields">
+        <label>
+          Times{' '}
+          <input
+            type="number"
+            min={1}
+            max={1000}
+            value={count}
+            onInput={(event) => setCount(Math.max(1, Number(event.currentTarget.value) || 1))}
+          />
+        </label>
+        <label>
+          Event id <input type="text" class="mono" placeholder="a new one" value={id} onInput={(event) => setId(event.currentTarget.value)} />
+        </label>
+        <span class="push" />
+        <button type="button" onClick={resetData}>
+          New sample
+        </button>
+        <button type="submit" class="main" disabled={problem !== undefined || type === ''}>
+          Send <kbd aria-hidden="true">Ctrl ⏎</kbd>
+        </button>
+      </div>
+    </DialogFrame>
+  )
+}
+
+function Advice({ account, type, data }: { readonly account: string; readonly type: string; readonly data: string }): JSX.Element {
+  const webhooks = page.state?.webhooks ?? []
+  const isWanted = webhooks.some((each) => each.accountKey === account && each.active && takes(each.events, type))
+  const advice = data === '' ? [] : adviseOnData(type, JSON.parse(data))
+  return (
+    <ul class="advice" role="status">
+      {!isWanted && type !== '' && <li>No active webhook of {account} asks for {type}: nothing would be sent.</li>}
+      {advice.map((text) => (
+        <li key={text}>{text}</li>
+      ))}
+    </ul>
+  )
+}
+
+function PasteForm({ account, children }: FormOptions): JSX.Element {
+  const [text, setText] = useState('')
+  const pasted = text.trim() === '' ? undefined : readPasted(text)
+  const problem = text.trim() !== '' && pasted === undefined ? 'That is no body of an event, and no line with one.' : undefined
+  const send = () => {
+    if (pasted === undefined) return
+    const body = pasted.base64 === undefined ? { body: pasted.text } : { bodyBase64: pasted.base64 }
+    act(async () => {
+      const { type, deliveries } = await api<Emitted & { readonly type: string }>('POST bodies', { ...body, accountKey: account })
+      finish({ deliveries }, account, type)
+    })
+  }
+  return (
+    <DialogFrame title="Send a recorded body" onSubmit={send}>
+      {children}
+      <label class="field">
+        <span>
+          The body as it was received, a copied fixture, or a line of <code>postern deliveries list --json</code>
+        </span>
+        <textarea class="mono" rows={14} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+      <Problem text={problem} />
+      <div class="fields">
+        <p class="dim">Its bytes are sent as they are, to the webhooks of {account} that ask for its type, signed with their secrets.</p>
+        <span class="push" />
+        <button type="submit" class="main" disabled={pasted === undefined}>
+          Send
+        </button>
+      </div>
+    </DialogFrame>
+  )
+}
+
+function firstType(): string {
+  return page.state?.webhooks.find(({ active }) => active)?.events.find((type) => !type.includes('*')) ?? 'contact.created'
+}
+
+function useTypes(): readonly string[] {
+  const [types, setTypes] = useState<readonly string[]>([])
+  useEffect(() => {
+    api<readonly string[]>('GET types').then(setTypes, () => {})
+  }, [])
+  const asked = page.state?.webhooks.flatMap(({ events }) => events) ?? []
+  return [...new Set([...asked, ...types])].filter((type) => !type.includes('*'))
+}
+
+/** A sample of the data, until it is edited. */
+function useSample(type: string): readonly [string, (data: string) => void, () => void] {
+  const [data, setData] = useState('')
+  const [isEdited, setEdited] = useState(false)
+  const load = () => {
+    if (type === '') return
+    api<{ readonly data?: unknown }>(`GET samples/${encodeURIComponent(type)}`).then(
+      (sample) => setData(JSON.stringify(sample.data, null, 2) ?? ''),
+      () => {},
+    )
+  }
+  useEffect(() => {
+    if (!isEdited) load()
+  }, [type])
+  const edit = (text: string) => {
+    setEdited(true)
+    setData(text)
+  }
+  const reset = () => {
+    setEdited(false)
+    load()
+  }
+  return [data, edit, reset]
+}
+
+function takes(events: readonly string[], type: string): boolean {
+  const isMatched = page.state?.assumed.wildcards === 'matched'
+  return events.some((event) => event === type || (isMatched && new RegExp(`^${event.replace(/[.]/g, '\\.').replace('*', '.*')}$`).test(type)))
+}

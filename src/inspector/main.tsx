@@ -1,0 +1,52 @@
+import { type JSX, render } from 'preact'
+import { DialogHost } from './dialogs/dialog-host.tsx'
+import { readAddress, type Screen } from './model/address.ts'
+import { connect } from './model/connection.ts'
+import { listenToKeys } from './model/keys.ts'
+import { usePage } from './model/page-model.ts'
+import { ui } from './model/ui.ts'
+import { Announcer, ToastLine } from './parts/announcer.tsx'
+import { Header } from './parts/header.tsx'
+import { Assumptions } from './screens/assumptions.tsx'
+import { Calls } from './screens/calls.tsx'
+import { ClockAndFaults } from './screens/clock-and-faults.tsx'
+import { Deliveries } from './screens/deliveries.tsx'
+import { Failed } from './screens/failed.tsx'
+import { Records } from './screens/records.tsx'
+import { Webhooks } from './screens/webhooks.tsx'
+
+const SCREENS: Readonly<Record<Screen, () => JSX.Element>> = {
+  deliveries: Deliveries,
+  failed: Failed,
+  webhooks: Webhooks,
+  records: Records,
+  calls: Calls,
+  clock: ClockAndFaults,
+  assumptions: Assumptions,
+}
+
+function App(): JSX.Element {
+  usePage()
+  const { screen } = readAddress()
+  const Shown = SCREENS[screen]
+  return (
+    <>
+      <Header />
+      <main class={screen}>
+        <Shown />
+      </main>
+      <DialogHost />
+      <Announcer />
+      <ToastLine />
+    </>
+  )
+}
+
+const root = document.getElementById('page')
+if (root !== null) {
+  document.documentElement.dataset.theme = ui.theme
+  root.textContent = ''
+  render(<App />, root)
+  listenToKeys()
+  connect()
+}

@@ -1,0 +1,107 @@
+import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
+import { type CopiedDelivery, toCurl, toFixture, toVitest } from '../text/copies.ts'
+import { go } from './address.ts'
+import { api, describeError } from './api.ts'
+import { reloadState } from './connection.ts'
+import { page } from './page-model.ts'
+import { ui } from './ui.ts'
+
+/** A delivery as the control interface answers with one. */
+interface Made {
+  readonly id: string
+}
+
+/** Runs an action of the user, and says what went wrong if it did. */
+export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
+  try {
+    await work()
+    if (done !== undefined) page.say(done)
+    return true
+  } catch (error) {
+    page.say(describeError(error), true)
+    return false
+  }
+}
+
+/** Opens a delivery that was just made, once the list has it. */
+export function openMade(id: string): void {
+  ui.release()
+  ui.attempt = undefined
+  ui.cursor = id
+  go({ screen: 'deliveries', delivery: id })
+}
+
+/** Sends the same bytes once more. */
+export function resend(id: string, count?: number): Promise<boolean> {
+  return act(async () => {
+    const made = await api<Made | readonly Made[]>(`POST deliveries/${id}/resend`, count === undefined ? {} : { count })
+    openMade(Array.isArray(made) ? made[0].id : Object(made).id)
+  })
+}
+
+/** The manual retry of the service: one more attempt of the same delivery. */
+export function retry(id: string): Promise<boolean> {
+  return act(async () => {
+    await api(`POST deliveries/${id}/retry`)
+    ui.attempt = undefined
+  }, 'retried')
+}
+
+export function setActive(webhookId: string, active: boolean): Promise<boolean> {
+  return act(async () => {
+    await api(`PUT webhooks/${webhookId}`, { active })
+    await reloadState()
+  }, active ? 'webhook resumed' : 'webhook paused')
+}
+
+/** Moves a manual clock. */
+export function moveClock(move: { readonly advance: string } | { readonly next: true }): Promise<boolean> {
+  return act(async () => {
+    const { moved } = await api<{ readonly moved?: boolean }>('POST clock', move)
+    if (moved === false) page.say('no attempt is planned')
+    await reloadState()
+  })
+}
+
+/** Ways in which a delivery can be copied. */
+export type CopyForm = 'curl' | 'fixture' | 'test' | 'id'
+
+export function copyDelivery(id: string, form: CopyForm): Promise<boolean> {
+  return act(async () => {
+    const row = page.rows.find(id)
+    if (form === 'id') return copyText(row?.event ?? id, 'event id')
+    const [detail, steps] = await Promise.all([
+      api<DeliveryDetail>(`GET deliveries/${id}`),
+      api<SignatureSteps>(`GET deliveries/${id}/signature`),
+    ])
+    const copied: CopiedDelivery = {
+      url: detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId),
+      eventId: detail.eventId,
+      eventType: detail.eventType,
+      body: detail.body,
+      signature: steps.sent,
+      isRight: steps.isRight,
+    }
+    if (form === 'curl') return copyText(toCurl(copied), 'curl command')
+    return form === 'test' ? copyText(toVitest(copied), 'vitest test') : copyText(toFixture(copied), 'fixture')
+  })
+}
+
+/** Without a clipboard, as outside of a secure context, the text is shown for copying by hand. */
+export async function copyText(text: string, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+    page.say(`${what} copied`)
+  } catch {
+    ui.open({ kind: 'text', title: `Copy the ${what}`, text })
+  }
+}
+
+/** Saves a text as a file. */
+export function saveFile(name: string, text: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}

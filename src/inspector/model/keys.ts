@@ -1,0 +1,95 @@
+import { copyDelivery, moveClock, resend, setActive } from './actions.ts'
+import { go, goTo, readAddress, SCREENS } from './address.ts'
+import { listShown } from './list.ts'
+import { page } from './page-model.ts'
+import { ui } from './ui.ts'
+
+/** The keys, as the help lists them. */
+export const KEYS: readonly (readonly [string, string])[] = [
+  ['j  k  ↓  ↑', 'next, previous delivery'],
+  ['Enter', 'open it'],
+  ['Esc', 'back'],
+  ['r', 'resend the same bytes'],
+  ['e', 'edit and resend'],
+  ['t', 'trigger an event'],
+  ['c', 'copy as curl'],
+  ['p', 'pause or resume its webhook'],
+  ['m', 'pin it: “clear” leaves it'],
+  ['n', 'next attempt (manual clock)'],
+  ['.', 'show what is new'],
+  ['/', 'filter'],
+  ['1 – 7', 'screens'],
+  ['?', 'these keys'],
+]
+
+/** Listens for keys: never inside a field or a dialog, and not with modifiers. */
+export function listenToKeys(): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+    const target = event.target instanceof HTMLElement ? event.target : document.body
+    if (ui.dialog !== undefined || target.closest('input:not([type=checkbox]), textarea, select, dialog') !== null) return
+    // Enter and space belong to what has the focus.
+    if (event.key === 'Enter' && target.closest('a, button, summary') !== null) return
+    if (press(event.key)) event.preventDefault()
+  })
+}
+
+/** Returns whether the key means something. */
+function press(key: string): boolean {
+  const { screen, delivery } = readAddress()
+  const index = Number(key) - 1
+  const tab = SCREENS[index]
+  if (tab !== undefined) goTo(tab[0])
+  else if (key === '?') ui.open({ kind: 'help' })
+  else if (key === 't') ui.open({ kind: 'trigger' })
+  else if (key === '/') document.getElementById('filter')?.focus()
+  else if (key === 'n' && page.state?.clock.isManual) moveClock({ next: true })
+  else if (screen === 'deliveries') return pressOnList(key, delivery)
+  else return false
+  return true
+}
+
+function pressOnList(key: string, delivery: string | undefined): boolean {
+  const id = delivery ?? ui.cursor
+  if (key === 'j' || key === 'ArrowDown') move(1)
+  else if (key === 'k' || key === 'ArrowUp') move(-1)
+  else if (key === '.') ui.release()
+  else if (key === 'Escape') leave(delivery)
+  else if (id === undefined) return false
+  else if (key === 'Enter') go({ delivery: id })
+  else return pressOnRow(key, id)
+  return true
+}
+
+function pressOnRow(key: string, id: string): boolean {
+  const webhook = page.webhook(page.rows.find(id)?.webhook ?? '')
+  if (key === 'r') resend(id)
+  else if (key === 'e') ui.open({ kind: 'edit', id })
+  else if (key === 'c') copyDelivery(id, 'curl')
+  else if (key === 'm') ui.pin(id)
+  else if (key === 'p' && webhook !== undefined) setActive(webhook.id, !webhook.active)
+  else return false
+  return true
+}
+
+/** Moves the cursor, and an open delivery with it. */
+function move(step: number): void {
+  const { delivery } = readAddress()
+  const { rows } = listShown()
+  const at = rows.findIndex(({ id }) => id === (delivery ?? ui.cursor))
+  const row = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]
+  if (row === undefined) return
+  ui.select(row.id)
+  if (delivery !== undefined) go({ delivery: row.id }, false)
+}
+
+/** From the detail to the list, and from the cursor to none. */
+function leave(delivery: string | undefined): void {
+  if (delivery !== undefined) {
+    ui.select(delivery)
+    go({ delivery: undefined })
+    return
+  }
+  ui.select(undefined)
+  ui.release()
+}

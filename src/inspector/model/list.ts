@@ -1,0 +1,75 @@
+import type { Row } from '../shapes.ts'
+import { readAddress } from './address.ts'
+import { readFilter } from './filter.ts'
+import { page } from './page-model.ts'
+import type { PlacedRow } from './rows.ts'
+import { ui } from './ui.ts'
+
+/** The list as it is shown. */
+export interface ShownList {
+  readonly rows: readonly PlacedRow[]
+  /** New rows that are held back. */
+  readonly fresh: number
+  /** Rows that were cleared away. */
+  readonly cleared: number
+  readonly total: number
+}
+
+/** The rows that the filter takes, without those that came while somebody reads. */
+export function listShown(): ShownList {
+  const { query } = readAddress()
+  const matches = readFilter(query, (id) => page.urlOf(id), page.now())
+  const rows: PlacedRow[] = []
+  let [fresh, cleared] = [0, 0]
+  for (const row of page.rows.all) {
+    if (row.at <= ui.clearedAt && !ui.pinned.has(row.id)) cleared++
+    else if (!matches(row)) continue
+    else if (ui.held !== undefined && row.order > ui.held) fresh++
+    else rows.push(row)
+  }
+  return { rows, fresh, cleared, total: page.rows.size - cleared }
+}
+
+/** A reason why deliveries failed, with those that did. */
+export interface FailureGroup {
+  readonly key: string
+  readonly webhook: string
+  readonly result: string
+  readonly code: string | null
+  readonly note: string | null
+  readonly rows: readonly PlacedRow[]
+}
+
+/** Failed deliveries by webhook and error, the largest group first. Resent ones are attempts by hand, and not grouped. */
+export function groupFailures(): readonly FailureGroup[] {
+  const groups = new Map<string, FailureGroup & { rows: PlacedRow[] }>()
+  for (const row of page.rows.all) {
+    if (row.status !== 'failed' || row.isGone || row.resendOf !== null) continue
+    const { webhook, last, note } = row
+    const [result, code] = [last?.result ?? '', last?.code ?? null]
+    const key = JSON.stringify([webhook, note, result, code])
+    const group = groups.get(key) ?? { key, webhook, result, code, note, rows: [] }
+    group.rows.push(row)
+    groups.set(key, group)
+  }
+  return [...groups.values()].sort((a, b) => b.rows.length - a.rows.length)
+}
+
+/** Why a delivery cannot be retried by hand; undefined if it can. */
+export function whyNotRetried({ status, isGone, webhook }: PlacedRow): string | undefined {
+  if (isGone) return 'of a previous run'
+  if (page.webhook(webhook) === undefined) return 'the webhook is deleted'
+  if (status === 'pending') return 'still on its schedule'
+  return status === 'success' ? 'acknowledged already' : undefined
+}
+
+/** Why a delivery cannot be resent; undefined if it can. */
+export function whyNotResent({ isGone, webhook }: PlacedRow): string | undefined {
+  if (isGone) return 'of a previous run'
+  return page.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined
+}
+
+/** Counts for the tabs and webhooks. */
+export function countRows(test: (row: Row) => boolean): number {
+  return page.rows.all.reduce((count, row) => count + (test(row) ? 1 : 0), 0)
+}

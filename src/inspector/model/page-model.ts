@@ -1,0 +1,85 @@
+import { useEffect, useReducer } from 'preact/hooks'
+import type { ApiCall, EmulatorState, WebhookShape } from '../shapes.ts'
+import { Rows } from './rows.ts'
+
+/** Whether the page hears of what happens. `polling`: there is no stream, and it asks every few seconds. */
+export type Link = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'stopped'
+
+/** A word to the user, shown for a while. */
+export interface Toast {
+  readonly text: string
+  readonly isError: boolean
+}
+
+/** All that the page knows. Whoever changes it calls `changed`. */
+class PageModel {
+  readonly rows: Rows = new Rows()
+  link: Link = 'connecting'
+  state: EmulatorState | undefined
+  calls: readonly ApiCall[] = []
+  toast: Toast | undefined
+  /** The emulator's time minus the machine's; with a manual clock, the time itself. */
+  #offset = 0
+  #manualNow: number | undefined
+  #isPlanned = false
+  #toastTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #listeners = new Set<() => void>()
+
+  /** By the emulator's clock, in milliseconds since 1970. */
+  now(): number {
+    return this.#manualNow ?? Date.now() + this.#offset
+  }
+
+  setNow(now: number): void {
+    this.#offset = now - Date.now()
+    this.#manualNow = this.state?.clock.isManual ? now : undefined
+  }
+
+  webhook(id: string): WebhookShape | undefined {
+    return this.state?.webhooks.find((webhook) => webhook.id === id)
+  }
+
+  urlOf(webhookId: string): string {
+    return this.webhook(webhookId)?.url ?? ''
+  }
+
+  say(text: string, isError = false): void {
+    this.toast = { text, isError }
+    clearTimeout(this.#toastTimer)
+    this.#toastTimer = setTimeout(
+      () => {
+        this.toast = undefined
+        this.changed()
+      },
+      isError ? 10_000 : 4_000,
+    )
+    this.changed()
+  }
+
+  /** Has the page drawn again: once a frame, however much has changed. A hidden page has no frames. */
+  changed(): void {
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    const draw = () => {
+      this.#isPlanned = false
+      for (const listener of [...this.#listeners]) listener()
+    }
+    if (document.hidden) setTimeout(draw, 250)
+    else requestAnimationFrame(draw)
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+/** The one model of the page. */
+export const page: PageModel = new PageModel()
+
+/** Has a component drawn again when anything has changed. */
+export function usePage(): PageModel {
+  const [, draw] = useReducer((count: number) => count + 1, 0)
+  useEffect(() => page.subscribe(() => draw(undefined)), [])
+  return page
+}

@@ -1,0 +1,97 @@
+import { page } from './page-model.ts'
+import type { PlacedRow } from './rows.ts'
+
+/** A dialog that is open. */
+export type Dialog =
+  | { readonly kind: 'trigger' }
+  | { readonly kind: 'edit'; readonly id: string }
+  | { readonly kind: 'bulk'; readonly action: BulkAction; readonly rows: readonly PlacedRow[] }
+  | { readonly kind: 'text'; readonly title: string; readonly text: string }
+  | { readonly kind: 'help' }
+
+/** What is done with many deliveries. */
+export type BulkAction = 'retry' | 'resend'
+
+/** Colours that are forced; `system` follows the machine. */
+export type Theme = 'system' | 'light' | 'dark'
+
+const PINS = 'postern.pins'
+const CLEARED = 'postern.cleared'
+const THEME = 'postern.theme'
+
+/** What the user has set and the URL does not say. */
+class Ui {
+  dialog: Dialog | undefined
+  /** The row that keys act on. */
+  cursor: string | undefined
+  /** Rows with a higher order are held back, so that the one being read does not move; undefined shows all. */
+  held: number | undefined
+  /** Deliveries made by then are hidden unless they are pinned, in milliseconds since 1970. */
+  clearedAt: number = Number(read(CLEARED) ?? 0)
+  pinned: ReadonlySet<string> = new Set((read(PINS) ?? '').split(',').filter(Boolean))
+  theme: Theme = readTheme()
+  /** The attempt that is shown of the open delivery; undefined for the last one. */
+  attempt: number | undefined
+
+  open(dialog: Dialog | undefined): void {
+    this.dialog = dialog
+    page.changed()
+  }
+
+  /** Puts the cursor on a row, and keeps the list where it is. */
+  select(id: string | undefined): void {
+    if (id !== this.cursor) this.attempt = undefined
+    this.cursor = id
+    if (id !== undefined) this.hold()
+    page.changed()
+  }
+
+  hold(): void {
+    this.held ??= page.rows.lastOrder
+  }
+
+  release(): void {
+    if (this.held === undefined) return
+    this.held = undefined
+    page.changed()
+  }
+
+  pin(id: string): void {
+    const pinned = new Set(this.pinned)
+    if (!pinned.delete(id)) pinned.add(id)
+    this.pinned = pinned
+    write(PINS, [...pinned].join(','))
+    page.changed()
+  }
+
+  /** @param at 0 brings back what was hidden */
+  clear(at: number): void {
+    this.clearedAt = at
+    write(CLEARED, String(at))
+    page.changed()
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme
+    document.documentElement.dataset.theme = theme
+    if (theme === 'system') localStorage.removeItem(THEME)
+    else localStorage.setItem(THEME, theme)
+    page.changed()
+  }
+}
+
+/** The one state of the user interface. */
+export const ui: Ui = new Ui()
+
+function readTheme(): Theme {
+  const theme = localStorage.getItem(THEME)
+  return theme === 'light' || theme === 'dark' ? theme : 'system'
+}
+
+function read(name: string): string | null {
+  return sessionStorage.getItem(name)
+}
+
+function write(name: string, value: string): void {
+  sessionStorage.setItem(name, value)
+}

@@ -1,0 +1,53 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { page } from '../model/page-model.ts'
+
+const EVERY_MS = 2_000
+
+/** Tells whoever hears the page what has come: counts, at most every two seconds. */
+export function Announcer(): JSX.Element {
+  const [text, setText] = useState('')
+  useEffect(() => {
+    let told = { link: page.link, last: page.rows.lastOrder, failed: countFailed() }
+    const timer = setInterval(() => {
+      const now = { link: page.link, last: page.rows.lastOrder, failed: countFailed() }
+      const words = [
+        now.link !== told.link && `connection ${now.link}`,
+        now.last > told.last && count(now.last - told.last, 'new delivery', 'new deliveries'),
+        now.failed > told.failed && `${now.failed - told.failed} failed`,
+      ].filter(Boolean)
+      told = now
+      if (words.length > 0) setText(words.join(', '))
+    }, EVERY_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <div class="unseen" aria-live="polite">
+      {text}
+    </div>
+  )
+}
+
+/** The last word to the user. */
+export function ToastLine(): JSX.Element {
+  const { toast } = page
+  return (
+    <div class={toast?.isError ? 'toast bad' : 'toast'} role="status" hidden={toast === undefined}>
+      {toast?.isError && (
+        <span class="icon" aria-hidden="true">
+          ✕{' '}
+        </span>
+      )}
+      {toast?.text}
+    </div>
+  )
+}
+
+/** `1 delivery`, `12 deliveries`. */
+export function count(number: number, one: string, several: string): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? one : several}`
+}
+
+function countFailed(): number {
+  return page.rows.all.filter(({ status }) => status === 'failed').length
+}

@@ -1,0 +1,70 @@
+import type { JSX } from 'preact'
+import { goTo, readAddress, SCREENS, type Screen, toUrl } from '../model/address.ts'
+import { groupFailures } from '../model/list.ts'
+import { type Link, page } from '../model/page-model.ts'
+import { type Theme, ui } from '../model/ui.ts'
+
+const WORDS: Readonly<Record<Link, string>> = {
+  connecting: 'connecting',
+  live: 'live',
+  reconnecting: 'reconnecting',
+  polling: 'polling',
+  stopped: 'stopped: the emulator does not answer',
+}
+
+/** The line at the top: screens, and whether the page is live. */
+export function Header(): JSX.Element {
+  return (
+    <header class="top">
+      <span class="brand">postern</span>
+      <Screens />
+      <span class="push" />
+      <span class={`link ${page.link}`} id="link">
+        <span class="dot" aria-hidden="true" />
+        {WORDS[page.link]}
+      </span>
+      <ThemeSwitch />
+      <button type="button" class="quiet" onClick={() => ui.open({ kind: 'help' })} aria-label="Keys and filters">
+        ?
+      </button>
+    </header>
+  )
+}
+
+function Screens(): JSX.Element {
+  const address = readAddress()
+  const failed = groupFailures().reduce((sum, { rows }) => sum + rows.length, 0)
+  const follow = (screen: Screen) => (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return
+    event.preventDefault()
+    goTo(screen)
+  }
+  return (
+    <nav aria-label="Screens">
+      {SCREENS.map(([screen, name]) => (
+        <a
+          key={screen}
+          href={toUrl({ ...address, screen, delivery: undefined, account: undefined, model: undefined })}
+          aria-current={screen === address.screen ? 'page' : undefined}
+          onClick={follow(screen)}
+        >
+          {name}
+          {screen === 'failed' && failed > 0 && <span class="count">{failed}</span>}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' }
+const THEME_ICONS: Readonly<Record<Theme, string>> = { system: '◐', light: '○', dark: '●' }
+
+function ThemeSwitch(): JSX.Element {
+  const { theme } = ui
+  const label = `Colours: ${theme}. Switch to ${NEXT_THEME[theme]}`
+  return (
+    <button type="button" class="quiet" aria-label={label} title={label} onClick={() => ui.setTheme(NEXT_THEME[theme])}>
+      {THEME_ICONS[theme]}
+    </button>
+  )
+}

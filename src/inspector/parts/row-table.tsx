@@ -1,0 +1,139 @@
+import type { JSX } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { go, readAddress, toUrl } from '../model/address.ts'
+import type { PlacedRow } from '../model/rows.ts'
+import { ui } from '../model/ui.ts'
+import { Ago, Result, Status } from './small.tsx'
+
+/** Rows above and below those that can be seen. */
+const MARGIN = 12
+const MOST_DRAWN = 200
+
+interface View {
+  readonly top: number
+  readonly height: number
+  readonly rowHeight: number
+}
+
+/** The list. Of ten thousand rows it draws those that can be seen. */
+export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null)
+  const [view, setView] = useState<View>({ top: 0, height: 800, rowHeight: 29 })
+  const measure = () => {
+    const { scrollTop: top = 0, clientHeight: height = 0 } = box.current ?? {}
+    const row = box.current?.querySelector('tbody tr.row')
+    const rowHeight = row?.getBoundingClientRect().height || view.rowHeight
+    if (top !== view.top || height !== view.height || rowHeight !== view.rowHeight) setView({ top, height, rowHeight })
+  }
+  useLayoutEffect(measure)
+  useEffect(() => {
+    const observer = new ResizeObserver(measure)
+    if (box.current !== null) observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [])
+  useScrollToCursor(box, rows, view)
+  const first = Math.max(0, Math.floor(view.top / view.rowHeight) - MARGIN)
+  const drawn = Math.min(MOST_DRAWN, Math.ceil(view.height / view.rowHeight) + 2 * MARGIN)
+  const last = Math.min(rows.length, first + drawn)
+  const onScroll = () => {
+    measure()
+    // At the top new rows come in again, unless one is being read.
+    if ((box.current?.scrollTop ?? 0) > 0) ui.hold()
+    else if (ui.cursor === undefined && readAddress().delivery === undefined) ui.release()
+  }
+  return (
+    <div class="scroll" ref={box} onScroll={onScroll}>
+      <table class="rows" aria-rowcount={rows.length + 1}>
+        <thead>
+          <tr>
+            <th scope="col">Status</th>
+            <th scope="col">Type</th>
+            <th scope="col" class="wide">
+              Event
+            </th>
+            <th scope="col">Answer</th>
+            <th scope="col" class="wide number">
+              Attempt
+            </th>
+            <th scope="col" class="wide number">
+              Took
+            </th>
+            <th scope="col" class="number">
+              When
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <Gap height={first * view.rowHeight} />
+          {rows.slice(first, last).map((row, index) => (
+            <RowLine key={row.id} row={row} index={first + index} />
+          ))}
+          <Gap height={(rows.length - last) * view.rowHeight} />
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Gap({ height }: { readonly height: number }): JSX.Element | null {
+  if (height <= 0) return null
+  return (
+    <tr aria-hidden="true" class="gap">
+      <td colSpan={7} style={{ height: `${height}px` }} />
+    </tr>
+  )
+}
+
+function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: number }): JSX.Element {
+  const address = readAddress()
+  const isCurrent = row.id === (address.delivery ?? ui.cursor)
+  const isFirst = index === 0 && ui.cursor === undefined && address.delivery === undefined
+  const open = (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return
+    event.preventDefault()
+    ui.select(row.id)
+    go({ delivery: row.id })
+  }
+  return (
+    <tr class={row.isGone ? 'row gone' : 'row'} aria-rowindex={index + 2} aria-current={isCurrent || undefined} onClick={open}>
+      <td>
+        <Status row={row} />
+      </td>
+      <td class="type">
+        <a href={toUrl({ ...address, delivery: row.id })} tabIndex={isCurrent || isFirst ? 0 : -1} id={`row-${row.id}`}>
+          {ui.pinned.has(row.id) && <span title="pinned">★ </span>}
+          {row.type}
+        </a>
+        <span class="second mono">{row.event}</span>
+      </td>
+      <td class="wide mono dim">{row.event}</td>
+      <td>
+        <Result last={row.last} />
+        {row.isGone && <span class="tag">previous run</span>}
+        {row.signing !== 'valid' && <span class="tag">{row.signing}</span>}
+      </td>
+      <td class="wide number">{row.resendOf !== null ? 'by hand' : row.attempts === 0 ? '–' : `${row.attempts}/5`}</td>
+      <td class="wide number">{row.last === null ? '–' : `${row.last.ms} ms`}</td>
+      <td class="number dim">
+        <Ago at={row.last?.at ?? row.at} />
+      </td>
+    </tr>
+  )
+}
+
+/** Keeps the row of the cursor in sight, and the focus on it if the list has the focus. */
+function useScrollToCursor(box: { readonly current: HTMLDivElement | null }, rows: readonly PlacedRow[], view: View): void {
+  const id = readAddress().delivery ?? ui.cursor
+  useEffect(() => {
+    const at = id === undefined ? -1 : rows.findIndex((row) => row.id === id)
+    if (at < 0 || box.current === null) return
+    const head = view.rowHeight
+    const [top, bottom] = [at * view.rowHeight, (at + 1) * view.rowHeight + head]
+    if (top < box.current.scrollTop) box.current.scrollTop = top
+    else if (bottom > box.current.scrollTop + box.current.clientHeight)
+      box.current.scrollTop = bottom - box.current.clientHeight
+    const focused = document.activeElement
+    if (focused === document.body || focused?.id.startsWith('row-'))
+      document.getElementById(`row-${id}`)?.focus({ preventScroll: true })
+  }, [id, rows.length > 0])
+}

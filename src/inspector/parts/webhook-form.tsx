@@ -1,0 +1,61 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { act } from '../model/actions.ts'
+import { api } from '../model/api.ts'
+import { reloadState } from '../model/connection.ts'
+import { page } from '../model/page-model.ts'
+import type { WebhookShape } from '../shapes.ts'
+
+interface FormOptions {
+  /** Undefined for a new one. */
+  readonly webhook: WebhookShape | undefined
+  readonly onDone: () => void
+}
+
+/** The fields of a registration. */
+export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
+  const [account, setAccount] = useState(webhook?.accountKey ?? page.state?.accounts[0]?.key ?? '')
+  const [url, setUrl] = useState(webhook?.url ?? 'http://localhost:3000/webhooks')
+  const [events, setEvents] = useState(webhook?.events.join('\n') ?? 'contact.created\ncontact.updated\ncontact.deleted')
+  const save = async (event: Event) => {
+    event.preventDefault()
+    const fields = { url, events: events.split(/[\s,]+/).filter(Boolean) }
+    const isDone = await act(
+      async () => {
+        if (webhook === undefined) await api('POST webhooks', { ...fields, accountKey: account })
+        else await api(`PUT webhooks/${webhook.id}`, fields)
+        await reloadState()
+      },
+      webhook === undefined ? 'webhook registered' : 'webhook changed',
+    )
+    if (isDone) onDone()
+  }
+  return (
+    <form class="card" onSubmit={save}>
+      {webhook === undefined && (
+        <label class="field">
+          Account
+          <select value={account} onChange={(event) => setAccount(event.currentTarget.value)}>
+            {page.state?.accounts.map(({ key }) => (
+              <option key={key}>{key}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label class="field">
+        URL
+        <input type="text" class="mono" value={url} spellcheck={false} onInput={(event) => setUrl(event.currentTarget.value)} />
+      </label>
+      <label class="field">
+        Types of events, one a line; the service has no wildcards
+        <textarea class="mono" rows={5} value={events} spellcheck={false} onInput={(event) => setEvents(event.currentTarget.value)} />
+      </label>
+      <div class="bar">
+        <span class="push" />
+        <button type="submit" class="main">
+          {webhook === undefined ? 'Register' : 'Save'}
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,65 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { useCall } from '../detail/use-detail.ts'
+import { page } from '../model/page-model.ts'
+import type { AssumptionShape } from '../shapes.ts'
+
+/** What holds where the text of the service is silent. */
+export function Assumptions(): JSX.Element {
+  const { value = [], error } = useCall<readonly AssumptionShape[]>('GET assumptions', page.state?.bootId ?? '')
+  const [areAll, setAll] = useState(true)
+  const changed = value.filter(({ isDefault }) => !isDefault)
+  const shown = areAll ? value : changed
+  return (
+    <div class="page">
+      <div class="bar">
+        <h1>Assumptions</h1>
+        <span class="push" />
+        <label>
+          <input type="checkbox" checked={!areAll} onChange={(event) => setAll(!event.currentTarget.checked)} /> only the{' '}
+          {changed.length} that differ from the default
+        </label>
+      </div>
+      <p class="dim">
+        What the service's documents leave open, and what this emulator assumes. Dialect: {page.state?.settings.dialect}. Others
+        are chosen at the start, with <code>--dialect</code> or <code>--assume name=value</code>.
+      </p>
+      {error !== undefined && <p class="problem">{error}</p>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard */}
+      <div class="scroll flat" tabIndex={0} role="region" aria-label="Assumptions">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">No.</th>
+              <th scope="col">What is open</th>
+              <th scope="col">Assumed</th>
+              <th scope="col">Meaning</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map(({ id, name, subject, value: assumed, meaning, isDefault }) => (
+              <tr key={id}>
+                <td>{id}</td>
+                <td>
+                  <Marked text={subject} /> <code class="dim">{name}</code>
+                </td>
+                <td>
+                  <code>{assumed}</code>
+                  {!isDefault && <span class="tag">changed</span>}
+                </td>
+                <td>
+                  <Marked text={meaning} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  )
+}
+
+/** Text with code between backticks. */
+function Marked({ text }: { readonly text: string }): JSX.Element {
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
+}

@@ -1,0 +1,85 @@
+import type { JSX } from 'preact'
+import { Detail } from '../detail/detail.tsx'
+import { go, readAddress } from '../model/address.ts'
+import { saveFile } from '../model/actions.ts'
+import { listShown, type ShownList } from '../model/list.ts'
+import { page } from '../model/page-model.ts'
+import { ui } from '../model/ui.ts'
+import { count } from '../parts/announcer.tsx'
+import { NothingShown } from '../parts/nothing-shown.tsx'
+import { Key } from '../parts/small.tsx'
+import { RowTable } from '../parts/row-table.tsx'
+
+/** The start: all deliveries, and the one that is open. */
+export function Deliveries(): JSX.Element {
+  const { delivery } = readAddress()
+  const list = listShown()
+  return (
+    <div class={delivery === undefined ? 'split' : 'split open'}>
+      <section class="list" aria-label="Deliveries">
+        <Toolbar list={list} />
+        <div class="hint-line">
+          <span>
+            {list.rows.length === list.total
+              ? count(list.total, 'delivery', 'deliveries')
+              : `${list.rows.length.toLocaleString('en')} of ${count(list.total, 'delivery', 'deliveries')}`}
+          </span>
+          {list.fresh > 0 && (
+            <button type="button" class="fresh" onClick={() => ui.release()}>
+              {list.fresh} new <Key name="." />
+            </button>
+          )}
+          {list.cleared > 0 && (
+            <button type="button" class="plain" onClick={() => ui.clear(0)}>
+              show {list.cleared} cleared
+            </button>
+          )}
+        </div>
+        {list.rows.length > 0 ? <RowTable rows={list.rows} /> : <NothingShown list={list} />}
+      </section>
+      {delivery !== undefined && <Detail key={delivery} id={delivery} />}
+    </div>
+  )
+}
+
+function Toolbar({ list }: { readonly list: ShownList }): JSX.Element {
+  const { query } = readAddress()
+  const bulk = (action: 'retry' | 'resend') => () => ui.open({ kind: 'bulk', action, rows: list.rows })
+  return (
+    <div class="bar">
+      <input
+        id="filter"
+        type="search"
+        value={query}
+        placeholder="Filter: text, status:failed, type:contact.*, code:401, since:10m"
+        aria-label="Filter"
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => go({ query: event.currentTarget.value }, false)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur()
+        }}
+      />
+      <button type="button" class="main" onClick={() => ui.open({ kind: 'trigger' })}>
+        Trigger <Key name="t" />
+      </button>
+      <details class="menu">
+        <summary>All shown</summary>
+        <div class="items">
+          <button type="button" onClick={bulk('resend')}>
+            Resend…
+          </button>
+          <button type="button" onClick={bulk('retry')}>
+            Retry failed…
+          </button>
+          <button type="button" onClick={() => saveFile('deliveries.json', JSON.stringify(list.rows, null, 2))}>
+            Export as JSON
+          </button>
+          <button type="button" onClick={() => ui.clear(page.now())}>
+            Clear the list
+          </button>
+        </div>
+      </details>
+    </div>
+  )
+}

@@ -1,0 +1,135 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { go, toUrl } from '../model/address.ts'
+import { type FailureGroup, groupFailures } from '../model/list.ts'
+import { page } from '../model/page-model.ts'
+import type { PlacedRow } from '../model/rows.ts'
+import { ui } from '../model/ui.ts'
+import { count } from '../parts/announcer.tsx'
+import { Ago, Empty } from '../parts/small.tsx'
+import { adviseOn } from '../text/explain.ts'
+
+/** Rows of a group that are drawn; the group's box takes all of them. */
+const MOST_SHOWN = 20
+
+/** Deliveries that have used up their attempts, by webhook and cause. */
+export function Failed(): JSX.Element {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const groups = groupFailures()
+  const rows = groups.flatMap((group) => group.rows)
+  const selected = rows.filter(({ id }) => chosen.has(id))
+  const choose = (ids: readonly string[], isChosen: boolean) => {
+    const next = new Set(chosen)
+    for (const id of ids) if (isChosen) next.add(id)
+    else next.delete(id)
+    setChosen(next)
+  }
+  const retry = () => {
+    ui.open({ kind: 'bulk', action: 'retry', rows: selected })
+    setChosen(new Set())
+  }
+  if (rows.length === 0)
+    return (
+      <Empty title="Nothing has failed">
+        <p>A delivery comes here after its fifth attempt, and can be retried by hand.</p>
+      </Empty>
+    )
+  return (
+    <div class="page">
+      <div class="bar">
+        <h1>
+          {count(rows.length, 'failed delivery', 'failed deliveries')}, {count(groups.length, 'cause', 'causes')}
+        </h1>
+        <span class="push" />
+        <button type="button" onClick={() => choose(rows.map(({ id }) => id), selected.length < rows.length)}>
+          {selected.length < rows.length ? 'Select all' : 'Select none'}
+        </button>
+        <button type="button" class="main" disabled={selected.length === 0} onClick={retry}>
+          Retry {selected.length > 0 && selected.length.toLocaleString('en')} selected
+        </button>
+      </div>
+      {groups.map((group) => (
+        <Group key={group.key} group={group} chosen={chosen} choose={choose} />
+      ))}
+    </div>
+  )
+}
+
+interface GroupOptions {
+  readonly group: FailureGroup
+  readonly chosen: ReadonlySet<string>
+  readonly choose: (ids: readonly string[], isChosen: boolean) => void
+}
+
+function Group({ group, chosen, choose }: GroupOptions): JSX.Element {
+  const { webhook, result, code, note, rows } = group
+  const url = page.urlOf(webhook)
+  const ids = rows.map(({ id }) => id)
+  const number = ids.filter((id) => chosen.has(id)).length
+  const cause = note ?? [result, code].filter(Boolean).join(' ')
+  const advice = note === null ? adviseOn({ result, code }, url) : undefined
+  return (
+    <section class="group" aria-label={`${cause}, ${url}`}>
+      <header>
+        <label>
+          <input
+            type="checkbox"
+            checked={number === ids.length}
+            ref={(box) => {
+              if (box !== null) box.indeterminate = number > 0 && number < ids.length
+            }}
+            onChange={(event) => choose(ids, event.currentTarget.checked)}
+          />{' '}
+          <b class="result bad">✕ {cause}</b> <span class="dim">× {rows.length.toLocaleString('en')}</span>
+        </label>
+        <span class="url mono dim">{url || webhook}</span>
+      </header>
+      {advice !== undefined && <p>{advice}</p>}
+      <ul class="picks">
+        {rows.slice(0, MOST_SHOWN).map((row) => (
+          <Pick key={row.id} row={row} isChosen={chosen.has(row.id)} choose={choose} />
+        ))}
+      </ul>
+      {rows.length > MOST_SHOWN && (
+        <p class="dim">
+          and {(rows.length - MOST_SHOWN).toLocaleString('en')} more,{' '}
+          <a href={toUrl({ screen: 'deliveries', query: `status:failed webhook:${webhook}`, delivery: undefined, account: undefined, model: undefined })}>
+            in the list
+          </a>
+        </p>
+      )}
+    </section>
+  )
+}
+
+interface PickOptions {
+  readonly row: PlacedRow
+  readonly isChosen: boolean
+  readonly choose: (ids: readonly string[], isChosen: boolean) => void
+}
+
+function Pick({ row, isChosen, choose }: PickOptions): JSX.Element {
+  const open = (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return
+    event.preventDefault()
+    ui.select(row.id)
+    go({ screen: 'deliveries', delivery: row.id })
+  }
+  return (
+    <li>
+      <input
+        type="checkbox"
+        checked={isChosen}
+        aria-label={`Select ${row.type} ${row.event}`}
+        onChange={(event) => choose([row.id], event.currentTarget.checked)}
+      />
+      <a href={`?d=${row.id}`} onClick={open}>
+        {row.type}
+      </a>
+      <span class="mono dim">{row.event}</span>
+      <span class="dim">
+        <Ago at={row.last?.at ?? row.at} />
+      </span>
+    </li>
+  )
+}

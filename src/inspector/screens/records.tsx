@@ -1,0 +1,186 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { useCall } from '../detail/use-detail.ts'
+import { act } from '../model/actions.ts'
+import { go, readAddress } from '../model/address.ts'
+import { api } from '../model/api.ts'
+import { page } from '../model/page-model.ts'
+import { Empty } from '../parts/small.tsx'
+import type { ModelCount } from '../shapes.ts'
+import { adviseOnData, findJsonProblem } from '../text/edit-body.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const SUGGESTED = ['contact', 'opportunity', 'financeInvoice']
+const MOST_SHOWN = 200
+
+/** Records by account and model. Saving one fires its event. */
+export function Records(): JSX.Element {
+  const address = readAddress()
+  const account = address.account ?? page.state?.accounts[0]?.key ?? ''
+  const model = address.model ?? 'contact'
+  const [version, setVersion] = useState(0)
+  const [open, setOpen] = useState<string>()
+  const where = `${encodeURIComponent(model)}`
+  const query = `accountKey=${encodeURIComponent(account)}`
+  const { value: records = [], error } = useCall<readonly Fields[]>(`GET records/${where}?${query}`, `${version} ${page.rows.lastOrder}`)
+  const { value: counts = [] } = useCall<readonly ModelCount[]>('GET records', `${version} ${page.rows.lastOrder}`)
+  const change = async (line: string, event: string, body?: object) => {
+    const isDone = await act(() => api(`${line}?${query}`, body), `saved; ${event} goes to the webhooks that ask for it`)
+    if (isDone) setOpen(undefined)
+    setVersion(version + 1)
+  }
+  const models = [...new Set([...SUGGESTED, model, ...counts.map((each) => each.model)])]
+  return (
+    <div class="page">
+      <div class="bar">
+        <h1>Records</h1>
+        <Choice label="Account" values={page.state?.accounts.map(({ key }) => key) ?? []} value={account} onChange={(key) => go({ account: key }, false)} />
+        <Choice label="Model" values={models} value={model} onChange={(name) => go({ model: name }, false)} />
+        <OtherModel />
+        <span class="push" />
+        <button type="button" class="main" onClick={() => setOpen(open === '' ? undefined : '')}>
+          New {model}
+        </button>
+      </div>
+      {error !== undefined && <p class="problem">{error}</p>}
+      {open === '' && <RecordForm key="new" model={model} record={undefined} onSave={(body) => change(`POST records/${where}`, `${model}.created`, body)} />}
+      {records.length === 0 && open !== '' && (
+        <Empty title={`${account} has no ${model}`}>
+          <p>Create one: its event fires when you save it.</p>
+        </Empty>
+      )}
+      {records.slice(0, MOST_SHOWN).map((record) => {
+        const id = String(record._id)
+        const line = `records/${where}/${encodeURIComponent(id)}`
+        return (
+          <RecordCard
+            key={id}
+            model={model}
+            record={record}
+            isOpen={open === id}
+            onOpen={() => setOpen(open === id ? undefined : id)}
+            onSave={(body) => change(`PUT ${line}`, `${model}.updated`, body)}
+            onDelete={() => change(`DELETE ${line}`, `${model}.deleted`)}
+          />
+        )
+      })}
+      {records.length > MOST_SHOWN && <p class="dim">and {records.length - MOST_SHOWN} more</p>}
+    </div>
+  )
+}
+
+interface ChoiceOptions {
+  readonly label: string
+  readonly values: readonly string[]
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+function Choice({ label, values, value, onChange }: ChoiceOptions): JSX.Element {
+  return (
+    <label>
+      {label}{' '}
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {values.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function OtherModel(): JSX.Element {
+  return (
+    <input
+      type="text"
+      class="mono short"
+      placeholder="another model"
+      aria-label="Another model"
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || event.currentTarget.value === '') return
+        go({ model: event.currentTarget.value.trim() }, false)
+        event.currentTarget.value = ''
+      }}
+    />
+  )
+}
+
+interface CardOptions {
+  readonly model: string
+  readonly record: Fields
+  readonly isOpen: boolean
+  readonly onOpen: () => void
+  readonly onSave: (body: object) => void
+  readonly onDelete: () => void
+}
+
+function RecordCard({ model, record, isOpen, onOpen, onSave, onDelete }: CardOptions): JSX.Element {
+  const { _id, ...fields } = record
+  return (
+    <section class="card record" aria-label={String(_id)}>
+      <header>
+        <button type="button" class="plain mono" aria-expanded={isOpen} onClick={onOpen}>
+          {String(_id)}
+        </button>
+        {!isOpen && <span class="summary">{summarize(fields)}</span>}
+        <button type="button" class="plain" onClick={onDelete} aria-label={`Delete ${String(_id)}`}>
+          Delete
+        </button>
+      </header>
+      {isOpen && <RecordForm model={model} record={record} onSave={onSave} />}
+    </section>
+  )
+}
+
+function summarize(fields: Fields): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' · ')
+    .slice(0, 200)
+}
+
+interface FormOptions {
+  readonly model: string
+  readonly record: Fields | undefined
+  readonly onSave: (body: object) => void
+}
+
+const CONTACT = { firstName: 'Zoë', lastName: 'Okafor', email: 'zoe@example.test', status: 'active' }
+
+function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
+  const start = record ?? (model === 'contact' ? CONTACT : { name: 'A first one' })
+  const [text, setText] = useState(JSON.stringify(start, null, 2))
+  const problem = findJsonProblem(text)
+  const value = problem === undefined ? JSON.parse(text) : undefined
+  const advice = problem === undefined ? adviseOnData(`${model}.updated`, { record: { _id: 'new', ...value } }) : []
+  const save = (event: Event) => {
+    event.preventDefault()
+    if (problem === undefined) onSave(value)
+  }
+  return (
+    <form onSubmit={save}>
+      <textarea
+        class="mono"
+        rows={Math.min(16, text.split('\n').length + 1)}
+        value={text}
+        spellcheck={false}
+        aria-label="Fields as JSON"
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      {problem !== undefined && <p class="problem">{problem}</p>}
+      {advice.map((each) => (
+        <p key={each} class="dim">
+          {each}
+        </p>
+      ))}
+      <div class="bar">
+        <span class="dim">Fires {model}.{record === undefined ? 'created' : 'updated'}.</span>
+        <span class="push" />
+        <button type="submit" class="main" disabled={problem !== undefined}>
+          Save
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,49 @@
+/** Bytes of a base64 text. */
+export function fromBase64(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+}
+
+/** Bytes as base64. */
+export function toBase64(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000))
+  return btoa(text)
+}
+
+/** Lines of 16 bytes: offset, hexadecimal digits, and what is printable ASCII. */
+export function toHex(bytes: Uint8Array, most = bytes.length): string {
+  const lines: string[] = []
+  for (let at = 0; at < Math.min(bytes.length, most); at += 16) {
+    const row = [...bytes.subarray(at, Math.min(at + 16, most))]
+    const digits = row.map((byte) => byte.toString(16).padStart(2, '0'))
+    const left = digits.slice(0, 8).join(' ').padEnd(23)
+    const right = digits.slice(8).join(' ').padEnd(23)
+    const text = row.map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '.')).join('')
+    lines.push(`${at.toString(16).padStart(6, '0')}  ${left}  ${right}  ${text}`)
+  }
+  return lines.join('\n')
+}
+
+/** Text in which blanks that nobody sees can be seen, and nothing can turn the direction of reading or hide. */
+export function showExactly(text: string): string {
+  return text
+    .replace(/\r/g, '␍')
+    .replace(/\t/g, '→')
+    .replace(/\n/g, '⏎\n')
+    .replace(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Control characters, invisible ones, and those that change the direction. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const HIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
+
+/** Whether a shell and a terminal take the text as it is: printable, with line breaks. */
+export function isPlain(text: string): boolean {
+  return !new RegExp(HIDDEN.source).test(text) && !text.includes('\ufffd')
+}
+
+/** `611 bytes`, `12.3 KiB`. */
+export function showSize(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
+  return bytes < 1_024 * 1_024 ? `${(bytes / 1_024).toFixed(1)} KiB` : `${(bytes / 1_024 / 1_024).toFixed(1)} MiB`
+}

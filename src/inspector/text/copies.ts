@@ -1,0 +1,93 @@
+import { fromBase64, isPlain } from './bytes.ts'
+import { adviseOnData, readField } from './edit-body.ts'
+
+/** A delivery that is written down for elsewhere. */
+export interface CopiedDelivery {
+  readonly url: string
+  readonly eventId: string
+  readonly eventType: string
+  readonly body: { readonly text: string; readonly base64: string }
+  /** Values of the signature header. */
+  readonly signature: readonly string[]
+  readonly isRight: boolean
+}
+
+/** A command for a POSIX shell that sends the same bytes with the same headers. */
+export function toCurl({ url, body, signature }: CopiedDelivery): string {
+  const headers = ['Content-Type: application/json', ...signature.map((value) => `X-Service-Signature: ${value}`)]
+  const options = [`curl -i ${quote(url)}`, ...headers.map((header) => `-H ${quote(header)}`)]
+  // Blanks at an edge would pass, but a terminal reads control characters, and a shell no zero bytes.
+  const isText = isPlain(body.text) && isWhole(body)
+  if (isText) return [...options, `--data-raw ${quote(body.text)}`].join(' \\\n  ')
+  return `printf %s ${quote(body.base64)} | base64 -d | ${[...options, '--data-binary @-'].join(' \\\n  ')}`
+}
+
+/** One word for a shell, whatever is in it. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Whether the text is the bytes: those that are no UTF-8 come as U+FFFD. */
+function isWhole({ text, base64 }: CopiedDelivery['body']): boolean {
+  const bytes = new TextEncoder().encode(text)
+  const exact = fromBase64(base64)
+  return bytes.length === exact.length && bytes.every((byte, at) => byte === exact[at])
+}
+
+/** One JSON object on a line, which `postern verify --delivery` reads, and the field for a body that is pasted here again. */
+export function toFixture({ eventId, eventType, body, signature }: CopiedDelivery): string {
+  const headers = {
+    'content-type': 'application/json',
+    ...(signature.length > 0 && { 'x-service-signature': signature.join(', ') }),
+  }
+  return JSON.stringify({ eventId, eventType, headers, bodyBase64: body.base64 })
+}
+
+/** A test for vitest that passes as it stands; the receiver in it is to be replaced by one's own. */
+export function toVitest({ eventId, eventType, body, isRight }: CopiedDelivery): string {
+  const bytes =
+    isPlain(body.text) && isWhole(body)
+      ? `Buffer.from(${toLiteral(body.text)})`
+      : `Buffer.from(${toLiteral(body.base64)}, 'base64')`
+  const status = isRight ? expectStatus(body) : 401
+  const verb = status === 200 ? 'handles' : 'refuses'
+  const title = `${verb} ${eventType} ${eventId}${isRight ? '' : ' with a wrong signature'}`
+  const signature = isRight ? 'sign(body, secret)' : 'sign(body, `not ${secret}`)'
+  const id = readField(body.text, 'id') ?? eventId
+  return `import { createReceiver, sign } from 'postern'
+import { expect, test } from 'vitest'
+
+test(${toLiteral(title)}, async () => {
+  const secret = 'test-secret'
+  const body = ${bytes}
+  const handled: string[] = []
+  // Yours goes here: import { receiver } from '../src/receiver'
+  const receiver = createReceiver({ secret }).on('*', (event) => {
+    handled.push(event.id)
+  })
+  const outcome = await receiver.receive({ body, signature: ${signature} })
+  expect(outcome.status).toBe(${status})
+  expect(handled).toEqual(${status === 200 ? `[${toLiteral(id)}]` : '[]'})
+})
+`
+}
+
+/** The answer of a receiver without schemas to a body that is signed right. */
+function expectStatus(body: CopiedDelivery['body']): 200 | 400 | 422 {
+  const fields = ['id', 'type', 'timestamp', 'accountKey'].map((name) => readField(body.text, name))
+  const [id, type, , accountKey] = fields
+  if (!isWhole(body) || !id || !type || !accountKey || fields.includes(undefined)) return 400
+  const { data } = JSON.parse(body.text)
+  if (data !== undefined && (typeof data !== 'object' || Array.isArray(data))) return 400
+  return adviseOnData(type.replace(/^contact\./, 'other.'), data).length > 0 ? 422 : 200
+}
+
+/** A string of JavaScript in single quotes, with nothing in it that could end it or be invisible. */
+function toLiteral(text: string): string {
+  const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
+  return `'${inner.replace(/[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, escapeUnit)}'`
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

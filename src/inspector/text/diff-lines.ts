@@ -1,0 +1,55 @@
+/** A line of two texts: in both, or in one of them. */
+export interface DiffLine {
+  readonly sign: ' ' | '-' | '+'
+  readonly text: string
+}
+
+/** More lines than this are not compared one by one. */
+const MOST_LINES = 400
+
+/** The lines of two texts, those that both have once. */
+export function diffLines(before: string, after: string): readonly DiffLine[] {
+  const [one, other] = [before.split('\n'), after.split('\n')]
+  if (one.length > MOST_LINES || other.length > MOST_LINES) return replaceAll(one, other)
+  const common = measure(one, other)
+  const lines: DiffLine[] = []
+  let [i, j] = [0, 0]
+  while (i < one.length || j < other.length) {
+    const [left, right] = [one[i], other[j]]
+    if (left !== undefined && left === right) {
+      lines.push({ sign: ' ', text: left })
+      i++
+      j++
+    } else if (left !== undefined && (right === undefined || at(common, i + 1, j) >= at(common, i, j + 1))) {
+      lines.push({ sign: '-', text: left })
+      i++
+    } else {
+      lines.push({ sign: '+', text: right ?? '' })
+      j++
+    }
+  }
+  return lines
+}
+
+/** Lengths of the longest common runs from each pair of lines on. */
+function measure(one: readonly string[], other: readonly string[]): readonly (readonly number[])[] {
+  const common = Array.from({ length: one.length + 1 }, () => new Array<number>(other.length + 1).fill(0))
+  for (let i = one.length - 1; i >= 0; i--)
+    for (let j = other.length - 1; j >= 0; j--) {
+      const row = common[i]
+      if (row === undefined) continue
+      row[j] = one[i] === other[j] ? at(common, i + 1, j + 1) + 1 : Math.max(at(common, i + 1, j), at(common, i, j + 1))
+    }
+  return common
+}
+
+function at(common: readonly (readonly number[])[], i: number, j: number): number {
+  return common[i]?.[j] ?? 0
+}
+
+function replaceAll(one: readonly string[], other: readonly string[]): readonly DiffLine[] {
+  return [
+    ...one.map((text): DiffLine => ({ sign: '-', text })),
+    ...other.map((text): DiffLine => ({ sign: '+', text })),
+  ]
+}

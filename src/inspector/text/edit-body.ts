@@ -1,0 +1,103 @@
+/** A new id of an event, in the form of the emulator's. */
+export function makeEventId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12))
+  return `evt_${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+/** The body with another event id; everything else stays as it was written. Unchanged if it has no id of its own. */
+export function replaceId(body: string, id: string): string {
+  const old = readField(body, 'id')
+  if (old === undefined) return body
+  const pattern = /("id"\s*:\s*)("(?:[^"\\]|\\.)*")/g
+  // The id of the envelope is the one whose replacement shows up in it; records may have one as well.
+  for (const match of body.matchAll(pattern)) {
+    const changed = body.slice(0, match.index) + match[1] + JSON.stringify(id) + body.slice(match.index + match[0].length)
+    if (readField(changed, 'id') === id) return changed
+  }
+  return body
+}
+
+/** A field of the envelope that is text. */
+export function readField(body: string, name: string): string | undefined {
+  try {
+    const value: unknown = Object(JSON.parse(body))[name]
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What is wrong with JSON, in words; undefined if nothing is. */
+export function findJsonProblem(text: string): string | undefined {
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** Fields of a contact that the service documents. */
+const CONTACT_FIELDS = ['_id', 'firstName', 'lastName', 'email', 'status']
+
+/** What a receiver with the schemas of this package would find odd in the data of an event. */
+export function adviseOnData(type: string, data: unknown): readonly string[] {
+  const [, model, action] = /^([^.]+)\.(created|updated|deleted)$/.exec(type) ?? []
+  if (model === undefined) return []
+  const record: unknown = Object(data).record
+  if (typeof record !== 'object' || record === null) return ['data.record is missing: receivers answer 422']
+  const fields = Object.entries(record)
+  const id: unknown = Object(record)._id
+  const advice = typeof id === 'string' ? [] : ['data.record._id must be text: receivers answer 422']
+  if (model !== 'contact' || action === 'deleted') return advice
+  for (const [name, value] of fields) {
+    const isKnown = CONTACT_FIELDS.includes(name)
+    if (isKnown && name !== '_id' && value !== null && typeof value !== 'string')
+      advice.push(`data.record.${name} is text in a contact: its schema answers 422`)
+    const near = isKnown ? undefined : CONTACT_FIELDS.find((field) => isNear(field, name))
+    if (near !== undefined) advice.push(`data.record.${name}: did you mean ${near}?`)
+  }
+  return advice
+}
+
+/** Whether two names are the same but for case, a letter, or two that changed places. */
+function isNear(one: string, other: string): boolean {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()]
+  if (a === b) return true
+  if (Math.abs(a.length - b.length) > 1) return false
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  const rests = [
+    [a.slice(at + 1), b.slice(at + 1)],
+    [a.slice(at + 1), b.slice(at)],
+    [a.slice(at), b.slice(at + 1)],
+  ]
+  const isSwapped = a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2)
+  return isSwapped || rests.some(([rest, otherRest]) => rest === otherRest)
+}
+
+/** An event that was written down elsewhere. */
+export interface PastedEvent {
+  readonly base64?: string
+  readonly text?: string
+}
+
+/** The exact body in what was pasted: a body, a fixture, or a line of `postern deliveries list --json`. */
+export function readPasted(text: string): PastedEvent | undefined {
+  const value = parse(text)
+  if (typeof value !== 'object' || value === null) return undefined
+  const { id, type, accountKey, bodyBase64, body, event, entry } = value as Readonly<Record<string, unknown>> // an object, as was checked
+  if (typeof bodyBase64 === 'string') return { base64: bodyBase64 }
+  if (typeof body === 'string') return { text: body }
+  if (typeof id === 'string' && typeof type === 'string' && typeof accountKey === 'string') return { text }
+  const inner = typeof event === 'object' && event !== null ? event : Object(entry).event
+  return typeof inner === 'object' && inner !== null ? { text: JSON.stringify(inner) } : undefined
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

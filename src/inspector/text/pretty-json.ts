@@ -1,0 +1,66 @@
+/** A piece of JSON text; keys are told apart. */
+export interface JsonPiece {
+  readonly text: string
+  readonly isKey: boolean
+}
+
+const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s",:{}[\]]+|[,:{}[\]]/g
+
+/**
+ * JSON in lines, two blanks deeper at each level. Every token stays as it was written, escapes, long numbers and doubled keys too.
+ *
+ * @returns undefined if it is no JSON
+ */
+export function prettify(text: string): readonly JsonPiece[] | undefined {
+  if (!isJson(text)) return undefined
+  const tokens = text.match(TOKENS) ?? []
+  const pieces: JsonPiece[] = []
+  let depth = 0
+  let line = ''
+  const end = () => {
+    line += `\n${'  '.repeat(depth)}`
+  }
+  tokens.forEach((token, index) => {
+    const next = tokens[index + 1]
+    if (token.startsWith('"') && next === ':') {
+      if (line !== '') pieces.push({ text: line, isKey: false })
+      line = ''
+      pieces.push({ text: token, isKey: true })
+      return
+    }
+    if ((token === '}' || token === ']') && !isEmpty(tokens[index - 1], token)) {
+      depth--
+      end()
+    }
+    line += token === ':' ? ': ' : token
+    if (token === ',') end()
+    if ((token === '{' || token === '[') && !isEmpty(token, next)) {
+      depth++
+      end()
+    }
+  })
+  if (line !== '') pieces.push({ text: line, isKey: false })
+  return pieces
+}
+
+function isEmpty(open: string | undefined, close: string | undefined): boolean {
+  return (open === '{' && close === '}') || (open === '[' && close === ']')
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The same as one text; what is no JSON stays as it is. */
+export function toPretty(text: string): string {
+  return (
+    prettify(text)
+      ?.map((piece) => piece.text)
+      .join('') ?? text
+  )
+}
