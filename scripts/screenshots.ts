@@ -7,9 +7,9 @@ import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { createReceiver } from '../src/index.ts'
-import { type Emulator, startEmulator } from '../src/emulator/emulator.ts'
 import { nodeHandler } from '../adapters/http/node.ts'
+import { type Emulator, startEmulator } from '../src/emulator/emulator.ts'
+import { createReceiver } from '../src/index.ts'
 
 const FOLDER = new URL('../.screenshots/', import.meta.url).pathname
 const DOCS = new URL('../docs/guides/', import.meta.url).pathname
@@ -100,7 +100,15 @@ function listViews(crm: Emulator): readonly View[] {
     ['edit', `?d=${good}`, (page) => page.keyboard.press('e')],
     ['help', '', (page) => page.keyboard.press('?')],
     ['failed', '?screen=failed'],
-    ['bulk', '?screen=failed', (page) => page.getByText('Select all').click().then(() => page.getByText('Retry 2').click())],
+    [
+      'bulk',
+      '?screen=failed',
+      (page) =>
+        page
+          .getByText('Select all')
+          .click()
+          .then(() => page.getByText('Retry 2').click()),
+    ],
     ['webhooks', '?screen=webhooks'],
     ['webhook-new', '?screen=webhooks', (page) => page.getByText('New webhook').click()],
     ['records', '?screen=records', (page) => page.locator('.record button').first().click()],

@@ -123,7 +123,10 @@ export class Deliveries {
 }
 
 /** The id and type that an edited body says, as far as it says them. */
-function nameEvent(bytes: Uint8Array, { eventId, eventType }: StoredDelivery): Pick<StoredDelivery, 'eventId' | 'eventType'> {
+function nameEvent(
+  bytes: Uint8Array,
+  { eventId, eventType }: StoredDelivery,
+): Pick<StoredDelivery, 'eventId' | 'eventType'> {
   const { id, type } = Object(readEvent({ bytes }))
   return {
     eventId: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_LENGTH) : eventId,

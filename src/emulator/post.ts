@@ -37,11 +37,15 @@ export async function post(url: URL, options: PostOptions): Promise<PostResult> 
   const close = () => ending.abort(fail('reset', 'the emulator was closed'))
   closing.addEventListener('abort', close, { once: true })
   try {
-    const lines = Object.entries(headers).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
+    const lines = Object.entries(headers).flatMap(([name, values]) =>
+      [values].flat().map((value) => [name, value] as const),
+    )
     const request = { headers: lines, body }
     const { signal } = ending
     const lookup = guardLookup(url.protocol, rule)
-    return conclude(await exchange(url, request, { signal, maxBodyBytes: MAX_READ_BYTES, agent: false, lookup, onPhase }))
+    return conclude(
+      await exchange(url, request, { signal, maxBodyBytes: MAX_READ_BYTES, agent: false, lookup, onPhase }),
+    )
   } catch (error) {
     if (error === ending.signal.reason) return ending.signal.reason
     if (error instanceof BlockedAddress) return fail('blocked-url', error.message)

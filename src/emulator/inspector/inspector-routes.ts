@@ -78,7 +78,10 @@ function listRows(c: Context<Env>, { log, clock, bootId }: Service): RowPage {
   const all = log.list()
   const end = before === undefined ? all.length : all.findIndex(({ id }) => id === before)
   if (end < 0) throw new Refusal('unknown', 'before: there is no such delivery')
-  const rows = all.slice(Math.max(0, end - limit), end).toReversed().map(toRow)
+  const rows = all
+    .slice(Math.max(0, end - limit), end)
+    .toReversed()
+    .map(toRow)
   return { bootId, now: clock.now(), rows, total: all.length }
 }
 

@@ -18,13 +18,16 @@ export function toRow(delivery: Delivery): Row {
     at: delivery.createdAt,
     nextAt: nextAttemptAt,
     attempts: attempts.length,
-    last: last === undefined ? null : {
-      result: last.status === undefined ? (last.failure ?? '') : String(last.status),
-      code: readCode(last.responseBody),
-      isAcknowledged: last.failure === undefined,
-      at: last.at,
-      ms: Math.round(last.durationMs),
-    },
+    last:
+      last === undefined
+        ? null
+        : {
+            result: last.status === undefined ? (last.failure ?? '') : String(last.status),
+            code: readCode(last.responseBody),
+            isAcknowledged: last.failure === undefined,
+            at: last.at,
+            ms: Math.round(last.durationMs),
+          },
   }
 }
 

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import type { AttemptDetail } from '../shapes.ts'
-import { showExactly } from '../text/bytes.ts'
+import { showExactly, showReadably } from '../text/bytes.ts'
 import { explainCode, readCode } from '../text/explain.ts'
-import { toPretty } from '../text/pretty-json.ts'
+import { prettify } from '../text/pretty-json.ts'
 import { showExact, showLength } from '../text/times.ts'
 
 /** What came back for one attempt. */
@@ -24,7 +24,7 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
       </p>
       {status !== undefined && (
         <>
-          {responseBody === '' ? <p class="dim">The answer has no body.</p> : <pre>{showExactly(toPretty(responseBody))}</pre>}
+          {responseBody === '' ? <p class="dim">The answer has no body.</p> : <pre>{showBody(responseBody)}</pre>}
           <HeaderList headers={Object.entries(attempt.responseHeaders)} />
         </>
       )}
@@ -33,6 +33,11 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
       </p>
     </div>
   )
+}
+
+function showBody(body: string): string {
+  const pieces = prettify(body)
+  return pieces === undefined ? showExactly(body) : showReadably(pieces.map(({ text }) => text).join(''))
 }
 
 /** Where the time went. */

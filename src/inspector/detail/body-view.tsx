@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { page } from '../model/page-model.ts'
 import type { DeliveryDetail } from '../shapes.ts'
-import { fromBase64, showExactly, showSize, toHex } from '../text/bytes.ts'
+import { fromBase64, showExactly, showReadably, showSize, toHex } from '../text/bytes.ts'
 import { prettify } from '../text/pretty-json.ts'
 import { HeaderList } from './answer-view.tsx'
 import { useSignature } from './use-detail.ts'
@@ -57,15 +57,17 @@ function Pretty({ text, isCut }: { readonly text: string; readonly isCut: boolea
   if (pieces === undefined)
     return (
       <>
-        {!isCut && <p class="dim">{text === '' ? 'The body is empty.' : 'This is no JSON; it is shown as it was sent.'}</p>}
+        {!isCut && (
+          <p class="dim">{text === '' ? 'The body is empty.' : 'This is no JSON; it is shown as it was sent.'}</p>
+        )}
         <pre>{showExactly(text)}</pre>
       </>
     )
-  if (pieces.length > MOST_PIECES) return <pre>{showExactly(pieces.map((piece) => piece.text).join('')).replaceAll('⏎\n', '\n')}</pre>
+  if (pieces.length > MOST_PIECES) return <pre>{showReadably(pieces.map((piece) => piece.text).join(''))}</pre>
   return (
     <pre>
       {pieces.map((piece, index) => {
-        const shown = showExactly(piece.text).replaceAll('⏎\n', '\n')
+        const shown = showReadably(piece.text)
         return piece.isKey ? (
           <span key={index} class="key">
             {shown}

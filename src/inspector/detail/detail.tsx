@@ -43,7 +43,8 @@ function Title({ id, row }: { readonly id: string; readonly row: PlacedRow | und
       <div>
         <h1>{row?.type ?? 'Delivery'}</h1>
         <p class="mono dim">
-          {row?.event ?? id} · {row?.account} · <span class="url">{page.urlOf(row?.webhook ?? '') || row?.webhook}</span>
+          {row?.event ?? id} · {row?.account} ·{' '}
+          <span class="url">{page.urlOf(row?.webhook ?? '') || row?.webhook}</span>
         </p>
       </div>
       <button type="button" class="quiet" onClick={close} aria-label="Close (Esc)">

@@ -9,20 +9,21 @@ import { toPretty } from '../text/pretty-json.ts'
 const ALWAYS_NEW = /^(date|content-length|x-request-id)$/i
 
 /** The answers of two attempts, line by line. */
-export function DiffView({ attempts }: { readonly attempts: readonly AttemptDetail[] }): JSX.Element {
+export function DiffView({ attempts }: { readonly attempts: readonly AttemptDetail[] }): JSX.Element | null {
   const last = attempts.at(-1)?.number ?? 0
   const [before, setBefore] = useState<number>()
   const [after, setAfter] = useState<number>()
   const one = attempts.find(({ number }) => number === (before ?? last - 1))
   const other = attempts.find(({ number }) => number === (after ?? last))
-  if (one === undefined || other === undefined) return <></>
+  if (one === undefined || other === undefined) return null
   const lines = diffLines(toText(one), toText(other))
   const isSame = lines.every(({ sign }) => sign === ' ')
   return (
     <details class="section diff">
       <summary>
         <h2>
-          Compare answers <span class="dim">{isSame ? 'they are the same' : `attempt ${one.number} and ${other.number} differ`}</span>
+          Compare answers{' '}
+          <span class="dim">{isSame ? 'they are the same' : `attempt ${one.number} and ${other.number} differ`}</span>
         </h2>
       </summary>
       <p>

@@ -28,7 +28,8 @@ function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly si
         </li>
         <li>
           <span>
-            Key an HMAC-SHA256 with the webhook's secret, {secret.length} characters as text: <code>{secret.shown}…</code>
+            Key an HMAC-SHA256 with the webhook's secret, {secret.length} characters as text:{' '}
+            <code>{secret.shown}…</code>
           </span>
         </li>
         <li>
@@ -37,7 +38,11 @@ function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly si
         </li>
         <li>
           <span>Compare it with the header, sha256= before it, in constant time. Sent:</span>
-          {sent.length === 0 ? <code>no X-Service-Signature</code> : sent.map((value) => <code key={value}>{value}</code>)}
+          {sent.length === 0 ? (
+            <code>no X-Service-Signature</code>
+          ) : (
+            sent.map((value) => <code key={value}>{value}</code>)
+          )}
         </li>
       </ol>
       <p class={isRight ? 'proof' : 'proof bad'}>
@@ -54,7 +59,10 @@ function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly si
 /** Tells what code signed that computed another digest. */
 function Compare({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
   const [given, setGiven] = useState('')
-  const wanted = given.trim().toLowerCase().replace(/^sha256=/, '')
+  const wanted = given
+    .trim()
+    .toLowerCase()
+    .replace(/^sha256=/, '')
   const found = steps.wrong.find(({ digest }) => wanted.length >= 8 && digest.startsWith(wanted))
   const isRight = wanted.length >= 8 && steps.digest?.startsWith(wanted)
   const word = isRight

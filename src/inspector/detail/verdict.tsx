@@ -34,7 +34,8 @@ function Line({ row, note }: { readonly row: PlacedRow; readonly note: string | 
   const { last, attempts, nextAt, resendOf } = row
   const state = stateOf(row, useNow())
   const answer = last === null ? '' : [last.result, last.code].filter(Boolean).join(' ')
-  const nth = resendOf !== null ? 'resent by hand' : attempts > 5 ? `attempt ${attempts}, by hand` : `attempt ${attempts} of 5`
+  const nth =
+    resendOf !== null ? 'resent by hand' : attempts > 5 ? `attempt ${attempts}, by hand` : `attempt ${attempts} of 5`
   if (state === 'ok')
     return (
       <>
@@ -44,7 +45,8 @@ function Line({ row, note }: { readonly row: PlacedRow; readonly note: string | 
   if (state === 'failed')
     return (
       <>
-        <Icon sign="✕" /> <b>{answer || 'failed'}</b> · {note ?? (attempts > 1 ? `failed after ${attempts} attempts` : nth)}
+        <Icon sign="✕" /> <b>{answer || 'failed'}</b> ·{' '}
+        {note ?? (attempts > 1 ? `failed after ${attempts} attempts` : nth)}
       </>
     )
   if (state === 'held')
@@ -56,7 +58,8 @@ function Line({ row, note }: { readonly row: PlacedRow; readonly note: string | 
   if (state === 'sending')
     return (
       <>
-        <Icon sign="◌" /> <b>sending</b> · attempt {attempts + 1} is under way or due{answer && `; last answer ${answer}`}
+        <Icon sign="◌" /> <b>sending</b> · attempt {attempts + 1} is under way or due
+        {answer && `; last answer ${answer}`}
       </>
     )
   return (

@@ -31,7 +31,10 @@ export function BulkDialog({ action, rows }: BulkOptions): JSX.Element {
   const isOver = done + refused > 0 && !isRunning
   const verb = action === 'retry' ? 'Retry' : 'Resend'
   return (
-    <DialogFrame title={`${verb} ${count(eligible.length, 'delivery', 'deliveries')}`} onSubmit={isRunning || isOver ? () => {} : start}>
+    <DialogFrame
+      title={`${verb} ${count(eligible.length, 'delivery', 'deliveries')}`}
+      onSubmit={isRunning || isOver ? () => {} : start}
+    >
       <p>
         {action === 'retry'
           ? 'Each gets one more attempt, with the same event id. The oldest goes first.'
@@ -66,7 +69,8 @@ export function BulkDialog({ action, rows }: BulkOptions): JSX.Element {
       </div>
       <progress max={eligible.length || 1} value={done + refused} aria-label="Progress" />
       <p role="status" class="dim">
-        {done + refused > 0 && `${done + refused} of ${eligible.length}${isOver && done + refused < eligible.length ? ', stopped' : ''}`}
+        {done + refused > 0 &&
+          `${done + refused} of ${eligible.length}${isOver && done + refused < eligible.length ? ', stopped' : ''}`}
         {refused > 0 && `, ${refused} refused: ${lastError}`}
       </p>
     </DialogFrame>

@@ -4,9 +4,11 @@ import { useDetail } from '../detail/use-detail.ts'
 import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { ui } from '../model/ui.ts'
+import { Key } from '../parts/small.tsx'
 import type { DeliveryDetail } from '../shapes.ts'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
 import { SIGNINGS } from '../text/explain.ts'
+import { toPretty } from '../text/pretty-json.ts'
 import { DialogFrame } from './dialog-frame.tsx'
 
 /** Edits the body of a delivery and sends it: signed again, or wrong in one way. */
@@ -47,13 +49,24 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
   return (
     <DialogFrame title="Edit and resend" onSubmit={send}>
       <BodyField body={body} onInput={setBody} />
-      {isUnreadable && <p class="problem">This body is no UTF-8 as a whole: edited, it is another one. Unedited it goes out as it was.</p>}
+      {isUnreadable && (
+        <p class="problem">
+          This body is no UTF-8 as a whole: edited, it is another one. Unedited it goes out as it was.
+        </p>
+      )}
       <div class="fields">
         <label>
-          <input type="checkbox" checked={keepsId} onChange={(event) => setKeepsId(event.currentTarget.checked)} /> keep the
-          event id
+          <input type="checkbox" checked={keepsId} onChange={(event) => setKeepsId(event.currentTarget.checked)} /> keep
+          the event id
         </label>
-        <span class="dim">{keepsId ? 'A receiver that has it done answers “duplicate”.' : 'It gets a new one, so that it is no duplicate.'}</span>
+        <button type="button" class="plain" onClick={() => setBody(toPretty(body))}>
+          Lay out the JSON
+        </button>
+        <span class="dim">
+          {keepsId
+            ? 'A receiver that has it done answers “duplicate”.'
+            : 'It gets a new one, so that it is no duplicate.'}
+        </span>
       </div>
       <div class="fields">
         <label>
@@ -78,7 +91,7 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
         </label>
         <span class="push" />
         <button type="submit" class="main">
-          Send <kbd aria-hidden="true">Ctrl ⏎</kbd>
+          Send <Key name="Ctrl ⏎" />
         </button>
       </div>
       <p class="dim">
@@ -90,7 +103,13 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
   )
 }
 
-function BodyField({ body, onInput }: { readonly body: string; readonly onInput: (body: string) => void }): JSX.Element {
+function BodyField({
+  body,
+  onInput,
+}: {
+  readonly body: string
+  readonly onInput: (body: string) => void
+}): JSX.Element {
   const [problem, setProblem] = useState<string>()
   useEffect(() => {
     const timer = setTimeout(() => setProblem(findJsonProblem(body)), 150)
@@ -100,7 +119,14 @@ function BodyField({ body, onInput }: { readonly body: string; readonly onInput:
     <>
       <label class="field">
         The body, sent exactly as it stands here
-        <textarea autofocus class="mono" rows={14} value={body} spellcheck={false} onInput={(event) => onInput(event.currentTarget.value)} />
+        <textarea
+          autofocus
+          class="mono"
+          rows={14}
+          value={body}
+          spellcheck={false}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
       </label>
       <p class="dim" role="status">
         {problem !== undefined && `No JSON (${problem}). It is sent all the same, and a receiver answers 400.`}

@@ -4,6 +4,7 @@ import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import { ui } from '../model/ui.ts'
+import { Key } from '../parts/small.tsx'
 import { adviseOnData, findJsonProblem, readPasted } from '../text/edit-body.ts'
 import { DialogFrame, Problem } from './dialog-frame.tsx'
 
@@ -55,8 +56,7 @@ function DialogFrameOf({ isPaste, ...rest }: FormOptions & { readonly isPaste: b
 function finish({ deliveries }: { readonly deliveries: readonly string[] }, account: string, type: string): void {
   ui.open(undefined)
   const [first] = deliveries
-  if (first === undefined)
-    page.say(`nobody asked for ${type}: no active webhook of ${account} names it`, true)
+  if (first === undefined) page.say(`nobody asked for ${type}: no active webhook of ${account} names it`, true)
   else openMade(first)
 }
 
@@ -125,27 +125,46 @@ function EventForm({ account, children }: FormOptions): JSX.Element {
           />
         </label>
         <label>
-          Event id <input type="text" class="mono" placeholder="a new one" value={id} onInput={(event) => setId(event.currentTarget.value)} />
+          Event id{' '}
+          <input
+            type="text"
+            class="mono"
+            placeholder="a new one"
+            value={id}
+            onInput={(event) => setId(event.currentTarget.value)}
+          />
         </label>
         <span class="push" />
         <button type="button" onClick={resetData}>
           New sample
         </button>
         <button type="submit" class="main" disabled={problem !== undefined || type === ''}>
-          Send <kbd aria-hidden="true">Ctrl ⏎</kbd>
+          Send <Key name="Ctrl ⏎" />
         </button>
       </div>
     </DialogFrame>
   )
 }
 
-function Advice({ account, type, data }: { readonly account: string; readonly type: string; readonly data: string }): JSX.Element {
+function Advice({
+  account,
+  type,
+  data,
+}: {
+  readonly account: string
+  readonly type: string
+  readonly data: string
+}): JSX.Element {
   const webhooks = page.state?.webhooks ?? []
   const isWanted = webhooks.some((each) => each.accountKey === account && each.active && takes(each.events, type))
   const advice = data === '' ? [] : adviseOnData(type, JSON.parse(data))
   return (
     <ul class="advice" role="status">
-      {!isWanted && type !== '' && <li>No active webhook of {account} asks for {type}: nothing would be sent.</li>}
+      {!isWanted && type !== '' && (
+        <li>
+          No active webhook of {account} asks for {type}: nothing would be sent.
+        </li>
+      )}
       {advice.map((text) => (
         <li key={text}>{text}</li>
       ))}
@@ -156,12 +175,16 @@ function Advice({ account, type, data }: { readonly account: string; readonly ty
 function PasteForm({ account, children }: FormOptions): JSX.Element {
   const [text, setText] = useState('')
   const pasted = text.trim() === '' ? undefined : readPasted(text)
-  const problem = text.trim() !== '' && pasted === undefined ? 'That is no body of an event, and no line with one.' : undefined
+  const problem =
+    text.trim() !== '' && pasted === undefined ? 'That is no body of an event, and no line with one.' : undefined
   const send = () => {
     if (pasted === undefined) return
     const body = pasted.base64 === undefined ? { body: pasted.text } : { bodyBase64: pasted.base64 }
     act(async () => {
-      const { type, deliveries } = await api<Emitted & { readonly type: string }>('POST bodies', { ...body, accountKey: account })
+      const { type, deliveries } = await api<Emitted & { readonly type: string }>('POST bodies', {
+        ...body,
+        accountKey: account,
+      })
       finish({ deliveries }, account, type)
     })
   }
@@ -172,11 +195,19 @@ function PasteForm({ account, children }: FormOptions): JSX.Element {
         <span>
           The body as it was received, a copied fixture, or a line of <code>postern deliveries list --json</code>
         </span>
-        <textarea class="mono" rows={14} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+        <textarea
+          class="mono"
+          rows={14}
+          value={text}
+          spellcheck={false}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
       </label>
       <Problem text={problem} />
       <div class="fields">
-        <p class="dim">Its bytes are sent as they are, to the webhooks of {account} that ask for its type, signed with their secrets.</p>
+        <p class="dim">
+          Its bytes are sent as they are, to the webhooks of {account} that ask for its type, signed with their secrets.
+        </p>
         <span class="push" />
         <button type="submit" class="main" disabled={pasted === undefined}>
           Send
@@ -187,7 +218,9 @@ function PasteForm({ account, children }: FormOptions): JSX.Element {
 }
 
 function firstType(): string {
-  return page.state?.webhooks.find(({ active }) => active)?.events.find((type) => !type.includes('*')) ?? 'contact.created'
+  return (
+    page.state?.webhooks.find(({ active }) => active)?.events.find((type) => !type.includes('*')) ?? 'contact.created'
+  )
 }
 
 function useTypes(): readonly string[] {
@@ -226,5 +259,8 @@ function useSample(type: string): readonly [string, (data: string) => void, () =
 
 function takes(events: readonly string[], type: string): boolean {
   const isMatched = page.state?.assumed.wildcards === 'matched'
-  return events.some((event) => event === type || (isMatched && new RegExp(`^${event.replace(/[.]/g, '\\.').replace('*', '.*')}$`).test(type)))
+  return events.some(
+    (event) =>
+      event === type || (isMatched && new RegExp(`^${event.replace(/[.]/g, '\\.').replace('*', '.*')}$`).test(type)),
+  )
 }

@@ -48,10 +48,13 @@ export function retry(id: string): Promise<boolean> {
 }
 
 export function setActive(webhookId: string, active: boolean): Promise<boolean> {
-  return act(async () => {
-    await api(`PUT webhooks/${webhookId}`, { active })
-    await reloadState()
-  }, active ? 'webhook resumed' : 'webhook paused')
+  return act(
+    async () => {
+      await api(`PUT webhooks/${webhookId}`, { active })
+      await reloadState()
+    },
+    active ? 'webhook resumed' : 'webhook paused',
+  )
 }
 
 /** Moves a manual clock. */

@@ -54,7 +54,8 @@ function toTest(word: string, urlOf: (webhook: string) => string, now: number): 
 
 function matchType(wanted: string): RowTest {
   const parts = wanted.split('*')
-  if (parts.length === 1) return ({ type }) => type.toLowerCase() === wanted || type.toLowerCase().startsWith(`${wanted}.`)
+  if (parts.length === 1)
+    return ({ type }) => type.toLowerCase() === wanted || type.toLowerCase().startsWith(`${wanted}.`)
   const [start = '', end = ''] = [parts[0], parts.at(-1)]
   return ({ type }) => type.toLowerCase().startsWith(start) && type.toLowerCase().endsWith(end)
 }

@@ -10,7 +10,8 @@ import { Empty, Key } from './small.tsx'
 export function NothingShown({ list }: { readonly list: ShownList }): JSX.Element {
   const { query } = readAddress()
   const webhooks = page.state?.webhooks ?? []
-  if (page.state === undefined) return <Empty title={page.link === 'stopped' ? 'The emulator does not answer' : 'Loading'} />
+  if (page.state === undefined)
+    return <Empty title={page.link === 'stopped' ? 'The emulator does not answer' : 'Loading'} />
   if (list.fresh > 0) return <Empty title="New deliveries are held back while you read" />
   if (query !== '' && list.total > 0)
     return (
@@ -32,8 +33,8 @@ export function NothingShown({ list }: { readonly list: ShownList }): JSX.Elemen
   return (
     <Empty title={list.cleared > 0 ? 'The list is cleared' : 'No delivery yet'}>
       <p>
-        Events go to {webhooks.length === 1 ? <code>{webhooks[0]?.url}</code> : `${webhooks.length} webhooks`}. Trigger the
-        first one, or change a record.
+        Events go to {webhooks.length === 1 ? <code>{webhooks[0]?.url}</code> : `${webhooks.length} webhooks`}. Trigger
+        the first one, or change a record.
       </p>
       <button type="button" class="main" onClick={() => ui.open({ kind: 'trigger' })}>
         Trigger an event <Key name="t" />
@@ -47,8 +48,8 @@ function NoWebhook(): JSX.Element {
   return (
     <Empty title="No webhook is registered">
       <p>
-        Register one on the <a href="?screen=webhooks">webhooks</a> screen, by the service's API, or start the emulator with
-        your app's URL:
+        Register one on the <a href="?screen=webhooks">webhooks</a> screen, by the service's API, or start the emulator
+        with your app's URL:
       </p>
       <pre class="command">{command}</pre>
       <button type="button" onClick={() => copyText(command, 'command')}>

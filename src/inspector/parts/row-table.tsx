@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { go, readAddress, toUrl } from '../model/address.ts'
+import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
 import { Ago, Result, Status } from './small.tsx'
@@ -51,6 +52,9 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
             <th scope="col" class="wide">
               Event
             </th>
+            <th scope="col" class="widest">
+              To
+            </th>
             <th scope="col">Answer</th>
             <th scope="col" class="wide number">
               Attempt
@@ -75,11 +79,17 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
   )
 }
 
+/** A URL without what is the same everywhere. */
+function shorten(url: string): string {
+  return url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '')
+}
+
 function Gap({ height }: { readonly height: number }): JSX.Element | null {
   if (height <= 0) return null
   return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
     <tr aria-hidden="true" class="gap">
-      <td colSpan={7} style={{ height: `${height}px` }} />
+      <td colSpan={8} style={{ height: `${height}px` }} />
     </tr>
   )
 }
@@ -95,7 +105,12 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
     go({ delivery: row.id })
   }
   return (
-    <tr class={row.isGone ? 'row gone' : 'row'} aria-rowindex={index + 2} aria-current={isCurrent || undefined} onClick={open}>
+    <tr
+      class={row.isGone ? 'row gone' : 'row'}
+      aria-rowindex={index + 2}
+      aria-current={isCurrent || undefined}
+      onClick={open}
+    >
       <td>
         <Status row={row} />
       </td>
@@ -107,6 +122,9 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
         <span class="second mono">{row.event}</span>
       </td>
       <td class="wide mono dim">{row.event}</td>
+      <td class="widest dim" title={page.urlOf(row.webhook)}>
+        {shorten(page.urlOf(row.webhook)) || 'deleted'}
+      </td>
       <td>
         <Result last={row.last} />
         {row.isGone && <span class="tag">previous run</span>}
@@ -122,7 +140,11 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
 }
 
 /** Keeps the row of the cursor in sight, and the focus on it if the list has the focus. */
-function useScrollToCursor(box: { readonly current: HTMLDivElement | null }, rows: readonly PlacedRow[], view: View): void {
+function useScrollToCursor(
+  box: { readonly current: HTMLDivElement | null },
+  rows: readonly PlacedRow[],
+  view: View,
+): void {
   const id = readAddress().delivery ?? ui.cursor
   useEffect(() => {
     const at = id === undefined ? -1 : rows.findIndex((row) => row.id === id)

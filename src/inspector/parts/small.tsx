@@ -78,7 +78,13 @@ export function Result({ last }: { readonly last: LastResult | null }): JSX.Elem
 }
 
 /** What to do where there is nothing to see. */
-export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }): JSX.Element {
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children?: ComponentChildren
+}): JSX.Element {
   return (
     <div class="empty">
       <p class="title">{title}</p>
@@ -89,5 +95,9 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 
 /** A key as it is on a keyboard. */
 export function Key({ name }: { readonly name: string }): JSX.Element {
-  return <kbd aria-hidden="true">{name}</kbd>
+  return (
+    <span class="kbd" aria-hidden="true">
+      {name}
+    </span>
+  )
 }

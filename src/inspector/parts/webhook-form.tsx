@@ -16,7 +16,9 @@ interface FormOptions {
 export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
   const [account, setAccount] = useState(webhook?.accountKey ?? page.state?.accounts[0]?.key ?? '')
   const [url, setUrl] = useState(webhook?.url ?? 'http://localhost:3000/webhooks')
-  const [events, setEvents] = useState(webhook?.events.join('\n') ?? 'contact.created\ncontact.updated\ncontact.deleted')
+  const [events, setEvents] = useState(
+    webhook?.events.join('\n') ?? 'contact.created\ncontact.updated\ncontact.deleted',
+  )
   const save = async (event: Event) => {
     event.preventDefault()
     const fields = { url, events: events.split(/[\s,]+/).filter(Boolean) }
@@ -44,11 +46,23 @@ export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
       )}
       <label class="field">
         URL
-        <input type="text" class="mono" value={url} spellcheck={false} onInput={(event) => setUrl(event.currentTarget.value)} />
+        <input
+          type="text"
+          class="mono"
+          value={url}
+          spellcheck={false}
+          onInput={(event) => setUrl(event.currentTarget.value)}
+        />
       </label>
       <label class="field">
         Types of events, one a line; the service has no wildcards
-        <textarea class="mono" rows={5} value={events} spellcheck={false} onInput={(event) => setEvents(event.currentTarget.value)} />
+        <textarea
+          class="mono"
+          rows={5}
+          value={events}
+          spellcheck={false}
+          onInput={(event) => setEvents(event.currentTarget.value)}
+        />
       </label>
       <div class="bar">
         <span class="push" />

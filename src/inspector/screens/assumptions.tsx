@@ -16,17 +16,17 @@ export function Assumptions(): JSX.Element {
         <h1>Assumptions</h1>
         <span class="push" />
         <label>
-          <input type="checkbox" checked={!areAll} onChange={(event) => setAll(!event.currentTarget.checked)} /> only the{' '}
-          {changed.length} that differ from the default
+          <input type="checkbox" checked={!areAll} onChange={(event) => setAll(!event.currentTarget.checked)} /> only
+          the {changed.length} that differ from the default
         </label>
       </div>
       <p class="dim">
-        What the service's documents leave open, and what this emulator assumes. Dialect: {page.state?.settings.dialect}. Others
-        are chosen at the start, with <code>--dialect</code> or <code>--assume name=value</code>.
+        What the service's documents leave open, and what this emulator assumes. Dialect: {page.state?.settings.dialect}
+        . Others are chosen at the start, with <code>--dialect</code> or <code>--assume name=value</code>.
       </p>
       {error !== undefined && <p class="problem">{error}</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard */}
-      <div class="scroll flat" tabIndex={0} role="region" aria-label="Assumptions">
+      <section class="scroll flat" tabIndex={0} aria-label="Assumptions">
         <table>
           <thead>
             <tr>
@@ -54,7 +54,7 @@ export function Assumptions(): JSX.Element {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </div>
   )
 }

@@ -18,7 +18,7 @@ export function Calls(): JSX.Element {
       <h1>API log</h1>
       <p class="dim">The last {calls.length} calls of your client.</p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard */}
-      <div class="scroll flat" tabIndex={0} role="region" aria-label="Calls">
+      <section class="scroll flat" tabIndex={0} aria-label="Calls">
         <table>
           <thead>
             <tr>
@@ -54,7 +54,7 @@ export function Calls(): JSX.Element {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </div>
   )
 }

@@ -37,7 +37,13 @@ function Clock(): JSX.Element {
         <span class="mono">{showExact(now)}</span>
       </header>
       <p class="dim">
-        {due === null ? 'No attempt is planned.' : <>Next attempt <In at={Date.parse(due)} />.</>}
+        {due === null ? (
+          'No attempt is planned.'
+        ) : (
+          <>
+            Next attempt <In at={Date.parse(due)} />.
+          </>
+        )}
         {settings?.retryScale !== 1 && ` Delays between attempts are divided by ${settings?.retryScale}.`}
         {` An attempt waits ${showLength(settings?.deadlineMs ?? 0)} for its answer.`}
       </p>
@@ -58,15 +64,14 @@ function Clock(): JSX.Element {
             </button>
           ))}
           <label>
-            by{' '}
-            <input type="text" class="mono short" value={by} onInput={(event) => setBy(event.currentTarget.value)} />
+            by <input type="text" class="mono short" value={by} onInput={(event) => setBy(event.currentTarget.value)} />
           </label>
           <button type="submit">Advance</button>
         </form>
       ) : (
         <p>
-          Start with <code>--clock manual</code> to move the time yourself, or with <code>--retry-scale 600</code> to wait 50 ms in
-          place of 30 s.
+          Start with <code>--clock manual</code> to move the time yourself, or with <code>--retry-scale 600</code> to
+          wait 50 ms in place of 30 s.
         </p>
       )}
     </section>
@@ -106,7 +111,8 @@ function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Elemen
           ms
         </label>
         <label>
-          <input type="checkbox" checked={shuffle} onChange={(event) => setShuffle(event.currentTarget.checked)} /> in any order
+          <input type="checkbox" checked={shuffle} onChange={(event) => setShuffle(event.currentTarget.checked)} /> in
+          any order
         </label>
         <span class="push" />
         <button type="submit" class="main">

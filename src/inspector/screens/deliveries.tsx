@@ -1,14 +1,16 @@
 import type { JSX } from 'preact'
 import { Detail } from '../detail/detail.tsx'
-import { go, readAddress } from '../model/address.ts'
 import { saveFile } from '../model/actions.ts'
+import { go, readAddress } from '../model/address.ts'
 import { listShown, type ShownList } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
+import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
 import { count } from '../parts/announcer.tsx'
 import { NothingShown } from '../parts/nothing-shown.tsx'
-import { Key } from '../parts/small.tsx'
 import { RowTable } from '../parts/row-table.tsx'
+import { Key } from '../parts/small.tsx'
+import { adviseOn } from '../text/explain.ts'
 
 /** The start: all deliveries, and the one that is open. */
 export function Deliveries(): JSX.Element {
@@ -35,10 +37,38 @@ export function Deliveries(): JSX.Element {
             </button>
           )}
         </div>
+        {delivery === undefined && <Trouble />}
         {list.rows.length > 0 ? <RowTable rows={list.rows} /> : <NothingShown list={list} />}
       </section>
       {delivery !== undefined && <Detail key={delivery} id={delivery} />}
     </div>
+  )
+}
+
+/** Advice on the attempt that was made last, if it failed. */
+function Trouble(): JSX.Element | null {
+  let newest: PlacedRow | undefined
+  for (const row of page.rows.all)
+    if (row.last !== null && !row.isGone && row.last.at >= (newest?.last?.at ?? 0)) newest = row
+  const { last, webhook, signing, id, type } = newest ?? {}
+  if (!last || last.isAcknowledged || webhook === undefined || signing !== 'valid') return null
+  const advice = adviseOn(last, page.urlOf(webhook))
+  if (advice === undefined) return null
+  return (
+    <p class="trouble">
+      <span aria-hidden="true">✕ </span>
+      <button
+        type="button"
+        class="plain"
+        onClick={() => {
+          ui.select(id)
+          go({ delivery: id })
+        }}
+      >
+        {type}
+      </button>{' '}
+      {advice}
+    </p>
   )
 }
 

@@ -20,8 +20,9 @@ export function Failed(): JSX.Element {
   const selected = rows.filter(({ id }) => chosen.has(id))
   const choose = (ids: readonly string[], isChosen: boolean) => {
     const next = new Set(chosen)
-    for (const id of ids) if (isChosen) next.add(id)
-    else next.delete(id)
+    for (const id of ids)
+      if (isChosen) next.add(id)
+      else next.delete(id)
     setChosen(next)
   }
   const retry = () => {
@@ -41,7 +42,15 @@ export function Failed(): JSX.Element {
           {count(rows.length, 'failed delivery', 'failed deliveries')}, {count(groups.length, 'cause', 'causes')}
         </h1>
         <span class="push" />
-        <button type="button" onClick={() => choose(rows.map(({ id }) => id), selected.length < rows.length)}>
+        <button
+          type="button"
+          onClick={() =>
+            choose(
+              rows.map(({ id }) => id),
+              selected.length < rows.length,
+            )
+          }
+        >
           {selected.length < rows.length ? 'Select all' : 'Select none'}
         </button>
         <button type="button" class="main" disabled={selected.length === 0} onClick={retry}>
@@ -93,7 +102,15 @@ function Group({ group, chosen, choose }: GroupOptions): JSX.Element {
       {rows.length > MOST_SHOWN && (
         <p class="dim">
           and {(rows.length - MOST_SHOWN).toLocaleString('en')} more,{' '}
-          <a href={toUrl({ screen: 'deliveries', query: `status:failed webhook:${webhook}`, delivery: undefined, account: undefined, model: undefined })}>
+          <a
+            href={toUrl({
+              screen: 'deliveries',
+              query: `status:failed webhook:${webhook}`,
+              delivery: undefined,
+              account: undefined,
+              model: undefined,
+            })}
+          >
             in the list
           </a>
         </p>

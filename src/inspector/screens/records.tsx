@@ -16,17 +16,31 @@ const MOST_SHOWN = 200
 
 /** Records by account and model. Saving one fires its event. */
 export function Records(): JSX.Element {
+  return page.state === undefined ? (
+    <div class="page" />
+  ) : (
+    <RecordList accounts={page.state.accounts.map(({ key }) => key)} />
+  )
+}
+
+function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX.Element {
   const address = readAddress()
-  const account = address.account ?? page.state?.accounts[0]?.key ?? ''
+  const account = address.account ?? accounts[0] ?? ''
   const model = address.model ?? 'contact'
   const [version, setVersion] = useState(0)
   const [open, setOpen] = useState<string>()
   const where = `${encodeURIComponent(model)}`
   const query = `accountKey=${encodeURIComponent(account)}`
-  const { value: records = [], error } = useCall<readonly Fields[]>(`GET records/${where}?${query}`, `${version} ${page.rows.lastOrder}`)
+  const { value: records = [], error } = useCall<readonly Fields[]>(
+    `GET records/${where}?${query}`,
+    `${version} ${page.rows.lastOrder}`,
+  )
   const { value: counts = [] } = useCall<readonly ModelCount[]>('GET records', `${version} ${page.rows.lastOrder}`)
   const change = async (line: string, event: string, body?: object) => {
-    const isDone = await act(() => api(`${line}?${query}`, body), `saved; ${event} goes to the webhooks that ask for it`)
+    const isDone = await act(
+      () => api(`${line}?${query}`, body),
+      `saved; ${event} goes to the webhooks that ask for it`,
+    )
     if (isDone) setOpen(undefined)
     setVersion(version + 1)
   }
@@ -35,7 +49,7 @@ export function Records(): JSX.Element {
     <div class="page">
       <div class="bar">
         <h1>Records</h1>
-        <Choice label="Account" values={page.state?.accounts.map(({ key }) => key) ?? []} value={account} onChange={(key) => go({ account: key }, false)} />
+        <Choice label="Account" values={accounts} value={account} onChange={(key) => go({ account: key }, false)} />
         <Choice label="Model" values={models} value={model} onChange={(name) => go({ model: name }, false)} />
         <OtherModel />
         <span class="push" />
@@ -44,7 +58,14 @@ export function Records(): JSX.Element {
         </button>
       </div>
       {error !== undefined && <p class="problem">{error}</p>}
-      {open === '' && <RecordForm key="new" model={model} record={undefined} onSave={(body) => change(`POST records/${where}`, `${model}.created`, body)} />}
+      {open === '' && (
+        <RecordForm
+          key="new"
+          model={model}
+          record={undefined}
+          onSave={(body) => change(`POST records/${where}`, `${model}.created`, body)}
+        />
+      )}
       {records.length === 0 && open !== '' && (
         <Empty title={`${account} has no ${model}`}>
           <p>Create one: its event fires when you save it.</p>
@@ -175,7 +196,9 @@ function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
         </p>
       ))}
       <div class="bar">
-        <span class="dim">Fires {model}.{record === undefined ? 'created' : 'updated'}.</span>
+        <span class="dim">
+          Fires {model}.{record === undefined ? 'created' : 'updated'}.
+        </span>
         <span class="push" />
         <button type="submit" class="main" disabled={problem !== undefined}>
           Save

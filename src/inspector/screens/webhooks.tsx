@@ -5,6 +5,7 @@ import { go } from '../model/address.ts'
 import { api } from '../model/api.ts'
 import { reloadState } from '../model/connection.ts'
 import { page } from '../model/page-model.ts'
+import { count } from '../parts/announcer.tsx'
 import { Empty } from '../parts/small.tsx'
 import { WebhookForm } from '../parts/webhook-form.tsx'
 import type { WebhookShape } from '../shapes.ts'
@@ -66,7 +67,7 @@ function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
             go({ screen: 'deliveries', query: `webhook:${id}` })
           }}
         >
-          {rows.length.toLocaleString('en')} deliveries
+          {count(rows.length, 'delivery', 'deliveries')}
         </a>{' '}
         · {rate}
         {(failed ?? 0) > 0 && `, ${failed} failed`}

@@ -26,20 +26,25 @@ export function toHex(bytes: Uint8Array, most = bytes.length): string {
 
 /** Text in which blanks that nobody sees can be seen, and nothing can turn the direction of reading or hide. */
 export function showExactly(text: string): string {
-  return text
-    .replace(/\r/g, '␍')
-    .replace(/\t/g, '→')
-    .replace(/\n/g, '⏎\n')
-    .replace(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(/\r/g, '␍').replace(/\t/g, '→').replace(/\n/g, '⏎\n').replace(HIDDEN, escapeHidden)
 }
 
-/** Control characters, invisible ones, and those that change the direction. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-const HIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
+/** The same for text that was laid out for reading: its line breaks mean nothing. */
+export function showReadably(text: string): string {
+  return showExactly(text).replaceAll('⏎\n', '\n')
+}
+
+/** Control characters but the line feed, invisible ones, and those that change the direction. */
+const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+function escapeHidden(character: string): string {
+  const digits = (character.codePointAt(0) ?? 0).toString(16)
+  return digits.length > 4 ? `\\u{${digits}}` : `\\u${digits.padStart(4, '0')}`
+}
 
 /** Whether a shell and a terminal take the text as it is: printable, with line breaks. */
 export function isPlain(text: string): boolean {
-  return !new RegExp(HIDDEN.source).test(text) && !text.includes('\ufffd')
+  return text.search(HIDDEN) < 0 && !text.includes('\ufffd')
 }
 
 /** `611 bytes`, `12.3 KiB`. */

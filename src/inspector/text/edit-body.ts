@@ -11,7 +11,8 @@ export function replaceId(body: string, id: string): string {
   const pattern = /("id"\s*:\s*)("(?:[^"\\]|\\.)*")/g
   // The id of the envelope is the one whose replacement shows up in it; records may have one as well.
   for (const match of body.matchAll(pattern)) {
-    const changed = body.slice(0, match.index) + match[1] + JSON.stringify(id) + body.slice(match.index + match[0].length)
+    const changed =
+      body.slice(0, match.index) + match[1] + JSON.stringify(id) + body.slice(match.index + match[0].length)
     if (readField(changed, 'id') === id) return changed
   }
   return body
