@@ -159,16 +159,18 @@ function Advice({
   const isWanted = webhooks.some((each) => each.accountKey === account && each.active && takes(each.events, type))
   const advice = data === '' ? [] : adviseOnData(type, JSON.parse(data))
   return (
-    <ul class="advice" role="status">
-      {!isWanted && type !== '' && (
-        <li>
-          No active webhook of {account} asks for {type}: nothing would be sent.
-        </li>
-      )}
-      {advice.map((text) => (
-        <li key={text}>{text}</li>
-      ))}
-    </ul>
+    <div role="status">
+      <ul class="advice">
+        {!isWanted && type !== '' && (
+          <li>
+            No active webhook of {account} asks for {type}: nothing would be sent.
+          </li>
+        )}
+        {advice.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </div>
   )
 }
 

@@ -19,6 +19,7 @@ export function Deliveries(): JSX.Element {
   return (
     <div class={delivery === undefined ? 'split' : 'split open'}>
       <section class="list" aria-label="Deliveries">
+        {delivery === undefined && <h1 class="unseen">Deliveries</h1>}
         <Toolbar list={list} />
         <div class="hint-line">
           <span>

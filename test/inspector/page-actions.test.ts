@@ -1,0 +1,276 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { createReceiver } from 'postern'
+import { nodeHandler } from 'postern/node'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { answer, CHROMIUM, launch, open, serve, start, warmUp } from './support.ts'
+
+// What people do on the page, and what strangers try, in a real browser.
+
+const run = promisify(execFile)
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+/** Text that would do harm wherever it became markup, a script, or a part of a command. */
+const HOSTILE = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'; touch hacked; echo '\`touch hacked\`$(touch hacked)`
+
+let browser: Browser
+let context: BrowserContext
+
+describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () => {
+  beforeAll(async () => {
+    browser = await launch()
+    await warmUp()
+  })
+  afterAll(() => browser?.close())
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  })
+  afterEach(() => context.close())
+
+  /** What a button of the menu of the open delivery copies. */
+  async function copy(page: Page, name: string): Promise<string> {
+    await page.locator('.toast').waitFor({ state: 'hidden', timeout: 10_000 })
+    await page.locator('.actions summary').click()
+    await page.getByRole('button', { name: `Copy ${name}` }).click()
+    await page.locator('.actions summary').click()
+    await page.locator('.toast').getByText('copied').waitFor()
+    return String(await page.evaluate('navigator.clipboard.readText()'))
+  }
+
+  it('keeps hostile text text everywhere, and in copied commands', { timeout: 60_000 }, async () => {
+    const crm = await start({ clock: 'manual', assume: { unknownTypes: 'accepted' } })
+    const received: { readonly body: Buffer; readonly signature: unknown }[] = []
+    const url = await serve((request, response) => {
+      const parts: Buffer[] = []
+      request.on('data', (part) => parts.push(part))
+      request.on('end', () => {
+        received.push({ body: Buffer.concat(parts), signature: request.headers['x-service-signature'] })
+        response.writeHead(500, { 'content-type': 'text/html', 'x-hostile': HOSTILE }).end(HOSTILE)
+      })
+    })
+    const { id } = crm.webhooks.create({ url: `${url}/a'b"<i>`, events: ['contact.created'], description: HOSTILE })
+    crm.events.emit({ type: 'contact.created', id: HOSTILE, data: { record: { _id: HOSTILE, [HOSTILE]: HOSTILE } } })
+    await crm.clock.advance('31s')
+    const [delivery] = crm.deliveries.list({ webhookId: id })
+    const { page, complaints } = await open(context, crm, `?d=${delivery?.id}`)
+    await page.locator('.detail pre').getByText('onerror').first().waitFor()
+    for (const name of ['Exact', 'Hex']) await page.getByRole('button', { name, exact: true }).click()
+    await page.locator('.diff summary').click()
+    for (const summary of await page.locator('.headers summary').all()) await summary.click()
+    const command = await copy(page, 'curl command')
+    const test = await copy(page, 'vitest test')
+    await page.keyboard.press('e')
+    await page.locator('dialog textarea').waitFor()
+    await page.keyboard.press('Escape')
+    for (const screen of ['webhooks', 'failed', 'records', 'calls']) {
+      await page.goto(`${crm.url}/_inspector?screen=${screen}&q=${encodeURIComponent(HOSTILE)}`)
+      await page.locator('#link.live').waitFor()
+    }
+    expect(await page.evaluate('[typeof window.hacked, document.querySelectorAll("img, i").length]')).toEqual([
+      'undefined',
+      0,
+    ])
+    expect(complaints).toEqual([])
+    const folder = await mkdtemp(join(tmpdir(), 'postern-inspector-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const count = received.length
+    await run('sh', ['-c', command], { cwd: folder })
+    expect(received).toHaveLength(count + 1)
+    expect(received.at(-1)).toEqual(received[0])
+    await writeFile(join(folder, 'test.txt'), test)
+    expect((await run('ls', [folder])).stdout).toBe('test.txt\n')
+    // What would run is one call of `test`, whatever the texts say.
+    expect(test.split('\n').filter((line) => line.includes('hacked'))).toHaveLength(3)
+  })
+
+  it('copies a test that passes as it is pasted, and one that proves a refusal', async () => {
+    const crm = await start()
+    const { url, register } = await startReceiver()
+    register(crm.webhooks.create({ url, events: ['contact.created'] }).secret)
+    crm.events.emit({ type: 'contact.created', data: { record: { _id: '1', firstName: "Zoë O'Neil \\ \u2028" } } })
+    const { page } = await open(context, crm)
+    await page.locator('tr.row').first().click()
+    await page.locator('.verdict').getByText('200 handled').waitFor()
+    const right = await copy(page, 'vitest test')
+    await page.keyboard.press('e')
+    await page.locator('dialog select').selectOption('flip-bit')
+    await page.keyboard.press('Control+Enter')
+    await page.locator('.verdict').getByText('401 unauthorized').waitFor()
+    expect(await page.locator('.verdict').innerText()).toContain('as it should')
+    const wrong = await copy(page, 'vitest test')
+    // In the repository, so that they find the package; the runner takes no file but those of test/.
+    const folder = await mkdtemp('test/inspector/.pasted-')
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    await writeFile(join(folder, 'right.test.ts'), right)
+    await writeFile(join(folder, 'wrong.test.ts'), wrong)
+    const { stdout } = await run('npx', ['vitest', 'run', '--reporter=json', folder])
+    expect(JSON.parse(stdout.slice(stdout.indexOf('{"')).split('\n')[0] ?? '')).toMatchObject({
+      numPassedTests: 2,
+      numFailedTests: 0,
+    })
+  })
+
+  it('tells what code signed that computed another digest', async () => {
+    const crm = await start()
+    const { url, register } = await startReceiver()
+    register(crm.webhooks.create({ url, events: ['contact.created'] }).secret)
+    const { createHmac } = await import('node:crypto')
+    crm.events.emit({ type: 'contact.created' })
+    const { page } = await open(context, crm)
+    await page.locator('tr.row').first().click()
+    const [delivery] = crm.deliveries.list()
+    const secret = crm.webhooks.list()[0]?.secret ?? ''
+    const digestOf = (body: string | Uint8Array) => createHmac('sha256', secret).update(body).digest('hex')
+    const body = Buffer.from(delivery?.bytes ?? [])
+    await page.locator('.steps').getByText(digestOf(body)).first().waitFor()
+    await page.getByText('The header fits the body').waitFor()
+    const field = page.getByLabel('Your code computes another one?')
+    await field.fill(`sha256=${digestOf(JSON.stringify(JSON.parse(body.toString())))}`)
+    await page.getByText('what comes of signing JSON.stringify of the parsed body').waitFor()
+    await field.fill(digestOf(body))
+    await page.getByText('That is the right digest').waitFor()
+    expect(await page.content()).not.toContain(secret)
+  })
+
+  it('shows a secret when it is asked to, pauses, resumes and deletes', async () => {
+    const crm = await start({ clock: 'manual' })
+    const { id, secret } = crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['contact.created'] })
+    const { page, complaints } = await open(context, crm, '?screen=webhooks')
+    expect(await page.content()).not.toContain(secret)
+    await page.getByRole('button', { name: 'Reveal secret' }).click()
+    await page.getByText(secret).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.locator('.card').getByText('paused').waitFor()
+    expect(crm.webhooks.get(id).active).toBe(false)
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.locator('.card').getByText('active').waitFor()
+    await page.getByRole('button', { name: 'New webhook' }).click()
+    await page.getByLabel('URL').fill('http://localhost:9/second')
+    await page.getByRole('button', { name: 'Register' }).click()
+    await page.getByText('http://localhost:9/second').waitFor()
+    await page.locator('.card').first().getByRole('button', { name: 'Delete…' }).click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await expect.poll(() => crm.webhooks.list().map(({ url }) => url)).toEqual(['http://localhost:9/second'])
+    expect(complaints).toEqual([])
+  })
+
+  it('retries what is selected among the failed, and says what is left out of a bulk', async () => {
+    const crm = await start({ clock: 'manual', retryScale: 60_000 })
+    let status = 500
+    const url = await serve((request, response) =>
+      answer(status, status === 200 ? 'handled' : 'handler_failed')(request, response),
+    )
+    crm.webhooks.create({ url, events: ['sync.failed'] })
+    crm.events.emitMany({ type: 'sync.failed' }, 12)
+    await crm.clock.advance('1m')
+    status = 200
+    crm.events.emit({ type: 'sync.failed' })
+    await crm.clock.advance(0)
+    const { page } = await open(context, crm, '?screen=failed')
+    await page.getByText('12 failed deliveries, 1 cause').waitFor()
+    await page.locator('.picks input').first().uncheck()
+    await page.locator('.group header input').check()
+    await page.getByRole('button', { name: 'Retry 12 selected' }).click()
+    await page.getByRole('dialog').getByLabel('A second').fill('500')
+    await page.getByRole('button', { name: 'Retry 12', exact: true }).click()
+    await page.getByText('12 of 12').waitFor()
+    await page.getByRole('button', { name: 'Close', exact: true }).click()
+    await crm.clock.advance(0)
+    await page.getByText('Nothing has failed').waitFor()
+    await page.keyboard.press('1')
+    await page.locator('.list summary').click()
+    await page.getByRole('button', { name: 'Retry failed…' }).click()
+    await page.getByText('13 left out: acknowledged already').waitFor()
+  })
+
+  it('changes records, sends recorded bodies, and moves a manual clock', async () => {
+    const crm = await start({ clock: 'manual' })
+    const { url, register, bodies } = await startReceiver()
+    register(crm.webhooks.create({ url, events: ['contact.created', 'contact.updated', 'sync.failed'] }).secret)
+    const { page, complaints } = await open(context, crm, '?screen=records')
+    await page.getByRole('button', { name: 'New contact' }).click()
+    await page.getByLabel('Fields as JSON').fill('{"firstName":"Ada","emial":"ada@example.test"}')
+    await page.getByText('data.record.emial: did you mean email?').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('firstName Ada').waitFor()
+    await page.keyboard.press('1')
+    await page.locator('tr.row').getByText('200 handled').waitFor()
+    const recorded =
+      '{"type":"sync.failed",\t"id":"evt_old","timestamp":"2025-01-01T00:00:00Z","accountKey":"theirs","data":{"n":1.50e2}}\n'
+    await page.keyboard.press('t')
+    await page.getByRole('button', { name: 'A recorded body' }).click()
+    await page.getByRole('dialog').locator('textarea').fill(recorded)
+    await page.keyboard.press('Control+Enter')
+    await page.locator('.verdict').waitFor()
+    expect(bodies.at(-1)).toBe(recorded)
+    await page.keyboard.press('6')
+    const before = crm.clock.now()
+    await page.getByRole('button', { name: '+ 5m', exact: true }).click()
+    await expect.poll(() => crm.clock.now() - before).toBe(300_000)
+    expect(complaints).toEqual([])
+  })
+
+  it('lets a page of another origin neither read nor do anything', async () => {
+    const crm = await start()
+    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['sync.failed'] })
+    crm.events.emit({ type: 'sync.failed' })
+    const stranger = await serve((_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello'),
+    )
+    const page = await context.newPage()
+    const served: string[] = []
+    page.on('response', (response) => {
+      if (response.url().startsWith(crm.url) && response.status() < 400) served.push(response.url())
+    })
+    await page.goto(stranger)
+    const attempts = await page.evaluate(`(async () => {
+      const base = ${JSON.stringify(`${crm.url}/_emulator/`)}
+      const told = []
+      const body = JSON.stringify({ type: 'sync.failed' })
+      const tries = [
+        () => fetch(base + 'state'),
+        () => fetch(base + 'state', { mode: 'no-cors' }).then((r) => { if (r.type !== 'opaque') throw 0; return r.text() }).then((t) => { if (t === '') throw 0 }),
+        () => fetch(base + 'events', { method: 'POST', headers: { 'content-type': 'application/json' }, body }),
+        () => fetch(base + 'events', { method: 'POST', headers: { 'content-type': 'text/plain' }, body, mode: 'no-cors' }).then(() => { throw 0 }),
+        () => fetch(base + 'reset', { method: 'POST', body: '{}', mode: 'no-cors' }).then(() => { throw 0 }),
+        () => new Promise((resolve, reject) => { const s = new EventSource(base + 'stream?form=rows'); s.onmessage = s.onopen = resolve; s.onerror = reject }),
+        () => new Promise((resolve, reject) => { const i = new Image(); i.onload = resolve; i.onerror = reject; i.src = base + 'stream' }),
+        () => new Promise((resolve, reject) => { const s = document.createElement('script'); s.onload = resolve; s.onerror = reject; s.src = base + 'state'; document.head.append(s) }),
+        () => new Promise((resolve, reject) => { const f = document.createElement('iframe'); f.src = base.replace('_emulator/', '_inspector'); f.onload = () => { try { f.contentDocument.body.textContent ? resolve() : reject() } catch { reject() } }; document.body.append(f) }),
+      ]
+      for (const attempt of tries) told.push(await attempt().then(() => 'succeeded', () => 'refused'))
+      const form = document.createElement('form')
+      form.method = 'post'; form.enctype = 'text/plain'; form.action = base + 'events'
+      form.innerHTML = '<input name=\\'{"type":"sync.failed","a":"\\' value=\\'"}\\'>'
+      document.body.append(form)
+      form.submit()
+      return told
+    })()`)
+    expect(attempts).toEqual(Array(9).fill('refused'))
+    await page.waitForTimeout(200)
+    expect(served.filter((url) => !url.endsWith('/_inspector'))).toEqual([])
+    expect(crm.deliveries.list()).toHaveLength(1)
+  })
+})
+
+/** A receiver of this package that answers as real ones do. */
+async function startReceiver() {
+  let secret = 'unknown'
+  const receiver = createReceiver({ secret: () => secret, logger: quiet }).on('*', () => {})
+  const bodies: string[] = []
+  const handler = nodeHandler(receiver)
+  const url = await serve((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part) => parts.push(part))
+    request.on('end', () => bodies.push(Buffer.concat(parts).toString()))
+    handler(request, response)
+  })
+  const register = (given: string) => {
+    secret = given
+  }
+  return { url: `${url}/hooks`, register, bodies }
+}

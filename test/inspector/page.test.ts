@@ -1,0 +1,264 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answer, CHROMIUM, figures, launch, open, serve, start, warmUp } from './support.ts'
+
+// The page in a real browser. One browser for all of it, and a profile of its own for each test.
+
+let browser: Browser
+let context: BrowserContext
+const ms = (from: number) => `${Math.round(performance.now() - from)} ms`
+
+describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
+  beforeAll(async () => {
+    browser = await launch()
+    await warmUp()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    if (process.env.FIGURES === '1') console.log([...figures].map(([name, value]) => `${name}: ${value}`).join('\n'))
+  })
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+  })
+  afterEach(() => context.close())
+
+  const rowsOf = (page: Page) => page.locator('.rows tbody tr.row')
+  const countLine = (page: Page) => page.locator('.hint-line span').first()
+
+  it('opens live, paints soon, and shows an event at once', async () => {
+    const crm = await start()
+    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['contact.created'] })
+    const { page, complaints, liveAfterMs } = await open(context, crm)
+    figures.set('open to live', `${Math.round(liveAfterMs)} ms`)
+    const paint = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    figures.set('first paint', `${Math.round(Number(paint))} ms`)
+    expect(Number(paint)).toBeLessThan(2_000)
+    await page.getByText('No delivery yet').waitFor()
+    const startedAt = performance.now()
+    crm.events.emit({ type: 'contact.created' })
+    await rowsOf(page).getByText('delivered').waitFor()
+    figures.set('event to its row, delivered', ms(startedAt))
+    expect(await rowsOf(page).innerText()).toMatch(/delivered[\s\S]*contact\.created[\s\S]*200 handled[\s\S]*1\/5/)
+    expect(complaints).toEqual([])
+  })
+
+  it('settles after a burst of 2,000, and keeps what is being read in its place', { timeout: 60_000 }, async () => {
+    const crm = await start()
+    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['sync.completed'] })
+    crm.events.emit({ type: 'sync.completed', id: 'the one that is read' })
+    const { page, complaints } = await open(context, crm)
+    await rowsOf(page).getByText('delivered').waitFor()
+    await page.keyboard.press('j')
+    const before = await page.locator('tr[aria-current]').boundingBox()
+    const startedAt = performance.now()
+    crm.events.emitMany({ type: 'sync.completed' }, 2_000)
+    await page.getByText('2000 new').waitFor()
+    expect(await page.locator('tr[aria-current]').boundingBox()).toEqual(before)
+    await page.keyboard.press('.')
+    await page.locator('#filter').fill('-status:success')
+    await page.getByText('0 of 2001 match this filter').waitFor({ timeout: 20_000 })
+    figures.set('a burst of 2,000, delivered and shown', ms(startedAt))
+    await page.getByRole('button', { name: 'Clear the filter' }).click()
+    await expect.poll(() => countLine(page).innerText()).toBe('2,001 deliveries')
+    expect(complaints).toEqual([])
+  })
+
+  it('shows 10,000 rows by drawing few of them, and filters them in no time', { timeout: 60_000 }, async () => {
+    const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
+    crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['sync.completed', 'sync.failed'], active: false })
+    crm.events.emitMany({ type: 'sync.completed' }, 9_990)
+    crm.events.emitMany({ type: 'sync.failed' }, 10)
+    const { page, complaints, liveAfterMs } = await open(context, crm)
+    figures.set('open to live with 10,000', `${Math.round(liveAfterMs)} ms`)
+    await expect.poll(() => countLine(page).innerText(), { timeout: 15_000 }).toBe('10,000 deliveries')
+    expect(await rowsOf(page).count()).toBeLessThanOrEqual(200)
+    await page.evaluate("document.querySelector('.list .scroll').scrollTop = 1e9")
+    await page.locator('tr[aria-rowindex="10001"]').waitFor()
+    const filter = page.locator('#filter')
+    await filter.fill('')
+    const startedAt = performance.now()
+    await filter.fill('type:sync.failed')
+    await page.waitForFunction("document.querySelectorAll('.rows tbody tr.row').length === 10")
+    figures.set('a filter over 10,000', ms(startedAt))
+    expect(complaints).toEqual([])
+  })
+
+  it('keeps the filter and the open delivery in the URL', async () => {
+    const crm = await start({ clock: 'manual' })
+    for (const accountKey of ['acme', 'globex'])
+      crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['contact.created'] }, { accountKey })
+    crm.records.create('contact', { firstName: 'Zoë' })
+    crm.records.create('contact', { firstName: 'Gus' }, { accountKey: 'globex' })
+    const { page } = await open(context, crm)
+    await page.locator('#filter').fill('account:globex -type:contact.deleted')
+    await expect.poll(() => countLine(page).innerText()).toBe('1 of 2 deliveries')
+    await rowsOf(page).first().click()
+    await page.locator('.detail').getByText('globex').first().waitFor()
+    const again = await context.newPage()
+    await again.goto(page.url())
+    await again.locator('.detail pre').getByText('Gus').waitFor()
+    expect(await countLine(again).innerText()).toBe('1 of 2 deliveries')
+    await page.goBack()
+    await expect.poll(() => page.locator('.detail').count()).toBe(0)
+  })
+
+  it('has one stream for nine tabs, and another tab takes it over', async () => {
+    const crm = await start()
+    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['contact.created'] })
+    let streams = 0
+    context.on('request', (request) => {
+      if (request.url().includes('/_emulator/stream')) streams++
+    })
+    const tabs: Page[] = []
+    for (let n = 0; n < 9; n++) tabs.push((await open(context, crm)).page)
+    crm.events.emit({ type: 'contact.created' })
+    for (const tab of tabs) await expect.poll(() => rowsOf(tab).count()).toBe(1)
+    expect(streams).toBe(1)
+    await tabs[0]?.close()
+    await expect.poll(() => streams).toBe(2)
+    crm.events.emit({ type: 'contact.created' })
+    for (const tab of tabs.slice(1)) await expect.poll(() => rowsOf(tab).count()).toBe(2)
+    figures.set('streams of 9 tabs', '1')
+  })
+
+  it('says that the emulator has stopped, and goes on with the next one', async () => {
+    const first = await start()
+    const port = Number(new URL(first.url).port)
+    const url = `${await serve(answer(200, 'handled'))}/hooks`
+    first.webhooks.create({ url, events: ['contact.created'] })
+    first.events.emit({ type: 'contact.created' })
+    const { page } = await open(context, first)
+    await rowsOf(page).getByText('delivered').waitFor()
+    await first.close()
+    await page.locator('#link.reconnecting').waitFor()
+    const startedAt = performance.now()
+    const second = await start({ port })
+    await page.locator('#link.live').waitFor({ timeout: 15_000 })
+    figures.set('reconnected after', ms(startedAt))
+    await page.getByText('previous run').waitFor()
+    second.webhooks.create({ url, events: ['contact.created'] })
+    second.events.emit({ type: 'contact.created' })
+    await expect.poll(() => rowsOf(page).count()).toBe(2)
+    await page.getByText('previous run').click()
+    await page.getByText('The emulator was restarted since').waitFor()
+  })
+
+  it('takes an event from failure to success by the keyboard alone', async () => {
+    const crm = await start()
+    const url = await serve((request, response) => {
+      const parts: Buffer[] = []
+      request.on('data', (part) => parts.push(part))
+      request.on('end', () => {
+        const isRight = String(Buffer.concat(parts)).includes('"email": "new@example.test"')
+        const [status, code] = isRight ? [200, 'handled'] : [422, 'invalid_record']
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ code }))
+      })
+    })
+    crm.webhooks.create({ url, events: ['contact.created'] })
+    const { page, complaints } = await open(context, crm)
+    await page.keyboard.press('t')
+    await page.locator('dialog textarea').getByText('').waitFor()
+    await expect.poll(() => page.locator('dialog textarea').inputValue()).toContain('zoe@example.test')
+    await page.keyboard.press('Control+Enter')
+    await page.locator('.verdict').getByText('422 invalid_record').waitFor()
+    expect(await page.locator('.verdict').innerText()).toContain('Edit the body and resend it')
+    const failed = await page.locator('.detail').getAttribute('data-id')
+    await page.keyboard.press('e')
+    const editor = page.locator('dialog textarea')
+    await editor.waitFor()
+    const body = (await editor.inputValue()).replace('zoe@', 'new@')
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA')
+    await page.keyboard.press('Control+A')
+    await page.keyboard.insertText(body)
+    await page.keyboard.press('Control+Enter')
+    await page.locator('.verdict').getByText('200 handled').waitFor()
+    const made = await page.locator('.detail').getAttribute('data-id')
+    expect(made).not.toBe(failed)
+    const [one, other] = [failed, made].map((id) => crm.deliveries.get(id ?? ''))
+    expect(other?.eventId).not.toBe(one?.eventId)
+    expect(Buffer.from(other?.bytes ?? []).toString()).toBe(body.replace(one?.eventId ?? '', other?.eventId ?? ''))
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.locator('.detail').count()).toBe(0)
+    await page.keyboard.press('?')
+    await page.getByText('edit and resend', { exact: true }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('has no violation that axe finds, on any screen, in both themes', { timeout: 60_000 }, async () => {
+    const crm = await start({ clock: 'manual' })
+    const url = `${await serve(answer(401, 'unauthorized'))}/hooks`
+    const { id } = crm.webhooks.create({ url, events: ['contact.created', 'sync.failed'] })
+    crm.records.create('contact', { firstName: 'Zoë' })
+    await crm.clock.advance('3h')
+    crm.events.emit({ type: 'sync.failed' })
+    await crm.clock.advance(0)
+    await fetch(`${crm.url}/api/sales/contacts`, { headers: { authorization: `Bearer ${await crm.login()}` } })
+    const [delivery] = crm.deliveries.list({ webhookId: id })
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+    const queries = [
+      '',
+      `?d=${delivery?.id}`,
+      ...['failed', 'webhooks', 'records', 'calls', 'clock', 'assumptions'].map((name) => `?screen=${name}`),
+    ]
+    const violations: string[] = []
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await context.newPage()
+      await page.emulateMedia({ colorScheme })
+      const check = async (what: string) => {
+        await page.evaluate(axe)
+        const found = await page.evaluate(
+          'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))',
+        )
+        violations.push(...(found as readonly string[]).map((each) => `${colorScheme} ${what} ${each}`)) // texts, as was asked
+      }
+      for (const query of queries) {
+        await page.goto(`${crm.url}/_inspector${query}`)
+        await page.locator('#link.live').waitFor()
+        await page.waitForTimeout(100)
+        await check(query)
+      }
+      for (const key of ['t', '?']) {
+        await page.keyboard.press(key)
+        await page.locator('dialog').waitFor()
+        await check(`key ${key}`)
+        await page.keyboard.press('Escape')
+      }
+      await page.goto(`${crm.url}/_inspector?d=${delivery?.id}`)
+      await page.locator('.verdict').waitFor()
+      await page.keyboard.press('e')
+      await page.locator('dialog textarea').waitFor()
+      await check('edit')
+      await page.close()
+    }
+    expect(violations).toEqual([])
+    figures.set('axe', '0 violations')
+  })
+
+  it('fits into 320 px', async () => {
+    const crm = await start({ clock: 'manual' })
+    const { id } = crm.webhooks.create({
+      url: 'http://localhost:9/a-rather-long-path/of-a-receiver/hooks',
+      events: ['contact.created'],
+    })
+    crm.records.create('contact', { firstName: 'Z'.repeat(300) })
+    await crm.clock.advance(0)
+    const [delivery] = crm.deliveries.list({ webhookId: id })
+    const { page } = await open(context, crm)
+    await page.setViewportSize({ width: 320, height: 640 })
+    for (const query of [
+      '',
+      `?d=${delivery?.id}`,
+      '?screen=failed',
+      '?screen=webhooks',
+      '?screen=records',
+      '?screen=clock',
+      '?screen=assumptions',
+    ]) {
+      await page.goto(`${crm.url}/_inspector${query}`)
+      await page.locator('#link.live').waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth'), query).toBe(320)
+    }
+  })
+})

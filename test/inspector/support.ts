@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
+import { onTestFinished } from 'vitest'
+import { findEngine } from '../engines/require.ts'
+
+const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
+
+/** Where Chromium is; undefined where it is not, so that its tests are skipped. */
+export const CHROMIUM: string | undefined = findEngine('chromium', '/usr/bin')
+
+/** What tests measured, for whoever wants to see it: FIGURES=1. */
+export const figures = new Map<string, string>()
+
+export function launch(): Promise<Browser> {
+  // Without a GPU and a sandbox, as in a container.
+  const args = ['--no-sandbox', '--disable-background-networking', '--disable-gpu']
+  return chromium.launch({ executablePath: CHROMIUM ?? '', args })
+}
+
+/** An emulator that ends with the test. */
+export async function start(options: EmulatorOptions = {}): Promise<Emulator> {
+  const crm = await startEmulator({ logger: quiet, ...options })
+  onTestFinished(() => crm.close())
+  return crm
+}
+
+/** A server that ends with the test. */
+export async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${Object(server.address()).port}`
+}
+
+/** A receiver that answers with that status and code word. */
+export function answer(status: number, code: string): RequestListener {
+  return (request, response) => {
+    request.resume()
+    request.on('end', () => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ code }))
+    })
+  }
+}
+
+/** A page of the inspector that is live, and everything that it complained of. */
+export interface OpenPage {
+  readonly page: Page
+  readonly complaints: readonly string[]
+}
+
+export async function open(
+  context: BrowserContext,
+  crm: Pick<Emulator, 'url'>,
+  query = '',
+): Promise<OpenPage & { readonly liveAfterMs: number }> {
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  const startedAt = performance.now()
+  await page.goto(`${crm.url}/_inspector${query}`)
+  await page.locator('#link.live').waitFor()
+  return { page, complaints, liveAfterMs: performance.now() - startedAt }
+}
+
+/** Has the page built, which the package finds built. */
+export async function warmUp(): Promise<void> {
+  const crm = await startEmulator({ port: false, logger: quiet })
+  await crm.fetch(new Request(`${crm.url}/_inspector`))
+  await crm.close()
+}
