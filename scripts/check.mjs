@@ -45,6 +45,7 @@ try {
   await Promise.all([
     checkPackage(folder),
     step('tsc', '--noEmit'),
+    step('tsc', '--noEmit', '-p', 'src/inspector'),
     step('biome', 'ci', '--colors=off', '--error-on-warnings'),
     step('knip'),
     step('node', 'scripts/check-english.mjs'),

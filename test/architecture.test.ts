@@ -44,6 +44,7 @@ const FLOORS: Floors = {
   'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['ky', 'zod'] },
   'src/emulator/': {
     files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/emulator/'],
+    types: ['src/inspector/shapes.ts'],
     packages: [
       '@hono/node-server',
       '@hono/node-server/utils/response',
@@ -63,6 +64,8 @@ const FLOORS: Floors = {
     ],
   },
   'src/otel/': { files: ['src/index.ts', 'src/otel/'], packages: ['@opentelemetry/api'] },
+  // In the package the page stands in place of this file, built.
+  'src/emulator/inspector/load-page.ts': { packages: ['node:url', 'esbuild'] },
   'src/cli/': {
     files: [
       ...['host', 'protocol', 'wire', 'client', 'check', 'testing', 'emulator', 'cli'].map((name) => `src/${name}/`),
@@ -85,6 +88,15 @@ const FLOORS: Floors = {
       'zod',
     ],
   },
+  'src/cli/output/open-in-browser.ts': {
+    files: ['src/cli/io.ts'],
+    packages: ['node:child_process', 'node:events', 'node:process'],
+  },
+  'src/inspector/': {
+    files: ['src/inspector/', 'src/protocol/schedule.ts', 'src/wire/find-hint.ts'],
+    packages: ['preact', 'preact/hooks'],
+  },
+  'src/inspector/shapes.ts': {},
   'src/index.ts': { files: ['src/host/', 'src/protocol/', 'src/store/', 'src/inbox/', 'src/receiver/'] },
   [`${HTTP}/chunk.ts`]: {},
   [`${HTTP}/body.ts`]: { files: ['src/index.ts', `${HTTP}/chunk.ts`], packages: ['raw-body'], ...HTTP_TYPES },
@@ -151,7 +163,7 @@ const RULES: Rules = {
 }
 
 describe('the source', () => {
-  const paths = [...listFiles('src', '.ts'), ...listFiles('adapters', '.ts')]
+  const paths = [...listFiles('src', '.ts'), ...listFiles('src', '.tsx'), ...listFiles('adapters', '.ts')]
   const tree = new Map(paths.map((path) => [path, readText(path)]))
 
   it('keeps to its floors', () => {

@@ -55,6 +55,25 @@ async function startReceiver(envFile: string, failures = 0) {
 }
 
 describe('postern dev', () => {
+  it('says where the inspector is, and opens it with o', async () => {
+    const browser = join(folder, 'browser.sh')
+    await writeFile(browser, `#!/bin/sh\necho "$@" > ${join(folder, 'opened')}\n`, { mode: 0o755 })
+    const dev = await startDev(['--forward', 'http://127.0.0.1:9/hooks'], { env: { BROWSER: browser } })
+    const url = `${urlOf(dev)}/_inspector`
+    expect(dev.stderr).toContain(`\ninspector  ${url}\n`)
+    expect((await fetch(url)).headers.get('content-type')).toMatch(/^text\/html/)
+    dev.press('o')
+    await dev.until(/^opened /m)
+    await expect.poll(() => readFile(join(folder, 'opened'), 'utf8').catch(() => '')).toBe(`${url}\n`)
+  })
+
+  it('says that it found no browser', async () => {
+    const env = { BROWSER: join(folder, 'nothing') }
+    const dev = await startDev(['--forward', 'http://127.0.0.1:9/hooks'], { env })
+    dev.press('o')
+    await dev.until(/no browser could be started; open http/)
+  })
+
   it('writes the secret down, delivers to the app, and ends with a summary', async () => {
     const env = join(folder, '.env.local')
     const { url, handled } = await startReceiver(env)
@@ -157,7 +176,7 @@ describe('postern dev', () => {
     const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 503 : 200))
     const dev = await startDev(['--forward', url, '--clock', 'manual'])
     expect(dev.stderr).toContain(
-      'keys       t trigger contact.created, r retry what failed last, n next attempt, h these keys, q quit\n',
+      'keys       t trigger contact.created, r retry what failed last, o open the inspector, n next attempt, h these keys, q quit\n',
     )
     dev.press('t')
     await dev.until(/1\/5 +503 .*next in 30 s\n/)
@@ -173,7 +192,7 @@ describe('postern dev', () => {
   it('retries what failed last at the key r, and lists the keys at h', async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count <= 2 ? 503 : 200))
     const dev = await startDev(['--forward', url])
-    const keys = 'keys       t trigger contact.created, r retry what failed last, h these keys, q quit\n'
+    const keys = 'keys       t trigger contact.created, r retry what failed last, o open the inspector, h these keys, q quit\n'
     expect(dev.stderr).toContain(keys)
     dev.press('r')
     await dev.until(/^no delivery has failed$/m)

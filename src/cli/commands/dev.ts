@@ -18,6 +18,7 @@ import { buildEvent } from '../input/make-events.ts'
 import { collectWords, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, envFileOf, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
+import { openInBrowser } from '../output/open-in-browser.ts'
 import { createDeliveryDisplay } from '../output/show-deliveries.ts'
 
 interface DevOptions extends EmulatorCommandOptions, SecretOptions {
@@ -97,7 +98,7 @@ function readEvents({ events, anyType }: DevOptions): readonly string[] {
 
 function toReady(emulator: Emulator, { id, url, events, secret }: Webhook, { showSecrets }: DevOptions): object {
   const webhook = { id, url: showTarget(new URL(url)), events, secret: showSecrets ? secret : '***' }
-  return { type: 'ready', url: emulator.url, webhook }
+  return { type: 'ready', url: emulator.url, inspector: inspectorOf(emulator), webhook }
 }
 
 async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptions, isGiven: boolean, io: Io) {
@@ -119,10 +120,16 @@ async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptio
     `receiver   ${showTarget(receiver)}   ${isUp ? 'something listens there' : 'nothing listens there yet: start your app'}`,
     `webhook    ${webhook.id} active   ${events.join(', ')}`,
     `secret     ${secret}`,
+    `inspector  ${inspectorOf(emulator)}`,
     `try        npx postern trigger contact.created --watch${where}`,
   ]
   if (io.listenToKeys) lines.push(listKeys(emulator))
   io.stderr.write(`${lines.join('\n')}\n`)
+}
+
+/** Address of the page in which people see and send deliveries. */
+function inspectorOf({ url }: Emulator): string {
+  return `${url}/_inspector`
 }
 
 function isListening({ hostname, port, protocol }: URL): Promise<boolean> {
@@ -139,7 +146,7 @@ function isListening({ hostname, port, protocol }: URL): Promise<boolean> {
 
 function listKeys({ clock }: Emulator): string {
   const next = clock.isManual ? ', n next attempt' : ''
-  return `keys       t trigger contact.created, r retry what failed last${next}, h these keys, q quit`
+  return `keys       t trigger contact.created, r retry what failed last, o open the inspector${next}, h these keys, q quit`
 }
 
 /** Makes an attempt now of the delivery that failed last, though its next one may be hours away. */
@@ -168,6 +175,7 @@ async function untilEnd(emulator: Emulator, io: Io): Promise<number> {
     if (key === 'q') quit.abort()
     if (key === 't') emulator.events.emit(buildEvent(createEvents(), 'contact.created', {}))
     if (key === 'r') retryLast(emulator)
+    if (key === 'o') await openInBrowser(inspectorOf(emulator), io)
     if (key === 'h') io.stderr.write(`${listKeys(emulator)}\n`)
     if (key === 'n' && emulator.clock.isManual) await emulator.clock.next()
   }

@@ -33,7 +33,10 @@ async function serve(options: EmulatorCommandOptions, io: Io): Promise<number> {
   const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)
   if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', url: emulator.url })}\n`)
-  else io.stderr.write(`emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\n`)
+  else
+    io.stderr.write(
+      `emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\ninspector  ${emulator.url}/_inspector\n`,
+    )
   if (!io.interrupt.aborted) await once(io.interrupt, 'abort')
   stop()
   display.finish(countPending(emulator))

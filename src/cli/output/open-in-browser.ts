@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { platform } from 'node:process'
+import type { Io } from '../io.ts'
+
+/** Opens a page in the user's browser: the one that BROWSER names, or that of the system. Rejects if there is none. */
+export async function openInBrowser(url: string, { env, stderr }: Io): Promise<void> {
+  const [program, ...args] = commandOf(env.BROWSER)
+  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
+  child.unref()
+  try {
+    await once(child, 'spawn')
+    child.on('error', () => {}) // it was started
+    stderr.write(`opened ${url}\n`)
+  } catch {
+    throw new Error(`no browser could be started; open ${url}`)
+  }
+}
+
+function commandOf(browser: string | undefined): readonly [string, ...string[]] {
+  if (browser !== undefined && browser !== '') return [browser]
+  if (platform === 'darwin') return ['open']
+  return platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open']
+}

@@ -1,0 +1,284 @@
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import { promisify } from 'node:util'
+import * as fc from 'fast-check'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readDelivery } from '../../src/cli/input/read-delivery.ts'
+import { SIGNINGS } from '../../src/emulator/signing.ts'
+import { readFilter } from '../../src/inspector/model/filter.ts'
+import type { Row } from '../../src/inspector/shapes.ts'
+import { fromBase64, showExactly, toBase64, toHex } from '../../src/inspector/text/bytes.ts'
+import { toCurl, toFixture, toVitest } from '../../src/inspector/text/copies.ts'
+import { diffLines } from '../../src/inspector/text/diff-lines.ts'
+import { adviseOnData, readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
+import { SIGNINGS as SHOWN } from '../../src/inspector/text/explain.ts'
+import { toPretty } from '../../src/inspector/text/pretty-json.ts'
+import { showAgo, showIn, showLength } from '../../src/inspector/text/times.ts'
+import { listen } from '../adapters/http/hosts.ts'
+
+const run = promisify(execFile)
+
+const ROW: Row = {
+  ...{ id: 'd1', account: 'acme', webhook: 'w1', event: 'evt_1', type: 'contact.created', status: 'pending' },
+  ...{ signing: 'valid', resendOf: null, note: null, at: 1_000_000, nextAt: 1_030_000, attempts: 1 },
+  last: { result: '401', code: 'unauthorized', isAcknowledged: false, at: 1_000_000, ms: 4 },
+}
+
+describe('a filter', () => {
+  it.each([
+    ['', true],
+    ['contact', true],
+    ['EVT_1', true],
+    ['unauth', true],
+    ['localhost:3000', true],
+    ['invoice', false],
+    ['-invoice', true],
+    ['-contact', false],
+    ['type:contact.created', true],
+    ['type:contact', true],
+    ['type:contact.*', true],
+    ['type:*.deleted', false],
+    ['type:cont', false],
+    ['status:pending', true],
+    ['status:retrying', true],
+    ['-status:retrying', false],
+    ['status:failed', false],
+    ['code:401', true],
+    ['code:unauthorized', true],
+    ['code:40', false],
+    ['webhook:w1', true],
+    ['webhook:3000/hooks', true],
+    ['webhook:other', false],
+    ['account:acme', true],
+    ['account:globex', false],
+    ['event:evt_1', true],
+    ['since:10s', true],
+    ['since:1s', false],
+    ['since:1970-01-01', true],
+    ['since:nonsense', true],
+    ['type:contact.* code:401 -status:failed', true],
+    ['type:contact.* code:500', false],
+    ['unknown:key', false],
+    ['type:', false],
+    ['-', false],
+    ['"contact.created"', true],
+  ])('%j takes a row: %s', (query, isTaken) => {
+    const test = readFilter(query, () => 'http://localhost:3000/hooks', 1_005_000)
+    expect(test(ROW)).toBe(isTaken)
+  })
+
+  it('takes whatever is typed', () => {
+    fc.assert(fc.property(fc.string(), (query) => typeof readFilter(query, () => '', 0)(ROW) === 'boolean'))
+  })
+})
+
+describe('times', () => {
+  it.each([
+    [0.4, '0 ms'],
+    [999, '999 ms'],
+    [1_000, '1 s'],
+    [1_240, '1.2 s'],
+    [12_000, '12 s'],
+    [59_999, '1 min'],
+    [90_000, '1 min 30 s'],
+    [300_000, '5 min'],
+    [3_599_600, '1 h'],
+    [7_200_000, '2 h'],
+    [9_330_000, '2 h 36 min'],
+    [200_000_000, '2 d 8 h'],
+  ])('%d ms are %s', (ms, text) => {
+    expect(showLength(ms)).toBe(text)
+  })
+
+  it('are told in whole units', () => {
+    expect([showAgo(0, 500), showAgo(0, 12_900), showAgo(0, 119_000)]).toEqual(['now', '12 s ago', '1 min ago'])
+    expect([showIn(0, 1), showIn(50, 0), showIn(11_100, 0), showIn(330_000, 0)]).toEqual([
+      'now',
+      'in 50 ms',
+      'in 12 s',
+      'in 5 min 30 s',
+    ])
+  })
+})
+
+describe('JSON for reading', () => {
+  it('keeps every token as it was written', () => {
+    expect(toPretty('{"a":1.50e2,"a":"\\u00e9\\/","b":[ ],"c":{},"d":[1,{"e":null}]}')).toBe(
+      '{\n  "a": 1.50e2,\n  "a": "\\u00e9\\/",\n  "b": [],\n  "c": {},\n  "d": [\n    1,\n    {\n      "e": null\n    }\n  ]\n}',
+    )
+  })
+
+  it('means the same as before, and leaves what is no JSON alone', () => {
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        expect(JSON.parse(toPretty(json))).toEqual(JSON.parse(json))
+      }),
+    )
+    expect(toPretty('{"a":')).toBe('{"a":')
+  })
+
+  it('is laid out as JSON.stringify does', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const json = JSON.stringify(value)
+        expect(toPretty(json)).toBe(JSON.stringify(JSON.parse(json), null, 2))
+      }),
+    )
+  })
+})
+
+describe('bytes', () => {
+  it('come through base64, of any length', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 100_000 }), (bytes) => {
+        expect(fromBase64(toBase64(bytes))).toEqual(bytes)
+        expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString('base64'))
+      }),
+    )
+  })
+
+  it('are shown in hexadecimal, as hexdump does', () => {
+    const text = toHex(Buffer.from('{"name":"Zoë"}\n\u0000end'))
+    expect(text).toBe(
+      '000000  7b 22 6e 61 6d 65 22 3a  22 5a 6f c3 ab 22 7d 0a  {"name":"Zo.."}.\n000010  00 65 6e 64                                       .end',
+    )
+  })
+
+  it('show what cannot be seen', () => {
+    expect(showExactly('a\u202eb\u200b\ufeff\r\n\tc\u0000\u{e0041}')).toBe(
+      'a\\u202eb\\u200b\\ufeff␍⏎\n→c\\u0000\\u{e0041}',
+    )
+  })
+})
+
+describe('a diff', () => {
+  it('keeps the lines that both texts have', () => {
+    const lines = diffLines('500\ndate: 1\n\nold', '200\ndate: 1\n\nnew\nmore')
+    expect(lines.map(({ sign, text }) => sign + text)).toEqual([
+      '-500',
+      '+200',
+      ' date: 1',
+      ' ',
+      '-old',
+      '+new',
+      '+more',
+    ])
+  })
+
+  it('holds each text whole', () => {
+    const text = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 30 }).map((lines) => lines.join('\n'))
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const lines = diffLines(before, after)
+        const textOf = (sign: string) => lines.filter((line) => line.sign !== sign).map((line) => line.text)
+        expect([textOf('+').join('\n'), textOf('-').join('\n')]).toEqual([before, after])
+      }),
+    )
+  })
+})
+
+describe('a new event id', () => {
+  it.each([
+    ['{"id": "evt_1", "data": {"id": "evt_1"}}', '{"id": "new", "data": {"id": "evt_1"}}'],
+    ['{"data":{"id":"x"},"id":"evt_1"}', '{"data":{"id":"x"},"id":"new"}'],
+    ['{"id" :\n"a\\"b"}', '{"id" :\n"new"}'],
+    ['{"note":"\\"id\\": \\"evt_1\\"","id":"evt_1"}', '{"note":"\\"id\\": \\"evt_1\\"","id":"new"}'],
+    ['{"id":7}', '{"id":7}'],
+    ['no JSON', 'no JSON'],
+  ])('goes into %s', (body, expected) => {
+    expect(replaceId(body, 'new')).toBe(expected)
+  })
+})
+
+describe('advice on data', () => {
+  it.each([
+    ['contact.created', { record: { _id: '1', email: 'a@b.test' } }, []],
+    ['contact.created', { record: { _id: '1', emial: 'x' } }, ['data.record.emial: did you mean email?']],
+    [
+      'contact.updated',
+      { record: { _id: '1', email: 7 } },
+      ['data.record.email is text in a contact: its schema answers 422'],
+    ],
+    ['contact.deleted', { record: { _id: '1' } }, []],
+    ['opportunity.created', { record: {} }, ['data.record._id must be text: receivers answer 422']],
+    ['opportunity.created', {}, ['data.record is missing: receivers answer 422']],
+    ['sync.failed', null, []],
+  ])('of %s', (type, data, expected) => {
+    expect(adviseOnData(type, data)).toEqual(expected)
+  })
+})
+
+describe('what is pasted', () => {
+  const event = { id: 'evt_1', type: 'sync.failed', timestamp: 't', accountKey: 'acme', data: {} }
+  it.each([
+    ['a body', JSON.stringify(event), { text: JSON.stringify(event) }],
+    ['a fixture', JSON.stringify({ headers: {}, bodyBase64: 'e30=' }), { base64: 'e30=' }],
+    ['a recorded delivery', JSON.stringify({ headers: {}, body: '{}' }), { text: '{}' }],
+    ['an entry of the log', JSON.stringify({ id: 'd1', state: 'failed', event }), { text: JSON.stringify(event) }],
+    ['a list', '[]', undefined],
+    ['no JSON', 'hello', undefined],
+  ])('is read: %s', (_what, text, expected) => {
+    expect(readPasted(text)).toEqual(expected)
+  })
+})
+
+describe('a copied delivery', () => {
+  const copyOf = (bytes: Buffer, signature: readonly string[] = ['sha256=aa']) => ({
+    url: 'http://127.0.0.1:1/a?b=c&d=$(id)',
+    eventId: 'evt_1',
+    eventType: 'contact.created',
+    body: { text: bytes.toString(), base64: bytes.toString('base64') },
+    signature,
+    isRight: true,
+  })
+
+  it.each([
+    ['plain', '{"a": 1}'],
+    ['quotes and substitutions', `{"a":"'; echo '$(id)\`id\`\\\\"}`],
+    ['a file of curl', '@/etc/passwd'],
+    ['an option', '--config /etc/passwd'],
+    ['lines', 'a\nb\r\n\tc\n'],
+    ['escapes of a terminal', '\u001b[2J\u0007 \u202e'],
+    ['nothing', ''],
+    ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00, 0x41])],
+  ])('is sent by curl as it was: %s', async (_what, body) => {
+    const received: { readonly body: Buffer; readonly signature: unknown; readonly url: unknown }[] = []
+    const { port, close } = await listen(
+      createServer((request, response) => {
+        const parts: Buffer[] = []
+        request.on('data', (part) => parts.push(part))
+        request.on('end', () => {
+          const signature = request.headersDistinct['x-service-signature']
+          received.push({ body: Buffer.concat(parts), signature, url: request.url })
+          response.end()
+        })
+      }),
+    )
+    onTestFinished(close)
+    const bytes = Buffer.from(body)
+    const command = toCurl({
+      ...copyOf(bytes, ['sha256=aa', 'sha256=bb']),
+      url: `http://127.0.0.1:${port}/a?b=c&d=$(id)`,
+    })
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: those that a terminal would obey
+    expect(command).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/)
+    await run('sh', ['-c', command])
+    expect(received).toEqual([{ body: bytes, signature: ['sha256=aa', 'sha256=bb'], url: '/a?b=c&d=$(id)' }])
+  })
+
+  it('is a fixture that `postern verify` reads', async () => {
+    const bytes = Buffer.from('{"a":"\u2028"}')
+    const read = await readDelivery(toFixture(copyOf(bytes)), {} as never, {} as never) // neither is used for a line
+    expect(read).toEqual({ body: bytes, header: 'sha256=aa' })
+  })
+
+  it('is a test without anything invisible in it', () => {
+    const text = toVitest(copyOf(Buffer.from(`{"id":"a\u2028'\\"\u202e</script>"}`)))
+    expect(text).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u)
+    expect(text).toContain('toBe(400)')
+  })
+})
+
+it('offers every kind of signature that the emulator makes', () => {
+  expect(SHOWN.map(([name]) => name)).toEqual(SIGNINGS)
+})
