@@ -192,7 +192,8 @@ describe('postern dev', () => {
   it('retries what failed last at the key r, and lists the keys at h', async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count <= 2 ? 503 : 200))
     const dev = await startDev(['--forward', url])
-    const keys = 'keys       t trigger contact.created, r retry what failed last, o open the inspector, h these keys, q quit\n'
+    const keys =
+      'keys       t trigger contact.created, r retry what failed last, o open the inspector, h these keys, q quit\n'
     expect(dev.stderr).toContain(keys)
     dev.press('r')
     await dev.until(/^no delivery has failed$/m)

@@ -5,6 +5,7 @@ import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
 
 /** What is known of the open delivery. */
 export interface Loaded<T> {
+  /** Of the last answer; undefined until there is one. */
   readonly value: T | undefined
   readonly error: string | undefined
 }
@@ -24,16 +25,19 @@ export function useSignature(id: string): Loaded<SignatureSteps> {
 
 /** The answer of a call, asked for again when the version changes. The old one stays until the new one is there. */
 export function useCall<T>(line: string, version: string): Loaded<T> {
-  const [loaded, setLoaded] = useState<Loaded<T>>(NOTHING)
+  const [loaded, setLoaded] = useState<Loaded<T> & { readonly line: string }>({ ...NOTHING, line })
   useEffect(() => {
     let isWanted = true
     api<T>(line).then(
-      (value) => isWanted && setLoaded({ value, error: undefined }),
-      (error) => isWanted && setLoaded((before) => ({ ...before, error: describeError(error) })),
+      (value) => isWanted && setLoaded({ line, value, error: undefined }),
+      (error) =>
+        isWanted &&
+        setLoaded((before) => ({ ...(before.line === line ? before : NOTHING), line, error: describeError(error) })),
     )
     return () => {
       isWanted = false
     }
   }, [line, version])
-  return loaded
+  // What another call answered is not shown in place of this one's answer.
+  return loaded.line === line ? loaded : NOTHING
 }

@@ -10,6 +10,7 @@ import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit
 import { SIGNINGS } from '../text/explain.ts'
 import { toPretty } from '../text/pretty-json.ts'
 import { DialogFrame } from './dialog-frame.tsx'
+import { Editor, Times } from './fields.tsx'
 
 /** Edits the body of a delivery and sends it: signed again, or wrong in one way. */
 export function EditDialog({ id }: { readonly id: string }): JSX.Element {
@@ -30,22 +31,7 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
   const [signing, setSigning] = useState('valid')
   const [count, setCount] = useState(1)
   const isUnreadable = original.includes('\ufffd')
-  const send = () => {
-    const own = readField(body, 'id')
-    // An id that was edited by hand is meant.
-    const isOld = own !== undefined && own === readField(original, 'id')
-    const sent = keepsId || !isOld ? body : replaceId(body, makeEventId())
-    const isSame = sent === original && signing !== 'stale-bytes'
-    act(async () => {
-      const made = await api<readonly { readonly id: string }[]>(`POST deliveries/${detail.id}/resend`, {
-        ...(!isSame && { body: sent }),
-        ...{ sign: signing, count },
-      })
-      ui.open(undefined)
-      const [first] = made
-      if (first !== undefined) openMade(first.id)
-    })
-  }
+  const send = () => sendEdited(detail, { body, keepsId, signing, count })
   return (
     <DialogFrame title="Edit and resend" onSubmit={send}>
       <BodyField body={body} onInput={setBody} />
@@ -69,26 +55,8 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
         </span>
       </div>
       <div class="fields">
-        <label>
-          Signature{' '}
-          <select value={signing} onChange={(event) => setSigning(event.currentTarget.value)}>
-            {SIGNINGS.map(([name, text]) => (
-              <option key={name} value={name}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Times{' '}
-          <input
-            type="number"
-            min={1}
-            max={1000}
-            value={count}
-            onInput={(event) => setCount(Math.max(1, Number(event.currentTarget.value) || 1))}
-          />
-        </label>
+        <SigningChoice signing={signing} onChange={setSigning} />
+        <Times count={count} onInput={setCount} />
         <span class="push" />
         <button type="submit" class="main">
           Send <Key name="Ctrl ⏎" />
@@ -100,6 +68,51 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
           : 'A receiver that checks signatures refuses it with 401.'}
       </p>
     </DialogFrame>
+  )
+}
+
+interface Edited {
+  readonly body: string
+  readonly keepsId: boolean
+  readonly signing: string
+  readonly count: number
+}
+
+function sendEdited(detail: DeliveryDetail, { body, keepsId, signing, count }: Edited): void {
+  const original = detail.body.text
+  const own = readField(body, 'id')
+  // An id that was edited by hand is meant.
+  const isOld = own !== undefined && own === readField(original, 'id')
+  const sent = keepsId || !isOld ? body : replaceId(body, makeEventId())
+  const isSame = sent === original && signing !== 'stale-bytes'
+  act(async () => {
+    const made = await api<readonly { readonly id: string }[]>(`POST deliveries/${detail.id}/resend`, {
+      ...(!isSame && { body: sent }),
+      ...{ sign: signing, count },
+    })
+    ui.open(undefined)
+    const [first] = made
+    if (first !== undefined) openMade(first.id)
+  })
+}
+
+interface ChoiceOptions {
+  readonly signing: string
+  readonly onChange: (signing: string) => void
+}
+
+function SigningChoice({ signing, onChange }: ChoiceOptions): JSX.Element {
+  return (
+    <label>
+      Signature{' '}
+      <select value={signing} onChange={(event) => onChange(event.currentTarget.value)}>
+        {SIGNINGS.map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 
@@ -117,17 +130,7 @@ function BodyField({
   }, [body])
   return (
     <>
-      <label class="field">
-        The body, sent exactly as it stands here
-        <textarea
-          autofocus
-          class="mono"
-          rows={14}
-          value={body}
-          spellcheck={false}
-          onInput={(event) => onInput(event.currentTarget.value)}
-        />
-      </label>
+      <Editor label="The body, sent exactly as it stands here" text={body} rows={14} hasFocus onInput={onInput} />
       <p class="dim" role="status">
         {problem !== undefined && `No JSON (${problem}). It is sent all the same, and a receiver answers 400.`}
       </p>

@@ -7,6 +7,7 @@ import { ui } from '../model/ui.ts'
 import { Key } from '../parts/small.tsx'
 import { adviseOnData, findJsonProblem, readPasted } from '../text/edit-body.ts'
 import { DialogFrame, Problem } from './dialog-frame.tsx'
+import { Editor, Times } from './fields.tsx'
 
 interface Emitted {
   readonly id: string
@@ -61,7 +62,6 @@ function finish({ deliveries }: { readonly deliveries: readonly string[] }, acco
 }
 
 function EventForm({ account, children }: FormOptions): JSX.Element {
-  const types = useTypes()
   const [type, setType] = useState(sessionStorage.getItem(LAST_TYPE) ?? firstType())
   const [data, setData, resetData] = useSample(type)
   const [count, setCount] = useState(1)
@@ -82,48 +82,12 @@ function EventForm({ account, children }: FormOptions): JSX.Element {
   return (
     <DialogFrame title="Trigger an event" onSubmit={send}>
       {children}
-      <label class="field">
-        Type
-        <input
-          type="text"
-          autofocus
-          class="mono"
-          list="types"
-          value={type}
-          spellcheck={false}
-          onInput={(event) => setType(event.currentTarget.value)}
-        />
-        <datalist id="types">
-          {types.map((each) => (
-            <option key={each} value={each} />
-          ))}
-        </datalist>
-      </label>
-      <label class="field">
-        <span>
-          <code>data</code> of the event
-        </span>
-        <textarea
-          class="mono"
-          rows={12}
-          value={data}
-          spellcheck={false}
-          onInput={(event) => setData(event.currentTarget.value)}
-        />
-      </label>
+      <TypeField type={type} onInput={setType} />
+      <Editor label={DATA_LABEL} text={data} rows={12} onInput={setData} />
       <Problem text={problem} />
       <Advice account={account} type={type} data={problem === undefined ? data : ''} />
       <div class="fields">
-        <label>
-          Times{' '}
-          <input
-            type="number"
-            min={1}
-            max={1000}
-            value={count}
-            onInput={(event) => setCount(Math.max(1, Number(event.currentTarget.value) || 1))}
-          />
-        </label>
+        <Times count={count} onInput={setCount} />
         <label>
           Event id{' '}
           <input
@@ -143,6 +107,40 @@ function EventForm({ account, children }: FormOptions): JSX.Element {
         </button>
       </div>
     </DialogFrame>
+  )
+}
+
+const DATA_LABEL = (
+  <span>
+    <code>data</code> of the event
+  </span>
+)
+
+interface TypeOptions {
+  readonly type: string
+  readonly onInput: (type: string) => void
+}
+
+function TypeField({ type, onInput }: TypeOptions): JSX.Element {
+  const types = useTypes()
+  return (
+    <label class="field">
+      Type
+      <input
+        type="text"
+        autofocus
+        class="mono"
+        list="types"
+        value={type}
+        spellcheck={false}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <datalist id="types">
+        {types.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+    </label>
   )
 }
 

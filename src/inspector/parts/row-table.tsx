@@ -45,28 +45,7 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
   return (
     <div class="scroll" ref={box} onScroll={onScroll}>
       <table class="rows" aria-rowcount={rows.length + 1}>
-        <thead>
-          <tr>
-            <th scope="col">Status</th>
-            <th scope="col">Type</th>
-            <th scope="col" class="wide">
-              Event
-            </th>
-            <th scope="col" class="widest">
-              To
-            </th>
-            <th scope="col">Answer</th>
-            <th scope="col" class="wide number">
-              Attempt
-            </th>
-            <th scope="col" class="wide number">
-              Took
-            </th>
-            <th scope="col" class="number">
-              When
-            </th>
-          </tr>
-        </thead>
+        <Head />
         <tbody>
           <Gap height={first * view.rowHeight} />
           {rows.slice(first, last).map((row, index) => (
@@ -76,6 +55,33 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
         </tbody>
       </table>
     </div>
+  )
+}
+
+function Head(): JSX.Element {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">Status</th>
+        <th scope="col">Type</th>
+        <th scope="col" class="wide">
+          Event
+        </th>
+        <th scope="col" class="widest">
+          To
+        </th>
+        <th scope="col">Answer</th>
+        <th scope="col" class="wide number">
+          Attempt
+        </th>
+        <th scope="col" class="wide number">
+          Took
+        </th>
+        <th scope="col" class="number">
+          When
+        </th>
+      </tr>
+    </thead>
   )
 }
 

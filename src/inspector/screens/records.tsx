@@ -44,19 +44,9 @@ function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX
     if (isDone) setOpen(undefined)
     setVersion(version + 1)
   }
-  const models = [...new Set([...SUGGESTED, model, ...counts.map((each) => each.model)])]
   return (
     <div class="page">
-      <div class="bar">
-        <h1>Records</h1>
-        <Choice label="Account" values={accounts} value={account} onChange={(key) => go({ account: key }, false)} />
-        <Choice label="Model" values={models} value={model} onChange={(name) => go({ model: name }, false)} />
-        <OtherModel />
-        <span class="push" />
-        <button type="button" class="main" onClick={() => setOpen(open === '' ? undefined : '')}>
-          New {model}
-        </button>
-      </div>
+      <Bar {...{ accounts, account, model, counts }} onNew={() => setOpen(open === '' ? undefined : '')} />
       {error !== undefined && <p class="problem">{error}</p>}
       {open === '' && (
         <RecordForm
@@ -87,6 +77,30 @@ function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX
         )
       })}
       {records.length > MOST_SHOWN && <p class="dim">and {records.length - MOST_SHOWN} more</p>}
+    </div>
+  )
+}
+
+interface BarOptions {
+  readonly accounts: readonly string[]
+  readonly account: string
+  readonly model: string
+  readonly counts: readonly ModelCount[]
+  readonly onNew: () => void
+}
+
+function Bar({ accounts, account, model, counts, onNew }: BarOptions): JSX.Element {
+  const models = [...new Set([...SUGGESTED, model, ...counts.map((each) => each.model)])]
+  return (
+    <div class="bar">
+      <h1>Records</h1>
+      <Choice label="Account" values={accounts} value={account} onChange={(key) => go({ account: key }, false)} />
+      <Choice label="Model" values={models} value={model} onChange={(name) => go({ model: name }, false)} />
+      <OtherModel />
+      <span class="push" />
+      <button type="button" class="main" onClick={onNew}>
+        New {model}
+      </button>
     </div>
   )
 }

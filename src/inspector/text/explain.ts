@@ -29,7 +29,7 @@ const HINTS: Readonly<Record<string, string>> = {
 const WORD_HINTS: Readonly<Record<string, string>> = {
   no_handlers: '500: no handler is registered in the receiver. Is the module that registers them loaded?',
   body_consumed:
-    '500: a body parser ran before the receiver and took the bytes. Mount the receiver above express.json(), or let the framework leave the body alone.',
+    '500: a body parser ran before the receiver and took the bytes. Mount the receiver above the app’s JSON parser, or have the framework leave the body alone.',
   late: '503: the handlers were still running at the deadline. The work goes on; the next attempt finds the result.',
   invalid_record: HINTS['422'] ?? '',
 }
