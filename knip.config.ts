@@ -10,6 +10,8 @@ const config: KnipConfig = {
     'scripts/check-page.ts',
     'scripts/record-start.ts',
     'scripts/draw-pictures.ts',
+    'scripts/screenshots.ts',
+    'src/inspector/main.tsx',
     'test/check/reference/*.mjs',
     'test/emulator/program.ts',
     'scripts/runtimes/app/*.js',
@@ -25,11 +27,7 @@ const config: KnipConfig = {
     'publint',
     'vite-node', // a test starts it by the name of its binary
     'better-sqlite3', // an optional peer that is not installed here: it has to be compiled
-    // Of parts that are being built.
-    'preact',
-    'htm',
-    'playwright-core',
-    'axe-core',
+    'axe-core', // the test of the inspector reads its file into the page
   ],
 }
 

@@ -1,6 +1,7 @@
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { buildPage } from '../../src/emulator/inspector/load-page.ts'
 import { Contestant, median, print } from '../harness.ts'
 import { benchTypes } from './types.ts'
 
@@ -57,6 +58,8 @@ async function benchBundles(): Promise<void> {
   rows.push(await sizeOf('postern + postern/web', new URL('web-and-core.mjs', import.meta.url)))
   rows.push(await sizeOf('the same without lru-cache', new URL('web-and-core.mjs', import.meta.url), ['lru-cache']))
   rows.push(await sizeOf('@octokit/webhooks', OCTOKIT))
+  const page = await buildPage()
+  rows.push(['the page of the inspector', String(page.length), toKiB(gzipSync(page).length)])
   print('bundles', rows)
 }
 
@@ -72,5 +75,9 @@ async function sizeOf(name: string, file: URL, external: readonly string[] = [])
     external: ['node:*', 'express', 'fastify', ...external],
   })
   const code = outputFiles[0]?.contents ?? new Uint8Array()
-  return [name, String(code.length), `${(gzipSync(code).length / 1024).toFixed(1)} KiB`]
+  return [name, String(code.length), toKiB(gzipSync(code).length)]
+}
+
+function toKiB(bytes: number): string {
+  return `${(bytes / 1024).toFixed(1)} KiB`
 }

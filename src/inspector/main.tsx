@@ -42,11 +42,22 @@ function App(): JSX.Element {
   )
 }
 
+/** A menu closes once something in it was chosen, or anything else was pressed. */
+function closeMenus(): void {
+  document.addEventListener('click', ({ target }) => {
+    for (const menu of document.querySelectorAll<HTMLDetailsElement>('.menu[open]')) {
+      const isSummary = target instanceof Element && target.closest('summary')?.parentElement === menu
+      if (!isSummary) menu.open = false
+    }
+  })
+}
+
 const root = document.getElementById('page')
 if (root !== null) {
   document.documentElement.dataset.theme = ui.theme
   root.textContent = ''
   render(<App />, root)
   listenToKeys()
+  closeMenus()
   connect()
 }

@@ -1,7 +1,7 @@
 /** Shapes of what the emulator tells its page. Types only: both sides import them, and neither the other. */
 
 /** The state of a delivery. */
-export type RowStatus = 'pending' | 'success' | 'failed'
+type RowStatus = 'pending' | 'success' | 'failed'
 
 /** A delivery as one line of the list. Times are in milliseconds since 1970. */
 export interface Row {
@@ -71,7 +71,7 @@ export interface Batch {
 }
 
 /** Times of an attempt, in milliseconds; absent for a phase that it did not reach. */
-export interface Phases {
+interface Phases {
   readonly connectMs?: number
   readonly waitMs?: number
   readonly bodyMs?: number
@@ -142,7 +142,7 @@ export interface WebhookShape {
 }
 
 /** The clock of the emulator. Times are ISO 8601. */
-export interface ClockShape {
+interface ClockShape {
   readonly isManual: boolean
   readonly now: string
   readonly nextDueAt: string | null
@@ -158,7 +158,7 @@ export interface FaultShape {
 }
 
 /** An answer that the next calls of the API get. */
-export interface AnswerFaultShape {
+interface AnswerFaultShape {
   readonly answer: string
   readonly count: number
   readonly delayMs: number

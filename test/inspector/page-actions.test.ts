@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -36,7 +36,6 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.locator('.toast').waitFor({ state: 'hidden', timeout: 10_000 })
     await page.locator('.actions summary').click()
     await page.getByRole('button', { name: `Copy ${name}` }).click()
-    await page.locator('.actions summary').click()
     await page.locator('.toast').getByText('copied').waitFor()
     return String(await page.evaluate('navigator.clipboard.readText()'))
   }
@@ -185,6 +184,13 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.locator('.list summary').click()
     await page.getByRole('button', { name: 'Retry failed…' }).click()
     await page.getByText('13 left out: acknowledged already').waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('.list summary').click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export as JSON' }).click(),
+    ])
+    expect(JSON.parse(await readFile(await download.path(), 'utf8'))).toHaveLength(13)
   })
 
   it('changes records, sends recorded bodies, and moves a manual clock', async () => {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { type CopyForm, copyDelivery, resend, retry, setActive } from '../model/actions.ts'
-import { go } from '../model/address.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import { type CopyForm, closeDelivery, copyDelivery, resend, retry, setActive } from '../model/actions.ts'
 import { whyNotResent } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
@@ -20,6 +20,10 @@ import { Verdict } from './verdict.tsx'
 export function Detail({ id }: { readonly id: string }): JSX.Element {
   const { value, error } = useDetail(id)
   const row = page.rows.find(id)
+  const isKnown = row !== undefined
+  useEffect(() => {
+    if (isKnown) ui.hold()
+  }, [isKnown])
   return (
     <section class="detail" aria-label="Delivery" data-id={id}>
       <Title id={id} row={row} />
@@ -34,14 +38,18 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
 }
 
 function Title({ id, row }: { readonly id: string; readonly row: PlacedRow | undefined }): JSX.Element {
-  const close = () => {
-    ui.select(id)
-    go({ delivery: undefined })
-  }
+  const close = () => closeDelivery(id)
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    // The list, and with it what had the focus, is hidden behind it.
+    if (matchMedia('(max-width: 860px)').matches) heading.current?.focus()
+  }, [])
   return (
     <div class="title">
       <div>
-        <h1>{row?.type ?? 'Delivery'}</h1>
+        <h1 ref={heading} tabIndex={-1}>
+          {row?.type ?? 'Delivery'}
+        </h1>
         <p class="mono dim">
           {row?.event ?? id} · {row?.account} ·{' '}
           <span class="url">{page.urlOf(row?.webhook ?? '') || row?.webhook}</span>

@@ -31,6 +31,13 @@ export function openMade(id: string): void {
   go({ screen: 'deliveries', delivery: id })
 }
 
+/** Back to the list, and to its row. */
+export function closeDelivery(id: string): void {
+  ui.select(id)
+  go({ delivery: undefined })
+  setTimeout(() => document.getElementById(`row-${id}`)?.focus({ preventScroll: true }), 50)
+}
+
 /** Sends the same bytes once more. */
 export function resend(id: string, count?: number): Promise<boolean> {
   return act(async () => {

@@ -44,7 +44,7 @@ export function connect(): void {
 }
 
 /** Asks for everything: at the start, and after anything may have been missed. */
-export async function resync(): Promise<void> {
+async function resync(): Promise<void> {
   if (waiting !== undefined) return
   waiting = []
   const isFirst = page.rows.size === 0

@@ -1,4 +1,4 @@
-import { copyDelivery, moveClock, resend, setActive } from './actions.ts'
+import { closeDelivery, copyDelivery, moveClock, resend, setActive } from './actions.ts'
 import { go, goTo, readAddress, SCREENS } from './address.ts'
 import { listShown } from './list.ts'
 import { page } from './page-model.ts'
@@ -86,11 +86,7 @@ function move(step: number): void {
 
 /** From the detail to the list, and from the cursor to none. */
 function leave(delivery: string | undefined): void {
-  if (delivery !== undefined) {
-    ui.select(delivery)
-    go({ delivery: undefined })
-    return
-  }
+  if (delivery !== undefined) return closeDelivery(delivery)
   ui.select(undefined)
   ui.release()
 }

@@ -1,4 +1,3 @@
-import type { Row } from '../shapes.ts'
 import { readAddress } from './address.ts'
 import { readFilter } from './filter.ts'
 import { page } from './page-model.ts'
@@ -67,9 +66,4 @@ export function whyNotRetried({ status, isGone, webhook }: PlacedRow): string | 
 export function whyNotResent({ isGone, webhook }: PlacedRow): string | undefined {
   if (isGone) return 'of a previous run'
   return page.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined
-}
-
-/** Counts for the tabs and webhooks. */
-export function countRows(test: (row: Row) => boolean): number {
-  return page.rows.all.reduce((count, row) => count + (test(row) ? 1 : 0), 0)
 }

@@ -6,7 +6,7 @@ import { Rows } from './rows.ts'
 export type Link = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'stopped'
 
 /** A word to the user, shown for a while. */
-export interface Toast {
+interface Toast {
   readonly text: string
   readonly isError: boolean
 }

@@ -2,7 +2,7 @@ import { page } from './page-model.ts'
 import type { PlacedRow } from './rows.ts'
 
 /** A dialog that is open. */
-export type Dialog =
+type Dialog =
   | { readonly kind: 'trigger' }
   | { readonly kind: 'edit'; readonly id: string }
   | { readonly kind: 'bulk'; readonly action: BulkAction; readonly rows: readonly PlacedRow[] }

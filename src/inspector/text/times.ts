@@ -41,11 +41,6 @@ function roundDown(ms: number): number {
   return Math.floor(ms / size) * size
 }
 
-/** The time of day, for a table. */
-export function showClock(at: number): string {
-  return new Date(at).toTimeString().slice(0, 8)
-}
-
 /** The exact time, for whoever points at a relative one. */
 export function showExact(at: number): string {
   return new Date(at).toISOString().replace('T', ' ')
