@@ -45,7 +45,11 @@ function Step({ detail, index, shown }: StepOptions): JSX.Element {
             {isNext ? '○' : '·'}
           </span>
           <span class="word">
-            {isNext && detail.nextAttemptAt !== null ? <In at={Date.parse(detail.nextAttemptAt)} /> : `${index + 1}`}
+            {isNext && detail.nextAttemptAt !== null ? (
+              <In at={Date.parse(detail.nextAttemptAt)} />
+            ) : (
+              describePlan(detail, index)
+            )}
           </span>
         </span>
       ) : (
@@ -70,6 +74,11 @@ function Step({ detail, index, shown }: StepOptions): JSX.Element {
       )}
     </li>
   )
+}
+
+/** Of an attempt that is not to come any more, nothing. */
+function describePlan({ status }: DeliveryDetail, index: number): string {
+  return status === 'pending' ? String(index + 1) : '–'
 }
 
 /** The planned gap before an attempt, as the retry scale makes it. */
