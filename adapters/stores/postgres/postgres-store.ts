@@ -169,7 +169,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
 
   async #advanceAll(advanced: readonly Advanced[]): Promise<readonly (boolean | undefined)[]> {
     const { advance } = await this.#table.statements()
-    const rows = await this.#pool.runKept(advance, [
+    const rows = await this.#pool.claim(advance, [
       toArrayLiteral(advanced.map(({ key }) => key)),
       toArrayLiteral(advanced.map(({ at }) => at)),
     ])

@@ -92,7 +92,7 @@ export class SharedPool {
     return this.#kept.use((client) => this.#runAlone(client, text, values))
   }
 
-  /** The same for claims, on another connection if there is one. */
+  /** The same for claims and positions, on another connection if there is one. */
   async claim(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
     await this.#kept.hold() // who gets a claim needs it to keep the claim
     const spare = await this.#findSpare()
