@@ -29,6 +29,8 @@ export class Turns {
   /** Waits for an answer of the engine the first time only. */
   async next(account: string): Promise<number> {
     const now = performance.now()
+    // What it has used was long worked off, or is so few a second that they may go first.
+    if (now - this.#lookedAt >= 2 * LOOK_EVERY_MS) this.#usedByAccount.clear()
     if (now - this.#lookedAt >= LOOK_EVERY_MS) {
       this.#lookedAt = now
       this.#looking = this.#look()

@@ -74,7 +74,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     })
     await until(() => order.length === 300)
     await first.close(10_000)
-    await sleep(300) // until it is looked up that nothing waits
+    await sleep(600)
     await put('flood', 2_000)
     await put('quick', 1)
     order.length = 0
