@@ -86,7 +86,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     expect(test.split('\n').filter((line) => line.includes('hacked'))).toHaveLength(3)
   })
 
-  it('copies a test that passes as it is pasted, and one that proves a refusal', async () => {
+  it('copies a test that passes as it is pasted, and one that proves a refusal', { timeout: 60_000 }, async () => {
     const crm = await start()
     const { url, register } = await startReceiver()
     register(crm.webhooks.create({ url, events: ['contact.created'] }).secret)
@@ -106,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     await writeFile(join(folder, 'right.test.ts'), right)
     await writeFile(join(folder, 'wrong.test.ts'), wrong)
-    const { stdout } = await run('npx', ['vitest', 'run', '--reporter=json', folder])
+    const { stdout } = await run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', folder])
     expect(JSON.parse(stdout.slice(stdout.indexOf('{"')).split('\n')[0] ?? '')).toMatchObject({
       numPassedTests: 2,
       numFailedTests: 0,
@@ -185,6 +185,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.getByRole('button', { name: 'Retry failed…' }).click()
     await page.getByText('13 left out: acknowledged already').waitFor()
     await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
     await page.locator('.list summary').click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),

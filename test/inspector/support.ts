@@ -15,7 +15,12 @@ export const figures = new Map<string, string>()
 
 export function launch(): Promise<Browser> {
   // Without a GPU and a sandbox, as in a container.
-  const args = ['--no-sandbox', '--disable-background-networking', '--disable-gpu']
+  const args = [
+    '--no-sandbox',
+    '--disable-background-networking',
+    '--disable-gpu',
+    '--host-resolver-rules=MAP crm.test 127.0.0.1',
+  ]
   return chromium.launch({ executablePath: CHROMIUM ?? '', args })
 }
 

@@ -18,7 +18,8 @@ const RECONNECT_MS = 1_000
 const FIRST_ROWS = 300
 const MOST_CALLS = 500
 
-const channel = 'BroadcastChannel' in window ? new BroadcastChannel('postern-inspector') : undefined
+/** Outside of a secure context, as by a name of --host-allow, there are no locks: then each tab has its own stream. */
+const channel = 'locks' in navigator ? new BroadcastChannel('postern-inspector') : undefined
 let stream: EventSource | undefined
 let bootId = ''
 let heardAt = performance.now()
@@ -30,8 +31,7 @@ let waiting: Batch[] | undefined
 /** Connects the page: as the tab that has the stream, or as one of those that hear from it. */
 export function connect(): void {
   channel?.addEventListener('message', ({ data }: MessageEvent<Told>) => hear(data))
-  // Outside of a secure context there are no locks: then each tab has its own stream.
-  if (navigator.locks === undefined || channel === undefined) open()
+  if (channel === undefined) open()
   else {
     navigator.locks.request('postern-inspector', () => {
       open()

@@ -11,6 +11,8 @@ interface Toast {
   readonly isError: boolean
 }
 
+const LATEST_DRAW_MS = 250
+
 /** All that the page knows. Whoever changes it calls `changed`. */
 class PageModel {
   readonly rows: Rows = new Rows()
@@ -56,16 +58,18 @@ class PageModel {
     this.changed()
   }
 
-  /** Has the page drawn again: once a frame, however much has changed. A hidden page has no frames. */
+  /** Has the page drawn again: once a frame, however much has changed. A hidden page has no frames, nor has one that is covered. */
   changed(): void {
     if (this.#isPlanned) return
     this.#isPlanned = true
     const draw = () => {
+      if (!this.#isPlanned) return
       this.#isPlanned = false
+      clearTimeout(timer)
       for (const listener of [...this.#listeners]) listener()
     }
-    if (document.hidden) setTimeout(draw, 250)
-    else requestAnimationFrame(draw)
+    const timer = setTimeout(draw, LATEST_DRAW_MS)
+    requestAnimationFrame(draw)
   }
 
   subscribe(listener: () => void): () => void {
