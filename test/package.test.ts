@@ -18,9 +18,9 @@ const SLOW = 180_000
 const specifiers = Object.keys(entries).map((name) => (name === 'index' ? 'postern' : `postern/${name}`))
 /** Loads in a run of Vitest only. */
 const FOR_VITEST = 'postern/testing/vitest'
-/** Loads only if its peer is installed. */
-const FOR_OTEL = 'postern/otel'
-const standalone = specifiers.filter((specifier) => specifier !== FOR_VITEST && specifier !== FOR_OTEL)
+/** Load only if their peers are installed. */
+const WITH_PEERS = ['postern/otel', 'postern/bullmq']
+const standalone = specifiers.filter((specifier) => specifier !== FOR_VITEST && !WITH_PEERS.includes(specifier))
 const documents = packageJson.files.filter((file) => file !== 'dist')
 
 let folder: string
@@ -235,7 +235,7 @@ describe("a newcomer's first five minutes, as typed", () => {
   })
 })
 
-describe('every subpath but those for Vitest and OpenTelemetry', () => {
+describe('every subpath but those for Vitest, OpenTelemetry and BullMQ', () => {
   const toKeys = (names: readonly string[]) => [...names].sort()
 
   it('is imported', async () => {
@@ -295,6 +295,16 @@ describe('every subpath but those for Vitest and OpenTelemetry', () => {
       }
       console.log(JSON.stringify(statuses))`
     expect(await runProgram('serve.mjs', code)).toEqual([200, 401, 200, 401])
+  })
+})
+
+describe('the subpath for BullMQ', () => {
+  it('names the peer that it needs', async () => {
+    const code =
+      "await import('postern/bullmq').catch((error) => console.log(JSON.stringify([error.code, error.message])))"
+    const [errorCode, message] = (await runProgram('bullmq.mjs', code)) as string[]
+    expect(errorCode).toBe('ERR_MODULE_NOT_FOUND')
+    expect(message).toContain("'bullmq'")
   })
 })
 

@@ -7,6 +7,8 @@ import { nodeHandler } from 'postern/node'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
+import { type PostgresServer, postgresProgram, startPostgres } from '../engines/postgres-server.ts'
+import { type RedisServer, redisProgram, startRedis } from '../engines/redis-server.ts'
 import { readBlocks } from '../support/examples.ts'
 import { listFiles } from '../support/repository.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
@@ -17,8 +19,12 @@ const SLOW = 120_000
 const BODY = '{"id": "evt_1"}'
 
 let program: BuiltProgram
+/** Servers that examples name, if their programs are here. */
+const engines: { readonly redis?: RedisServer; readonly postgres?: PostgresServer } = {}
 beforeAll(async () => {
   program = await buildProgram()
+  if (redisProgram !== undefined) Object.assign(engines, { redis: await startRedis() })
+  if (postgresProgram !== undefined) Object.assign(engines, { postgres: await startPostgres() })
   await writeFile(join(program.folder, 'body.json'), BODY)
   await writeFile(join(program.folder, 'body.bin'), BODY)
   await writeFile(join(program.folder, 'secret.txt'), `${SECRET}\n`)
@@ -26,7 +32,7 @@ beforeAll(async () => {
   await writeFile(join(program.folder, 'line.json'), JSON.stringify(delivery))
   await writeFile(join(program.folder, '.env.local'), `WEBHOOK_SECRET=${SECRET}\n`)
 }, SLOW)
-afterAll(() => program.remove())
+afterAll(() => Promise.all([program.remove(), engines.redis?.remove(), engines.postgres?.remove()]))
 
 describe('the examples in the help', () => {
   /** A receiver of this package, with the probe of one whose runs nobody counts: every event was handled once. */
@@ -47,6 +53,8 @@ describe('the examples in the help', () => {
     line
       .replace('npx postern', 'postern')
       .replaceAll('localhost:3000', `127.0.0.1:${port}`)
+      .replace('redis://localhost:6379', engines.redis?.url ?? '')
+      .replace('postgres://localhost/app', engines.postgres?.url ?? '')
       .replace('sha256=...', sign(BODY, SECRET))
       .replace('postern dev', 'postern dev --port 0')
       .replace('postern emulator', 'postern emulator --port 0')
@@ -104,6 +112,8 @@ describe('the examples in the help', () => {
     await using emulator = await startEmulator({ clock: 'manual' })
     const env = { POSTERN_BASE_URL: emulator.url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
     for (const line of lines) {
+      const isThere = !(line.includes('redis:') && !engines.redis) && !(line.includes('postgres:') && !engines.postgres)
+      if (!isThere) continue
       // What a line is about is there, and what it makes is not.
       await fetch(`${emulator.url}/_emulator/faults`, { method: 'DELETE' })
       for (const { id } of emulator.webhooks.list()) emulator.webhooks.delete(id)

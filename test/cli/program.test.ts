@@ -47,8 +47,10 @@ describe('the program', () => {
     const { env, create } = await serve()
     const command = `postern webhooks delete ${create().id} --password-stdin${more}`
     // Keys that come before the program reads would be taken for those of the shell.
-    const keys = `until grep -q 'reading standard input' typed; do sleep 0.1; done; printf 'password\\n\\004'; sleep 5`
-    const line = program.start(`(rm -f typed; touch typed; ${keys}) | script -qefc '${command}' typed`, env)
+    const typed = `typed-${code}` // what stands on the terminal, as `script` writes it
+    const isAsked = `grep -qs 'reading standard input' ${typed}`
+    const keys = `until ${isAsked}; do sleep 0.1; done; printf 'password\\n\\004'; sleep 5`
+    const line = program.start(`(${keys}) | script -qefc '${command}' ${typed}`, env)
     expect(await line.exitCode, line.stdout).toBe(code)
     expect(line.stdout).toMatch(message)
   })

@@ -131,8 +131,8 @@ export const FAULTS_OF_WORKERS: readonly Omit<PlantedFault, 'theme'>[] = [
     edits: [
       {
         file: 'src/receiver/acceptor.ts',
-        find: 'const answer = await callStore(',
-        replace: 'const answer = true as unknown\n    void callStore(',
+        find: 'const answer = await (watch',
+        replace: 'const answer = true as unknown\n    void (watch',
       },
     ],
   },
@@ -169,7 +169,7 @@ export const FAULTS_OF_WORKERS: readonly Omit<PlantedFault, 'theme'>[] = [
     edits: [
       {
         file: 'src/receiver/item-runner.ts',
-        find: '    reporter.outcome(tried.outcome, item.source, startedAt)\n',
+        find: '    reporter.outcome(tried.outcome, delivery)\n',
         replace: '',
       },
     ],
