@@ -1,8 +1,10 @@
 import { createServer } from 'node:http'
 import { createReceiver } from 'postern'
 import { checkReceiver, urlProbe } from 'postern/check'
-import { describe, expect, it } from 'vitest'
+import { nodeHandler } from 'postern/node'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { hosts, listen } from '../adapters/http/hosts.ts'
+import { Scene } from '../inbox/scene.ts'
 import { mustBeSound } from './judge.ts'
 
 const SECRET = 'a secret for the checks'
@@ -35,5 +37,19 @@ describe('the checks', () => {
     const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { secret: SECRET, probe })
     mustBeSound(report)
     expect(report.summary).toEqual({ pass: report.checks.length, fail: 0, warn: 0, info: 0, skipped: 0 })
+  })
+
+  it('pass as a whole where an inbox acknowledges and a worker handles', { timeout: 60_000 }, async () => {
+    const { work, probe, close: closeProbe } = await startProbe()
+    onTestFinished(closeProbe)
+    const { receiver } = new Scene({ secret: SECRET })
+    receiver.on('*', ({ id }) => work(id)).work({ concurrency: 20, delay: () => 50 })
+    const { port, close } = await listen(createServer(nodeHandler(receiver)))
+    onTestFinished(close)
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { secret: SECRET, probe })
+    mustBeSound(report)
+    // Its failed event comes again from the inbox, not from the sender.
+    const rest = report.checks.filter(({ status }) => status !== 'pass')
+    expect(rest).toMatchObject([{ id: 'effect-retry-after-failure', status: 'skipped' }])
   })
 })
