@@ -127,6 +127,13 @@ describe('JSON for reading', () => {
   })
 })
 
+it('lays out deep JSON without a line of as many blanks', () => {
+  const json = `${'['.repeat(16_000)}1${']'.repeat(16_000)}`
+  const pretty = toPretty(json)
+  expect(pretty.length).toBeLessThan(3_000_000)
+  expect(pretty.replace(/\s/g, '')).toBe(json)
+})
+
 describe('bytes', () => {
   it('come through base64, of any length', () => {
     fc.assert(
@@ -240,6 +247,7 @@ describe('a copied delivery', () => {
     ['lines', 'a\nb\r\n\tc\n'],
     ['escapes of a terminal', '\u001b[2J\u0007 \u202e'],
     ['nothing', ''],
+    ['more than an argument takes', 'x'.repeat(200_000)],
     ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00, 0x41])],
   ])('is sent by curl as it was: %s', async (_what, body) => {
     const received: { readonly body: Buffer; readonly signature: unknown; readonly url: unknown }[] = []
@@ -258,12 +266,16 @@ describe('a copied delivery', () => {
     const bytes = Buffer.from(body)
     const command = toCurl({
       ...copyOf(bytes, ['sha256=aa', 'sha256=bb']),
-      url: `http://127.0.0.1:${port}/a?b=c&d=$(id)`,
+      url: `http://127.0.0.1:${port}/a?b={c,d}&e=[1-3]&f=$(id)`,
     })
     // biome-ignore lint/suspicious/noControlCharactersInRegex: those that a terminal would obey
     expect(command).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/)
-    await run('sh', ['-c', command])
-    expect(received).toEqual([{ body: bytes, signature: ['sha256=aa', 'sha256=bb'], url: '/a?b=c&d=$(id)' }])
+    const shell = run('sh')
+    shell.child.stdin?.end(command)
+    await shell
+    expect(received).toEqual([
+      { body: bytes, signature: ['sha256=aa', 'sha256=bb'], url: '/a?b={c,d}&e=[1-3]&f=$(id)' },
+    ])
   })
 
   it('is a fixture that `postern verify` reads', async () => {
@@ -276,6 +288,19 @@ describe('a copied delivery', () => {
     const text = toVitest(copyOf(Buffer.from(`{"id":"a\u2028'\\"\u202e</script>"}`)))
     expect(text).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u)
     expect(text).toContain('toBe(400)')
+  })
+
+  it.each([
+    ['id', 1_024],
+    ['type', 256],
+    ['accountKey', 256],
+  ])('is a test that expects a refusal of a longer %s than %i', (name, most) => {
+    const bodyOf = (length: number) => {
+      const event = { id: 'e', type: 'sync.failed', timestamp: 't', accountKey: 'a', [name]: 'x'.repeat(length) }
+      return Buffer.from(JSON.stringify(event))
+    }
+    expect(toVitest(copyOf(bodyOf(most)))).toContain('toBe(200)')
+    expect(toVitest(copyOf(bodyOf(most + 1)))).toContain('toBe(400)')
   })
 })
 

@@ -1,3 +1,4 @@
+import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
 import { fromBase64, isPlain } from './bytes.ts'
 import { adviseOnData, readField } from './edit-body.ts'
 
@@ -12,12 +13,16 @@ export interface CopiedDelivery {
   readonly isRight: boolean
 }
 
+/** Linux takes 128 KiB in one argument of a program. */
+const MOST_OF_ARGUMENT = 128_000
+
 /** A command for a POSIX shell that sends the same bytes with the same headers. */
 export function toCurl({ url, body, signature }: CopiedDelivery): string {
   const headers = ['Content-Type: application/json', ...signature.map((value) => `X-Service-Signature: ${value}`)]
-  const options = [`curl -i ${quote(url)}`, ...headers.map((header) => `-H ${quote(header)}`)]
+  // -g: brackets and braces of a URL are no pattern.
+  const options = [`curl -gi ${quote(url)}`, ...headers.map((header) => `-H ${quote(header)}`)]
   // Blanks at an edge would pass, but a terminal reads control characters, and a shell no zero bytes.
-  const isText = isPlain(body.text) && isWhole(body)
+  const isText = isPlain(body.text) && isWhole(body) && body.base64.length < MOST_OF_ARGUMENT
   if (isText) return [...options, `--data-raw ${quote(body.text)}`].join(' \\\n  ')
   return `printf %s ${quote(body.base64)} | base64 -d | ${[...options, '--data-binary @-'].join(' \\\n  ')}`
 }
@@ -77,6 +82,8 @@ function expectStatus(body: CopiedDelivery['body']): 200 | 400 | 422 {
   const fields = ['id', 'type', 'timestamp', 'accountKey'].map((name) => readField(body.text, name))
   const [id, type, , accountKey] = fields
   if (!isWhole(body) || !id || !type || !accountKey || fields.includes(undefined)) return 400
+  if (id.length > MAX_ID_LENGTH || type.length > MAX_TYPE_LENGTH || accountKey.length > MAX_ACCOUNT_KEY_LENGTH)
+    return 400
   const { data } = JSON.parse(body.text)
   if (data !== undefined && (typeof data !== 'object' || Array.isArray(data))) return 400
   return adviseOnData(type.replace(/^contact\./, 'other.'), data).length > 0 ? 422 : 200

@@ -4,6 +4,9 @@ export interface JsonPiece {
   readonly isKey: boolean
 }
 
+/** Deeper levels are indented as this one: the blanks of 16,000 levels would be 500 MB. */
+const MOST_INDENTED = 32
+
 const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s",:{}[\]]+|[,:{}[\]]/g
 
 /**
@@ -18,7 +21,7 @@ export function prettify(text: string): readonly JsonPiece[] | undefined {
   let depth = 0
   let line = ''
   const end = () => {
-    line += `\n${'  '.repeat(depth)}`
+    line += `\n${'  '.repeat(Math.min(depth, MOST_INDENTED))}`
   }
   tokens.forEach((token, index) => {
     const next = tokens[index + 1]
