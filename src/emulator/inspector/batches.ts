@@ -1,5 +1,4 @@
-import type { Batch, Notice } from '../../inspector/shapes.ts'
-import type { Delivery } from '../delivery.ts'
+import type { Batch, Notice, Row } from '../../inspector/shapes.ts'
 import type { FeedMessage } from '../feed.ts'
 import type { Service } from '../service.ts'
 import type { CallLog } from './call-log.ts'
@@ -7,6 +6,8 @@ import { toRow } from './rows.ts'
 
 const MOST_ROWS = 2_000
 const MOST_NOTICES = 500
+/** As many as the emulator keeps: for a page that does not read. */
+const MOST_CHANGED = 10_000
 /** A batch is at least this long after the one before, so that a burst makes few. */
 const PAUSE_MS = 50
 /** Without anything to tell, an empty batch says that the emulator lives. */
@@ -21,12 +22,18 @@ export interface Batches {
 
 /** Listens for a page. One that reads slowly gets fewer batches, not older ones. */
 export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, calls: CallLog): Batches {
-  const changed = new Map<string, Delivery>()
+  const changed = new Map<string, Row>()
   let notices: Notice[] = []
   let isStopped = false
   let wake = () => {}
+  // Rows, since a delivery would keep its body though the emulator has dropped it.
+  const put = (row: Row) => {
+    changed.set(row.id, row)
+    const [oldest] = changed.keys()
+    if (changed.size > MOST_CHANGED && oldest !== undefined) changed.delete(oldest)
+  }
   const unsubscribe = feed.subscribe((message) => {
-    if ('delivery' in message) changed.set(message.delivery.id, message.delivery)
+    if ('delivery' in message) put(toRow(message.delivery))
     if (message.type === 'reset') changed.clear()
     const notice = toNotice(message, calls)
     if (notice !== undefined) notices.push(notice)
@@ -51,7 +58,7 @@ export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, 
       if (pauseMs > 0 && !isStopped) await wait(pauseMs, () => isStopped)
       if (isStopped) return undefined
       lastAt = performance.now()
-      const rows = [...changed.values()].slice(0, MOST_ROWS).map(toRow)
+      const rows = [...changed.values()].slice(0, MOST_ROWS)
       for (const { id } of rows) changed.delete(id)
       const batch = { now: clock.now(), notices, rows }
       notices = []
