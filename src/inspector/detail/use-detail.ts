@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { api, describeError } from '../model/api.ts'
+import { api, describeError, toPath } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
 
@@ -15,12 +15,12 @@ const NOTHING = { value: undefined, error: undefined }
 /** A delivery with its body, asked for again when it has changed. */
 export function useDetail(id: string): Loaded<DeliveryDetail> {
   const row = page.rows.find(id)
-  return useCall<DeliveryDetail>(`GET deliveries/${encodeURIComponent(id)}`, `${row?.attempts} ${row?.status}`)
+  return useCall<DeliveryDetail>(`GET ${toPath(id)}`, `${row?.attempts} ${row?.status}`)
 }
 
 /** Its signature, step by step. */
 export function useSignature(id: string): Loaded<SignatureSteps> {
-  return useCall<SignatureSteps>(`GET deliveries/${encodeURIComponent(id)}/signature`, '')
+  return useCall<SignatureSteps>(`GET ${toPath(id)}/signature`, '')
 }
 
 /** The answer of a call, asked for again when the version changes. The old one stays until the new one is there. */

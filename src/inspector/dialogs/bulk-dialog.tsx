@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { api, describeError } from '../model/api.ts'
+import { api, describeError, toPath } from '../model/api.ts'
 import { whyNotResent, whyNotRetried } from '../model/list.ts'
+import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { type BulkAction, ui } from '../model/ui.ts'
 import { count } from '../parts/announcer.tsx'
@@ -33,7 +34,7 @@ export function BulkDialog({ action, rows }: BulkOptions): JSX.Element {
   return (
     <DialogFrame
       title={`${verb} ${count(eligible.length, 'delivery', 'deliveries')}`}
-      onSubmit={isRunning || isOver ? () => {} : start}
+      onSubmit={() => (isOver ? undefined : start())}
     >
       <p>
         {action === 'retry'
@@ -57,14 +58,17 @@ export function BulkDialog({ action, rows }: BulkOptions): JSX.Element {
           <button type="button" class="main" onClick={() => ui.open(undefined)}>
             Close
           </button>
-        ) : isRunning ? (
-          <button type="button" onClick={stop}>
-            Stop
-          </button>
         ) : (
-          <button type="submit" class="main" disabled={eligible.length === 0}>
-            {verb} {eligible.length.toLocaleString('en')}
-          </button>
+          <>
+            {isRunning && (
+              <button type="button" onClick={stop}>
+                Stop
+              </button>
+            )}
+            <button type="submit" class="main" disabled={eligible.length === 0 || isRunning}>
+              {verb} {eligible.length.toLocaleString('en')}
+            </button>
+          </>
         )}
       </div>
       <progress max={eligible.length || 1} value={done + refused} aria-label="Progress" />
@@ -105,16 +109,18 @@ function LeftOut({
 function useBulk(rows: readonly PlacedRow[], action: BulkAction, rate: number) {
   const [progress, setProgress] = useState(START)
   const isStopped = useRef(false)
+  const isClosed = useRef(false)
   const pace = useRef(rate)
   pace.current = rate
   const start = async () => {
     isStopped.current = false
     let now: Progress = { ...START, isRunning: true }
+    setProgress(now)
     for (const { id } of rows) {
       if (isStopped.current) break
       const next = performance.now() + 1_000 / pace.current
       try {
-        await api(`POST deliveries/${id}/${action}`)
+        await api(`POST ${toPath(id)}/${action}`)
         now = { ...now, done: now.done + 1 }
       } catch (error) {
         now = { ...now, refused: now.refused + 1, lastError: describeError(error) }
@@ -124,10 +130,15 @@ function useBulk(rows: readonly PlacedRow[], action: BulkAction, rate: number) {
       if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs))
     }
     setProgress({ ...now, isRunning: false })
+    if (isClosed.current) page.say(`stopped: ${now.done} of ${rows.length} done, ${now.refused} refused`)
   }
   const stop = () => {
     isStopped.current = true
   }
-  useEffect(() => stop, []) // closing the dialog ends it
+  const close = () => {
+    isClosed.current = true
+    stop()
+  }
+  useEffect(() => close, []) // closing the dialog ends it
   return { progress, start, stop }
 }

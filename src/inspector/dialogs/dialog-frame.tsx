@@ -5,8 +5,8 @@ import { ui } from '../model/ui.ts'
 interface FrameOptions {
   readonly title: string
   readonly children: ComponentChildren
-  /** Runs on Ctrl+Enter, and on the form's button. */
-  readonly onSubmit?: () => void
+  /** Runs on Ctrl+Enter, and on the form's button; not again before it has ended. */
+  readonly onSubmit?: () => Promise<unknown> | undefined
 }
 
 /** A dialog over the page. Esc closes it, and the focus goes back to where it was. */
@@ -20,9 +20,13 @@ export function DialogFrame({ title, children, onSubmit }: FrameOptions): JSX.El
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
-  const submit = (event: Event) => {
+  const isBusy = useRef(false)
+  const submit = async (event: Event) => {
     event.preventDefault()
-    onSubmit?.()
+    if (isBusy.current) return
+    isBusy.current = true
+    await onSubmit?.()
+    isBusy.current = false
   }
   return (
     <dialog ref={dialog} aria-label={title} onClose={() => ui.open(undefined)}>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useDetail } from '../detail/use-detail.ts'
 import { act, openMade } from '../model/actions.ts'
-import { api } from '../model/api.ts'
+import { api, toPath } from '../model/api.ts'
 import { ui } from '../model/ui.ts'
 import { Key } from '../parts/small.tsx'
 import type { DeliveryDetail } from '../shapes.ts'
@@ -78,15 +78,15 @@ interface Edited {
   readonly count: number
 }
 
-function sendEdited(detail: DeliveryDetail, { body, keepsId, signing, count }: Edited): void {
+function sendEdited(detail: DeliveryDetail, { body, keepsId, signing, count }: Edited): Promise<boolean> {
   const original = detail.body.text
   const own = readField(body, 'id')
   // An id that was edited by hand is meant.
   const isOld = own !== undefined && own === readField(original, 'id')
   const sent = keepsId || !isOld ? body : replaceId(body, makeEventId())
   const isSame = sent === original && signing !== 'stale-bytes'
-  act(async () => {
-    const made = await api<readonly { readonly id: string }[]>(`POST deliveries/${detail.id}/resend`, {
+  return act(async () => {
+    const made = await api<readonly { readonly id: string }[]>(`POST ${toPath(detail.id)}/resend`, {
       ...(!isSame && { body: sent }),
       ...{ sign: signing, count },
     })

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
@@ -68,9 +68,9 @@ function EventForm({ account, children }: FormOptions): JSX.Element {
   const [id, setId] = useState('')
   const problem = data === '' ? undefined : findJsonProblem(data)
   const send = () => {
-    if (problem !== undefined) return
+    if (problem !== undefined) return undefined
     sessionStorage.setItem(LAST_TYPE, type)
-    act(async () => {
+    return act(async () => {
       const { events } = await api<{ readonly events: readonly Emitted[] }>('POST events', {
         ...{ type, count, accountKey: account },
         ...(data !== '' && { data: JSON.parse(data) }),
@@ -178,9 +178,9 @@ function PasteForm({ account, children }: FormOptions): JSX.Element {
   const problem =
     text.trim() !== '' && pasted === undefined ? 'That is no body of an event, and no line with one.' : undefined
   const send = () => {
-    if (pasted === undefined) return
+    if (pasted === undefined) return undefined
     const body = pasted.base64 === undefined ? { body: pasted.text } : { bodyBase64: pasted.base64 }
-    act(async () => {
+    return act(async () => {
       const { type, deliveries } = await api<Emitted & { readonly type: string }>('POST bodies', {
         ...body,
         accountKey: account,
@@ -236,10 +236,12 @@ function useTypes(): readonly string[] {
 function useSample(type: string): readonly [string, (data: string) => void, () => void] {
   const [data, setData] = useState('')
   const [isEdited, setEdited] = useState(false)
+  const asked = useRef(0)
   const load = () => {
+    const number = ++asked.current
     if (type === '') return
     api<{ readonly data?: unknown }>(`GET samples/${encodeURIComponent(type)}`).then(
-      (sample) => setData(JSON.stringify(sample.data, null, 2) ?? ''),
+      (sample) => number === asked.current && setData(JSON.stringify(sample.data, null, 2) ?? ''),
       () => {},
     )
   }
@@ -247,6 +249,7 @@ function useSample(type: string): readonly [string, (data: string) => void, () =
     if (!isEdited) load()
   }, [type])
   const edit = (text: string) => {
+    asked.current++ // what is on its way does not replace it
     setEdited(true)
     setData(text)
   }

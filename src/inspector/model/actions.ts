@@ -1,7 +1,7 @@
 import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
 import { type CopiedDelivery, toCurl, toFixture, toVitest } from '../text/copies.ts'
 import { go } from './address.ts'
-import { api, describeError } from './api.ts'
+import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
 import { page } from './page-model.ts'
 import { ui } from './ui.ts'
@@ -41,7 +41,7 @@ export function closeDelivery(id: string): void {
 /** Sends the same bytes once more. */
 export function resend(id: string, count?: number): Promise<boolean> {
   return act(async () => {
-    const made = await api<Made | readonly Made[]>(`POST deliveries/${id}/resend`, count === undefined ? {} : { count })
+    const made = await api<Made | readonly Made[]>(`POST ${toPath(id)}/resend`, count === undefined ? {} : { count })
     openMade(Array.isArray(made) ? made[0].id : Object(made).id)
   })
 }
@@ -49,7 +49,7 @@ export function resend(id: string, count?: number): Promise<boolean> {
 /** The manual retry of the service: one more attempt of the same delivery. */
 export function retry(id: string): Promise<boolean> {
   return act(async () => {
-    await api(`POST deliveries/${id}/retry`)
+    await api(`POST ${toPath(id)}/retry`)
     ui.attempt = undefined
   }, 'retried')
 }
@@ -81,8 +81,8 @@ export function copyDelivery(id: string, form: CopyForm): Promise<boolean> {
     const row = page.rows.find(id)
     if (form === 'id') return copyText(row?.event ?? id, 'event id')
     const [detail, steps] = await Promise.all([
-      api<DeliveryDetail>(`GET deliveries/${id}`),
-      api<SignatureSteps>(`GET deliveries/${id}/signature`),
+      api<DeliveryDetail>(`GET ${toPath(id)}`),
+      api<SignatureSteps>(`GET ${toPath(id)}/signature`),
     ])
     const copied: CopiedDelivery = {
       url: detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId),

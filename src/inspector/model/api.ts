@@ -17,6 +17,11 @@ export async function api<T>(line: string, body?: object): Promise<T> {
   return answer
 }
 
+/** Path of a delivery. Its id may come from the URL of the page, and must not lead to another route. */
+export function toPath(delivery: string): string {
+  return `deliveries/${encodeURIComponent(delivery)}`
+}
+
 /** What a promise rejected with, in words. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -25,6 +25,8 @@ export const KEYS: readonly (readonly [string, string])[] = [
 /** Listens for keys: never inside a field or a dialog, and not with modifiers. */
 export function listenToKeys(): void {
   document.addEventListener('keydown', (event) => {
+    // A key that is held moves on, but sends nothing more.
+    if (event.repeat && !/^(j|k|ArrowDown|ArrowUp)$/.test(event.key)) return
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     const target = event.target instanceof HTMLElement ? event.target : document.body
     if (ui.dialog !== undefined || target.closest('input:not([type=checkbox]), textarea, select, dialog') !== null)

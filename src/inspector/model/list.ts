@@ -18,10 +18,11 @@ export interface ShownList {
 export function listShown(): ShownList {
   const { query } = readAddress()
   const matches = readFilter(query, (id) => page.urlOf(id), page.now())
+  const clearedTo = page.rows.find(ui.cleared ?? '')?.order
   const rows: PlacedRow[] = []
   let [fresh, cleared] = [0, 0]
   for (const row of page.rows.all) {
-    if (row.at <= ui.clearedAt && !ui.pinned.has(row.id)) cleared++
+    if (clearedTo !== undefined && row.order <= clearedTo && !ui.pinned.has(row.id)) cleared++
     else if (!matches(row)) continue
     else if (ui.held !== undefined && row.order > ui.held) fresh++
     else rows.push(row)

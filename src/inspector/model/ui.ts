@@ -26,8 +26,8 @@ class Ui {
   cursor: string | undefined
   /** Rows with a higher order are held back, so that the one being read does not move; undefined shows all. */
   held: number | undefined
-  /** Deliveries made by then are hidden unless they are pinned, in milliseconds since 1970. */
-  clearedAt: number = Number(read(CLEARED) ?? 0)
+  /** This delivery and those before it are hidden unless they are pinned. A time would hide what a manual clock makes later. */
+  cleared: string | undefined = read(CLEARED) ?? undefined
   pinned: ReadonlySet<string> = new Set((read(PINS) ?? '').split(',').filter(Boolean))
   theme: Theme = readTheme()
   /** The attempt that is shown of the open delivery; undefined for the last one. */
@@ -64,10 +64,10 @@ class Ui {
     page.changed()
   }
 
-  /** @param at 0 brings back what was hidden */
-  clear(at: number): void {
-    this.clearedAt = at
-    write(CLEARED, String(at))
+  /** @param last the newest that is hidden; undefined brings back what was hidden */
+  clear(last: string | undefined): void {
+    this.cleared = last
+    write(CLEARED, last ?? '')
     page.changed()
   }
 

@@ -33,7 +33,7 @@ export function Deliveries(): JSX.Element {
             </button>
           )}
           {list.cleared > 0 && (
-            <button type="button" class="plain" onClick={() => ui.clear(0)}>
+            <button type="button" class="plain" onClick={() => ui.clear(undefined)}>
               show {list.cleared} cleared
             </button>
           )}
@@ -106,7 +106,7 @@ function Toolbar({ list }: { readonly list: ShownList }): JSX.Element {
           <button type="button" onClick={() => saveFile('deliveries.json', JSON.stringify(list.rows, null, 2))}>
             Export as JSON
           </button>
-          <button type="button" onClick={() => ui.clear(page.now())}>
+          <button type="button" onClick={() => ui.clear(page.rows.all[0]?.id)}>
             Clear the list
           </button>
         </div>

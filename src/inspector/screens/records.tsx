@@ -181,12 +181,18 @@ interface FormOptions {
   readonly onSave: (body: object) => void
 }
 
+function findNoObject(json: string): string | undefined {
+  const value: unknown = JSON.parse(json)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? undefined : 'a record is an object'
+}
+
 const CONTACT = { firstName: 'Zoë', lastName: 'Okafor', email: 'zoe@example.test', status: 'active' }
 
 function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
   const start = record ?? (model === 'contact' ? CONTACT : { name: 'A first one' })
   const [text, setText] = useState(JSON.stringify(start, null, 2))
-  const problem = findJsonProblem(text)
+  const problem = findJsonProblem(text) ?? findNoObject(text)
   const value = problem === undefined ? JSON.parse(text) : undefined
   const advice = problem === undefined ? adviseOnData(`${model}.updated`, { record: { _id: 'new', ...value } }) : []
   const save = (event: Event) => {
@@ -211,7 +217,7 @@ function RecordForm({ model, record, onSave }: FormOptions): JSX.Element {
       ))}
       <div class="bar">
         <span class="dim">
-          Fires {model}.{record === undefined ? 'created' : 'updated'}.
+          Fires {model}.{record === undefined ? 'created' : 'updated. Fields that are left out stay as they are'}.
         </span>
         <span class="push" />
         <button type="submit" class="main" disabled={problem !== undefined}>

@@ -1,0 +1,137 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answer, CHROMIUM, launch, open, serve, start, warmUp } from './support.ts'
+
+// What goes wrong by a double click, a held key, a foreign link, a clock that stands still, or a strange body.
+
+let browser: Browser
+let context: BrowserContext
+
+describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
+  beforeAll(async () => {
+    browser = await launch()
+    await warmUp()
+  })
+  afterAll(() => browser?.close())
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+  })
+  afterEach(() => context.close())
+
+  const rowsOf = (page: Page) => page.locator('.rows tbody tr.row')
+
+  async function startWithWebhook(options: Parameters<typeof start>[0] = {}) {
+    const crm = await start(options)
+    crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['sync.completed'] })
+    return crm
+  }
+
+  /** Holds calls up, so that a second click comes before the first is answered. */
+  function delay(page: Page, path: string): Promise<unknown> {
+    return page.route(path, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      await route.continue()
+    })
+  }
+
+  it('calls no other route, whatever the URL says of the delivery', async () => {
+    const crm = await startWithWebhook()
+    crm.events.emit({ type: 'sync.completed' })
+    const { page } = await open(context, crm, `?d=${encodeURIComponent('../reset?')}`)
+    for (const key of ['r', 'c', 'e']) {
+      await page.keyboard.press(key)
+      await page.getByText('there is no such delivery').first().waitFor()
+    }
+    expect(crm.webhooks.list()).toHaveLength(1)
+    expect(crm.deliveries.list()).toHaveLength(1)
+  })
+
+  it('clears what is there, and shows what comes later on a clock that stands still', async () => {
+    const crm = await startWithWebhook({ clock: 'manual' })
+    crm.events.emit({ type: 'sync.completed' })
+    const { page } = await open(context, crm)
+    await rowsOf(page).waitFor()
+    await page.locator('.list summary').click()
+    await page.getByRole('button', { name: 'Clear the list' }).click()
+    await page.getByText('The list is cleared').waitFor()
+    crm.events.emit({ type: 'sync.completed' })
+    await expect.poll(() => rowsOf(page).count()).toBe(1)
+    await page.reload()
+    await page.getByText('show 1 cleared').waitFor()
+    expect(await rowsOf(page).count()).toBe(1)
+    await page.getByText('show 1 cleared').click()
+    await expect.poll(() => rowsOf(page).count()).toBe(2)
+  })
+
+  it('sends once for a double click, and for a key that is held', async () => {
+    const crm = await startWithWebhook()
+    const { page } = await open(context, crm)
+    await delay(page, '**/_emulator/events')
+    await delay(page, '**/resend')
+    const send = page.locator('dialog button[type=submit]')
+    await page.keyboard.press('t')
+    await send.dblclick()
+    await page.locator('.verdict').waitFor()
+    await page.keyboard.press('e')
+    await page.locator('dialog textarea').waitFor()
+    await send.dblclick()
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await expect.poll(() => crm.deliveries.list().length).toBe(2)
+    for (let n = 0; n < 5; n++) await page.keyboard.down('r')
+    await page.keyboard.up('r')
+    await page.waitForTimeout(400)
+    expect(crm.deliveries.list()).toHaveLength(3)
+  })
+
+  it('resends each of many once for a double click, and says how far it came when it is closed', async () => {
+    const crm = await startWithWebhook()
+    crm.events.emitMany({ type: 'sync.completed' }, 20)
+    const { page } = await open(context, crm)
+    await expect.poll(() => rowsOf(page).count()).toBe(20)
+    await delay(page, '**/resend')
+    await page.locator('.list summary').click()
+    await page.getByRole('button', { name: 'Resend…' }).click()
+    await page.getByRole('button', { name: 'Resend 20', exact: true }).dblclick()
+    await page
+      .getByRole('dialog')
+      .getByText(/^\d+ of 20$/)
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText(/^stopped: \d+ of 20 done, 0 refused$/).waitFor()
+    const [, done = ''] = /stopped: (\d+)/.exec(await page.locator('.toast').innerText()) ?? []
+    expect(crm.deliveries.list()).toHaveLength(20 + Number(done))
+  })
+
+  it('shows a body that is nested 16,000 deep', async () => {
+    const crm = await startWithWebhook()
+    crm.events.emit({ type: 'sync.completed' })
+    const [first] = crm.deliveries.list()
+    const body = `${'['.repeat(16_000)}${']'.repeat(16_000)}`
+    const made = crm.deliveries.resend(first?.id ?? '', { body })
+    const { page, complaints } = await open(context, crm, `?d=${made.id}`)
+    await page.locator('.verdict').getByText('200 handled').waitFor()
+    await page.getByRole('button', { name: 'Hex', exact: true }).click({ timeout: 10_000 })
+    expect(complaints).toEqual([])
+  })
+
+  it('keeps the sample of the type that was asked for last', async () => {
+    const crm = await startWithWebhook()
+    const { page } = await open(context, crm)
+    await delay(page, '**/samples/sync.completed')
+    await page.keyboard.press('t')
+    await page.locator('dialog input[list=types]').fill('opportunity.created')
+    const data = page.locator('dialog textarea')
+    await expect.poll(() => data.inputValue()).toContain('"record":')
+    await page.waitForTimeout(300)
+    expect(await data.inputValue()).toContain('"record":')
+  })
+
+  it('saves no record that is no object', async () => {
+    const crm = await start()
+    const { page } = await open(context, crm, '?screen=records')
+    await page.getByRole('button', { name: 'New contact' }).click()
+    await page.getByLabel('Fields as JSON').fill('null')
+    await page.getByText('a record is an object').waitFor()
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
+  })
+})
