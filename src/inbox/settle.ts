@@ -43,7 +43,7 @@ export function settle(
     tried,
     isUnproven: true,
   })
-  const bury = (code: string): Settlement => ({ next: 'bury', marks, tried: { ...tried, code } })
+  const bury = (code: string, also = {}): Settlement => ({ next: 'bury', marks, tried: { ...tried, code, ...also } })
 
   if (outcome.outcome === 'handled' || outcome.outcome === 'duplicate') return { next: 'remove' }
   if (item.signal.aborted || outcome.outcome === 'closing') return comeAgain(0)
@@ -51,6 +51,8 @@ export function settle(
   if (outcome.outcome === 'failed' && outcome.code === 'store_unavailable') return comeAgain(SOON_MS)
   if (outcome.outcome === 'failed' && outcome.code === 'lease_lost') return comeAgain(rules.leaseMs)
 
+  if (item.deaths >= MOST_DEATHS)
+    return bury('crashed', { error: `${item.deaths} processes died while they ran it and nothing else` })
   const steering =
     outcome.outcome === 'failed' && outcome.code === 'handler_failed' ? steeringOf(thrownIn(outcome.error)) : undefined
   if (steering === 'bury') return bury('dead_letter')
@@ -60,12 +62,6 @@ export function settle(
       : wait(Math.max(steering.afterMs, LEAST_DELAY_MS), false)
   const failures = item.failures + 1
   return failures >= rules.retries.attempts ? bury(tried.code) : wait(rules.retries.delayAfter(failures), true)
-}
-
-/** An item that has killed too many processes runs no more. */
-export function settleKiller(item: TakenItem, now: number): Settlement {
-  const error = `${item.deaths} processes died while they ran it and nothing else`
-  return { next: 'bury', marks: item.marks, tried: toTry(item, now, now, 'crashed', error) }
 }
 
 function toTry(item: TakenItem, startedAt: number, endedAt: number, code: string, error: string | undefined): InboxTry {

@@ -3,7 +3,7 @@ import { PosternError } from '../protocol/errors.ts'
 import { quote, toShellWord } from '../protocol/show.ts'
 import type { Inbox, InboxItem, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
-import { MOST_DEATHS, settle, settleKiller, type Tried } from './settle.ts'
+import { MOST_DEATHS, settle, type Tried } from './settle.ts'
 
 /** What a worker needs of its receiver. Times in milliseconds. */
 export interface WorkerParts extends Required<Pick<InboxWorkOptions, 'onSettled' | 'onStalled'>> {
@@ -14,6 +14,8 @@ export interface WorkerParts extends Required<Pick<InboxWorkOptions, 'onSettled'
   readonly retentionMs: number
   /** Claims the event and runs its handlers. Never rejects. */
   run(item: TakenItem): Promise<Tried>
+  /** Claims the event, runs nothing, and gives it back: for the marks that the store has. Never rejects. */
+  recall(item: TakenItem): Promise<Tried>
   report(error: PosternError): void
   onDeadLetter(item: InboxItem, error: PosternError): void
 }
@@ -46,10 +48,10 @@ export class Worker {
   }
 
   async #run(item: TakenItem): Promise<Settlement> {
-    const { clock, run } = this.#parts
+    const { clock, run, recall } = this.#parts
     const startedAt = clock.now()
-    if (item.deaths >= MOST_DEATHS) return settleKiller(item, startedAt)
-    return settle(item, await run(item), startedAt, clock.now(), this.#parts)
+    const tried = await (item.deaths >= MOST_DEATHS ? recall(item) : run(item))
+    return settle(item, tried, startedAt, clock.now(), this.#parts)
   }
 
   #onSettled(item: TakenItem, settlement: Settlement): void {

@@ -148,6 +148,7 @@ class WebhookReceiver implements NameHolder {
     const worker = new Worker({
       ...{ inbox, retries, clock, leaseMs, retentionMs },
       run: (item) => reporter.watch(item, (watch) => this.#items.run(item, watch)),
+      recall: (item) => this.#items.recall(item),
       report: (error) => reporter.error(error),
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
       onSettled: (item, settlement) =>

@@ -26,30 +26,38 @@ export class ItemRunner {
 
   /** Never rejects. */
   async run(item: TakenItem, watch: Watch | undefined): Promise<Tried> {
-    const { reporter, settings } = this.#shared
-    const startedAt = settings.clock.monotonic()
-    const claimBy = startedAt + STORE_LIMIT_MS
-    const of = { item, source: item.source, isParsed: true, waitUntil: undefined, watch }
-    const delivery = { ...of, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy }
+    const delivery = this.#toDelivery(item, watch)
     const tried = await this.#tryItem(item, delivery)
-    reporter.outcome(tried.outcome, delivery)
+    this.#shared.reporter.outcome(tried.outcome, delivery)
     return tried
   }
 
+  /** Asks the store for the marks of an event that is not even to be parsed any more. Never rejects. */
+  recall(item: TakenItem): Promise<Tried> {
+    return this.#runs.recall(item.key, item, toOutcome('ignored', item), this.#toDelivery(item))
+  }
+
+  #toDelivery(item: TakenItem, watch?: Watch): Delivery {
+    const startedAt = this.#shared.settings.clock.monotonic()
+    const claimBy = startedAt + STORE_LIMIT_MS
+    const of = { item, source: item.source, isParsed: true, waitUntil: undefined, watch }
+    return { ...of, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy }
+  }
+
   async #tryItem(item: TakenItem, delivery: Delivery): Promise<Tried> {
-    const refuse = (outcome: Outcome): Tried => ({ outcome, marks: item.marks })
+    const refuse = (outcome: Outcome) => this.#runs.recall(item.key, item, outcome, delivery)
     try {
       const event = parseEnvelope(item.bytes) // 5
-      if (event instanceof Rejection) return refuse(toRejected(event))
-      if (this.#shared.toKey(event.accountKey, event.id) !== item.key) return refuse(this.#failForeign(event))
-      if (this.#routes.isEmpty) return refuse(failWithoutHandlers(this.#shared, event))
+      if (event instanceof Rejection) return await refuse(toRejected(event))
+      if (this.#shared.toKey(event.accountKey, event.id) !== item.key) return await refuse(this.#failForeign(event))
+      if (this.#routes.isEmpty) return await refuse(failWithoutHandlers(this.#shared, event))
       const route = this.#routes.find(event.type) // 6
-      if (route === undefined) return refuse(toOutcome('ignored', event))
+      if (route === undefined) return await refuse(toOutcome('ignored', event))
       return await this.#runs.work(item.key, withModel(event, route), route, delivery) // 7 to 10
     } catch (cause) {
       const error = new PosternError('unexpected', 'Postern itself failed while it worked on an event.', { cause })
       this.#shared.reporter.error(error)
-      return refuse(toFailed(500, 'unexpected', error, item))
+      return { outcome: toFailed(500, 'unexpected', error, item), marks: item.marks }
     }
   }
 

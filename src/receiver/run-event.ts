@@ -44,8 +44,11 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
     run.phase = 'working'
     run.lease = new Lease(shared, run.key, claim.token, run.askedAt)
     attempt = new Attempt(shared, run, run.lease, withKept(claim.marks, run.first.item))
-    const checking = checkEvent(run) // 8
-    let verdict = attempt.takeChecked(isThenable(checking) ? await attempt.waitFor(checking) : checking)
+    let verdict = run.refusal && toRefused(run.refusal, attempt)
+    if (verdict === undefined) {
+      const checking = checkEvent(run) // 8
+      verdict = attempt.takeChecked(isThenable(checking) ? await attempt.waitFor(checking) : checking)
+    }
     if (verdict === undefined) {
       const running = attempt.beginHandlers() // 9
       if (isThenable(running)) await running
@@ -59,7 +62,10 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
     const settling = settle(shared, run, run.lease, verdict) // 10
     return run.end(isThenable(settling) ? await settling : settling)
   } catch (cause) {
-    if (attempt !== undefined) run.goesOn = run.lease?.release(attempt.marks)
+    if (attempt !== undefined) {
+      run.marks = attempt.marks
+      run.goesOn = run.lease?.release(attempt.marks)
+    }
     return run.end(toUnexpected(shared, run, cause))
   } finally {
     attempt?.end()
@@ -117,6 +123,11 @@ function toClaim(answer: unknown): Claim | StoreFailure {
 /** A delivery that waited for another process is answered `busy` at its deadline, also while the store is being asked once more. */
 function toUnclaimed(run: Run, failure: StoreFailure): Outcome {
   return run.phase === 'busy' && run.timeLeft === 0 ? toOutcome('busy', run) : run.failClaim(failure)
+}
+
+/** No handler is to run: the event is given back, with the marks that it has. */
+function toRefused(outcome: Outcome, { marks }: Attempt): Verdict {
+  return { outcome, settleBy: 'release', marks }
 }
 
 /** A dead letter that is replayed after the store has forgotten its marks has kept them itself. */

@@ -69,10 +69,12 @@ export class Run {
   hasPlace = false
   /** When the store was last asked for the claim. */
   askedAt = 0
+  /** Set if no handler is to run: the outcome, unless the claim says otherwise. */
+  refusal: Outcome | undefined
   /** The event as each handler was given it. */
   given: readonly ParsedEvent[] = []
   /** Names of the handlers that had finished when the run ended, in this attempt or earlier ones. */
-  marks: readonly string[] = []
+  marks: readonly string[]
   /** Settles when the run has ended. */
   ended: Promise<void> | undefined
   /** Settles once the store has been told what it did not take before the run ended. Never rejects. */
@@ -97,6 +99,7 @@ export class Run {
     this.first = first
     this.latestDeadline = first.deadline
     this.claimBy = first.claimBy
+    this.marks = first.item?.marks ?? []
   }
 
   /** Milliseconds until the last delivery that waits has to be answered. Less than one counts as none: timers may go off early. */

@@ -1,3 +1,4 @@
+import type { TakenItem } from '../inbox/inbox.ts'
 import type { Tried } from '../inbox/settle.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { type Outcome, toOutcome } from '../protocol/outcome.ts'
@@ -14,6 +15,7 @@ import type { Shared } from './shared.ts'
 const SHARE_OF_FREE = 4
 /** The time after which a full receiver looks again for runs that their host cut off, in milliseconds. */
 const SWEEP_MS = 1_000
+const NO_ROUTE: Route = { handlers: [], isOrdered: false, model: undefined, action: undefined, schema: undefined }
 
 /** The events under way in this process: each runs once, and its duplicates wait for it. */
 export class Runs {
@@ -39,10 +41,25 @@ export class Runs {
   }
 
   /** Stops 7 to 10 for a worker, which comes again later if a delivery would join another one, or wait. Its `concurrency` is its limit. */
-  async work(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Promise<Tried> {
+  work(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Promise<Tried> {
+    return this.#try(new Run(this.#shared, key, event, route, delivery))
+  }
+
+  /**
+   * Stops 7 and 10 for a worker that runs no handler: it may make a dead letter of the event, which has to keep the marks that earlier
+   * tries have left in the store. The outcome is the one that is given, unless the event is done, busy or cannot be claimed.
+   */
+  recall(key: string, { id, type, accountKey }: TakenItem, outcome: Outcome, delivery: Delivery): Promise<Tried> {
+    const event = { id, type, accountKey, timestamp: '', data: {} }
+    const run = new Run(this.#shared, key, event, NO_ROUTE, delivery)
+    run.refusal = outcome
+    return this.#try(run)
+  }
+
+  async #try(run: Run): Promise<Tried> {
+    const { key, event } = run
     const refused = this.#find(key) === undefined ? this.#refuse(key, event, false) : toOutcome('busy', event)
-    if (refused !== undefined) return { outcome: refused, marks: [] }
-    const run = new Run(this.#shared, key, event, route, delivery)
+    if (refused !== undefined) return { outcome: refused, marks: run.marks }
     const outcome = await this.#start(run)
     return { outcome, marks: run.marks }
   }

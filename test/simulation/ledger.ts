@@ -34,6 +34,8 @@ interface LedgerOptions {
   readonly history: History
   readonly findings: Findings
   readonly now: () => number
+  /** A worker asks for the marks of an event that it has no handler for. */
+  readonly hasInbox: boolean
   readonly retentionMs: number
   /** Returns whether the store reported that it dropped events for want of room. */
   readonly isForgetful: () => boolean
@@ -141,6 +143,14 @@ export class Ledger {
     return [...this.#keys.values()].some((state) => state.event === event && this.#isDone(state))
   }
 
+  /** Returns the handlers of an event whose marks the engine has, and had at a time. */
+  marksOf(event: EventPlan, since: number): readonly string[] {
+    const state = [...this.#keys.values()].find((one) => one.event === event)
+    if (state === undefined || this.#options.isForgetful()) return []
+    const isOlder = (name: string) => (state.marks.get(name) ?? since) < since
+    return [...state.marks.keys()].filter((name) => isOlder(name) && this.#isKept(state, name))
+  }
+
   /** Returns when an event was done first, and by which process. */
   completionOf(event: EventPlan): KeyState['done'] {
     return [...this.#keys.values()].find((state) => state.event === event)?.done
@@ -174,7 +184,7 @@ export class Ledger {
     if (known !== undefined) return known
     const { history, findings } = this.#options
     const event = history.findByKey(key)
-    if (event === undefined || handlersOf(life.handlers, event.type).length === 0) {
+    if (event === undefined || (!this.#options.hasInbox && handlersOf(life.handlers, event.type).length === 0)) {
       findings.add(
         'trace of a refused delivery',
         `${life.name} asked the store for ${key}, which no event with a handler has`,

@@ -45,6 +45,7 @@ export class World {
       history: this.history,
       findings: this.findings,
       now,
+      hasInbox: plan.inbox !== undefined,
       retentionMs: plan.settings.retentionMs,
       isForgetful: () => this.isForgetful,
     })

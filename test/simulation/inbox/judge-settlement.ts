@@ -111,7 +111,10 @@ class SettlementJudge {
 
   #judgeKiller(settlement: Settlement): void {
     const { event, life } = this.#trial.taking
-    this.#expectBurial(settlement, 'crashed')
+    const code = settlement.next === 'remove' ? undefined : (settlement.tried?.code ?? 'none')
+    if (code === undefined) this.#judgeRemoval()
+    else if (this.#trial.item.signal.aborted || NOBODYS_FAULT.includes(code)) this.#judgeNobodysFault(settlement, code)
+    else this.#expectBurial(settlement, 'crashed')
     if (this.#runs.length > 0) this.#add('not dead', 'it runs though it has killed three processes')
     const { since } = this.#trial.item
     const isSameItem = (taking: Taking) => taking.event === event && taking.item.since === since
@@ -214,12 +217,13 @@ class SettlementJudge {
   /** A dead letter keeps the names of the handlers that have finished: the store forgets them. */
   #judgeMarks(settlement: Settlement): void {
     if (settlement.next !== 'bury') return
-    const { taking } = this.#trial
+    const { taking, item } = this.#trial
     const { history, plan } = this.#world
     const since = this.#world.now - plan.settings.retentionMs
-    const finished = handlersOf(taking.life.handlers, taking.event.type)
-      .map(nameOf)
-      .filter((name) => this.#isKnown(name, since))
+    const names = handlersOf(taking.life.handlers, taking.event.type).map(nameOf)
+    const known = names.filter((name) => this.#isKnown(name, since))
+    // Whether this process has the handler or not: another deployment has it.
+    const finished = [...known, ...this.#world.ledger.marksOf(taking.event, taking.at), ...item.marks]
     const lost = finished.filter((name) => !settlement.marks.includes(name))
     if (lost.length > 0) this.#add('marks lost', `it is a dead letter without the marks of ${lost.join(', ')}`)
     const stray = settlement.marks.find((name) => !history.isCompleted(taking.event, name))

@@ -147,15 +147,27 @@ export const FAULTS_OF_TRIES: readonly Omit<PlantedFault, 'theme'>[] = [
     edits: [
       {
         file: 'src/inbox/worker.ts',
-        find: 'if (item.deaths >= MOST_DEATHS) return',
-        replace: 'if (item.deaths < 0) return',
+        find: 'item.deaths >= MOST_DEATHS ?',
+        replace: 'item.deaths < 0 ?',
+      },
+    ],
+  },
+  {
+    name: 'killer-without-marks',
+    breaks: 'A killer becomes a dead letter without the marks that the store has.',
+    from: 45,
+    edits: [
+      {
+        file: 'src/inbox/worker.ts',
+        find: '? recall(item) :',
+        replace: '? { ...(await recall(item)), marks: item.marks } :',
       },
     ],
   },
   {
     name: 'removed-without-handlers',
     breaks: 'A worker without a handler for an event drops it.',
-    from: 90,
+    from: 8,
     edits: [
       {
         file: SETTLE,
