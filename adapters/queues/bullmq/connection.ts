@@ -96,6 +96,8 @@ function makeBackend({ backend, connection, queue, prefix }: Checked, lease: Lea
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
     retryStrategy: (times: number) => Math.min(50 * times, LONGEST_PAUSE_MS),
+    // A server that has become a replica leaves its connections open: the master is where a new one leads.
+    reconnectOnError: ({ message }: Error) => /(^|-)READONLY /.test(message),
     ...(connection as RedisOptions), // checked to be options
     enableOfflineQueue: false,
     // What was sent may have been carried out: the caller has to know that there was no answer.

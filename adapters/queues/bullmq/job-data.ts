@@ -56,7 +56,7 @@ export function toJobData({ bytes, ...item }: InboxItem, state?: ItemState): obj
 /** Returns undefined for a job that is none of this inbox. */
 export function readJob(jobId: string, raw: RawJob, isDead: boolean): JobItem | undefined {
   const stored = parse(raw.data)
-  if (typeof stored?.key !== 'string' || typeof stored.accountKey !== 'string') return undefined
+  if (stored === undefined) return undefined
   const { text, base64, state, ...item } = stored
   const bytes = text === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(text)
   return {
@@ -90,12 +90,33 @@ function replayedAt(progress: unknown): number {
   return typeof at === 'number' ? at : 0
 }
 
-/** Dashboards let people add jobs, and copy and change those that are there. */
+/** Dashboards let people add jobs, and copy and change those that are there: one of them must not stop the workers. */
 function parse(json: string): Stored | undefined {
   try {
     const data = JSON.parse(json)
-    return typeof data?.packed === 'string' ? JSON.parse(Buffer.from(data.packed, 'base64').toString()) : data
+    const stored = typeof data?.packed === 'string' ? JSON.parse(Buffer.from(data.packed, 'base64').toString()) : data
+    const { key, accountKey, id, type, receivedAt, text, base64, state, ...rest } = Object(stored)
+    const body = text === undefined ? { base64 } : { text }
+    const texts = { key, accountKey, id, type, ...body }
+    if (!Object.values(texts).every(isText) || typeof receivedAt !== 'number') return undefined
+    return { ...rest, ...texts, receivedAt, ...(isState(state) && { state }) }
   } catch {
     return undefined
   }
+}
+
+function isState(value: unknown): value is ItemState {
+  const { since, dueAt, failures, deaths, stalls, marks, tries } = Object(value)
+  const areNumbers = [since, dueAt, failures, deaths, stalls].every((number) => typeof number === 'number')
+  return (
+    areNumbers &&
+    Array.isArray(marks) &&
+    marks.every(isText) &&
+    Array.isArray(tries) &&
+    tries.every((one) => Object(one) === one)
+  )
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }

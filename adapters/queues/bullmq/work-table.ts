@@ -62,9 +62,15 @@ export class WorkTable implements InboxTable {
     }
     const suspect = this.#suspects[0]
     if (suspect === undefined || !isIdle) return { items: [], hasSuspect: suspect !== undefined }
+    // While this process stood still, another one may have taken it, and buried it since.
+    const isHeld = await this.#holds(backend, suspect)
     // On disk before it runs, so that its death counts.
-    await this.#write(backend, suspect, { ...suspect.state, alone: 'runs' })
+    if (isHeld) await this.#write(backend, suspect, { ...suspect.state, alone: 'runs' })
     this.#suspects.shift()
+    if (!isHeld) {
+      this.#held.delete(suspect.jobId)
+      return { items: [], hasSuspect: this.#suspects.length > 0 }
+    }
     return { items: [toHeldEntry(suspect)], hasSuspect: true }
   }
 
@@ -165,9 +171,13 @@ export class WorkTable implements InboxTable {
   }
 
   /** What is written before the last step is not compared with the lock. */
-  async #mustHold(backend: IQueueBackend, { jobId, token }: Held): Promise<void> {
-    const lost = await backend.extendLocks([jobId], [token], this.#parts.leaseMs)
-    if (lost.length > 0) throw Object.assign(new Error(`the lock of ${jobId} has ended`), { code: -2 })
+  async #mustHold(backend: IQueueBackend, held: Held): Promise<void> {
+    if (await this.#holds(backend, held)) return
+    throw Object.assign(new Error(`the lock of ${held.jobId} has ended`), { code: -2 })
+  }
+
+  async #holds(backend: IQueueBackend, { jobId, token }: Held): Promise<boolean> {
+    return (await backend.extendLocks([jobId], [token], this.#parts.leaseMs)).length === 0
   }
 
   async #write(backend: IQueueBackend, held: Held, state: ItemState): Promise<void> {
@@ -175,12 +185,13 @@ export class WorkTable implements InboxTable {
   }
 
   /** The step that got no answer was carried out if what it wrote is there. */
-  async #wasSettled(backend: IQueueBackend, { jobId, token }: Held, settlement: Settlement): Promise<boolean> {
+  async #wasSettled(backend: IQueueBackend, held: Held, settlement: Settlement): Promise<boolean> {
+    const { jobId } = held
     const raw = await backend.getJobData(jobId)
     if (settlement.next === 'remove' || raw === undefined) return settlement.next === 'remove' && raw === undefined
     const last = readJob(jobId, raw, true)?.state.tries.at(-1)
     const isWritten = last?.n === settlement.tried?.n && last?.worker === settlement.tried?.worker
-    return isWritten && (await backend.extendLocks([jobId], [token], this.#parts.leaseMs)).length > 0
+    return isWritten && !(await this.#holds(backend, held))
   }
 
   /** Gives back what was taken and has not begun. */

@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPostgresBackend, Queue } from 'bullmq'
+import { type InboxItem, type Settlement, systemClock, type TakenItem } from 'postern'
+import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
+import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
+import { BACKENDS, serverFor } from './backends.ts'
+
+const DONE: Settlement = { next: 'remove' }
+let names = 0
+
+function makeItem(id: string): InboxItem {
+  return { key: `k${id}`, bytes: Buffer.from('{}'), accountKey: 'acme', id, type: 'a.created', receivedAt: 0 }
+}
+
+function open(url: string, queue: string): BullmqInbox {
+  const inbox = bullmqInbox({ connection: url, queue })
+  onTestFinished(() => inbox.close())
+  return inbox
+}
+
+/** The timers of a process that stands still go off when it goes on. */
+function makeStandstill() {
+  let isStill = false
+  const late: (() => void)[] = []
+  const setLater = (callback: () => void, ms: number) =>
+    systemClock.setTimeout(() => (isStill ? void late.push(callback) : callback()), ms)
+  return {
+    clock: { ...systemClock, setTimeout: setLater },
+    stop() {
+      isStill = true
+    },
+    goOn() {
+      isStill = false
+      for (const callback of late.splice(0)) callback()
+    },
+  }
+}
+
+function work(inbox: BullmqInbox, run: (item: TakenItem) => Promise<Settlement>, standstill = makeStandstill()) {
+  const options = { concurrency: 10, leaseMs: 1_000, onError: () => {}, onSettled: () => {} }
+  const loop = inbox.work(run, { ...options, clock: standstill.clock })
+  onTestFinished(async () => {
+    standstill.goOn()
+    await loop.close(0)
+  })
+}
+
+/** Ends with its worker. */
+function hang({ signal }: TakenItem): Promise<Settlement> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve({ next: 'wait', afterMs: 0, isFailure: false }))
+  })
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(10)
+}
+
+function bury({ tries, dueAt, worker }: TakenItem, marks: readonly string[]): Settlement {
+  const tried = { n: tries.length + 1, dueAt, startedAt: 0, endedAt: 0, code: 'dead_letter', worker }
+  return { next: 'bury', marks, tried }
+}
+
+describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
+  const server = serverFor(start)
+
+  it('leaves alone what waited here to run by itself, and that another process took while this one stood still', async () => {
+    const queue = `mishaps_${names++}`
+    const [owner, first, second, third] = Array.from({ length: 4 }, () => open(server().url, queue))
+    if (!owner || !first || !second || !third) throw new Error('there are four')
+    const [one, two] = [makeStandstill(), makeStandstill()]
+    await owner.put(makeItem('1'))
+    work(first, hang, one)
+    await until(async () => (await owner.counts()).running === 1)
+    one.stop() // and never goes on: it has died
+    await owner.put(makeItem('2'))
+    const ran: string[] = []
+    let end = () => {}
+    const run = async ({ key }: TakenItem) => {
+      ran.push(key)
+      if (key === 'k2')
+        await new Promise<void>((resolve) => {
+          end = resolve
+        })
+      return DONE
+    }
+    work(second, run, two)
+    await until(() => ran.includes('k2'))
+    await sleep(4_000) // it has k1 as well by now, which is to run when k2 has ended
+    two.stop()
+    work(third, async (item) => bury(item, ['finished']))
+    await until(async () => (await owner.get('k1'))?.state === 'dead')
+    two.goOn()
+    end()
+    await sleep(1_500)
+    expect(ran).toEqual(['k2'])
+    expect(await owner.get('k1')).toMatchObject({
+      state: 'dead',
+      marks: ['finished'],
+      tries: [{ code: 'dead_letter' }],
+    })
+  }, 60_000)
+
+  it('goes on past jobs that somebody has changed, and runs those that can still be read', async () => {
+    const queue = `mishaps_${names++}`
+    const inbox = open(server().url, queue)
+    const board =
+      backend === 'redis'
+        ? new Queue(queue, { connection: { url: server().url } })
+        : new Queue(queue, { connection: { connectionString: server().url } }, createPostgresBackend)
+    onTestFinished(() => board.close())
+    const { bytes: _, ...item } = makeItem('9')
+    const jobs: readonly unknown[] = [
+      ...[{ ...item, base64: 5 }, { ...item, text: 5 }, item, { ...item, id: 5, text: '{}' }],
+      ...[{ ...item, text: '{}', state: {} }, { ...item, text: '{}', state: { tries: 1 } }, 'text', 7, null],
+    ]
+    for (const data of jobs) await board.add('changed', data)
+    await inbox.put(makeItem('1'))
+    expect(await inbox.counts()).toMatchObject({ waiting: 10 })
+    expect((await inbox.list('waiting')).entries.map(({ key }) => key)).toEqual(['k9', 'k9', 'k1'])
+    const ran: string[] = []
+    work(inbox, async (taken) => {
+      ran.push(taken.key)
+      return taken.key === 'k1' ? DONE : bury(taken, [])
+    })
+    await until(async () => ran.length === 3 && (await inbox.counts()).running === 0)
+    expect(await board.getJobCounts()).toMatchObject({ failed: 9, active: 0, prioritized: 0 })
+    expect(await inbox.list('dead')).toMatchObject({ entries: [{ key: 'k9' }, { key: 'k9' }] })
+  }, 60_000)
+})
+
+describe.runIf(redisProgram !== undefined)('bullmqInbox, and a failover of Redis that leaves connections open', () => {
+  it('leaves the server that has become a replica', async () => {
+    const [master, next] = await Promise.all([startRedis(), startRedis()])
+    const proxy = new FaultyProxy(master.port)
+    onTestFinished(async () => {
+      proxy.close()
+      await Promise.all([master.remove(), next.remove()])
+    })
+    const inbox = open(`redis://127.0.0.1:${await proxy.listen()}`, 'failover')
+    const ran: string[] = []
+    work(inbox, async ({ key }) => {
+      ran.push(key)
+      return DONE
+    })
+    await inbox.put(makeItem('1'))
+    await until(() => ran.length === 1)
+    proxy.target = next.port
+    await master.demote(next.port)
+    const isPut = async () => {
+      try {
+        await inbox.put(makeItem('2'))
+        return true
+      } catch {
+        return false
+      }
+    }
+    await until(isPut)
+    await until(() => ran.includes('k2'))
+  }, 30_000)
+})
