@@ -129,6 +129,8 @@ function toUrl(backend: Checked['backend'], connection: Checked['connection']): 
     if (typeof given !== 'string' && port !== undefined) at.port = String(port)
     if (typeof given !== 'string' && (db ?? database) !== undefined) at.pathname = `/${db ?? database}`
     at.password = ''
+    // Both drivers take options there as well.
+    for (const name of [...at.searchParams.keys()]) if (/pass/i.test(name)) at.searchParams.delete(name)
     return at.toString()
   } catch {
     return `${scheme}://…`

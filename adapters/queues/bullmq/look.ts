@@ -34,7 +34,7 @@ export async function readCounts(backend: IQueueBackend, isCapped: boolean): Pro
       MOST_COUNTED,
     )
   const heads = await backend.getRanges([...TYPES.waiting], 0, HEAD - 1, true)
-  const jobs = await readJobs(backend, heads.flat(), false)
+  const jobs = await readJobs(backend, heads.flat())
   const due = jobs.map(({ state }) => state.dueAt).filter((dueAt) => dueAt <= Date.now())
   return {
     ...{ waiting: count('waiting'), running: count('running'), dead: count('dead') },
@@ -45,7 +45,7 @@ export async function readCounts(backend: IQueueBackend, isCapped: boolean): Pro
 /** The turn of the item that is next; undefined if none waits. */
 export async function readNextTurn(backend: IQueueBackend): Promise<number | undefined> {
   const [ids] = await backend.getRanges(['prioritized'], 0, 0, true)
-  const [job] = await readJobs(backend, ids ?? [], false)
+  const [job] = await readJobs(backend, ids ?? [])
   return job?.priority
 }
 
@@ -65,7 +65,7 @@ async function readLines(backend: IQueueBackend, state: InboxState, limit: numbe
   for (const type of types.slice(Math.max(first, 0))) {
     const room = limit - entries.length
     const [ids = []] = await backend.getRanges([type], start, start + room, !NEWEST_FIRST.includes(type))
-    const jobs = await readJobs(backend, ids.slice(0, room), false)
+    const jobs = await readJobs(backend, ids.slice(0, room))
     entries.push(...jobs.map((job) => toEntry(job, state)))
     if (ids.length > room) return { entries, next: `${type}:${start + room}` }
     start = 0
@@ -73,19 +73,21 @@ async function readLines(backend: IQueueBackend, state: InboxState, limit: numbe
   return { entries, next: undefined }
 }
 
-/** The place is that of the last entry, and not a number: whoever replays page after page takes away what was before it. */
+/**
+ * The place is that of the last job, and not a number: whoever replays page after page takes away what was before it. A page of
+ * nothing but jobs of other programs is empty, and not the last.
+ */
 async function readDead(backend: IQueueBackend, limit: number, after: string): Promise<InboxPage> {
   const [from = '0', listed = ''] = after.split(':')
   const before = new Set(listed.split(','))
   const start = after === '' ? 0 : await findDead(backend, Number(from))
   const [ids = []] = await backend.getRanges(['failed'], start, start + limit + before.size, true)
-  const left = ids.filter((id) => !before.has(id))
-  const jobs = await readJobs(backend, left.slice(0, limit), true)
-  const entries = jobs.map((job) => toEntry(job, 'dead'))
-  const last = jobs.at(-1)
-  if (left.length <= limit || last === undefined) return { entries, next: undefined }
-  const at = last.finishedOn
-  const same = jobs.filter(({ finishedOn }) => finishedOn === at).map(({ jobId }) => jobId)
+  const left = ids.filter((id) => !before.has(encodeURIComponent(id)))
+  const jobs = await readRaw(backend, left.slice(0, limit))
+  const entries = jobs.flatMap(({ id, raw }) => readJob(id, raw, true) ?? []).map((job) => toEntry(job, 'dead'))
+  const at = Number(jobs.at(-1)?.raw.finishedOn)
+  if (left.length <= limit || jobs.length === 0) return { entries, next: undefined }
+  const same = jobs.filter(({ raw }) => Number(raw.finishedOn) === at).map(({ id }) => encodeURIComponent(id))
   if (Number(from) === at) same.unshift(...before)
   return { entries, next: `${at}:${same.join(',')}` }
 }
@@ -109,26 +111,20 @@ async function findDead(backend: IQueueBackend, at: number): Promise<number> {
 }
 
 /** Leaves out what has gone since it was listed, and jobs of other programs. */
-async function readJobs(
-  backend: IQueueBackend,
-  ids: readonly string[],
-  areDead: boolean,
-): Promise<readonly (JobItem & { readonly finishedOn: number })[]> {
-  const jobs = await Promise.all(
-    ids.map(async (id) => {
-      const raw = await backend.getJobData(id)
-      const job = raw && readJob(id, raw, areDead)
-      return job && { ...job, finishedOn: Number(raw.finishedOn ?? 0) }
-    }),
-  )
-  return jobs.filter((job) => job !== undefined)
+async function readJobs(backend: IQueueBackend, ids: readonly string[]): Promise<readonly JobItem[]> {
+  return (await readRaw(backend, ids)).flatMap(({ id, raw }) => readJob(id, raw, false) ?? [])
+}
+
+async function readRaw(backend: IQueueBackend, ids: readonly string[]) {
+  const jobs = await Promise.all(ids.map(async (id) => ({ id, raw: await backend.getJobData(id) })))
+  return jobs.flatMap(({ id, raw }) => (raw === undefined ? [] : { id, raw }))
 }
 
 const check = new OptionChecker('inbox.list')
 const PLACES: Readonly<Record<InboxState, RegExp>> = {
   waiting: /^(wait|prioritized|delayed):\d+$/,
   running: /^active:\d+$/,
-  dead: /^\d+:[A-Za-z0-9._=,-]+$/,
+  dead: /^\d+:[A-Za-z0-9._~!*'()%,-]+$/,
 }
 
 function checkList(state: InboxState, options: ListOptions): { readonly limit: number; readonly after: string } {

@@ -128,7 +128,23 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     await until(async () => ran.length === 3 && (await inbox.counts()).running === 0)
     expect(await board.getJobCounts()).toMatchObject({ failed: 9, active: 0, prioritized: 0 })
     expect(await inbox.list('dead')).toMatchObject({ entries: [{ key: 'k9' }, { key: 'k9' }] })
+    const listed: string[] = []
+    let after: string | undefined
+    let pages = 0
+    do {
+      const page = await inbox.list('dead', { limit: 2, after })
+      listed.push(...page.entries.map(({ key }) => key))
+      after = page.next
+    } while (after !== undefined && ++pages < 20)
+    expect(listed).toEqual(['k9', 'k9'])
   }, 60_000)
+})
+
+it.each([
+  ['redis://user:secret@localhost:6379/1?password=secret&family=4', '--redis "redis://user@localhost:6379/1?family=4"'],
+  ['postgres://user:secret@localhost/app?password=secret', '--postgres "postgres://user@localhost/app"'],
+])('bullmqInbox names no password in what it has logged: %s', (connection, told) => {
+  expect(bullmqInbox({ connection }).commandOptions).toBe(told)
 })
 
 describe.runIf(redisProgram !== undefined)('bullmqInbox, and a failover of Redis that leaves connections open', () => {
