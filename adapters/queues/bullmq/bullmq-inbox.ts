@@ -17,7 +17,10 @@ export type { BullmqInboxOptions, BullmqPostgresOptions, BullmqRedisOptions } fr
 
 /** An inbox with connections of its own. */
 export interface BullmqInbox extends Inbox {
-  /** Closes its connections, those of its workers excepted, which end with `receiver.close()`. Call it after that. */
+  /**
+   * Closes its connections, those of its workers excepted, which end with `receiver.close()`. Call it after that: whatever is asked of
+   * the inbox from then on rejects.
+   */
   close(): Promise<void>
 }
 

@@ -34,6 +34,7 @@ export class Connection {
   readonly #lease: LeaseOptions | undefined
   readonly #onOpened: (backend: IQueueBackend) => void
   #opened: Promise<IQueueBackend> | undefined
+  #isClosed = false
 
   /** @param onOpened called whenever a backend was made */
   constructor(options: Checked, lease?: LeaseOptions, onOpened: (backend: IQueueBackend) => void = () => {}) {
@@ -44,6 +45,8 @@ export class Connection {
 
   /** Resolves with the backend; rejects if it cannot be reached, and is asked for again by the next call. */
   get(): Promise<IQueueBackend> {
+    // A connection that is opened now would never be closed, and would keep the process from its end.
+    if (this.#isClosed) return Promise.reject(new Error('The inbox is closed.'))
     if (this.#opened === undefined) {
       const opening = this.#open()
       this.#opened = opening
@@ -55,6 +58,7 @@ export class Connection {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     const opened = this.#opened
     this.#opened = undefined
     await (await opened?.catch(() => undefined))?.close(true).catch(() => {})

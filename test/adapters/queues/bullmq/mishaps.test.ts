@@ -103,6 +103,15 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     })
   }, 60_000)
 
+  it('does not connect again once it is closed, which would keep the process from its end', async () => {
+    const inbox = open(server().url, `mishaps_${names++}`)
+    await inbox.put(makeItem('1'))
+    await inbox.close()
+    await expect(inbox.counts()).rejects.toThrow('closed')
+    await expect(inbox.put(makeItem('2'))).rejects.toThrow('closed')
+    await inbox.close()
+  })
+
   it('goes on past jobs that somebody has changed, and runs those that can still be read', async () => {
     const queue = `mishaps_${names++}`
     const inbox = open(server().url, queue)
