@@ -126,6 +126,19 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     expect(await data.inputValue()).toContain('"record":')
   })
 
+  it('closes a menu by Esc before it leaves the delivery', async () => {
+    const crm = await startWithWebhook()
+    crm.events.emit({ type: 'sync.completed' })
+    const { page } = await open(context, crm, `?d=${crm.deliveries.list()[0]?.id}`)
+    await page.locator('.actions summary').click()
+    await page.getByRole('button', { name: 'Pin' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('.menu[open]').waitFor({ state: 'detached' })
+    expect(await page.locator('.detail').count()).toBe(1)
+    await page.keyboard.press('Escape')
+    await page.locator('.detail').waitFor({ state: 'detached' })
+  })
+
   it('saves no record that is no object', async () => {
     const crm = await start()
     const { page } = await open(context, crm, '?screen=records')

@@ -37,8 +37,18 @@ export function listenToKeys(): void {
   })
 }
 
+/** Closes an open menu, with the focus on what opened it. Returns whether one was open. */
+function closeMenu(): boolean {
+  const menu = document.querySelector<HTMLDetailsElement>('.menu[open]')
+  if (menu === null) return false
+  menu.open = false
+  menu.querySelector('summary')?.focus()
+  return true
+}
+
 /** Returns whether the key means something. */
 function press(key: string): boolean {
+  if (key === 'Escape' && closeMenu()) return true
   const { screen, delivery } = readAddress()
   const index = Number(key) - 1
   const tab = SCREENS[index]
