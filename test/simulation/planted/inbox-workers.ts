@@ -169,7 +169,7 @@ export const FAULTS_OF_WORKERS: readonly Omit<PlantedFault, 'theme'>[] = [
     edits: [
       {
         file: 'src/receiver/item-runner.ts',
-        find: '    reporter.outcome(tried.outcome, delivery)\n',
+        find: '    this.#shared.reporter.outcome(tried.outcome, delivery)\n',
         replace: '',
       },
     ],
