@@ -146,7 +146,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await page.bringToFront()
     await page.keyboard.press('j')
     await page.keyboard.press('c')
-    expect(await page.getByRole('dialog').locator('textarea').inputValue()).toMatch(/^curl -i 'http:/)
+    expect(await page.getByRole('dialog').locator('textarea').inputValue()).toMatch(/^curl -gi 'http:/)
     await leave(page)
     await page.keyboard.press('5')
     await page.getByText('/api/sales/contacts').waitFor()
