@@ -110,7 +110,7 @@ class WebhookReceiver implements NameHolder {
     new OptionChecker('observe').hasMethods('the observer', observer, OBSERVER_METHODS)
     if (reporter.observer !== undefined && readNodeEnv() !== 'development')
       throw new ConfigurationError('option_invalid', HAS_OBSERVER)
-    reporter.callHook('observer', () => reporter.observer?.onReplaced())
+    reporter.tellObserver((older) => older.onReplaced())
     reporter.observer = observer
     const runs = this.#runs
     return {
@@ -151,9 +151,8 @@ class WebhookReceiver implements NameHolder {
       recall: (item) => this.#items.recall(item),
       report: (error) => reporter.error(error),
       onDeadLetter: (item, error) => onDeadLetter && reporter.callHook('onDeadLetter', onDeadLetter, item, error),
-      onSettled: (item, settlement) =>
-        reporter.callHook('observer', () => reporter.observer?.onSettled(item, settlement)),
-      onStalled: (item) => reporter.callHook('observer', () => reporter.observer?.onStalled(item)),
+      onSettled: (item, settlement) => reporter.tellObserver((observer) => observer.onSettled(item, settlement)),
+      onStalled: (item) => reporter.tellObserver((observer) => observer.onStalled(item)),
     })
     this.#worker = worker
     if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // nothing would run, and all would be taken again and again

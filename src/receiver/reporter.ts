@@ -71,6 +71,12 @@ export class Reporter {
     return done[0] as T // the line above has put it there
   }
 
+  /** Calls the observer, if there is one. */
+  tellObserver(tell: (observer: Observer) => void): void {
+    const { observer } = this
+    if (observer !== undefined) this.callHook('observer', () => tell(observer))
+  }
+
   outcome(outcome: Outcome, { source, startedAt, watch }: Reported): void {
     if (this.#onOutcome !== undefined || watch !== undefined) {
       const info = { source, durationMs: this.#clock.monotonic() - startedAt }

@@ -57,9 +57,11 @@ export class Routes {
   readonly #keepsPositions: boolean
   readonly #logger: Logger
   #registrations: Registration[] = []
-  #interceptors: { readonly intercept: Interceptor; readonly generation: number }[] = []
+  #interceptors: Interceptor[] = []
   /** Counts how many times registration began again, which only development servers cause. */
   #generation = 0
+  /** The generation of all interceptors. */
+  #interceptedIn = 0
   #built:
     | {
         readonly byType: ReadonlyMap<string, Route>
@@ -110,9 +112,9 @@ export class Routes {
     this.#open('intercept')
     if (typeof interceptor !== 'function')
       throw new ConfigurationError('handler_invalid', `.intercept() takes a function, not ${show(interceptor)}.`)
-    const generation = this.#generation
-    const kept = this.#interceptors.filter((other) => other.generation === generation)
-    this.#interceptors = [...kept, { intercept: interceptor, generation }]
+    if (this.#interceptedIn !== this.#generation) this.#interceptors = []
+    this.#interceptedIn = this.#generation
+    this.#interceptors.push(interceptor)
   }
 
   /** The route of an event type; undefined where no handler takes it. The first call ends registration. */
@@ -217,7 +219,7 @@ export class Routes {
 
   /** The first interceptor is the outermost one. */
   #wrap(name: string, handler: Handler<AnyEvent>): Handler<AnyEvent> {
-    return this.#interceptors.reduceRight((inner, outer) => intercept(inner, outer.intercept, name), handler)
+    return this.#interceptors.reduceRight((inner, interceptor) => intercept(inner, interceptor, name), handler)
   }
 }
 

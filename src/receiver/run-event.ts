@@ -103,7 +103,7 @@ function askPositions(
       return claim
     }
     giveBack(claim)
-    return new StoreFailure(latest.cause, true)
+    return new StoreFailure(latest.cause, 'positions')
   }
   const takeLater = async () => {
     const claim = await claiming

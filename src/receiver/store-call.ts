@@ -16,17 +16,17 @@ export class StoreFailure {
   /** Beside `state` of a claim. */
   readonly state = 'failed'
   readonly cause: unknown
-  readonly #isOfPositions: boolean
+  readonly #method: 'positions' | undefined
 
-  constructor(cause: unknown, isOfPositions = false) {
+  /** @param method if another one failed than that of which the caller tells */
+  constructor(cause: unknown, method?: 'positions') {
     this.cause = cause
-    this.#isOfPositions = isOfPositions
+    this.#method = method
   }
 
   /** Returns the error for the owner. `consequence` says what happens because of the failure. */
   toError(method: 'claim' | 'renew' | 'complete' | 'release', consequence: string): PosternError {
-    const called = this.#isOfPositions ? 'positions' : method
-    const message = `store.${called}() failed or did not answer in time; ${consequence}.`
+    const message = `store.${this.#method ?? method}() failed or did not answer in time; ${consequence}.`
     return new PosternError('store_unavailable', message, { cause: this.cause })
   }
 }
