@@ -182,6 +182,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.getByRole('button', { name: 'Retry 12', exact: true }).click()
     await page.getByText('12 of 12').waitFor()
     await page.getByRole('button', { name: 'Close', exact: true }).click()
+    await page.locator('dialog').waitFor({ state: 'detached' })
     await crm.clock.advance(0)
     await page.getByText('Nothing has failed').waitFor()
     await page.keyboard.press('1')

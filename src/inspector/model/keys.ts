@@ -29,8 +29,7 @@ export function listenToKeys(): void {
     if (event.repeat && !/^(j|k|ArrowDown|ArrowUp)$/.test(event.key)) return
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     const target = event.target instanceof HTMLElement ? event.target : document.body
-    if (ui.dialog !== undefined || target.closest('input:not([type=checkbox]), textarea, select, dialog') !== null)
-      return
+    if (ui.dialog !== undefined || target.closest('input:not([type=checkbox]), textarea, select') !== null) return
     // Enter and space belong to what has the focus.
     if (event.key === 'Enter' && target.closest('a, button, summary') !== null) return
     if (press(event.key)) event.preventDefault()

@@ -1,0 +1,79 @@
+import { createReceiver, type Inbox, sign } from 'postern'
+import { sqliteStore } from 'postern/sqlite'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { AT_ONCE, Scene } from './scene.ts'
+
+const event = events.contact.created
+const HOUR = 3_600_000
+
+describe('a receiver with an inbox', () => {
+  it('refuses what it would have to hold beyond maxBufferedBytes while the inbox is slow', async () => {
+    const { inbox } = new Scene()
+    let goOn = () => {}
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const slow: Inbox = { ...inbox, put: async (item) => gate.then(() => inbox.put(item)) }
+    const { receiver, deliver } = bind(new Scene({ maxBufferedBytes: 2 ** 22, inbox: slow }))
+    const large = () => event({ firstName: 'A'.repeat(60_000) })
+    receiver.on('*', () => {})
+    const sent = Array.from({ length: 200 }, () => deliver(large()))
+    expect(await sent.at(-1)).toMatchObject({ outcome: 'overloaded', status: 503 })
+    goOn()
+    const outcomes = (await Promise.all(sent)).map(({ outcome }) => outcome)
+    const accepted = outcomes.filter((outcome) => outcome === 'accepted').length
+    expect(outcomes).toEqual([...Array(accepted).fill('accepted'), ...Array(200 - accepted).fill('overloaded')])
+    expect(accepted).toBeGreaterThan(10)
+    expect((await inbox.counts()).waiting).toBe(accepted)
+    expect(await deliver(event())).toMatchObject({ outcome: 'accepted' })
+  })
+
+  it('refuses events above maxAge, and stores none of them', async () => {
+    const { receiver, deliver, inbox } = bind(new Scene({ maxAge: 3 * HOUR }))
+    receiver.on('*', () => {})
+    const old = { ...event(), timestamp: new Date(Date.now() - 4 * HOUR).toISOString() }
+    expect(await deliver(old)).toMatchObject({ outcome: 'rejected', code: 'event_too_old', status: 422 })
+    expect((await inbox.counts()).waiting).toBe(0)
+  })
+})
+
+describe('context.transaction in a worker', () => {
+  it('commits its writes once, though another handler of the event fails, and none of a try that throws', async () => {
+    const scene = new Scene()
+    scene.database.exec('CREATE TABLE contacts (id TEXT)')
+    const receiver = createReceiver({
+      secret: 'whsec_of_another',
+      name: 'transactions',
+      inbox: scene.inbox,
+      store: sqliteStore({ database: scene.database }),
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+    })
+    let saves = 0
+    let notes = 0
+    receiver
+      .on('contact.created', { name: 'save' }, async ({ id }, { transaction }) => {
+        await transaction((tx) => {
+          tx.prepare('INSERT INTO contacts VALUES (?)').run(id)
+          if (++saves === 1) throw new Error('rolled back')
+        })
+      })
+      .on('contact.created', { name: 'note' }, () => {
+        if (++notes < 3) throw new Error('not yet')
+      })
+    const sent = event()
+    const body = Buffer.from(JSON.stringify(sent))
+    await receiver.receive({ body, signature: sign(body, 'whsec_of_another') })
+    const worker = receiver.work(AT_ONCE)
+    await scene.untilIdle()
+    expect(scene.database.prepare('SELECT id FROM contacts').all()).toEqual([{ id: sent.id }])
+    expect([saves, notes]).toEqual([2, 3])
+    await worker.close()
+    await receiver.close()
+  })
+})
+
+/** The parts of a scene, to be used without it. */
+function bind(scene: Scene) {
+  return { receiver: scene.receiver, inbox: scene.inbox, deliver: scene.deliver.bind(scene) }
+}
