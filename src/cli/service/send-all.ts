@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LONGEST_TIMER_MS } from '../../host/clock.ts'
 
 export interface Pace {
   /** Number under way at the same time. */
@@ -9,9 +10,6 @@ export interface Pace {
   /** Ends it: nothing more is begun. */
   readonly signal: AbortSignal
 }
-
-/** A timer that is set to more goes off immediately. */
-const LONGEST_MS = 2 ** 31 - 1
 
 /** Does one thing after the other, some at the same time, at a pace. */
 export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<void>, pace: Pace): Promise<void> {
@@ -23,7 +21,7 @@ export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<vo
     for (let index = next++; index < all.length && !signal.aborted; index = next++) {
       const due = rate === undefined ? 0 : begin + (index * 1_000) / rate
       for (let ms = due - performance.now(); ms > 0 && !signal.aborted; ms = due - performance.now())
-        await sleep(Math.min(ms, LONGEST_MS), undefined, { signal }).catch(ignore)
+        await sleep(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal }).catch(ignore)
       const one = all[index]
       if (one !== undefined && !signal.aborted) await send(one)
     }
