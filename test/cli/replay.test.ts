@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -264,6 +265,13 @@ describe('the journal', () => {
     await writeFile(file, 'Dear Ada')
     expect(await run('--journal', file)).toMatchObject({ code: 2, stderr: expect.stringContaining('not a journal') })
     expect(await run('--journal', join(folder, 'none', 'x'))).toMatchObject({ code: 2 })
+    const pipe = join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    for (const more of [[], ['--dry-run']])
+      expect(await run('--journal', pipe, ...more)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('no file'),
+      })
     expect(await readFile(file, 'utf8')).toBe('Dear Ada')
     expect(retried).toEqual([])
   })

@@ -57,7 +57,9 @@ export function addReplay(program: Command, io: Io, finish: Finish): void {
 
 async function replay(options: ReplayCommandOptions, io: Io): Promise<number> {
   if (options.journal === undefined) return replayWith(undefined, options, io)
-  await using _held = options.dryRun ? undefined : await holdJournal(options.journal, io)
+  await mustBeFile(options.journal)
+  // Two runs with one journal would both retry what neither has noted yet.
+  await using _held = options.dryRun ? undefined : await holdPlace(options.journal, async () => false, io)
   await using journal = await openJournal(options.journal)
   return await replayWith(journal, options, io)
 }
@@ -65,12 +67,7 @@ async function replay(options: ReplayCommandOptions, io: Io): Promise<number> {
 /** A journal in a file, for its owner only. */
 interface JournalFile extends ReplayJournal, AsyncDisposable {}
 
-/** Two runs with one journal would both retry what neither has noted yet. */
-async function holdJournal(path: string, io: Io): Promise<AsyncDisposable> {
-  await mustBeFile(path)
-  return holdPlace(path, async () => false, io)
-}
-
+/** Ends the command if something else is there: opening a pipe waits for its reader. */
 async function mustBeFile(path: string): Promise<void> {
   const isFile = await stat(path).then(
     (stats) => stats.isFile(),
@@ -79,7 +76,7 @@ async function mustBeFile(path: string): Promise<void> {
   if (!isFile) throw new ExitError(EXIT.usage, `${path} cannot be written: it is no file`)
 }
 
-/** Opens a journal, or makes it. Ends the command where the file is something else: lines would be added to it. */
+/** Opens a journal, or makes it. Ends the command if the file holds something else: lines would be added to it. */
 async function openJournal(path: string): Promise<JournalFile> {
   let file: FileHandle
   let text: string
