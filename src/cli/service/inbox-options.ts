@@ -20,8 +20,15 @@ export interface OpenedInbox extends AsyncDisposable {
   readonly inbox: Inbox
 }
 
-/** Lists the engines of an inbox, each with its further options. */
-const PLACES = { sqlite: ['table'], redis: ['queue', 'prefix'], postgres: ['queue', 'schema'] } as const
+const ENGINES = ['sqlite', 'redis', 'postgres'] as const
+type Engine = (typeof ENGINES)[number]
+const DETAILS = ['table', 'queue', 'prefix', 'schema'] as const
+/** The further options of each engine. */
+const DETAILS_OF: Readonly<Record<Engine, readonly (typeof DETAILS)[number][]>> = {
+  sqlite: ['table'],
+  redis: ['queue', 'prefix'],
+  postgres: ['queue', 'schema'],
+}
 
 export function addInboxOptions(command: Command): Command {
   return command
@@ -67,15 +74,12 @@ function toUrl(text: string, scheme: RegExp): string {
   throw new ExitError(EXIT.usage, 'That is no URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
 }
 
-function findPlace(options: InboxOptions): keyof typeof PLACES {
-  const given = (['sqlite', 'redis', 'postgres'] as const).filter((name) => options[name] !== undefined)
+function findPlace(options: InboxOptions): Engine {
+  const given = ENGINES.filter((name) => options[name] !== undefined)
   const [place] = given
   if (place === undefined || given.length > 1)
     throw new ExitError(EXIT.usage, 'Say where the inbox is: --sqlite FILE, --redis URL or --postgres URL.')
-  const allowed: readonly string[] = PLACES[place]
-  const stray = (['table', 'queue', 'prefix', 'schema'] as const).find(
-    (name) => options[name] !== undefined && !allowed.includes(name),
-  )
+  const stray = DETAILS.find((name) => options[name] !== undefined && !DETAILS_OF[place].includes(name))
   if (stray !== undefined) throw new ExitError(EXIT.usage, `--${stray} is not for an inbox of --${place}.`)
   return place
 }
@@ -97,8 +101,7 @@ async function loadBullmq() {
 
 /** Writes these options for a shell. Passwords are left out. */
 export function writeInboxOptions(options: InboxOptions): string {
-  const names = ['sqlite', 'redis', 'postgres', 'table', 'queue', 'prefix', 'schema'] as const
-  return names
+  return [...ENGINES, ...DETAILS]
     .flatMap((name) => (options[name] === undefined ? [] : [`--${name} ${toWord(withoutPassword(options[name]))}`]))
     .join(' ')
 }
