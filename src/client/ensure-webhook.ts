@@ -8,6 +8,7 @@ import {
   deleteIfThere,
   ForgottenSecrets,
   findRegistrations,
+  MAX_ROUNDS,
   type Registrations,
   register,
   type SecretKeeper,
@@ -37,8 +38,6 @@ export interface EnsuredWebhook {
 const check = new OptionChecker('ensureWebhook')
 /** A creation whose answer was lost is looked for, and made again, this often. */
 const MAX_FAILURES = 3
-/** Several that run at once change what the others saw. */
-const MAX_ROUNDS = 20
 
 /**
  * Sees to it that the URL has one active webhook whose secret is saved: makes it inactive, has its secret saved, then activates it.

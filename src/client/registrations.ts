@@ -28,6 +28,9 @@ export function checkKeeper(check: OptionChecker, { hasSecret, saveSecret }: Sec
     if (typeof value !== 'function') throw check.invalid(`${name} is ${show(value)}; give a function.`)
 }
 
+/** Several runs at the same time change what the others saw: each looks again this often. */
+export const MAX_ROUNDS = 20
+
 /** A webhook is made this often if its secret is not there after it was saved. */
 const MAX_FORGOTTEN = 3
 
@@ -107,41 +110,32 @@ export async function register(
   return webhook
 }
 
-/** Lets it deliver, with these event types. Changes nothing where that is so already. */
-async function activate(
+/** Lets a webhook deliver, with these event types. Changes nothing if it does already. Returns undefined if the webhook is gone. */
+export async function activateIfThere(
   client: Client,
   webhook: Webhook,
   events: readonly string[],
   options: CallOptions,
-): Promise<Webhook> {
+): Promise<Webhook | undefined> {
   const areSame = webhook.events !== undefined && isSameSet(webhook.events, events)
   if (areSame && webhook.active === true) return webhook
-  return client.webhooks.update(webhook.id, { ...(!areSame && { events }), active: true }, options)
-}
-
-/** The same for one that another run may have deleted meanwhile: undefined then. */
-export async function activateIfThere(...args: Parameters<typeof activate>): Promise<Webhook | undefined> {
-  try {
-    return await activate(...args)
-  } catch (error) {
-    if (hasCode(error, 'not_found')) return undefined
-    throw error
-  }
+  return ifThere(client.webhooks.update(webhook.id, { ...(!areSame && { events }), active: true }, options))
 }
 
 /** Deletes a webhook that may be gone already. */
 export async function deleteIfThere(client: Client, id: string, options: CallOptions): Promise<void> {
-  try {
-    await client.webhooks.delete(id, options)
-  } catch (error) {
-    if (!hasCode(error, 'not_found')) throw error
-  }
+  await ifThere(client.webhooks.delete(id, options))
 }
 
-/** A webhook that may be gone. */
-export async function readIfThere(client: Client, id: string, options: CallOptions): Promise<Webhook | undefined> {
+/** Reads a webhook. Returns undefined if it is gone. */
+export function readIfThere(client: Client, id: string, options: CallOptions): Promise<Webhook | undefined> {
+  return ifThere(client.webhooks.get(id, options))
+}
+
+/** Returns the answer of a call, or undefined if its webhook is gone: another run may have deleted it. */
+async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
   try {
-    return await client.webhooks.get(id, options)
+    return await call
   } catch (error) {
     if (hasCode(error, 'not_found')) return undefined
     throw error

@@ -7,6 +7,7 @@ import {
   deleteIfThere,
   ForgottenSecrets,
   findSuccessors,
+  MAX_ROUNDS,
   type Registrations,
   register,
   type SecretKeeper,
@@ -16,9 +17,6 @@ import { ServiceError } from './service-error.ts'
 interface SuccessorOptions extends SecretKeeper, CallOptions {
   readonly url: string
 }
-
-/** Several that run at once change what the others saw. */
-const MAX_ROUNDS = 20
 
 /**
  * Finds the webhook that is to replace another, or makes it, and activates it unless the other one is paused. What was made for that
