@@ -7,10 +7,7 @@ const writtenTime = z
   .transform((text) => Date.parse(text))
   .refine((ms) => !Number.isNaN(ms))
 const time = z.number().refine((ms) => !Number.isNaN(new Date(ms).getTime()))
-const nextAttemptAt = z
-  .union([writtenTime, z.null()])
-  .optional()
-  .transform((ms) => ms ?? undefined)
+const nextAttemptAt = writtenTime.nullish().transform((ms) => ms ?? undefined)
 
 const delivery = z.looseObject({
   id: z.string(),

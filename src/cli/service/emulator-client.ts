@@ -90,7 +90,7 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
       signal.throwIfAborted()
       throw goneFrom(url, cause)
     })
-    return read(answer, text === '' ? undefined : (readJson(text) ?? NO_JSON), url)
+    return read(answer, text === '' ? undefined : readJson(text), url)
   }
   return {
     url: url.origin,
@@ -164,13 +164,11 @@ function read<Answer extends z.ZodType>(answer: Answer, value: unknown, url: URL
   return data
 }
 
-/** Text that is no JSON: what no answer may be. */
-const NO_JSON = Symbol('no JSON')
-
+/** Returns null, which no answer is, if the text is no JSON. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined
+    return null
   }
 }
