@@ -15,12 +15,10 @@ export function isOfTypes(types: readonly string[] | undefined): (of: Pick<Deliv
 export function collectTypes(value: string, before: readonly string[] = []): readonly string[] {
   const types = collectWords(value)
   for (const type of types) {
-    const isPattern = type.replace(/\.\*$/, '').includes('*')
-    const meant = isPattern ? undefined : findMeant(type)
+    const stem = type.replace(/\.\*$/, '')
+    const meant = stem.includes('*') ? undefined : findMeant(type)
     if (meant !== undefined)
-      throw new InvalidArgumentError(
-        `Did you mean ${meant}? If it is meant as it stands, write ${type.replace(/\.\*$/, '')}*.`,
-      )
+      throw new InvalidArgumentError(`Did you mean ${meant}? If it is meant as it stands, write ${stem}*.`)
   }
   return [...before, ...types]
 }

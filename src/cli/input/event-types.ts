@@ -36,8 +36,9 @@ export function mustBeType(type: string, isAny: boolean): void {
 /** The known type that was probably meant by a type, or by a pattern such as `contact.*`; undefined if it may be meant as it stands. */
 export function findMeant(type: string): string | undefined {
   if (type.endsWith('.*')) {
-    const group = findNearest(type.slice(0, -2), GROUPS)
-    return group === undefined || GROUPS.includes(type.slice(0, -2)) ? undefined : `${group}.*`
+    const group = type.slice(0, -2)
+    const named = GROUPS.includes(group) ? undefined : findNearest(group, GROUPS)
+    return named === undefined ? undefined : `${named}.*`
   }
   if (KNOWN.includes(type)) return undefined
   const model = modelOf(type)
