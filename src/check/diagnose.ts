@@ -2,6 +2,7 @@ import { GONE } from '../wire/connection-failure.ts'
 import { findHint } from '../wire/find-hint.ts'
 import { showTarget } from '../wire/target.ts'
 import type { Answer } from './exchange.ts'
+import { FORGED } from './forgery.ts'
 import type { CheckResult, Diagnosis } from './report.ts'
 import type { RunScene } from './scene.ts'
 import { describe, isRefusal, isSuccess } from './verdict.ts'
@@ -33,7 +34,7 @@ export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
 
 /** A receiver that refuses a wrong signature by another status has accepted the right one. */
 async function findRefusedEvent({ make, send }: RunScene, answer: Answer): Promise<Finding | undefined> {
-  const forged = await send(make.delivery(make.event(), { signature: () => `sha256=${'0'.repeat(64)}` }))
+  const forged = await send(make.delivery(make.event(), FORGED))
   if (!isRefusal(forged) || forged.status === answer.status) return undefined
   const what = isRefusal(answer) ? 'refuses' : 'fails at'
   const text = `The receiver accepts the signature and ${what} the event: ${describe(answer)}, and ${forged.status} to a wrong signature. It may take events of other accounts only (give it one of its own as account key), or ask more of them than the service promises. Its log says why.`

@@ -3,6 +3,7 @@ import { escapeUnicode, formatJson } from '../wire/json-forms.ts'
 import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { Maker } from './case.ts'
 import type { Delivery } from './exchange.ts'
+import { signWith } from './forgery.ts'
 
 /** A mistake in a receiver, and deliveries that only a receiver with this mistake accepts. */
 interface Mistake {
@@ -21,8 +22,7 @@ function withHeader(make: Maker, toHeader: (body: Uint8Array) => string): Delive
 const withDigest = (make: Maker, toDigest: (body: Uint8Array) => string) =>
   withHeader(make, (body) => `sha256=${toDigest(body)}`)
 
-const withKeys = (make: Maker, keys: readonly (string | Buffer)[]) =>
-  keys.map((key) => withDigest(make, (body) => createHmac('sha256', key).update(body).digest('hex')))
+const withKeys = (make: Maker, keys: readonly (string | Buffer)[]) => keys.map((key) => signWith(make, key))
 
 const hash = (...parts: readonly Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest('hex')
 

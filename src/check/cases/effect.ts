@@ -1,5 +1,6 @@
-import type { Case, DeliveryChanges, Scene, TestEvent } from '../case.ts'
+import type { Case, Scene, TestEvent } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
+import { FORGED } from '../forgery.ts'
 import { countAnswers, describe, isPutOff, isSuccess } from '../verdict.ts'
 import { notAccepted, type ProbedScene, readRuns, readSettled, timesDone, withProbe } from './with-probe.ts'
 
@@ -32,8 +33,6 @@ async function findUndone({ probe, patienceMs, wait }: ProbedScene, events: read
     await wait(50)
   }
 }
-
-const FORGED: DeliveryChanges = { signature: () => `sha256=${'0'.repeat(64)}` }
 
 /** Nothing has looked at the delivery. */
 const isUnseen = (answer: Answer) => answer.isUnreachable || isPutOff(answer)

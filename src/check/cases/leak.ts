@@ -1,5 +1,6 @@
 import type { Case, Scene, Verdict } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
+import { FORGED } from '../forgery.ts'
 
 /** Refusals, each with the signature that would have been right. */
 async function collectRefusals({ make, send }: Scene): Promise<readonly (Answer & { readonly digest: string })[]> {
@@ -8,7 +9,7 @@ async function collectRefusals({ make, send }: Scene): Promise<readonly (Answer 
   const notJson = make.delivery('{"id": "evt_chk_')
   const wrong = [
     make.delivery(event, { signature: () => undefined }),
-    make.delivery(event, { signature: () => `sha256=${'0'.repeat(64)}` }),
+    make.delivery(event, FORGED),
     make.delivery(event, { signature: () => 'sha256=xyz' }),
     make.delivery(event, { signature: (right) => right.slice(0, -2) }),
     make.delivery(event, { contentEncoding: 'gzip' }),

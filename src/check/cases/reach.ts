@@ -2,6 +2,7 @@ import { SERVICE_DEADLINE_MS } from '../../protocol/schedule.ts'
 import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
 import { isLoopback } from '../../wire/target.ts'
 import type { Case } from '../case.ts'
+import { FORGED } from '../forgery.ts'
 import {
   describe,
   isPutOff,
@@ -74,7 +75,7 @@ export const reach: readonly Case[] = [
     why: 'Clients use a connection again. What is left of one request must not become part of the next: not its body that was not read, and not that its signature was right.',
     fix: 'Read or discard the whole body before the answer, or answer with "Connection: close" and end the connection. Keep nothing of a request on the connection, such as in a handler object that lives as long as it.',
     run: async ({ make, sendInTurn }) => {
-      const forged = make.delivery(make.event(), { signature: () => `sha256=${'0'.repeat(64)}` })
+      const forged = make.delivery(make.event(), FORGED)
       const answers = await sendInTurn([make.delivery(make.event()), forged, make.delivery(make.event())])
       const reason = answers.map(describe).join(', then ')
       const [first, second, third] = answers.map((answer) => ({ is2xx: isSuccess(answer), is4xx: isRefusal(answer) }))

@@ -1,4 +1,5 @@
 import type { Case, SingleCase } from '../case.ts'
+import { WRONG_SIGNATURE } from '../forgery.ts'
 import { isSuccess, mustBeRefused, shouldBeRefused, toVerdict } from '../verdict.ts'
 
 const WHY =
@@ -9,7 +10,6 @@ const TWO =
   'The service sends one. Two parts of a system that look at two headers do not agree on what was signed, and one that takes the right out of several lets a sender try many at a time.'
 const ONE =
   'Read all values of the header, and answer 401 unless there is exactly one: most frameworks give the first, the last, or both with a comma between them.'
-const WRONG = `sha256=${'0'.repeat(64)}`
 
 const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<SingleCase>)[] = [
   {
@@ -65,21 +65,21 @@ const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   {
     id: 'signature-two-headers',
     sends: 'An event with two X-Service-Signature headers, both wrong.',
-    deliver: (make) => make.delivery(make.event(), { signature: () => [WRONG, `sha256=${'1'.repeat(64)}`] }),
+    deliver: (make) => make.delivery(make.event(), { signature: () => [WRONG_SIGNATURE, `sha256=${'1'.repeat(64)}`] }),
   },
   {
     id: 'signature-right-first',
     sends: 'An event with two X-Service-Signature headers, of which the first is right.',
     why: TWO,
     fix: ONE,
-    deliver: (make) => make.delivery(make.event(), { signature: (right) => [right, WRONG] }),
+    deliver: (make) => make.delivery(make.event(), { signature: (right) => [right, WRONG_SIGNATURE] }),
   },
   {
     id: 'signature-right-last',
     sends: 'An event with two X-Service-Signature headers, of which the last is right.',
     why: TWO,
     fix: ONE,
-    deliver: (make) => make.delivery(make.event(), { signature: (right) => [WRONG, right] }),
+    deliver: (make) => make.delivery(make.event(), { signature: (right) => [WRONG_SIGNATURE, right] }),
   },
 ]
 

@@ -1,17 +1,11 @@
-import { createHmac } from 'node:crypto'
-import type { Case, Maker, Scene, Verdict } from '../case.ts'
+import type { Case, Scene, Verdict } from '../case.ts'
 import type { Delivery } from '../exchange.ts'
+import { FORGED, signWith } from '../forgery.ts'
 import { mustBeRefused } from '../verdict.ts'
 
 const WHY = 'Whoever knows the URL can send events that the service never sent.'
-const WRONG = () => `sha256=${'0'.repeat(64)}`
 /** Accounts that no receiver knows; the second is the name of what every object of JavaScript has. */
 const UNKNOWN = ['check-unheard-of', 'constructor']
-
-const withKey = (make: Maker, accountKey: string, key: string): Delivery => {
-  const { body } = make.delivery(make.event({ accountKey }))
-  return make.delivery(body, { signature: () => `sha256=${createHmac('sha256', key).update(body).digest('hex')}` })
-}
 
 /** Refused are all of them, or which is not. */
 async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: string, delivery: Delivery])[]) {
@@ -38,7 +32,7 @@ export const signatureSubjects: readonly Case[] = [
         scene,
         ['contact.deleted', 'finance.payment.completed', 'check.unheard.of', undefined].map((type) => [
           type ?? 'without a type',
-          scene.make.delivery(scene.make.event({ type }), { signature: WRONG }),
+          scene.make.delivery(scene.make.event({ type }), FORGED),
         ]),
       ),
   },
@@ -53,14 +47,13 @@ export const signatureSubjects: readonly Case[] = [
     run: (scene) => {
       const { make } = scene
       const forged = UNKNOWN.map(
-        (accountKey) =>
-          [`of "${accountKey}"`, make.delivery(make.event({ accountKey }), { signature: WRONG })] as const,
+        (accountKey) => [`of "${accountKey}"`, make.delivery(make.event({ accountKey }), FORGED)] as const,
       )
-      const [unknown = ''] = UNKNOWN
+      const [accountKey = ''] = UNKNOWN
       return refuseAll(scene, [
         ...forged,
-        ['signed with an empty secret', withKey(make, unknown, '')],
-        ['signed with "undefined"', withKey(make, unknown, 'undefined')],
+        ['signed with an empty secret', signWith(make, '', make.event({ accountKey }))],
+        ['signed with "undefined"', signWith(make, 'undefined', make.event({ accountKey }))],
       ])
     },
   },
@@ -71,7 +64,7 @@ export const signatureSubjects: readonly Case[] = [
     expects: '401; another 4xx passes with a note. Never 2xx, never 5xx.',
     why: 'Who reads a field of the body before the signature is checked fails at it, and anybody can send it. In some servers that is the end of the process.',
     fix: 'Check the signature of the bytes first. If the secret depends on the account that the body names, look whether the JSON is an object.',
-    deliver: (make) => make.delivery('null', { signature: WRONG }),
+    deliver: (make) => make.delivery('null', FORGED),
     judge: mustBeRefused,
   },
 ]

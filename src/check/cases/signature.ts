@@ -1,14 +1,12 @@
-import { createHmac } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { sign } from '../../protocol/signature.ts'
 import type { Case, SingleCase } from '../case.ts'
+import { FORGED, signWith } from '../forgery.ts'
 import { describe, isSuccess, mustBeRefused, mustBeTurnedAway, toVerdict } from '../verdict.ts'
 
 const WHY = 'Whoever knows the URL can send events that the service never sent.'
 const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
 const DECODED = 'Who accepts this decodes the body to text before signing it: other bytes than the signed ones pass.'
 const BYTES = 'Keep the body as bytes until the signature holds.'
-const WRONG = `sha256=${'0'.repeat(64)}`
 const INFLATE =
   'Answer 415 to any Content-Encoding before the body is read, or switch off the inflating of the body reader.'
 
@@ -35,17 +33,14 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   {
     id: 'signature-other-secret',
     sends: 'An event signed with another secret.',
-    deliver: (make) => {
-      const { body } = make.delivery(make.event())
-      return make.delivery(body, { signature: () => sign(body, 'a secret that the receiver does not have') })
-    },
+    deliver: (make) => signWith(make, 'a secret that the receiver does not have'),
   },
   {
     id: 'signature-text',
     sends: 'An event with a wrong signature and "text/plain" for its content type.',
     why: `${WHY} The content type is theirs to choose as well.`,
     fix: 'Check the signature of every body, whatever its content type.',
-    deliver: (make) => make.delivery(make.event(), { signature: () => WRONG, contentType: 'text/plain' }),
+    deliver: (make) => make.delivery(make.event(), { ...FORGED, contentType: 'text/plain' }),
   },
   {
     id: 'signature-form',
@@ -56,7 +51,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
       const { id, type, timestamp, accountKey } = make.event()
       const form = new URLSearchParams({ id, type, timestamp, accountKey, 'data[record][_id]': make.contact()._id })
       const contentType = 'application/x-www-form-urlencoded'
-      return make.delivery(form.toString(), { signature: () => WRONG, contentType })
+      return make.delivery(form.toString(), { ...FORGED, contentType })
     },
   },
   {
@@ -135,13 +130,8 @@ export const signature: readonly Case[] = [
     why: 'Anybody can sign so. It is what a second secret comes to, such as the old one during a rotation, whose variable is not set.',
     fix: 'Leave out secrets that are not set, and refuse empty ones when the receiver starts.',
     run: async ({ make, send }) => {
-      const sendSigned = (key: string) => {
-        const { body } = make.delivery(make.event())
-        const digest = createHmac('sha256', key).update(body).digest('hex')
-        return send(make.delivery(body, { signature: () => `sha256=${digest}` }))
-      }
-      const verdict = mustBeRefused(await sendSigned(''))
-      return verdict.status === 'pass' ? mustBeRefused(await sendSigned('undefined')) : verdict
+      const verdict = mustBeRefused(await send(signWith(make, '')))
+      return verdict.status === 'pass' ? mustBeRefused(await send(signWith(make, 'undefined'))) : verdict
     },
   },
   {
@@ -155,7 +145,7 @@ export const signature: readonly Case[] = [
       const event = make.event()
       const first = await send(make.delivery(event))
       if (!isSuccess(first)) return { status: 'skipped', reason: `the event was not accepted: ${describe(first)}` }
-      return mustBeRefused(await send(make.delivery(event, { signature: () => WRONG })))
+      return mustBeRefused(await send(make.delivery(event, FORGED)))
     },
   },
   {
