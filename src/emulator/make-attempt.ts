@@ -1,4 +1,5 @@
 import type { Clock } from '../host/clock.ts'
+import type { WireRequest } from '../wire/exchange.ts'
 import { SIGNATURE_NAME } from '../wire/signature-name.ts'
 import type { Assumed } from './assumptions.ts'
 import type { AttemptPhases, DeliveryAttempt, StoredDelivery } from './delivery.ts'
@@ -27,13 +28,13 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHea
       const startedAt = clock.monotonic()
       const reachedAt: { connected?: number; answered?: number } = {}
       const result = await post(new URL(url), {
-        headers: {
-          'Content-Type': 'application/json',
-          'Content-Length': String(delivery.bytes.length),
-          'User-Agent': 'postern-emulator',
-          ...signatureHeader(delivery, webhook, assumed.signatureCase),
-          ...(hasDebugHeaders && debugHeaders(delivery, number)),
-        },
+        headers: [
+          ['Content-Type', 'application/json'],
+          ['Content-Length', String(delivery.bytes.length)],
+          ['User-Agent', 'postern-emulator'],
+          ...signatureOf(delivery, webhook, assumed.signatureCase).map((value) => [SIGNATURE_NAME, value] as const),
+          ...(hasDebugHeaders ? debugHeaders(delivery, number) : []),
+        ],
         body: delivery.bytes,
         deadlineMs,
         clock,
@@ -96,11 +97,10 @@ export function signatureOf(
   return values.map((value) => value.replace(/[^=]*$/, (digest) => digest.toUpperCase()))
 }
 
-function signatureHeader(...of: Parameters<typeof signatureOf>): Readonly<Record<string, readonly string[]>> {
-  const values = signatureOf(...of)
-  return values.length === 0 ? {} : { [SIGNATURE_NAME]: values }
-}
-
-function debugHeaders({ id, webhookId }: StoredDelivery, number: number): Readonly<Record<string, string>> {
-  return { 'X-Emulator-Delivery': id, 'X-Emulator-Webhook': webhookId, 'X-Emulator-Attempt': String(number) }
+function debugHeaders({ id, webhookId }: StoredDelivery, number: number): WireRequest['headers'] {
+  return [
+    ['X-Emulator-Delivery', id],
+    ['X-Emulator-Webhook', webhookId],
+    ['X-Emulator-Attempt', String(number)],
+  ]
 }

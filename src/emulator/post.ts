@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts'
 import { toConnectionFailure } from '../wire/connection-failure.ts'
-import { type ExchangePhase, exchange, type WireAnswer } from '../wire/exchange.ts'
+import { type ExchangePhase, exchange, type WireAnswer, type WireRequest } from '../wire/exchange.ts'
 import { BlockedAddress, findHostProblem, guardLookup, type UrlRule } from './addresses.ts'
 import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 
@@ -8,8 +8,7 @@ import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 export type PostResult = Pick<DeliveryAttempt, 'status' | 'failure' | 'error' | 'responseHeaders' | 'responseBody'>
 
 export interface PostOptions {
-  /** Several values of one name make as many lines. */
-  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly headers: WireRequest['headers']
   readonly body: Uint8Array
   readonly deadlineMs: number
   readonly clock: Clock
@@ -37,15 +36,10 @@ export async function post(url: URL, options: PostOptions): Promise<PostResult> 
   const close = () => ending.abort(fail('reset', 'the emulator was closed'))
   closing.addEventListener('abort', close, { once: true })
   try {
-    const lines = Object.entries(headers).flatMap(([name, values]) =>
-      [values].flat().map((value) => [name, value] as const),
-    )
-    const request = { headers: lines, body }
     const { signal } = ending
     const lookup = guardLookup(url.protocol, rule)
-    return conclude(
-      await exchange(url, request, { signal, maxBodyBytes: MAX_READ_BYTES, agent: false, lookup, onPhase }),
-    )
+    const wire = { signal, maxBodyBytes: MAX_READ_BYTES, agent: false, lookup, onPhase }
+    return conclude(await exchange(url, { headers, body }, wire))
   } catch (error) {
     if (error === ending.signal.reason) return ending.signal.reason
     if (error instanceof BlockedAddress) return fail('blocked-url', error.message)

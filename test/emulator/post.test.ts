@@ -9,7 +9,7 @@ it('leaves neither a timer nor a listener behind, whatever comes of the request'
   const { signal } = new AbortController()
   const receiver = await sink(clock, 200, 500)
   const broken = await serve((request) => request.socket.destroy())
-  const options = { headers: {}, body: new Uint8Array([1]), deadlineMs: 10_000, clock, rule: 'local', signal } as const
+  const options = { headers: [], body: new Uint8Array([1]), deadlineMs: 10_000, clock, rule: 'local', signal } as const
   const results = []
   for (const url of [receiver.url, receiver.url, broken.url, 'http://10.0.0.1/'])
     results.push(await post(new URL(url), options))
@@ -22,7 +22,7 @@ it('ends with the emulator', async () => {
   const closing = new AbortController()
   const receiver = await sink(clock, 0)
   const { signal } = closing
-  const options = { headers: {}, body: new Uint8Array([1]), deadlineMs: 10_000, clock, rule: 'local', signal } as const
+  const options = { headers: [], body: new Uint8Array([1]), deadlineMs: 10_000, clock, rule: 'local', signal } as const
   const result = post(new URL(receiver.url), options)
   closing.abort()
   expect(await result).toMatchObject({ failure: 'reset', error: 'the emulator was closed', status: undefined })
