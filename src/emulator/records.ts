@@ -47,7 +47,10 @@ export class Records {
 
   constructor(parts: RecordsParts) {
     this.#parts = parts
-    for (const { id, value } of parts.journal.load<WrittenRecord>('record')) this.#set(id, value)
+    for (const { id, value } of parts.journal.load<WrittenRecord>('record')) {
+      this.#all.set(id, value)
+      this.#bytes += sizeOf(value.record)
+    }
   }
 
   get size(): number {
@@ -119,10 +122,13 @@ export class Records {
     const record: EmulatorRecord = writeAsJson(() => JSON.parse(JSON.stringify(given)))
     if (record?._id !== given._id) throw new Refusal('invalid', '_id: the JSON of the record has another')
     const key = keyOf(accountKey, model, record._id)
-    this.#mustFit(sizeOf(record) - sizeOf(this.#all.get(key)?.record))
+    const before = this.#all.get(key)
+    const added = sizeOf(record) - (before === undefined ? 0 : sizeOf(before.record))
+    this.#mustFit(added)
     const written: WrittenRecord = { accountKey, model, record }
     this.#parts.announce({ accountKey, model, action, record }, () => this.#parts.journal.save('record', key, written))
-    this.#set(key, written)
+    this.#all.set(key, written)
+    this.#bytes += added
     return record
   }
 
@@ -131,15 +137,9 @@ export class Records {
     if (added > 0 && this.#bytes + added > maxBytes)
       throw new Refusal('full', `the emulator takes ${showMiB(maxBytes)} of records at most; delete some`)
   }
-
-  #set(key: string, written: WrittenRecord): void {
-    this.#bytes += sizeOf(written.record) - sizeOf(this.#all.get(key)?.record)
-    this.#all.set(key, written)
-  }
 }
 
-const sizeOf = (record: EmulatorRecord | undefined) =>
-  record === undefined ? 0 : Buffer.byteLength(JSON.stringify(record))
+const sizeOf = (record: EmulatorRecord) => Buffer.byteLength(JSON.stringify(record))
 
 const keyOf = (...parts: readonly string[]) => JSON.stringify(parts)
 
