@@ -1,4 +1,4 @@
-import type { Case, Maker, SingleCase, TestEvent, TestRecord } from '../case.ts'
+import type { Case, Maker, Scene, SingleCase, TestEvent, TestRecord, Verdict } from '../case.ts'
 import { describe, isRefusal, isSuccess, mustBeAccepted, shouldBeAccepted, toVerdict } from '../verdict.ts'
 
 /** Records that are documented, and unlike the one that was tried. */
@@ -74,12 +74,11 @@ interface Step {
 /** Two events of one record, the second of which has to be accepted as well. */
 const inTurn =
   (steps: (record: TestRecord) => readonly [Step, Step]) =>
-  async ({ make, send }: Parameters<Extract<Case, { run: unknown }>['run']>[0]) => {
+  async ({ make, send }: Scene): Promise<Verdict> => {
     const toEvent = ({ type, record }: Step): TestEvent => make.event({ type, data: { record } })
     const [earlier, later] = steps(make.contact())
     const first = await send(make.delivery(toEvent(earlier)))
-    if (!isSuccess(first))
-      return { status: 'skipped', reason: `the first event was not accepted: ${describe(first)}` } as const
+    if (!isSuccess(first)) return { status: 'skipped', reason: `the first event was not accepted: ${describe(first)}` }
     const { status, reason } = mustBeAccepted(await send(make.delivery(toEvent(later))))
     return { status, reason: `first ${describe(first)}, then ${reason}` }
   }
