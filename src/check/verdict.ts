@@ -32,6 +32,11 @@ export function mustNotCrash(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) || isRefusal(answer) ? 'pass' : 'fail', answer)
 }
 
+/** The check can't be made: an event that it needs was not acknowledged. */
+export function notAccepted(answer: Answer): Verdict {
+  return { status: 'skipped', reason: `the event was not accepted: ${describe(answer)}` }
+}
+
 export function isSuccess({ status = 0 }: Answer): boolean {
   return status >= 200 && status < 300
 }

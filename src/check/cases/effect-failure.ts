@@ -1,7 +1,7 @@
 import type { Case, Scene } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
-import { countAnswers, describe, isSuccess, readRetryAfterMs } from '../verdict.ts'
-import { notAccepted, readRuns, timesDone, withProbe } from './with-probe.ts'
+import { countAnswers, describe, isSuccess, notAccepted, readRetryAfterMs } from '../verdict.ts'
+import { readRuns, timesDone, withProbe } from './with-probe.ts'
 
 const COPIES = 8
 /** Waits between further attempts, as parts of the patience. */

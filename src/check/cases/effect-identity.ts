@@ -1,6 +1,6 @@
 import type { Case } from '../case.ts'
-import { describe, isSuccess } from '../verdict.ts'
-import { notAccepted, readRuns, withProbe } from './with-probe.ts'
+import { describe, isSuccess, notAccepted } from '../verdict.ts'
+import { readRuns, withProbe } from './with-probe.ts'
 
 const agoOf = (ms: number) => new Date(Date.now() - ms).toISOString()
 

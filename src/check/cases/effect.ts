@@ -1,8 +1,8 @@
 import type { Case, Scene, TestEvent } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
 import { FORGED } from '../forgery.ts'
-import { countAnswers, describe, isPutOff, isSuccess } from '../verdict.ts'
-import { notAccepted, type ProbedScene, readRuns, readSettled, timesDone, withProbe } from './with-probe.ts'
+import { countAnswers, describe, isPutOff, isSuccess, notAccepted } from '../verdict.ts'
+import { type ProbedScene, readRuns, readSettled, timesDone, withProbe } from './with-probe.ts'
 
 const COPIES = 8
 /** More than a list of the last few holds, and fewer than a crowd. */

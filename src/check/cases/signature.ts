@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Case, SingleCase } from '../case.ts'
 import { FORGED, signWith } from '../forgery.ts'
-import { describe, isSuccess, mustBeRefused, mustBeTurnedAway, toVerdict } from '../verdict.ts'
+import { describe, isSuccess, mustBeRefused, mustBeTurnedAway, notAccepted, toVerdict } from '../verdict.ts'
 
 const WHY = 'Whoever knows the URL can send events that the service never sent.'
 const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
@@ -144,7 +144,7 @@ export const signature: readonly Case[] = [
     run: async ({ make, send }) => {
       const event = make.event()
       const first = await send(make.delivery(event))
-      if (!isSuccess(first)) return { status: 'skipped', reason: `the event was not accepted: ${describe(first)}` }
+      if (!isSuccess(first)) return notAccepted(first)
       return mustBeRefused(await send(make.delivery(event, FORGED)))
     },
   },
@@ -176,7 +176,7 @@ export const signature: readonly Case[] = [
     run: async ({ make, send }) => {
       const genuine = make.delivery(make.event())
       const first = await send(genuine)
-      if (!isSuccess(first)) return { status: 'skipped', reason: `the event was not accepted: ${describe(first)}` }
+      if (!isSuccess(first)) return notAccepted(first)
       return mustBeRefused(await send(make.delivery(make.event(), { signature: () => genuine.signatures })))
     },
   },

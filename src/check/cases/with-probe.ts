@@ -1,7 +1,6 @@
 import type { Scene, Verdict } from '../case.ts'
-import type { Answer } from '../exchange.ts'
 import type { Probe } from '../probe.ts'
-import { describe, isSuccess } from '../verdict.ts'
+import { isSuccess } from '../verdict.ts'
 
 /** What has been acknowledged may be done a little later. */
 const SETTLE_MS = 300
@@ -40,8 +39,4 @@ export async function readSettled(scene: ProbedScene, id: string): Promise<numbe
 
 export function timesDone(runs: number): string {
   return `the work was done ${runs === 1 ? 'once' : `${runs} times`}`
-}
-
-export function notAccepted(answer: Answer): Verdict {
-  return { status: 'skipped', reason: `the event was not accepted: ${describe(answer)}` }
 }
