@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto'
 import { sign } from '../protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
+import { flipBit, spoilSignature } from '../wire/spoil.ts'
 
 /** Every kind of signature; each but the first is wrong in one way. */
 export const SIGNINGS = [
@@ -31,30 +31,18 @@ export const SIGNINGS = [
 /** Kind of signature: only a resent delivery has another than `valid`. */
 export type Signing = (typeof SIGNINGS)[number]
 
-const WRONG_SECRET = 'a secret that no webhook of the emulator has'
-
 /** Values of the signature header for bytes that are signed so; none if it is left out. */
 export function signAs(signing: Signing, signedBytes: Uint8Array, secret: string): readonly string[] {
-  const right = sign(signedBytes, secret)
   switch (signing) {
+    case 'valid':
+    case 'stale-bytes':
+    case 'flip-bit':
+    case 'reserialised':
+      return [sign(signedBytes, secret)]
     case 'none':
       return []
-    case 'wrong':
-      return [sign(signedBytes, WRONG_SECRET)]
-    case 'two-headers':
-      return [right, sign(signedBytes, WRONG_SECRET)]
-    case 'no-prefix':
-      return [right.slice('sha256='.length)]
-    case 'sha1':
-      return [`sha1=${createHmac('sha1', secret).update(signedBytes).digest('hex')}`]
-    case 'short':
-      return [right.slice(0, -2)]
-    case 'long':
-      return [`${right}00`]
-    case 'non-hex':
-      return [`${right.slice(0, -1)}g`]
     default:
-      return [right]
+      return spoilSignature(signing === 'wrong' ? 'other-secret' : signing, signedBytes, secret)
   }
 }
 
@@ -71,14 +59,6 @@ export function spoil(signing: Signing, bytes: Uint8Array, original: Uint8Array)
   if (signing === 'flip-bit') return { bytes: flipBit(bytes), signedBytes: bytes }
   if (signing === 'reserialised') return { bytes, signedBytes: writeAgain(bytes) }
   return { bytes, signedBytes: undefined }
-}
-
-/** In the middle, and the lowest: text stays text, with another character in it. */
-function flipBit(bytes: Uint8Array): Uint8Array {
-  const flipped = new Uint8Array(bytes)
-  const middle = flipped.length >> 1
-  flipped[middle] = (flipped[middle] ?? 0) ^ 1
-  return flipped
 }
 
 /** As JSON.stringify(JSON.parse(body)) writes it, or otherwise if that is what was sent. */
