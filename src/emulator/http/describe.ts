@@ -1,5 +1,6 @@
 import type { AttemptPhases, Delivery } from '../delivery.ts'
 import { LIMITS, type Service } from '../service.ts'
+import type { Webhook } from '../webhooks.ts'
 
 /** A delivery with everything about it but its body. */
 export function describeDelivery({ attempts, ...delivery }: Delivery): object {
@@ -36,13 +37,18 @@ export function describeState(service: Service): object {
     bootId,
     clock: describeClock(service),
     accounts: accounts.list().map(({ key, email }) => ({ key, email })),
-    webhooks: webhooks.list().map(({ secret: _secret, ...webhook }) => webhook),
+    webhooks: webhooks.list().map(describeWebhook),
     counts: { records: records.size, deliveries: log.size, pending: log.pendingCount },
     faults: { answers: faults.answers, deliveries: faults.deliveries },
     settings: { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, dialect },
     assumed,
     limits: LIMITS,
   }
+}
+
+/** A registration without its secret. */
+export function describeWebhook({ secret: _secret, ...shown }: Webhook): object {
+  return shown
 }
 
 /** To a tenth of a millisecond. */

@@ -5,12 +5,11 @@ import { ACTIONS, SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import { ASSUMPTIONS } from '../assumptions.ts'
 import { webhookChangeShape, webhookFields } from '../check-input.ts'
 import { createHandles } from '../handles.ts'
-import { describeDelivery } from '../http/describe.ts'
+import { describeDelivery, describeWebhook } from '../http/describe.ts'
 import type { Env } from '../http/env.ts'
 import { readJson, readObject } from '../http/read-json.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
-import type { Webhook } from '../webhooks.ts'
 import type { CallLog } from './call-log.ts'
 import { explainSignature } from './explain-signature.ts'
 import { toRow } from './rows.ts'
@@ -55,10 +54,10 @@ export function createInspectorRoutes(service: Service, calls: CallLog): Hono<En
 
   app.post('/webhooks', async (c) => {
     const { accountKey, ...fields } = await readJson(c, registration)
-    return c.json(showWebhook(handles.webhooks.create(fields, { accountKey })), 201)
+    return c.json(describeWebhook(handles.webhooks.create(fields, { accountKey })), 201)
   })
   app.put('/webhooks/:id', async (c) =>
-    c.json(showWebhook(handles.webhooks.update(c.req.param('id'), await readJson(c, webhookChangeShape)))),
+    c.json(describeWebhook(handles.webhooks.update(c.req.param('id'), await readJson(c, webhookChangeShape)))),
   )
   app.delete('/webhooks/:id', (c) => {
     handles.webhooks.delete(c.req.param('id'))
@@ -92,8 +91,4 @@ function listAssumptions({ settings: { assumed } }: Service): readonly Assumptio
     const meaning = Object.entries(meanings).find(([each]) => each === value)?.[1] ?? ''
     return { id, name, subject, value, meaning, isDefault: value === usual }
   })
-}
-
-function showWebhook({ secret: _secret, ...shown }: Webhook): object {
-  return shown
 }
