@@ -93,7 +93,12 @@ const FLOORS: Floors = {
     packages: ['node:child_process', 'node:events', 'node:process'],
   },
   'src/inspector/': {
-    files: ['src/inspector/', 'src/protocol/schedule.ts', 'src/wire/find-hint.ts'],
+    files: [
+      'src/inspector/',
+      'src/protocol/schedule.ts',
+      'src/wire/code-word.ts',
+      'src/wire/find-hint.ts',
+    ],
     packages: ['preact', 'preact/hooks'],
   },
   'src/inspector/shapes.ts': {},

@@ -1,4 +1,5 @@
 import type { Row } from '../../inspector/shapes.ts'
+import { readCode } from '../../wire/code-word.ts'
 import type { Delivery } from '../delivery.ts'
 
 /** A delivery as a line of the page's list: without bodies and headers, so that ten thousand can be sent. */
@@ -29,9 +30,4 @@ export function toRow(delivery: Delivery): Row {
             ms: Math.round(last.durationMs),
           },
   }
-}
-
-/** The code word in the answer of a receiver of this package. */
-function readCode(body: string): string | null {
-  return /^\s*\{\s*"code"\s*:\s*"(\w{1,40})"/.exec(body)?.[1] ?? null
 }

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
+import { readCode } from '../../wire/code-word.ts'
 import type { AttemptDetail } from '../shapes.ts'
 import { showExactly, showReadably } from '../text/bytes.ts'
-import { explainCode, readCode } from '../text/explain.ts'
+import { explainCode } from '../text/explain.ts'
 import { prettify } from '../text/pretty-json.ts'
 import { showExact, showLength } from '../text/times.ts'
 

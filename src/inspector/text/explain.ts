@@ -48,11 +48,6 @@ export function adviseOn({ result, code }: Pick<LastResult, 'result' | 'code'>, 
   return URL.canParse(url) ? findHint(result, new URL(url)) : undefined
 }
 
-/** The code word in an answer, as receivers of this package write it. */
-export function readCode(body: string): string | null {
-  return /^\s*\{\s*"code"\s*:\s*"(\w{1,40})"/.exec(body)?.[1] ?? null
-}
-
 /** Ways in which a signature can be wrong, and valid first. */
 export const SIGNINGS: readonly (readonly [string, string])[] = [
   ['valid', 'valid: signed again'],
