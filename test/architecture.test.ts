@@ -96,6 +96,7 @@ const FLOORS: Floors = {
     files: [
       'src/inspector/',
       'src/protocol/schedule.ts',
+      'src/protocol/show.ts',
       'src/wire/code-word.ts',
       'src/wire/find-hint.ts',
     ],

@@ -1,4 +1,5 @@
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
+import { quoteForShell } from '../../protocol/show.ts'
 import { fromBase64, isPlain } from './bytes.ts'
 import { adviseOnData, readField } from './edit-body.ts'
 
@@ -20,16 +21,11 @@ const MOST_OF_ARGUMENT = 128_000
 export function toCurl({ url, body, signature }: CopiedDelivery): string {
   const headers = ['Content-Type: application/json', ...signature.map((value) => `X-Service-Signature: ${value}`)]
   // -g: brackets and braces of a URL are no pattern.
-  const options = [`curl -gi ${quote(url)}`, ...headers.map((header) => `-H ${quote(header)}`)]
+  const options = [`curl -gi ${quoteForShell(url)}`, ...headers.map((header) => `-H ${quoteForShell(header)}`)]
   // Blanks at an edge would pass, but a terminal reads control characters, and a shell no zero bytes.
   const isText = isPlain(body.text) && isWhole(body) && body.base64.length < MOST_OF_ARGUMENT
-  if (isText) return [...options, `--data-raw ${quote(body.text)}`].join(' \\\n  ')
-  return `printf %s ${quote(body.base64)} | base64 -d | ${[...options, '--data-binary @-'].join(' \\\n  ')}`
-}
-
-/** One word for a shell, whatever is in it. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
+  if (isText) return [...options, `--data-raw ${quoteForShell(body.text)}`].join(' \\\n  ')
+  return `printf %s ${quoteForShell(body.base64)} | base64 -d | ${[...options, '--data-binary @-'].join(' \\\n  ')}`
 }
 
 /** Whether the text is the bytes: those that are no UTF-8 come as U+FFFD. */
