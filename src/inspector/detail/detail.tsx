@@ -114,7 +114,7 @@ function Actions({ row }: { readonly row: PlacedRow }): JSX.Element {
               Copy {name}
             </button>
           ))}
-          <button type="button" disabled={why !== undefined} onClick={() => resend(row.id, 8)}>
+          <button type="button" disabled={why !== undefined} onClick={() => resend(row.id, { count: 8 })}>
             Resend 8 at once
           </button>
           <button type="button" onClick={() => ui.pin(row.id)}>

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useDetail } from '../detail/use-detail.ts'
-import { act, openMade } from '../model/actions.ts'
-import { api, toPath } from '../model/api.ts'
+import { resend } from '../model/actions.ts'
 import { ui } from '../model/ui.ts'
 import { Key } from '../parts/small.tsx'
 import type { DeliveryDetail } from '../shapes.ts'
@@ -78,22 +77,16 @@ interface Edited {
   readonly count: number
 }
 
-function sendEdited(detail: DeliveryDetail, { body, keepsId, signing, count }: Edited): Promise<boolean> {
+async function sendEdited(detail: DeliveryDetail, { body, keepsId, signing, count }: Edited): Promise<boolean> {
   const original = detail.body.text
   const own = readField(body, 'id')
   // An id that was edited by hand is meant.
   const isOld = own !== undefined && own === readField(original, 'id')
   const sent = keepsId || !isOld ? body : replaceId(body, makeEventId())
   const isSame = sent === original && signing !== 'stale-bytes'
-  return act(async () => {
-    const made = await api<readonly { readonly id: string }[]>(`POST ${toPath(detail.id)}/resend`, {
-      ...(!isSame && { body: sent }),
-      ...{ sign: signing, count },
-    })
-    ui.open(undefined)
-    const [first] = made
-    if (first !== undefined) openMade(first.id)
-  })
+  const isMade = await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing, count })
+  if (isMade) ui.open(undefined)
+  return isMade
 }
 
 interface ChoiceOptions {

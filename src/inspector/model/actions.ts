@@ -38,11 +38,18 @@ export function closeDelivery(id: string): void {
   setTimeout(() => document.getElementById(`row-${id}`)?.focus({ preventScroll: true }), 50)
 }
 
-/** Sends the same bytes once more. */
-export function resend(id: string, count?: number): Promise<boolean> {
+interface ResendFields {
+  /** In place of the delivery's own. */
+  readonly body?: string
+  readonly sign?: string
+  readonly count?: number
+}
+
+/** Sends a delivery once more, the same bytes unless others are given, and opens what was made. */
+export function resend(id: string, fields: ResendFields = {}): Promise<boolean> {
   return act(async () => {
-    const made = await api<Made | readonly Made[]>(`POST ${toPath(id)}/resend`, count === undefined ? {} : { count })
-    openMade(Array.isArray(made) ? made[0].id : Object(made).id)
+    const [first] = await api<readonly Made[]>(`POST ${toPath(id)}/resend`, { count: 1, ...fields })
+    if (first !== undefined) openMade(first.id)
   })
 }
 
