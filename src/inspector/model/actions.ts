@@ -23,6 +23,14 @@ export async function act(work: () => Promise<unknown>, done?: string): Promise<
   }
 }
 
+/** Changes something by the control interface, and shows what holds now. */
+export function change(line: string, body?: object, done?: string): Promise<boolean> {
+  return act(async () => {
+    await api(line, body)
+    await reloadState()
+  }, done)
+}
+
 /** Opens a delivery that was just made, once the list has it. */
 export function openMade(id: string): void {
   ui.release()
@@ -62,13 +70,7 @@ export function retry(id: string): Promise<boolean> {
 }
 
 export function setActive(webhookId: string, active: boolean): Promise<boolean> {
-  return act(
-    async () => {
-      await api(`PUT webhooks/${webhookId}`, { active })
-      await reloadState()
-    },
-    active ? 'webhook resumed' : 'webhook paused',
-  )
+  return change(`PUT webhooks/${webhookId}`, { active }, active ? 'webhook resumed' : 'webhook paused')
 }
 
 /** Moves a manual clock. */

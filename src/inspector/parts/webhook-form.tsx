@@ -1,8 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { act } from '../model/actions.ts'
-import { api } from '../model/api.ts'
-import { reloadState } from '../model/connection.ts'
+import { change } from '../model/actions.ts'
 import { page } from '../model/page-model.ts'
 import type { WebhookShape } from '../shapes.ts'
 
@@ -22,14 +20,10 @@ export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
   const save = async (event: Event) => {
     event.preventDefault()
     const fields = { url, events: events.split(/[\s,]+/).filter(Boolean) }
-    const isDone = await act(
-      async () => {
-        if (webhook === undefined) await api('POST webhooks', { ...fields, accountKey: account })
-        else await api(`PUT webhooks/${webhook.id}`, fields)
-        await reloadState()
-      },
-      webhook === undefined ? 'webhook registered' : 'webhook changed',
-    )
+    const isDone =
+      webhook === undefined
+        ? await change('POST webhooks', { ...fields, accountKey: account }, 'webhook registered')
+        : await change(`PUT webhooks/${webhook.id}`, fields, 'webhook changed')
     if (isDone) onDone()
   }
   return (

@@ -1,8 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { act, moveClock } from '../model/actions.ts'
-import { api } from '../model/api.ts'
-import { reloadState } from '../model/connection.ts'
+import { change, moveClock } from '../model/actions.ts'
 import { page } from '../model/page-model.ts'
 import { In, Key } from '../parts/small.tsx'
 import { useNow } from '../parts/ticker.ts'
@@ -87,10 +85,7 @@ function DeliveryFaults({ faults }: { readonly faults: FaultShape }): JSX.Elemen
     event.preventDefault()
     const [from = '', to = from] = latency.split('-')
     const latencyField = latency === '' ? {} : { latency: [Number(from), Number(to)] }
-    act(async () => {
-      await api('POST faults', { deliveries: { fail, duplicate, shuffle, ...latencyField } })
-      await reloadState()
-    }, 'faults set')
+    change('POST faults', { deliveries: { fail, duplicate, shuffle, ...latencyField } }, 'faults set')
   }
   return (
     <form class="card" onSubmit={set} aria-label="Faults of deliveries">
@@ -153,16 +148,9 @@ function ApiFaults(): JSX.Element {
   const waiting = page.state?.faults.answers ?? []
   const add = (event: Event) => {
     event.preventDefault()
-    act(async () => {
-      await api('POST faults', { answer, count })
-      await reloadState()
-    })
+    change('POST faults', { answer, count })
   }
-  const clear = () =>
-    act(async () => {
-      await api('DELETE faults')
-      await reloadState()
-    }, 'faults are those of the start')
+  const clear = () => change('DELETE faults', undefined, 'faults are those of the start')
   return (
     <form class="card" onSubmit={add} aria-label="Faults of the API">
       <h2>Faults of the API</h2>

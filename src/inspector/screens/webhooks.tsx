@@ -1,9 +1,8 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { act, copyText, setActive } from '../model/actions.ts'
+import { act, change, copyText, setActive } from '../model/actions.ts'
 import { go } from '../model/address.ts'
 import { api } from '../model/api.ts'
-import { reloadState } from '../model/connection.ts'
 import { page } from '../model/page-model.ts'
 import { count } from '../parts/announcer.tsx'
 import { Empty } from '../parts/small.tsx'
@@ -126,11 +125,7 @@ function Secret({ id }: { readonly id: string }): JSX.Element {
 
 function Delete({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
   const [isAsked, setAsked] = useState(false)
-  const remove = () =>
-    act(async () => {
-      await api(`DELETE webhooks/${webhook.id}`)
-      await reloadState()
-    }, 'webhook deleted')
+  const remove = () => change(`DELETE webhooks/${webhook.id}`, undefined, 'webhook deleted')
   if (!isAsked)
     return (
       <button type="button" class="plain" onClick={() => setAsked(true)}>
