@@ -116,7 +116,9 @@ const FLOORS: Floors = {
   [`${STORES}/longest-retention.ts`]: {},
   [`${STORES}/lost-claims.ts`]: { files: ['src/index.ts'] },
   [`${STORES}/make-tokens.ts`]: { packages: ['node:crypto'] },
+  [`${STORES}/name-worker.ts`]: { packages: ['node:crypto', 'node:os'] },
   [`${STORES}/notices.ts`]: { types: ['src/index.ts'] },
+  [`${STORES}/put-listeners.ts`]: {},
   [`${STORES}/redis.ts`]: { files: [`${STORES}/redis/`] },
   [`${STORES}/redis/`]: { types: ['src/index.ts'], packages: ['node:crypto'] },
   [`${STORES}/redis/redis-store.ts`]: {
@@ -146,8 +148,7 @@ const FLOORS: Floors = {
     packages: ['node:fs', 'node:path'],
   },
   [`${STORES}/sqlite/sqlite-inbox.ts`]: {
-    files: ['src/index.ts', `${STORES}/sqlite/`],
-    packages: ['node:crypto', 'node:os'],
+    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('name-worker', 'put-listeners')],
   },
   [`${STORES}/sqlite/database.ts`]: {},
   [`${STORES}/sqlite/drivers.ts`]: {
@@ -156,8 +157,8 @@ const FLOORS: Floors = {
   },
   [`${QUEUES}/bullmq.ts`]: { files: [`${QUEUES}/bullmq/`] },
   [`${QUEUES}/bullmq/`]: {
-    files: ['src/index.ts', `${QUEUES}/bullmq/`, ...shared('notices')],
-    packages: ['bullmq', 'node:buffer', 'node:crypto', 'node:os'],
+    files: ['src/index.ts', `${QUEUES}/bullmq/`, ...shared('name-worker', 'notices', 'put-listeners')],
+    packages: ['bullmq', 'node:buffer'],
   },
 }
 

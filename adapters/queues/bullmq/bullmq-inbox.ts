@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
 import type { IQueueBackend } from 'bullmq'
 import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src/index.ts'
+import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
+import { PutListeners } from '../../stores/put-listeners.ts'
 import { Connection } from './connection.ts'
 import { findGaps } from './durability.ts'
 import { toJobId } from './job-data.ts'
@@ -44,14 +44,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   const connection = new Connection(checked, undefined, report)
   const room = new Room()
   const turns = new Turns(async () => readNextTurn(await connection.get()))
-  const listeners = new Set<() => void>()
-  const wake = () => {
-    for (const listener of listeners) listener()
-  }
-  const onPut = (callback: () => void) => {
-    listeners.add(callback)
-    return () => listeners.delete(callback)
-  }
+  const listeners = new PutListeners()
   let logger: Logger | undefined
   const tidy = makeSweeper(checked.deadLetterMs, () => logger)
   return {
@@ -60,13 +53,13 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
       const [backend, turn] = await Promise.all([connection.get(), turns.next(item.accountKey)])
       await room.take(backend, item.bytes.length)
       await addJob(backend, item, turn)
-      wake()
+      listeners.wake()
     },
     work(run, workOptions) {
-      const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
+      const worker = nameWorker()
       const { leaseMs } = workOptions
       const own = new Connection(checked, { leaseMs }, report)
-      const table = new WorkTable({ connection: own, worker, leaseMs, onPut, tidy })
+      const table = new WorkTable({ connection: own, worker, leaseMs, onPut: listeners.onPut, tidy })
       const loop = pollInbox(table, worker, run, workOptions)
       return {
         async close(timeoutMs) {
@@ -82,7 +75,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
     get: async (key) => getEntry(await connection.get(), key),
     async replay(key) {
       const isReplayed = await replayJob(await connection.get(), toJobId(key))
-      if (isReplayed) wake()
+      if (isReplayed) listeners.wake()
       return isReplayed
     },
     drop: async (key) => dropJob(await connection.get(), toJobId(key)),

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
 import {
   type Clock,
   type Inbox,
@@ -11,6 +9,8 @@ import {
   pollInbox,
   systemClock,
 } from '../../../src/index.ts'
+import { nameWorker } from '../name-worker.ts'
+import { PutListeners } from '../put-listeners.ts'
 import { checkDatabase } from './check-database.ts'
 import type { SqliteConnection, SqliteDatabase } from './database.ts'
 import { explain } from './explain.ts'
@@ -50,7 +50,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
     table: new SqliteInboxTable(database, name, () => clock.now()),
   }))
   const writer = Writer.on(database)
-  const listeners = new Set<() => void>()
+  const listeners = new PutListeners()
   let logger: Logger | undefined
   let sweptAt = Number.NEGATIVE_INFINITY
 
@@ -61,9 +61,6 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
       logger?.warn({ dropped }, `sqliteInbox dropped dead letters older than ${deadLetterMs / DAY_MS} days.`)
     else sweptAt = clock.now()
   }
-  const wake = () => {
-    for (const listener of listeners) listener()
-  }
   const steps = {
     take: (request: Parameters<SqliteInboxTable['take']>[0]) =>
       writer.write(() => {
@@ -72,17 +69,14 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
       }),
     renew: (worker: string, leaseMs: number) => writer.write(() => table.renew(worker, leaseMs)),
     settle: (...of: Parameters<SqliteInboxTable['settle']>) => writer.write(() => table.settle(...of)),
-    onPut: (callback: () => void) => {
-      listeners.add(callback)
-      return () => listeners.delete(callback)
-    },
+    onPut: listeners.onPut,
   }
   return {
     commandOptions: `--sqlite ${JSON.stringify(file)}${name === 'postern_inbox' ? '' : ` --table ${name}`}`,
     // Workers are woken before the commit, and take in the same one or a later.
     put: (item: InboxItem) =>
       writer.write(() => {
-        if (table.put(item)) wake()
+        if (table.put(item)) listeners.wake()
       }),
     work: (run, workOptions) => pollInbox(steps, nameWorker(), run, workOptions),
     counts: () => read(() => table.counts()),
@@ -91,7 +85,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
     replay: (key) =>
       writer.write(() => {
         const isReplayed = table.replay(key)
-        if (isReplayed) wake()
+        if (isReplayed) listeners.wake()
         return isReplayed
       }),
     drop: (key) => writer.write(() => table.drop(key)),
@@ -108,11 +102,6 @@ async function read<T>(step: () => T): Promise<T> {
   } catch (error) {
     throw explain(error)
   }
-}
-
-/** Told in the tries of an item. */
-function nameWorker(): string {
-  return `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
 }
 
 const check = new OptionChecker('sqliteInbox')
