@@ -113,6 +113,7 @@ const FLOORS: Floors = {
   [`${HTTP}/next.ts`]: { files: [...NODE_ADAPTER, `${HTTP}/web.ts`], ...HTTP_TYPES },
   [`${HTTP}/node.ts`]: { files: NODE_ADAPTER, ...HTTP_TYPES },
   [`${HTTP}/web.ts`]: { files: ['src/index.ts', `${HTTP}/check-options.ts`, `${HTTP}/chunk.ts`] },
+  [`${STORES}/check-list.ts`]: { files: ['src/index.ts'] },
   [`${STORES}/longest-retention.ts`]: {},
   [`${STORES}/lost-claims.ts`]: { files: ['src/index.ts'] },
   [`${STORES}/make-tokens.ts`]: { packages: ['node:crypto'] },
@@ -144,7 +145,7 @@ const FLOORS: Floors = {
   },
   [`${STORES}/sqlite.ts`]: { files: [`${STORES}/sqlite/`] },
   [`${STORES}/sqlite/`]: {
-    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('longest-retention', 'make-tokens')],
+    files: ['src/index.ts', `${STORES}/sqlite/`, ...shared('check-list', 'longest-retention', 'make-tokens')],
     packages: ['node:fs', 'node:path'],
   },
   [`${STORES}/sqlite/sqlite-inbox.ts`]: {
@@ -157,7 +158,7 @@ const FLOORS: Floors = {
   },
   [`${QUEUES}/bullmq.ts`]: { files: [`${QUEUES}/bullmq/`] },
   [`${QUEUES}/bullmq/`]: {
-    files: ['src/index.ts', `${QUEUES}/bullmq/`, ...shared('name-worker', 'notices', 'put-listeners')],
+    files: ['src/index.ts', `${QUEUES}/bullmq/`, ...shared('check-list', 'name-worker', 'notices', 'put-listeners')],
     packages: ['bullmq', 'node:buffer'],
   },
 }

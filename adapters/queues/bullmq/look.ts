@@ -6,9 +6,8 @@ import {
   type InboxState,
   type ListOptions,
   MOST_COUNTED,
-  MOST_LISTED,
-  OptionChecker,
 } from '../../../src/index.ts'
+import { checkList } from '../../stores/check-list.ts'
 import { type JobItem, readJob, toEntry } from './job-data.ts'
 
 /** BullMQ's states of the jobs of an item's state, in the order in which they run. */
@@ -19,6 +18,12 @@ const TYPES: Readonly<Record<InboxState, readonly JobType[]>> = {
 }
 /** Lists of BullMQ, which have the newest first; the others are sorted. */
 const NEWEST_FIRST: readonly JobType[] = ['wait', 'active']
+/** Where a page begins: behind so many jobs of a list, or behind dead letters of a time. */
+const PLACES: Readonly<Record<InboxState, RegExp>> = {
+  waiting: /^(wait|prioritized|delayed):\d+$/,
+  running: /^active:\d+$/,
+  dead: /^\d+:[A-Za-z0-9._~!*'()%,-]+$/,
+}
 /** Jobs at the head of the line, of which the one is looked for that has waited longest. */
 const HEAD = 10
 
@@ -51,7 +56,7 @@ export async function readNextTurn(backend: IQueueBackend): Promise<number | und
 
 /** @throws ConfigurationError `option_invalid` */
 export async function readPage(backend: IQueueBackend, state: InboxState, options: ListOptions): Promise<InboxPage> {
-  const { limit, after } = checkList(state, options)
+  const { limit, after } = checkList(state, options, (text) => PLACES[state].test(text))
   return state === 'dead' ? readDead(backend, limit, after) : readLines(backend, state, limit, after)
 }
 
@@ -118,24 +123,4 @@ async function readJobs(backend: IQueueBackend, ids: readonly string[]): Promise
 async function readRaw(backend: IQueueBackend, ids: readonly string[]) {
   const jobs = await Promise.all(ids.map(async (id) => ({ id, raw: await backend.getJobData(id) })))
   return jobs.flatMap(({ id, raw }) => (raw === undefined ? [] : { id, raw }))
-}
-
-const check = new OptionChecker('inbox.list')
-const PLACES: Readonly<Record<InboxState, RegExp>> = {
-  waiting: /^(wait|prioritized|delayed):\d+$/,
-  running: /^active:\d+$/,
-  dead: /^\d+:[A-Za-z0-9._~!*'()%,-]+$/,
-}
-
-function checkList(state: InboxState, options: ListOptions): { readonly limit: number; readonly after: string } {
-  if (!Object.hasOwn(TYPES, state))
-    throw check.invalid(`the state is ${JSON.stringify(state)}; give waiting, running or dead.`)
-  check.isObject(options, "'dead', { limit: 100 }")
-  const { after, limit = 100 } = options
-  check.isWhole('limit', limit, 1, MOST_LISTED)
-  if (after === undefined) return { limit, after: '' }
-  // It would be an empty page, or the first one.
-  if (typeof after !== 'string' || !PLACES[state].test(after))
-    throw check.invalid(`after is ${JSON.stringify(after)}; give next of a page of the same state.`)
-  return { limit, after }
 }

@@ -7,13 +7,12 @@ import {
   type InboxTry,
   type ListOptions,
   MOST_COUNTED,
-  MOST_LISTED,
-  OptionChecker,
   type Settlement,
   type Taken,
   type TakeRequest,
   TRIES_KEPT,
 } from '../../../src/index.ts'
+import { checkList } from '../check-list.ts'
 import type { SqliteDatabase, SqliteRow, SqliteStatement } from './database.ts'
 import { Turns } from './turns.ts'
 
@@ -130,7 +129,11 @@ export class SqliteInboxTable {
 
   /** @throws ConfigurationError `option_invalid` */
   list(state: InboxState, options: ListOptions): InboxPage {
-    const { states, limit, from, position, seq } = checkList(state, options)
+    const states = STATES[state]
+    // The place after which a page begins is that of the last entry of the page before: its state, position and number.
+    const isPlace = (text: string) => /^\d:-?\d+:\d+$/.test(text) && states.includes(Number(text[0]))
+    const { limit, after } = checkList(state, options, isPlace)
+    const [from = -1, position = 0, seq = 0] = after === '' ? [] : after.split(':').map(Number)
     const rows: SqliteRow[] = []
     for (const number of states.slice(Math.max(states.indexOf(from), 0))) {
       const start = number === from ? [position, seq] : [Number.MIN_SAFE_INTEGER, 0]
@@ -142,25 +145,6 @@ export class SqliteInboxTable {
     const next = rows.length > limit && last ? `${last.state}:${last.position}:${last.seq}` : undefined
     return { entries: entries.map(toEntry), next }
   }
-}
-
-const check = new OptionChecker('inbox.list')
-
-/** The place after which a page begins is that of the last entry of the page before: its state, position and number. */
-function checkList(state: InboxState, options: ListOptions) {
-  if (!Object.hasOwn(STATES, state))
-    throw check.invalid(`the state is ${JSON.stringify(state)}; give waiting, running or dead.`)
-  check.isObject(options, "'dead', { limit: 100 }")
-  const { after, limit = 100 } = options
-  check.isWhole('limit', limit, 1, MOST_LISTED)
-  const states = STATES[state]
-  if (after === undefined) return { states, limit, from: -1, position: 0, seq: 0 }
-  if (typeof after !== 'string') throw check.invalid('after is no text; give next of the page before.')
-  const [from = -1, position = 0, seq = 0] = after.split(':').map(Number)
-  // It would be an empty page, or the first one.
-  if (!/^\d:-?\d+:\d+$/.test(after) || !states.includes(from))
-    throw check.invalid(`after is ${JSON.stringify(after)}; give next of a page of the same state.`)
-  return { states, limit, from, position, seq }
 }
 
 function createTables(name: string): string {
