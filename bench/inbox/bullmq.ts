@@ -1,18 +1,7 @@
 import { type PostgresServer, postgresProgram, startPostgres } from '../../test/engines/postgres-server.ts'
 import { type RedisServer, redisProgram, startRedis } from '../../test/engines/redis-server.ts'
 import { Contestant, medianOf, playRounds, print, ratioOf } from '../harness.ts'
-
-interface Figures {
-  /** Microseconds an event. */
-  readonly cpu: number
-  /** Events a second. */
-  readonly rate: number
-  readonly p99?: number
-  /** Mebibytes. */
-  readonly rss: number
-}
-
-const BESIDE = 64
+import { ACCEPTED, BESIDE, type Figures, toCells, toMost, toRate } from './figures.ts'
 
 /** The inbox on BullMQ, on both of its backends, beside a bare durable insert by the same client on the same server. */
 export async function benchBullmq({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
@@ -32,7 +21,7 @@ async function benchBackend(
     (kind) => new Contestant(kind, 'inbox/bullmq-worker.mjs', [backend, server.url, kind]),
   )
   const ours = contestants.at(-1)
-  const accepted = [['backlog', 'events/s', 'of bare', 'µs CPU', 'of bare', 'p99 ms', 'MiB']]
+  const accepted: (readonly string[])[] = [ACCEPTED]
   const worked = [['backlog', 'events/s', 'of an empty inbox', 'µs CPU', 'of an empty inbox', 'counts() ms', 'MiB']]
   let base: readonly Figures[] | undefined
   try {
@@ -52,7 +41,7 @@ async function benchBackend(
         size,
         ...[toRate(runs), ratioOf(runs, base, ({ rate }) => rate).toFixed(2)],
         ...[medianOf(runs, ({ cpu }) => cpu).toFixed(1), ratioOf(runs, base, ({ cpu }) => cpu).toFixed(2)],
-        ...[(counting?.ms ?? 0).toFixed(1), Math.max(...runs.map(({ rss }) => rss)).toFixed(0)],
+        ...[(counting?.ms ?? 0).toFixed(1), toMost(runs)],
       ])
     }
   } finally {
@@ -62,19 +51,4 @@ async function benchBackend(
   const name = `BullMQ inbox on ${backend}`
   print(`${name}: accepted, ${BESIDE} at once, beside a bare durable insert (medians of ${rounds} rounds)`, accepted)
   print(`${name}: worked off, 100 at once, handlers that do nothing (medians of ${rounds} rounds)`, worked)
-}
-
-function toRate(figures: readonly Figures[]): string {
-  return Math.round(medianOf(figures, ({ rate }) => rate)).toLocaleString('en')
-}
-
-function toCells(ours: readonly Figures[], bare: readonly Figures[]): readonly string[] {
-  return [
-    toRate(ours),
-    ratioOf(ours, bare, ({ rate }) => rate).toFixed(2),
-    medianOf(ours, ({ cpu }) => cpu).toFixed(1),
-    ratioOf(ours, bare, ({ cpu }) => cpu).toFixed(2),
-    medianOf(ours, ({ p99 = 0 }) => p99).toFixed(1),
-    Math.max(...ours.map(({ rss }) => rss)).toFixed(0),
-  ]
 }

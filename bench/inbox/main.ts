@@ -1,19 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Contestant, medianOf, playRounds, print, ratioOf } from '../harness.ts'
-
-interface Figures {
-  /** Microseconds an event. */
-  readonly cpu: number
-  /** Events a second. */
-  readonly rate: number
-  readonly p99?: number
-  /** Mebibytes. */
-  readonly rss: number
-}
-
-const BESIDE = 64
+import { Contestant, medianOf, playRounds, print } from '../harness.ts'
+import { ACCEPTED, BESIDE, type Figures, toCells, toMost, toRate } from './figures.ts'
 
 /**
  * Events accepted and worked off on a SQLite file, with an empty inbox and with a backlog, beside a bare durable insert of the same
@@ -26,14 +15,14 @@ export async function benchInbox({ isQuick }: { readonly isQuick: boolean }): Pr
   )
   try {
     const rounds = isQuick ? 3 : 7
-    const accepted: string[][] = [['backlog', 'events/s', 'of bare', 'µs CPU', 'of bare', 'p99 ms', 'MiB']]
+    const accepted: (readonly string[])[] = [ACCEPTED]
     const worked: string[][] = [
       ['backlog', 'events/s', 'µs CPU', 'of an empty inbox', 'bare', 'of an empty table', 'MiB'],
     ]
     let base: readonly number[] | undefined
     for (const backlog of isQuick ? [0, 100_000] : [0, 1_000_000]) {
       for (let left = backlog; left > 0; left -= 100_000)
-        for (const contestant of contestants) await contestant.ask<Figures>({ fill: Math.min(left, 100_000) })
+        for (const contestant of contestants) await contestant.ask({ fill: Math.min(left, 100_000) })
       const [bare = [], ours = []] = await playRounds(contestants, { warmUp: 1, rounds }, (contestant) =>
         contestant.ask<Figures>({ accept: 4_000, beside: BESIDE }),
       )
@@ -51,9 +40,9 @@ export async function benchInbox({ isQuick }: { readonly isQuick: boolean }): Pr
       const [bareBase = bareCpu, ourBase = ourCpu] = base
       worked.push([
         size,
-        Math.round(medianOf(ourWork, ({ rate }) => rate)).toLocaleString('en'),
+        toRate(ourWork),
         ...[ourCpu.toFixed(1), (ourCpu / ourBase).toFixed(2), bareCpu.toFixed(1), (bareCpu / bareBase).toFixed(2)],
-        Math.max(...ourWork.map(({ rss }) => rss)).toFixed(0),
+        toMost(ourWork),
       ])
     }
     print(
@@ -65,15 +54,4 @@ export async function benchInbox({ isQuick }: { readonly isQuick: boolean }): Pr
     for (const contestant of contestants) contestant.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-function toCells(ours: readonly Figures[], bare: readonly Figures[]): readonly string[] {
-  return [
-    Math.round(medianOf(ours, ({ rate }) => rate)).toLocaleString('en'),
-    ratioOf(ours, bare, ({ rate }) => rate).toFixed(2),
-    medianOf(ours, ({ cpu }) => cpu).toFixed(1),
-    ratioOf(ours, bare, ({ cpu }) => cpu).toFixed(2),
-    medianOf(ours, ({ p99 = 0 }) => p99).toFixed(1),
-    Math.max(...ours.map(({ rss }) => rss)).toFixed(0),
-  ]
 }
