@@ -1,55 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createReceiver, type PosternError } from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
-import { events, signed } from 'postern/testing'
+import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
+import { makeScene } from '../../inbox-scene.ts'
 import { BACKENDS, serverFor } from './backends.ts'
 
-const SECRET = 'whsec_bullmq_outage'
 const AWAY_MS = Number(process.env.OUTAGE_MS ?? 4_000)
 
-function scene(connection: string, { deadlineMs = 8_000 } = {}) {
+function open(connection: string) {
   const inbox = bullmqInbox({ connection })
-  const errors: PosternError[] = []
-  const seen: string[] = []
-  const receiver = createReceiver({
-    secret: SECRET,
-    inbox,
-    deadlineMs,
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
-    onError: (error) => void errors.push(error),
-  })
-  onTestFinished(async () => {
-    await receiver.close({ timeoutMs: 0 })
-    await inbox.close()
-  })
-  receiver.on('contact.created', ({ id }) => void seen.push(id))
+  onTestFinished(() => inbox.close())
+  const scene = makeScene(inbox, { deadlineMs: 8_000 })
   const send = async (event: ReturnType<typeof events.contact.created>) => {
-    const { bytes, signature } = signed(event, { secret: SECRET })
     const startedAt = performance.now()
-    const outcome = await receiver.receive({ body: bytes, signature })
+    const outcome = await scene.send(event)
     return { outcome, tookMs: performance.now() - startedAt }
   }
   /** Until it is acknowledged, as the service comes again. */
   const sendUntilAccepted = async (event: ReturnType<typeof events.contact.created>) => {
-    while ((await send(event)).outcome.outcome !== 'accepted') await sleep(100)
+    while ((await scene.send(event)).outcome !== 'accepted') await sleep(100)
   }
-  const untilEmpty = async () => {
-    for (;;) {
-      const { waiting, running } = await inbox.counts()
-      if (waiting + running === 0) return
-      await sleep(20)
-    }
-  }
-  return { inbox, receiver, send, sendUntilAccepted, errors, seen, untilEmpty }
+  return { ...scene, send, sendUntilAccepted }
 }
 
 describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
   const server = serverFor(start)
 
   it('answers 503 at once while the engine is away under load, loses nothing, and is back within seconds', async () => {
-    const { receiver, send, sendUntilAccepted, seen, untilEmpty } = scene(server().url)
+    const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = open(server().url)
     receiver.work({ concurrency: 20, delay: () => 100 })
     const accepted: string[] = []
     const refused: { readonly atMs: number; readonly tookMs: number; readonly status: number }[] = []
@@ -75,7 +54,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     await sleep(500)
     isOver = true
     await load
-    await untilEmpty()
+    await untilWorkedOff()
     expect(refused.length).toBeGreaterThan(0)
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]))
     // Those that were under way then have no answer before the 3 s for a put.
@@ -86,7 +65,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
   }, 180_000)
 
   it('answers 503 after 3 s while the engine is frozen, and goes on with what it has after that', async () => {
-    const { receiver, send, sendUntilAccepted, seen, untilEmpty } = scene(server().url)
+    const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = open(server().url)
     const before = Array.from({ length: 20 }, () => events.contact.created())
     for (const event of before) expect(await send(event)).toMatchObject({ outcome: { outcome: 'accepted' } })
     server().freeze()
@@ -96,13 +75,13 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     expect(tookMs).toBeLessThan(4_500)
     server().thaw()
     await sendUntilAccepted(events.contact.created())
-    await untilEmpty()
+    await untilWorkedOff()
     for (const { id } of before) expect(seen).toContain(id)
   }, 60_000)
 
   it('starts while the engine is away', async () => {
     await server().kill('SIGKILL')
-    const { receiver, send, sendUntilAccepted, seen, untilEmpty } = scene(server().url)
+    const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = open(server().url)
     receiver.work()
     const event = events.contact.created()
     const { outcome, tookMs } = await send(event)
@@ -110,7 +89,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     expect(tookMs).toBeLessThan(1_500)
     await server().start()
     await sendUntilAccepted(event)
-    await untilEmpty()
+    await untilWorkedOff()
     expect(seen).toContain(event.id)
   }, 60_000)
 })
@@ -119,7 +98,7 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox on a Redis that is full
   const server = serverFor(() => startRedis('--maxmemory', '24mb'))
 
   it('answers 503, and works off what it has, which makes room again', async () => {
-    const { inbox, receiver, send, seen, errors, untilEmpty } = scene(server().url)
+    const { inbox, receiver, send, seen, errors, untilWorkedOff } = open(server().url)
     const padding = 'x'.repeat(20_000)
     const accepted: string[] = []
     let refused = 0
@@ -133,7 +112,7 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox on a Redis that is full
     expect((await inbox.counts()).waiting).toBe(accepted.length)
     errors.splice(0)
     receiver.work()
-    await untilEmpty()
+    await untilWorkedOff()
     expect(errors.map(({ code }) => code)).toEqual([])
     expect([...seen].sort()).toEqual(accepted.sort())
     expect((await send(events.contact.created())).outcome.outcome).toBe('accepted')

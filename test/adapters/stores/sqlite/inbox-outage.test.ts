@@ -1,47 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createReceiver, type PosternError } from 'postern'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
-import { events, signed } from 'postern/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { events } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { makeScene } from '../../inbox-scene.ts'
 import { drivers } from './drivers.ts'
 import { closing, makeFolder } from './folder.ts'
 
-const SECRET = 'whsec_inbox_outage'
 const fileOf = makeFolder()
 let files = 0
 
 describe.each(drivers)('sqliteInbox on %s', (driver) => {
-  function scene() {
+  function open() {
     const path = fileOf(`${files++}.db`)
     const database = closing(openSqlite(path, { driver }))
-    const inbox = sqliteInbox({ database })
-    const errors: PosternError[] = []
-    const seen: string[] = []
-    const receiver = createReceiver({
-      secret: SECRET,
-      inbox,
-      store: sqliteStore({ database }),
-      logger: { debug() {}, info() {}, warn() {}, error() {} },
-      onError: (error) => void errors.push(error),
-    })
-    onTestFinished(async () => void (await receiver.close({ timeoutMs: 0 })))
-    receiver.on('contact.created', ({ id }) => void seen.push(id))
-    const send = (event: ReturnType<typeof events.contact.created>) => {
-      const { bytes, signature } = signed(event, { secret: SECRET })
-      return receiver.receive({ body: bytes, signature })
-    }
-    const untilEmpty = async () => {
-      for (;;) {
-        const { waiting, running } = await inbox.counts()
-        if (waiting + running === 0) return
-        await sleep(20)
-      }
-    }
-    return { path, database, inbox, receiver, send, errors, seen, untilEmpty }
+    const scene = makeScene(sqliteInbox({ database }), { store: sqliteStore({ database }) })
+    return { ...scene, path, database }
   }
 
   it('answers 503 while the disk is full, keeps what it accepted, and works again if there is room', async () => {
-    const { database, inbox, receiver, send, errors, seen, untilEmpty } = scene()
+    const { database, inbox, receiver, send, errors, seen, untilWorkedOff } = open()
     expect(await send(events.contact.created())).toMatchObject({ outcome: 'accepted' })
     const pages = Number(database.pragma('page_count')[0]?.page_count)
     database.pragma(`max_page_count = ${pages + 20}`)
@@ -58,7 +35,7 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     await sleep(200)
     database.pragma('max_page_count = 1000000')
     for (const answer of await Promise.all(sent.map(send))) expect(answer).toMatchObject({ outcome: 'accepted' })
-    await untilEmpty()
+    await untilWorkedOff()
     expect(new Set(seen).size).toBe(1 + sent.length)
     expect(seen).toHaveLength(1 + sent.length)
     expect((await inbox.counts()).dead).toBe(0)
@@ -66,7 +43,7 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
   }, 60_000)
 
   it('answers 503 while another process has the file locked, and goes on with what it has after that', async () => {
-    const { path, receiver, send, seen, errors, untilEmpty } = scene()
+    const { path, receiver, send, seen, errors, untilWorkedOff } = open()
     const before = Array.from({ length: 20 }, () => events.contact.created())
     for (const event of before) expect(await send(event)).toMatchObject({ outcome: 'accepted' })
     const other = closing(openSqlite(path, { driver }))
@@ -77,7 +54,7 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     await sleep(1_500)
     other.exec('ROLLBACK')
     expect(await send(refused)).toMatchObject({ outcome: 'accepted' })
-    await untilEmpty()
+    await untilWorkedOff()
     expect([...seen].sort()).toEqual([...before, refused].map(({ id }) => id).sort())
     // Once each: of what could not be put in, and of the worker's look.
     expect(errors.map(({ code }) => code)).toEqual(['inbox_unavailable', 'inbox_unavailable'])

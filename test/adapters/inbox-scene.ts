@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createReceiver, type Inbox, type Outcome, type PosternError, type WebhookEvent } from 'postern'
+import { events, signed } from 'postern/testing'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Worker } from './stores/start-worker.ts'
+
+const SECRET = 'whsec_inbox_scene'
+
+/** A receiver with an inbox, the ids of the contacts that it handles, and what it tells its owner. */
+export function makeScene(inbox: Inbox, options: Partial<Parameters<typeof createReceiver>[0]> = {}) {
+  const errors: PosternError[] = []
+  const seen: string[] = []
+  const receiver = createReceiver({
+    secret: SECRET,
+    inbox,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    onError: (error) => void errors.push(error),
+    ...options,
+  })
+  onTestFinished(async () => void (await receiver.close({ timeoutMs: 0 })))
+  receiver.on('contact.created', ({ id }) => void seen.push(id))
+  const send = (event: WebhookEvent<string, unknown>): Promise<Outcome> => {
+    const { bytes, signature } = signed(event, { secret: SECRET })
+    return receiver.receive({ body: bytes, signature })
+  }
+  /** Of one look: what stops running and waits again between two would be in neither. */
+  const hasNone = async () => {
+    const { waiting, running } = await inbox.counts()
+    return waiting + running === 0
+  }
+  // BullMQ on Postgres counts one state after another, and passes over an item that changes its state meanwhile.
+  const isWorkedOff = async () => (await hasNone()) && (await sleep(50, true)) && (await hasNone())
+  const untilWorkedOff = async () => {
+    while (!(await isWorkedOff())) await sleep(20)
+  }
+  return { inbox, receiver, send, errors, seen, isWorkedOff, untilWorkedOff }
+}
+
+/** An inbox, as the process sees it that accepts, and processes that work on it. */
+export interface WorkedInbox {
+  readonly inbox: Inbox
+  startWorker(): Promise<Worker>
+  /** What its workers noted of an event, a line for each run. */
+  runsOf(event: { readonly id: string }): readonly { readonly beside: number }[]
+}
+
+/** What a record says, the process does. */
+export function makeEvent(record: Readonly<Record<string, unknown>>): WebhookEvent<string, unknown> {
+  return { ...events.contact.created(), data: { record: { _id: 'c1', ...record } } }
+}
+
+export async function accept(
+  { send }: Pick<ReturnType<typeof makeScene>, 'send'>,
+  event: WebhookEvent<string, unknown>,
+): Promise<void> {
+  expect(await send(event)).toMatchObject({ outcome: 'accepted' })
+}
+
+/** Tests that no event is lost with a process that dies, and that one which kills them is found out. */
+export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
+  it('gives back what a killed process ran, and it is handled', async () => {
+    const { inbox, startWorker, runsOf } = open()
+    const scene = makeScene(inbox)
+    const sent = makeEvent({ ms: 1_500 })
+    await accept(scene, sent)
+    const first = await startWorker()
+    while (runsOf(sent).length === 0) await sleep(10)
+    first.child.kill('SIGKILL')
+    await startWorker()
+    await scene.untilWorkedOff()
+    expect(runsOf(sent)).toHaveLength(2)
+    expect((await inbox.counts()).dead).toBe(0)
+  }, 60_000)
+
+  it('makes a dead letter of what kills three processes while it is alone, and of nothing else', async () => {
+    const { inbox, startWorker, runsOf } = open()
+    const scene = makeScene(inbox)
+    const innocent = Array.from({ length: 9 }, () => makeEvent({ ms: 300 }))
+    const killer = makeEvent({ isKiller: true })
+    for (const event of [...innocent, killer]) await accept(scene, event)
+    const deaths = await supervise(startWorker, scene.isWorkedOff)
+    const { entries } = await inbox.list('dead')
+    expect(entries).toMatchObject([{ id: killer.id, deaths: 3 }])
+    expect(entries[0]?.tries.at(-1)).toMatchObject({ code: 'crashed' })
+    expect(deaths).toBeLessThanOrEqual(5)
+    // Whatever ran beside it at first, it was alone after that.
+    expect(
+      runsOf(killer)
+        .slice(1)
+        .map(({ beside }) => beside),
+    ).toEqual([0, 0, 0])
+    for (const event of innocent) expect(runsOf(event).length).toBeGreaterThan(0)
+  }, 120_000)
+}
+
+/** Starts a process again whenever one dies, as a supervisor does, until something is so. */
+async function supervise(start: () => Promise<Worker>, isDone: () => Promise<boolean>): Promise<number> {
+  const end = performance.now() + 90_000
+  let deaths = 0
+  let { child } = await start()
+  while (!(await isDone()) && performance.now() < end) {
+    if (child.signalCode !== null) {
+      deaths++
+      child = (await start()).child
+    }
+    await sleep(50)
+  }
+  return deaths
+}
