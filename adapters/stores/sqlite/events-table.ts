@@ -122,18 +122,22 @@ export class EventsTable {
   /** Moves a position forward. Returns false if a later one is kept. It stands in the place of a token, in the row of an event that is done. */
   advance(key: string, at: number): boolean {
     this.#unswept += SWEPT_PER_CLAIM
-    if ((this.position(key) ?? Number.NEGATIVE_INFINITY) > at) return false
+    if (this.#hasLater({ key, at })) return false
     this.#put(key, this.#now(), { isDone: true, token: String(at), leasedAt: 0, leasedUntil: 0, marks: NO_MARKS })
     return true
   }
 
   /** Throws `event_outdated` if a later position is kept. */
-  checkPosition({ key, at }: Position): void {
-    if ((this.position(key) ?? Number.NEGATIVE_INFINITY) > at)
+  checkPosition(position: Position): void {
+    if (this.#hasLater(position))
       throw new PosternError(
         'event_outdated',
         'A newer event of the record has completed: the transaction was rolled back.',
       )
+  }
+
+  #hasLater({ key, at }: Position): boolean {
+    return (this.position(key) ?? Number.NEGATIVE_INFINITY) > at
   }
 
   /** Notes that a handler has finished. `entry` was read in the same transaction. */
