@@ -8,13 +8,13 @@ export interface RunningEngine {
   readonly address: EngineAddress
   /** Ways to disturb it, each of which ends once it serves again. */
   readonly faults: readonly (() => Promise<void>)[]
-  /** With transactions: the event ids in the user's own table, one for each row. */
   /** When it was away for longer than a claim outlives, by the machine's clock. */
   readonly outages?: readonly Outage[]
   /** Whether nothing can be written to it right now. */
   readonly isLocked?: () => boolean
   /** Its own view of the inbox, if it has one. */
   readonly inbox?: Inbox
+  /** With transactions: the event ids in the user's own table, one for each row. */
   readonly readEffects?: () => Promise<readonly string[]>
   close(): Promise<void>
 }
