@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { Choice } from '../parts/fields.tsx'
 import type { AttemptDetail } from '../shapes.ts'
 import { showExactly } from '../text/bytes.ts'
 import { diffLines } from '../text/diff-lines.ts'
@@ -16,6 +17,9 @@ export function DiffView({ attempts }: { readonly attempts: readonly AttemptDeta
   const one = attempts.find(({ number }) => number === (before ?? last - 1))
   const other = attempts.find(({ number }) => number === (after ?? last))
   if (one === undefined || other === undefined) return null
+  const options = attempts.map(
+    ({ number, status, failure }) => [`${number}`, `${number}: ${status ?? failure}`] as const,
+  )
   const lines = diffLines(toText(one), toText(other))
   const isSame = lines.every(({ sign }) => sign === ' ')
   return (
@@ -27,8 +31,18 @@ export function DiffView({ attempts }: { readonly attempts: readonly AttemptDeta
         </h2>
       </summary>
       <p>
-        <Choice label="Attempt" attempts={attempts} value={one.number} onChange={setBefore} />
-        <Choice label="with" attempts={attempts} value={other.number} onChange={setAfter} />
+        <Choice
+          label="Attempt"
+          options={options}
+          value={String(one.number)}
+          onChange={(number) => setBefore(Number(number))}
+        />{' '}
+        <Choice
+          label="with"
+          options={options}
+          value={String(other.number)}
+          onChange={(number) => setAfter(Number(number))}
+        />
       </p>
       <pre>
         {lines.map(({ sign, text }, index) => (
@@ -39,28 +53,6 @@ export function DiffView({ attempts }: { readonly attempts: readonly AttemptDeta
         ))}
       </pre>
     </details>
-  )
-}
-
-interface ChoiceOptions {
-  readonly label: string
-  readonly attempts: readonly AttemptDetail[]
-  readonly value: number
-  readonly onChange: (number: number) => void
-}
-
-function Choice({ label, attempts, value, onChange }: ChoiceOptions): JSX.Element {
-  return (
-    <label>
-      {label}{' '}
-      <select value={value} onChange={(event) => onChange(Number(event.currentTarget.value))}>
-        {attempts.map(({ number, status, failure }) => (
-          <option key={number} value={number}>
-            {number}: {status ?? failure}
-          </option>
-        ))}
-      </select>{' '}
-    </label>
   )
 }
 

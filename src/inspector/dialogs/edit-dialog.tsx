@@ -3,13 +3,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { useDetail } from '../detail/use-detail.ts'
 import { resend } from '../model/actions.ts'
 import { ui } from '../model/ui.ts'
+import { Choice, Editor, Times } from '../parts/fields.tsx'
 import { Key } from '../parts/small.tsx'
 import type { DeliveryDetail } from '../shapes.ts'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
 import { SIGNINGS } from '../text/explain.ts'
 import { toPretty } from '../text/pretty-json.ts'
 import { DialogFrame } from './dialog-frame.tsx'
-import { Editor, Times } from './fields.tsx'
 
 /** Edits the body of a delivery and sends it: signed again, or wrong in one way. */
 export function EditDialog({ id }: { readonly id: string }): JSX.Element {
@@ -54,7 +54,7 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
         </span>
       </div>
       <div class="fields">
-        <SigningChoice signing={signing} onChange={setSigning} />
+        <Choice label="Signature" options={SIGNINGS} value={signing} onChange={setSigning} />
         <Times count={count} onInput={setCount} />
         <span class="push" />
         <button type="submit" class="main">
@@ -87,26 +87,6 @@ async function sendEdited(detail: DeliveryDetail, { body, keepsId, signing, coun
   const isMade = await resend(detail.id, { ...(!isSame && { body: sent }), sign: signing, count })
   if (isMade) ui.open(undefined)
   return isMade
-}
-
-interface ChoiceOptions {
-  readonly signing: string
-  readonly onChange: (signing: string) => void
-}
-
-function SigningChoice({ signing, onChange }: ChoiceOptions): JSX.Element {
-  return (
-    <label>
-      Signature{' '}
-      <select value={signing} onChange={(event) => onChange(event.currentTarget.value)}>
-        {SIGNINGS.map(([name, text]) => (
-          <option key={name} value={name}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
 }
 
 function BodyField({

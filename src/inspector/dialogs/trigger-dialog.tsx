@@ -4,10 +4,10 @@ import { act, openMade } from '../model/actions.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import { ui } from '../model/ui.ts'
+import { Choice, Editor, Times } from '../parts/fields.tsx'
 import { Key } from '../parts/small.tsx'
 import { adviseOnData, findJsonProblem, readPasted } from '../text/edit-body.ts'
 import { DialogFrame, Problem } from './dialog-frame.tsx'
-import { Editor, Times } from './fields.tsx'
 
 interface Emitted {
   readonly id: string
@@ -19,9 +19,11 @@ const LAST_TYPE = 'postern.type'
 /** Lets an event occur, with data that can be edited, or sends a body that was recorded elsewhere. */
 export function TriggerDialog(): JSX.Element {
   const [isPaste, setPaste] = useState(false)
-  const [account, setAccount] = useState(page.state?.accounts[0]?.key ?? '')
+  const accounts = page.state?.accounts.map(({ key }) => key) ?? []
+  const [account, setAccount] = useState(accounts[0] ?? '')
+  const Form = isPaste ? PasteForm : EventForm
   return (
-    <DialogFrameOf isPaste={isPaste} account={account}>
+    <Form account={account}>
       <div class="fields">
         <span class="switch">
           <button type="button" aria-pressed={!isPaste} onClick={() => setPaste(false)}>
@@ -31,26 +33,15 @@ export function TriggerDialog(): JSX.Element {
             A recorded body
           </button>
         </span>
-        <label>
-          Account{' '}
-          <select value={account} onChange={(event) => setAccount(event.currentTarget.value)}>
-            {page.state?.accounts.map(({ key }) => (
-              <option key={key}>{key}</option>
-            ))}
-          </select>
-        </label>
+        <Choice label="Account" options={accounts} value={account} onChange={setAccount} />
       </div>
-    </DialogFrameOf>
+    </Form>
   )
 }
 
 interface FormOptions {
   readonly account: string
   readonly children: JSX.Element
-}
-
-function DialogFrameOf({ isPaste, ...rest }: FormOptions & { readonly isPaste: boolean }): JSX.Element {
-  return isPaste ? <PasteForm {...rest} /> : <EventForm {...rest} />
 }
 
 /** Shows what was made, or says why nothing was. */
@@ -172,6 +163,12 @@ function Advice({
   )
 }
 
+const PASTED_LABEL = (
+  <span>
+    The body as it was received, a copied fixture, or a line of <code>postern deliveries list --json</code>
+  </span>
+)
+
 function PasteForm({ account, children }: FormOptions): JSX.Element {
   const [text, setText] = useState('')
   const pasted = text.trim() === '' ? undefined : readPasted(text)
@@ -191,18 +188,7 @@ function PasteForm({ account, children }: FormOptions): JSX.Element {
   return (
     <DialogFrame title="Send a recorded body" onSubmit={send}>
       {children}
-      <label class="field">
-        <span>
-          The body as it was received, a copied fixture, or a line of <code>postern deliveries list --json</code>
-        </span>
-        <textarea
-          class="mono"
-          rows={14}
-          value={text}
-          spellcheck={false}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-      </label>
+      <Editor label={PASTED_LABEL} text={text} rows={14} onInput={setText} />
       <Problem text={problem} />
       <div class="fields">
         <p class="dim">

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { change } from '../model/actions.ts'
 import { page } from '../model/page-model.ts'
 import type { WebhookShape } from '../shapes.ts'
+import { Editor } from './fields.tsx'
 
 interface FormOptions {
   /** Undefined for a new one. */
@@ -48,16 +49,12 @@ export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
           onInput={(event) => setUrl(event.currentTarget.value)}
         />
       </label>
-      <label class="field">
-        Types of events, one a line; the service has no wildcards
-        <textarea
-          class="mono"
-          rows={5}
-          value={events}
-          spellcheck={false}
-          onInput={(event) => setEvents(event.currentTarget.value)}
-        />
-      </label>
+      <Editor
+        label="Types of events, one a line; the service has no wildcards"
+        text={events}
+        rows={5}
+        onInput={setEvents}
+      />
       <div class="bar">
         <span class="push" />
         <button type="submit" class="main">

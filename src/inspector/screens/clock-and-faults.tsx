@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { change, moveClock } from '../model/actions.ts'
 import { page } from '../model/page-model.ts'
+import { Times } from '../parts/fields.tsx'
 import { In, Key } from '../parts/small.tsx'
 import { useNow } from '../parts/ticker.ts'
 import type { FaultShape } from '../shapes.ts'
@@ -155,17 +156,10 @@ function ApiFaults(): JSX.Element {
     <form class="card" onSubmit={add} aria-label="Faults of the API">
       <h2>Faults of the API</h2>
       <div class="fields">
-        <label>
-          The next{' '}
-          <input
-            type="number"
-            min={1}
-            max={1000}
-            value={count}
-            onInput={(event) => setCount(Math.max(1, Number(event.currentTarget.value) || 1))}
-          />{' '}
+        <Times label="The next" count={count} onInput={setCount}>
+          {' '}
           calls get
-        </label>
+        </Times>
         <select value={answer} aria-label="Answer" onChange={(event) => setAnswer(event.currentTarget.value)}>
           {ANSWERS.map((each) => (
             <option key={each}>{each}</option>

@@ -5,6 +5,7 @@ import { act } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
+import { Choice } from '../parts/fields.tsx'
 import { Empty } from '../parts/small.tsx'
 import type { ModelCount } from '../shapes.ts'
 import { adviseOnData, findJsonProblem } from '../text/edit-body.ts'
@@ -29,7 +30,7 @@ function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX
   const model = address.model ?? 'contact'
   const [version, setVersion] = useState(0)
   const [open, setOpen] = useState<string>()
-  const where = `${encodeURIComponent(model)}`
+  const where = encodeURIComponent(model)
   const query = `accountKey=${encodeURIComponent(account)}`
   const { value: records = [], error } = useCall<readonly Fields[]>(
     `GET records/${where}?${query}`,
@@ -94,34 +95,14 @@ function Bar({ accounts, account, model, counts, onNew }: BarOptions): JSX.Eleme
   return (
     <div class="bar">
       <h1>Records</h1>
-      <Choice label="Account" values={accounts} value={account} onChange={(key) => go({ account: key }, false)} />
-      <Choice label="Model" values={models} value={model} onChange={(name) => go({ model: name }, false)} />
+      <Choice label="Account" options={accounts} value={account} onChange={(key) => go({ account: key }, false)} />
+      <Choice label="Model" options={models} value={model} onChange={(name) => go({ model: name }, false)} />
       <OtherModel />
       <span class="push" />
       <button type="button" class="main" onClick={onNew}>
         New {model}
       </button>
     </div>
-  )
-}
-
-interface ChoiceOptions {
-  readonly label: string
-  readonly values: readonly string[]
-  readonly value: string
-  readonly onChange: (value: string) => void
-}
-
-function Choice({ label, values, value, onChange }: ChoiceOptions): JSX.Element {
-  return (
-    <label>
-      {label}{' '}
-      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {values.map((each) => (
-          <option key={each}>{each}</option>
-        ))}
-      </select>
-    </label>
   )
 }
 
