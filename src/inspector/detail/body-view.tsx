@@ -5,7 +5,6 @@ import type { DeliveryDetail } from '../shapes.ts'
 import { fromBase64, showExactly, showReadably, showSize, toHex } from '../text/bytes.ts'
 import { prettify } from '../text/pretty-json.ts'
 import { HeaderList } from './answer-view.tsx'
-import { useSignature } from './use-detail.ts'
 
 type Form = 'pretty' | 'exact' | 'hex'
 
@@ -19,8 +18,14 @@ const SHOWN_BYTES = 32 * 1_024
 /** Keys of longer bodies are not told apart. */
 const MOST_PIECES = 2_000
 
+interface SentOptions {
+  readonly detail: DeliveryDetail
+  /** Values of the signature header. */
+  readonly signatures: readonly string[]
+}
+
 /** What was sent: the exact bytes, as they are and for reading, and the headers. */
-export function BodyView({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
+export function BodyView({ detail, signatures }: SentOptions): JSX.Element {
   const [form, setForm] = useState<Form>('pretty')
   const [isWhole, setWhole] = useState(false)
   const { base64, text } = detail.body
@@ -47,7 +52,7 @@ export function BodyView({ detail }: { readonly detail: DeliveryDetail }): JSX.E
           Show all {showSize(bytes.length)}
         </button>
       )}
-      <SentHeaders detail={detail} length={bytes.length} />
+      <SentHeaders detail={detail} signatures={signatures} length={bytes.length} />
     </div>
   )
 }
@@ -80,8 +85,7 @@ function Pretty({ text, isCut }: { readonly text: string; readonly isCut: boolea
   )
 }
 
-function SentHeaders({ detail, length }: { readonly detail: DeliveryDetail; readonly length: number }): JSX.Element {
-  const { value } = useSignature(detail.id)
+function SentHeaders({ detail, signatures, length }: SentOptions & { readonly length: number }): JSX.Element {
   const url = detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId)
   const host = URL.canParse(url) ? new URL(url).host : ''
   const headers: readonly (readonly [string, string])[] = [
@@ -89,7 +93,7 @@ function SentHeaders({ detail, length }: { readonly detail: DeliveryDetail; read
     ['Content-Type', 'application/json'],
     ['Content-Length', String(length)],
     ['User-Agent', 'postern-emulator'],
-    ...(value?.sent ?? []).map((signature) => ['X-Service-Signature', signature] as const),
+    ...signatures.map((signature) => ['X-Service-Signature', signature] as const),
   ]
   return <HeaderList headers={headers} />
 }

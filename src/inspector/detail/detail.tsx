@@ -13,7 +13,7 @@ import { BodyView } from './body-view.tsx'
 import { DiffView } from './diff-view.tsx'
 import { SignatureView } from './signature-view.tsx'
 import { Timeline } from './timeline.tsx'
-import { useDetail } from './use-detail.ts'
+import { useDetail, useSignature } from './use-detail.ts'
 import { Verdict } from './verdict.tsx'
 
 /** One delivery: what was sent, what came back, and why. */
@@ -63,6 +63,7 @@ function Title({ id, row }: { readonly id: string; readonly row: PlacedRow | und
 }
 
 function Parts({ detail, row }: { readonly detail: DeliveryDetail; readonly row: PlacedRow }): JSX.Element {
+  const signature = useSignature(detail.id)
   const shown = detail.attempts.find(({ number }) => number === ui.attempt) ?? detail.attempts.at(-1)
   return (
     <div class="parts">
@@ -71,8 +72,8 @@ function Parts({ detail, row }: { readonly detail: DeliveryDetail; readonly row:
       <Timeline detail={detail} shown={shown} />
       {shown !== undefined && <AnswerView attempt={shown} />}
       {detail.attempts.length > 1 && <DiffView attempts={detail.attempts} />}
-      <BodyView detail={detail} />
-      <SignatureView detail={detail} />
+      <BodyView detail={detail} signatures={signature.value?.sent ?? []} />
+      <SignatureView signature={signature} signing={detail.signing} />
     </div>
   )
 }

@@ -1,16 +1,21 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
+import type { SignatureSteps } from '../shapes.ts'
 import { nameSigning } from '../text/explain.ts'
-import { useSignature } from './use-detail.ts'
+import type { Loaded } from './use-detail.ts'
+
+interface SignatureOptions {
+  readonly signature: Loaded<SignatureSteps>
+  readonly signing: string
+}
 
 /** How the signature comes about, step by step, with this delivery's values. */
-export function SignatureView({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
-  const { value, error } = useSignature(detail.id)
+export function SignatureView({ signature, signing }: SignatureOptions): JSX.Element {
+  const { value, error } = signature
   return (
     <div class="section signature">
       <h2>Signature</h2>
-      {value === undefined ? <p class="dim">{error ?? 'Loading'}</p> : <Steps steps={value} signing={detail.signing} />}
+      {value === undefined ? <p class="dim">{error ?? 'Loading'}</p> : <Steps steps={value} signing={signing} />}
     </div>
   )
 }
