@@ -20,12 +20,8 @@ export function replaceId(body: string, id: string): string {
 
 /** A field of the envelope that is text. */
 export function readField(body: string, name: string): string | undefined {
-  try {
-    const value: unknown = Object(JSON.parse(body))[name]
-    return typeof value === 'string' ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value: unknown = Object(parseJson(body))[name]
+  return typeof value === 'string' ? value : undefined
 }
 
 /** What is wrong with JSON, in words; undefined if nothing is. */
@@ -85,7 +81,7 @@ export interface PastedEvent {
 
 /** The exact body in what was pasted: a body, a fixture, or a line of `postern deliveries list --json`. */
 export function readPasted(text: string): PastedEvent | undefined {
-  const value = parse(text)
+  const value = parseJson(text)
   if (typeof value !== 'object' || value === null) return undefined
   const { id, type, accountKey, bodyBase64, body, event, entry } = value as Readonly<Record<string, unknown>> // an object, as was checked
   if (typeof bodyBase64 === 'string') return { base64: bodyBase64 }
@@ -95,7 +91,8 @@ export function readPasted(text: string): PastedEvent | undefined {
   return typeof inner === 'object' && inner !== null ? { text: JSON.stringify(inner) } : undefined
 }
 
-function parse(text: string): unknown {
+/** Undefined if it is no JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,3 +1,5 @@
+import { parseJson } from './edit-body.ts'
+
 /** A piece of JSON text; keys are told apart. */
 export interface JsonPiece {
   readonly text: string
@@ -15,7 +17,7 @@ const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s",:{}[\]]+|[,:{}[\]]/g
  * @returns undefined if it is no JSON
  */
 export function prettify(text: string): readonly JsonPiece[] | undefined {
-  if (!isJson(text)) return undefined
+  if (parseJson(text) === undefined) return undefined
   const tokens = text.match(TOKENS) ?? []
   const pieces: JsonPiece[] = []
   let depth = 0
@@ -48,15 +50,6 @@ export function prettify(text: string): readonly JsonPiece[] | undefined {
 
 function isEmpty(open: string | undefined, close: string | undefined): boolean {
   return (open === '{' && close === '}') || (open === '[' && close === ']')
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** The same as one text; what is no JSON stays as it is. */
