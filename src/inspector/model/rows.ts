@@ -39,22 +39,12 @@ export class Rows {
 
   /** Takes over rows that are new or have changed, in the order in which they were made. */
   put(rows: readonly Row[]): void {
-    for (const row of rows) {
-      const order = this.#byId.get(row.id)?.order ?? this.#next++
-      this.#byId.set(row.id, { ...row, order, isGone: false })
-    }
-    this.#sorted = undefined
-    this.#dropOldest()
+    this.#take(rows, () => this.#next++)
   }
 
   /** Takes over what was made before all that is known. @param rows newest first */
   putOlder(rows: readonly Row[]): void {
-    for (const row of rows) {
-      const order = this.#byId.get(row.id)?.order ?? this.#before--
-      this.#byId.set(row.id, { ...row, order, isGone: false })
-    }
-    this.#sorted = undefined
-    this.#dropOldest()
+    this.#take(rows, () => this.#before--)
   }
 
   /** Marks, or removes, what the emulator does not know. */
@@ -70,6 +60,15 @@ export class Rows {
   clear(): void {
     this.#byId.clear()
     this.#sorted = undefined
+  }
+
+  #take(rows: readonly Row[], nextOrder: () => number): void {
+    for (const row of rows) {
+      const order = this.#byId.get(row.id)?.order ?? nextOrder()
+      this.#byId.set(row.id, { ...row, order, isGone: false })
+    }
+    this.#sorted = undefined
+    this.#dropOldest()
   }
 
   /** As the emulator does: what is finished goes first. */
