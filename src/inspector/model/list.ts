@@ -40,11 +40,15 @@ export interface FailureGroup {
   readonly rows: readonly PlacedRow[]
 }
 
-/** Failed deliveries by webhook and error, the largest group first. Resent ones are attempts by hand, and not grouped. */
+/** Deliveries that have failed, and can be retried by hand. Resent ones are attempts by hand themselves. */
+export function listFailed(): readonly PlacedRow[] {
+  return page.rows.all.filter(({ status, isGone, resendOf }) => status === 'failed' && !isGone && resendOf === null)
+}
+
+/** Failed deliveries by webhook and error, the largest group first. */
 export function groupFailures(): readonly FailureGroup[] {
   const groups = new Map<string, FailureGroup & { rows: PlacedRow[] }>()
-  for (const row of page.rows.all) {
-    if (row.status !== 'failed' || row.isGone || row.resendOf !== null) continue
+  for (const row of listFailed()) {
     const { webhook, last, note } = row
     const [result, code] = [last?.result ?? '', last?.code ?? null]
     const key = JSON.stringify([webhook, note, result, code])

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { goTo, readAddress, SCREENS, type Screen, toUrl } from '../model/address.ts'
-import { groupFailures } from '../model/list.ts'
+import { listFailed } from '../model/list.ts'
 import { type Link, page } from '../model/page-model.ts'
 import { type Theme, ui } from '../model/ui.ts'
 
@@ -33,7 +33,7 @@ export function Header(): JSX.Element {
 
 function Screens(): JSX.Element {
   const address = readAddress()
-  const failed = groupFailures().reduce((sum, { rows }) => sum + rows.length, 0)
+  const failed = listFailed().length
   const follow = (screen: Screen) => (event: MouseEvent) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return
     event.preventDefault()
