@@ -42,9 +42,10 @@ function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
   const [isEdited, setEdited] = useState(false)
   const { id, accountKey, url, events, active, description } = webhook
   const rows = page.rows.all.filter((row) => row.webhook === id && !row.isGone)
-  const [succeeded, failed] = ['success', 'failed'].map((status) => rows.filter((row) => row.status === status).length)
-  const finished = (succeeded ?? 0) + (failed ?? 0)
-  const rate = finished === 0 ? '–' : `${Math.round(((succeeded ?? 0) / finished) * 100)} % delivered`
+  const countOf = (status: string) => rows.filter((row) => row.status === status).length
+  const [succeeded, failed] = [countOf('success'), countOf('failed')]
+  const finished = succeeded + failed
+  const rate = finished === 0 ? '–' : `${Math.round((succeeded / finished) * 100)} % delivered`
   return (
     <section class={active ? 'card' : 'card off'} aria-label={url}>
       <header>
@@ -69,7 +70,7 @@ function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
           {count(rows.length, 'delivery', 'deliveries')}
         </a>{' '}
         · {rate}
-        {(failed ?? 0) > 0 && `, ${failed} failed`}
+        {failed > 0 && `, ${failed} failed`}
       </p>
       {isEdited ? (
         <WebhookForm webhook={webhook} onDone={() => setEdited(false)} />
