@@ -3,11 +3,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { createReceiver } from 'postern'
 import { nodeHandler } from 'postern/node'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { answer, CHROMIUM, launch, open, serve, start, warmUp } from './support.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { answer, beginEach, CHROMIUM, open, serve, start } from './support.ts'
 
 // What people do on the page, and what strangers try, in a real browser.
 
@@ -16,20 +16,13 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 /** Text that would do harm wherever it became markup, a script, or a part of a command. */
 const HOSTILE = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'; touch hacked; echo '\`touch hacked\`$(touch hacked)`
 
-let browser: Browser
 let context: BrowserContext
 
 describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () => {
-  beforeAll(async () => {
-    browser = await launch()
-    await warmUp()
+  beginEach((fresh) => {
+    context = fresh
+    return context.grantPermissions(['clipboard-read', 'clipboard-write'])
   })
-  afterAll(() => browser?.close())
-  beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  })
-  afterEach(() => context.close())
 
   /** What a button of the menu of the open delivery copies. */
   async function copy(page: Page, name: string): Promise<string> {

@@ -1,22 +1,15 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { answer, CHROMIUM, launch, open, serve, start, warmUp } from './support.ts'
+import type { BrowserContext, Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { answer, beginEach, CHROMIUM, open, serve, start } from './support.ts'
 
 // What goes wrong by a double click, a held key, a foreign link, a clock that stands still, or a strange body.
 
-let browser: Browser
 let context: BrowserContext
 
 describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
-  beforeAll(async () => {
-    browser = await launch()
-    await warmUp()
+  beginEach((fresh) => {
+    context = fresh
   })
-  afterAll(() => browser?.close())
-  beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
-  })
-  afterEach(() => context.close())
 
   const rowsOf = (page: Page) => page.locator('.rows tbody tr.row')
 

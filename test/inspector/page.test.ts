@@ -1,28 +1,21 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { answer, CHROMIUM, figures, launch, open, serve, start, warmUp } from './support.ts'
+import type { BrowserContext, Page } from 'playwright-core'
+import { afterAll, describe, expect, it } from 'vitest'
+import { answer, beginEach, CHROMIUM, figures, open, serve, start } from './support.ts'
 
 // The page in a real browser. One browser for all of it, and a profile of its own for each test.
 
-let browser: Browser
 let context: BrowserContext
 const ms = (from: number) => `${Math.round(performance.now() - from)} ms`
 
 describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
-  beforeAll(async () => {
-    browser = await launch()
-    await warmUp()
+  beginEach((fresh) => {
+    context = fresh
   })
-  afterAll(async () => {
-    await browser?.close()
+  afterAll(() => {
     if (process.env.FIGURES === '1') console.log([...figures].map(([name, value]) => `${name}: ${value}`).join('\n'))
   })
-  beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
-  })
-  afterEach(() => context.close())
 
   const rowsOf = (page: Page) => page.locator('.rows tbody tr.row')
   const countLine = (page: Page) => page.locator('.hint-line span').first()

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
-import { onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished } from 'vitest'
 import { findEngine } from '../engines/require.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
@@ -13,7 +13,7 @@ export const CHROMIUM: string | undefined = findEngine('chromium', '/usr/bin')
 /** What tests measured, for whoever wants to see it: FIGURES=1. */
 export const figures = new Map<string, string>()
 
-export function launch(): Promise<Browser> {
+function launch(): Promise<Browser> {
   // Without a GPU and a sandbox, as in a container.
   const args = [
     '--no-sandbox',
@@ -22,6 +22,22 @@ export function launch(): Promise<Browser> {
     '--host-resolver-rules=MAP crm.test 127.0.0.1',
   ]
   return chromium.launch({ executablePath: CHROMIUM ?? '', args })
+}
+
+/** Has each test of a suite begin with a profile of its own, in one browser. */
+export function beginEach(begin: (context: BrowserContext) => unknown): void {
+  let browser: Browser
+  let context: BrowserContext
+  beforeAll(async () => {
+    browser = await launch()
+    await warmUp()
+  })
+  afterAll(() => browser?.close())
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+    await begin(context)
+  })
+  afterEach(() => context.close())
 }
 
 /** An emulator that ends with the test. */
@@ -76,7 +92,7 @@ export async function open(
 }
 
 /** Has the page built, which the package finds built. */
-export async function warmUp(): Promise<void> {
+async function warmUp(): Promise<void> {
   const crm = await startEmulator({ port: false, logger: quiet })
   await crm.fetch(new Request(`${crm.url}/_inspector`))
   await crm.close()
