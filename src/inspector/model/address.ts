@@ -65,4 +65,11 @@ export function goTo(screen: Screen): void {
   go({ screen, delivery: undefined, account: undefined, model: undefined })
 }
 
+/** Follows a link without loading the page anew, unless the click asks the browser for a tab or a window. */
+export function follow(event: MouseEvent, show: () => void): void {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return
+  event.preventDefault()
+  show()
+}
+
 addEventListener('popstate', () => page.changed())

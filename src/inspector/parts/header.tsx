@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { goTo, readAddress, SCREENS, type Screen, toUrl } from '../model/address.ts'
+import { follow, goTo, readAddress, SCREENS, toUrl } from '../model/address.ts'
 import { listFailed } from '../model/list.ts'
 import { type Link, page } from '../model/page-model.ts'
 import { type Theme, ui } from '../model/ui.ts'
@@ -34,11 +34,6 @@ export function Header(): JSX.Element {
 function Screens(): JSX.Element {
   const address = readAddress()
   const failed = listFailed().length
-  const follow = (screen: Screen) => (event: MouseEvent) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return
-    event.preventDefault()
-    goTo(screen)
-  }
   return (
     <nav aria-label="Screens">
       {SCREENS.map(([screen, name]) => (
@@ -46,7 +41,7 @@ function Screens(): JSX.Element {
           key={screen}
           href={toUrl({ ...address, screen, delivery: undefined, account: undefined, model: undefined })}
           aria-current={screen === address.screen ? 'page' : undefined}
-          onClick={follow(screen)}
+          onClick={(event) => follow(event, () => goTo(screen))}
         >
           {name}
           {screen === 'failed' && failed > 0 && <span class="count">{failed}</span>}

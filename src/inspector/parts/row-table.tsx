@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { go, readAddress, toUrl } from '../model/address.ts'
+import { follow, go, readAddress, toUrl } from '../model/address.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
@@ -104,12 +104,11 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
   const address = readAddress()
   const isCurrent = row.id === (address.delivery ?? ui.cursor)
   const isFirst = index === 0 && ui.cursor === undefined && address.delivery === undefined
-  const open = (event: MouseEvent) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return
-    event.preventDefault()
-    ui.select(row.id)
-    go({ delivery: row.id })
-  }
+  const open = (event: MouseEvent) =>
+    follow(event, () => {
+      ui.select(row.id)
+      go({ delivery: row.id })
+    })
   return (
     <tr
       class={row.isGone ? 'row gone' : 'row'}

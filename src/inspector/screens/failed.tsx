@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { go, toUrl } from '../model/address.ts'
+import { follow, go, toUrl } from '../model/address.ts'
 import { type FailureGroup, groupFailures } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
@@ -126,12 +126,11 @@ interface PickOptions {
 }
 
 function Pick({ row, isChosen, choose }: PickOptions): JSX.Element {
-  const open = (event: MouseEvent) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return
-    event.preventDefault()
-    ui.select(row.id)
-    go({ screen: 'deliveries', delivery: row.id })
-  }
+  const open = (event: MouseEvent) =>
+    follow(event, () => {
+      ui.select(row.id)
+      go({ screen: 'deliveries', delivery: row.id })
+    })
   return (
     <li>
       <input
