@@ -132,6 +132,15 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     await page.locator('.detail').waitFor({ state: 'detached' })
   })
 
+  it('leaves a click with Ctrl on a link to the browser', async () => {
+    const crm = await startWithWebhook()
+    const { page } = await open(context, crm, '?screen=webhooks')
+    const opened = context.waitForEvent('page')
+    await page.locator('.card a').click({ modifiers: ['Control'] })
+    expect((await opened).url()).toContain('?q=webhook:')
+    expect(page.url()).toContain('?screen=webhooks')
+  })
+
   it('saves no record that is no object', async () => {
     const crm = await start()
     const { page } = await open(context, crm, '?screen=records')

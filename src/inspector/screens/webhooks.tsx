@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { act, change, copyText, setActive } from '../model/actions.ts'
-import { go } from '../model/address.ts'
+import { follow, go } from '../model/address.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import { count } from '../parts/announcer.tsx'
@@ -62,10 +62,7 @@ function Card({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
         {description !== undefined && ` · ${description}`} ·{' '}
         <a
           href={`?q=webhook:${id}`}
-          onClick={(event) => {
-            event.preventDefault()
-            go({ screen: 'deliveries', query: `webhook:${id}` })
-          }}
+          onClick={(event) => follow(event, () => go({ screen: 'deliveries', query: `webhook:${id}` }))}
         >
           {count(rows.length, 'delivery', 'deliveries')}
         </a>{' '}
