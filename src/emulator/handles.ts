@@ -46,10 +46,12 @@ export function createHandles(service: Service): Handles {
     webhooks: {
       create(fields, options) {
         const { accountKey, secret } = checkInput(options, creationShape) ?? {}
-        return give(webhooks.create(keyOf({ accountKey }), checkInput(fields, webhookShape), secret))
+        return give(webhooks.create(accounts.get(accountKey).key, checkInput(fields, webhookShape), secret))
       },
-      list: (options) =>
-        give(webhooks.list(checkInput(options, ofAccountShape)?.accountKey === undefined ? undefined : keyOf(options))),
+      list(options) {
+        const { accountKey } = checkInput(options, ofAccountShape) ?? {}
+        return give(webhooks.list(accountKey === undefined ? undefined : accounts.get(accountKey).key))
+      },
       get: (id) => give(find(id)),
       update,
       pause: (id) => update(id, { active: false }),
