@@ -1,7 +1,7 @@
 import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api'
 import type { Outcome, Settlement, TakenItem } from '../index.ts'
 import { codeOf } from './error-type.ts'
-import { ATTRIBUTES, METRICS, SYSTEM, WAIT_BUCKETS, WORK_BUCKETS } from './names.ts'
+import { ATTRIBUTES, METRICS, toOperation, WAIT_BUCKETS, WORK_BUCKETS } from './names.ts'
 
 /** What an outcome is of. */
 export type Path = 'deliveries' | 'dispatches' | 'tries' | 'lateEnds'
@@ -11,6 +11,7 @@ const OTHER = 'other'
 
 /** The counters and histograms of one receiver. None has an attribute whose values a sender chooses. */
 export class Metrics {
+  readonly #receiver: string
   readonly #of: Attributes
   readonly #isKnown: (type: string) => boolean
   readonly #outcomes: Readonly<Record<Path, Counter>>
@@ -28,6 +29,7 @@ export class Metrics {
     const count = (name: string, unit: string, description: string) => meter.createCounter(name, { unit, description })
     const time = (name: string, explicitBucketBoundaries: number[], description: string) =>
       meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } })
+    this.#receiver = receiver
     this.#of = { [ATTRIBUTES.destination]: receiver }
     this.#isKnown = isKnown
     this.#outcomes = {
@@ -63,13 +65,18 @@ export class Metrics {
   }
 
   handled(handler: string, durationMs: number, errorType: string | undefined): void {
-    const attributes = { ...this.#toOperation('process', errorType), [ATTRIBUTES.handler]: handler }
-    this.#handlerTime.record(durationMs / 1_000, attributes)
+    this.#handlerTime.record(durationMs / 1_000, {
+      ...toOperation(this.#receiver, 'process'),
+      [ATTRIBUTES.handler]: handler,
+      ...(errorType !== undefined && { [ATTRIBUTES.errorType]: errorType }),
+    })
   }
 
   put(outcome: Outcome, durationMs: number): void {
-    const errorType = outcome.outcome === 'accepted' ? undefined : codeOf(outcome)
-    this.#putTime.record(durationMs / 1_000, this.#toOperation('send', errorType))
+    this.#putTime.record(durationMs / 1_000, {
+      ...toOperation(this.#receiver, 'send'),
+      ...(outcome.outcome !== 'accepted' && { [ATTRIBUTES.errorType]: codeOf(outcome) }),
+    })
   }
 
   taken({ dueAt, since, tries, failures, isSuspect }: TakenItem): void {
@@ -86,15 +93,5 @@ export class Metrics {
 
   stalled(): void {
     this.#stalls.add(1, this.#of)
-  }
-
-  #toOperation(operation: 'process' | 'send', errorType: string | undefined): Attributes {
-    return {
-      ...this.#of,
-      [ATTRIBUTES.system]: SYSTEM,
-      [ATTRIBUTES.operation]: operation,
-      [ATTRIBUTES.operationType]: operation,
-      ...(errorType !== undefined && { [ATTRIBUTES.errorType]: errorType }),
-    }
   }
 }

@@ -1,3 +1,5 @@
+import type { Attributes } from '@opentelemetry/api'
+
 /**
  * Every name that spans and metrics of this package have. What begins with `messaging.`, `http.` or `error.` is of the semantic
  * conventions of OpenTelemetry, in the release of {@link SCHEMA_URL}; what begins with `postern.` is ours. A test holds them against
@@ -51,3 +53,13 @@ export const METRICS = {
 export const WORK_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
 /** From 5 ms to 7 days, in seconds. */
 export const WAIT_BUCKETS = [0.005, 0.05, 0.25, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 259_200, 604_800]
+
+/** The attributes by which the conventions know what a receiver does with an event. */
+export function toOperation(receiver: string, operation: 'process' | 'send'): Attributes {
+  return {
+    [ATTRIBUTES.system]: SYSTEM,
+    [ATTRIBUTES.operation]: operation,
+    [ATTRIBUTES.operationType]: operation,
+    [ATTRIBUTES.destination]: receiver,
+  }
+}

@@ -13,7 +13,7 @@ import {
 import type { AnyEvent, InboxItem, Outcome, OutcomeInfo, TakenItem, Watch } from '../index.ts'
 import { classOf, codeOf } from './error-type.ts'
 import type { Metrics, Path } from './metrics.ts'
-import { ATTRIBUTES, SYSTEM } from './names.ts'
+import { ATTRIBUTES, toOperation } from './names.ts'
 import { toSpanContext, toTrace } from './trace-context.ts'
 
 /** What all spans of a receiver need. */
@@ -58,7 +58,7 @@ export class WatchedWork implements Watch {
   #sending: { readonly span: Span; readonly startedAt: number } | undefined
 
   constructor(recording: Recording, path: Path, options: Parameters<Tracer['startSpan']>[1], parent: Context) {
-    const attributes = { ...toOperation(recording, 'process'), ...options?.attributes }
+    const attributes = { ...toOperation(recording.receiver, 'process'), ...options?.attributes }
     this.#recording = recording
     this.#path = path
     this.#span = recording.tracer.startSpan(`process ${recording.receiver}`, { ...options, attributes }, parent)
@@ -71,7 +71,7 @@ export class WatchedWork implements Watch {
 
   put(item: InboxItem, put: (trace: InboxItem['trace']) => void): void {
     const attributes = {
-      ...toOperation(this.#recording, 'send'),
+      ...toOperation(this.#recording.receiver, 'send'),
       [ATTRIBUTES.messageId]: item.id,
       [ATTRIBUTES.bodySize]: item.bytes.length,
     }
@@ -162,15 +162,6 @@ export class HandlerRun {
 function fail(span: Span, errorType: string): void {
   span.setAttribute(ATTRIBUTES.errorType, errorType)
   span.setStatus({ code: SpanStatusCode.ERROR })
-}
-
-function toOperation({ receiver }: Recording, operation: 'process' | 'send'): Attributes {
-  return {
-    [ATTRIBUTES.system]: SYSTEM,
-    [ATTRIBUTES.operation]: operation,
-    [ATTRIBUTES.operationType]: operation,
-    [ATTRIBUTES.destination]: receiver,
-  }
 }
 
 function toEvent({ id, type, accountKey }: Pick<AnyEvent<unknown>, 'id' | 'type' | 'accountKey'>): Attributes {
