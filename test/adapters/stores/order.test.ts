@@ -6,8 +6,9 @@ import { openSqlite, type SqliteDatabase, sqliteInbox, sqliteStore } from 'poste
 import { events, signed } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, postgresProgram, startPostgres } from '../../engines/postgres-server.ts'
-import { type RedisServer, redisProgram, startRedis } from '../../engines/redis-server.ts'
-import { CLIENTS, type TestClient } from './redis/clients.ts'
+import { redisProgram, startRedis } from '../../engines/redis-server.ts'
+import { serverFor } from '../../engines/server-for.ts'
+import { CLIENTS, keepClients } from './redis/clients.ts'
 import { drivers } from './sqlite/drivers.ts'
 import { closing, makeFolder } from './sqlite/folder.ts'
 
@@ -84,21 +85,10 @@ function itKeepsTheOrder(makeStore: () => Store | Promise<Store>): void {
 }
 
 describe.skipIf(redisProgram === undefined)('handlers that take only the latest, on a real Redis', () => {
-  let server: RedisServer
-  const connected: TestClient[] = []
-  beforeAll(async () => {
-    server = await startRedis()
-  })
-  afterAll(async () => {
-    await Promise.all(connected.map((client) => client.close()))
-    await server.remove()
-  })
+  const server = serverFor(() => startRedis())
+  const keep = keepClients()
   describe.each(Object.entries(CLIENTS))('with %s', (_name, connect) => {
-    itKeepsTheOrder(async () => {
-      const made = await connect(server.port)
-      connected.push(made)
-      return redisStore({ client: made.client })
-    })
+    itKeepsTheOrder(async () => redisStore({ client: keep(await connect(server().port)).client }))
   })
 })
 

@@ -1,5 +1,4 @@
 import { migrateBullmq } from 'postern/bullmq'
-import { afterAll, beforeAll } from 'vitest'
 import { type PostgresServer, postgresProgram, startPostgres } from '../../../engines/postgres-server.ts'
 import { type RedisServer, redisProgram, startRedis } from '../../../engines/redis-server.ts'
 
@@ -17,19 +16,4 @@ async function startPostgresWithTables(): Promise<PostgresServer> {
   const server = await startPostgres()
   await migrateBullmq(server.url)
   return server
-}
-
-/** A server for the tests of one block. */
-export function serverFor(start: () => Promise<Server>): () => Server {
-  let server: Server | undefined
-  beforeAll(async () => {
-    server = await start()
-  }, 60_000)
-  afterAll(async () => {
-    await server?.remove()
-  }, 60_000)
-  return () => {
-    if (server === undefined) throw new Error('the server has not started')
-    return server
-  }
 }

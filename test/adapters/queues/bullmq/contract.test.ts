@@ -1,7 +1,8 @@
 import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
 import { inboxSuite } from 'postern/testing'
 import { afterEach, describe, it } from 'vitest'
-import { BACKENDS, serverFor } from './backends.ts'
+import { serverFor } from '../../../engines/server-for.ts'
+import { BACKENDS } from './backends.ts'
 
 describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
   const server = serverFor(start)

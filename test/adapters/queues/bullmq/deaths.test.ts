@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { bullmqInbox } from 'postern/bullmq'
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { serverFor } from '../../../engines/server-for.ts'
 import { accept, itOutlivesItsWorkers, makeEvent, makeScene, type WorkedInbox } from '../../inbox-scene.ts'
 import { killWorkers, startWorker } from '../../stores/start-worker.ts'
-import { BACKENDS, serverFor } from './backends.ts'
+import { BACKENDS } from './backends.ts'
 
 const WORKER = fileURLToPath(new URL('inbox-worker.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'postern-bullmq-'))

@@ -5,7 +5,8 @@ import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
-import { BACKENDS, serverFor } from './backends.ts'
+import { serverFor } from '../../../engines/server-for.ts'
+import { BACKENDS } from './backends.ts'
 
 const DONE: Settlement = { next: 'remove' }
 let names = 0

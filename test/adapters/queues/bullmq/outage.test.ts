@@ -3,8 +3,9 @@ import { bullmqInbox } from 'postern/bullmq'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
+import { serverFor } from '../../../engines/server-for.ts'
 import { makeScene } from '../../inbox-scene.ts'
-import { BACKENDS, serverFor } from './backends.ts'
+import { BACKENDS } from './backends.ts'
 
 const AWAY_MS = Number(process.env.OUTAGE_MS ?? 4_000)
 

@@ -6,7 +6,8 @@ import { type InboxItem, type Settlement, systemClock, type TakenItem } from 'po
 import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
-import { BACKENDS, serverFor } from './backends.ts'
+import { serverFor } from '../../../engines/server-for.ts'
+import { BACKENDS } from './backends.ts'
 
 const DONE: Settlement = { next: 'remove' }
 let names = 0

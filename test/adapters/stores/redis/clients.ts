@@ -2,11 +2,22 @@ import { Cluster, Redis } from 'ioredis'
 import type { RedisClient } from 'postern/redis'
 import { createClient, createClientPool, createCluster, RESP_TYPES } from 'redis'
 import * as redis4 from 'redis4'
+import { afterAll } from 'vitest'
 
 /** A client under test, and how it is ended. */
 export interface TestClient {
   readonly client: RedisClient
   close(): void | Promise<void>
+}
+
+/** Returns what keeps the clients of one block of tests, to close them after it. */
+export function keepClients(): (client: TestClient) => TestClient {
+  const kept: TestClient[] = []
+  afterAll(() => Promise.all(kept.map((client) => client.close())))
+  return (client) => {
+    kept.push(client)
+    return client
+  }
 }
 
 /** Every kind of client that is supported, made for the server on a port; those for a cluster are apart. */

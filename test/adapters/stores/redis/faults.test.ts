@@ -4,10 +4,11 @@ import { type Claim, createReceiver, type Logger, type Store } from 'postern'
 import { type RedisStoreOptions, redisStore } from 'postern/redis'
 import { events, signed, storeSuite } from 'postern/testing'
 import { createClient } from 'redis'
-import { afterAll, afterEach, beforeAll, describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, type TestContext } from 'vitest'
 import { type RedisServer, redisProgram, startRedis } from '../../../engines/redis-server.ts'
+import { serverFor } from '../../../engines/server-for.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
-import { CLIENTS, type TestClient } from './clients.ts'
+import { CLIENTS, keepClients, type TestClient } from './clients.ts'
 
 const LEASE_MS = 15_000
 const SLOW = 60_000
@@ -24,13 +25,12 @@ function recordingLogger(): Logger & { readonly lines: Line[] } {
 }
 
 describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
-  let server: RedisServer
-  const connected: TestClient[] = []
-  const connect = async (kind: string, port = server.port): Promise<TestClient> => {
+  const server = serverFor(() => startRedis())
+  const keep = keepClients()
+  const connect = async (kind: string, port = server().port): Promise<TestClient> => {
     const client = await CLIENTS[kind]?.(port)
     if (client === undefined) throw new Error(`no client is called ${kind}`)
-    connected.push(client)
-    return client
+    return keep(client)
   }
   const makeStore = async (kind: string, options: Omit<RedisStoreOptions, 'client'> = {}): Promise<Store> =>
     redisStore({ client: (await connect(kind)).client, ...options })
@@ -40,25 +40,17 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     return claim
   }
 
-  beforeAll(async () => {
-    server = await startRedis()
-  })
-  afterAll(async () => {
-    await Promise.all(connected.map((client) => client.close()))
-    await server.remove()
-  })
-
   describe.each(['node-redis', 'ioredis'])('by %s', (kind) => {
     // Both ways for both clients, under load, are in redis-processes.test.ts.
     const outage =
       kind === 'ioredis'
-        ? { begin: () => server.freeze(), end: () => server.thaw() }
-        : { begin: () => server.kill('SIGKILL'), end: () => server.start() }
+        ? { begin: () => server().freeze(), end: () => server().thaw() }
+        : { begin: () => server().kill('SIGKILL'), end: () => server().start() }
     for (const { name, takesEngineAway, run } of storeSuite((options) => makeStore(kind, options), { outage }))
       if (takesEngineAway) it(name, run, SLOW)
 
     it('answers every call while its scripts are flushed again and again', async () => {
-      const [store, admin] = [await makeStore(kind), new Redis(server.port, '127.0.0.1')]
+      const [store, admin] = [await makeStore(kind), new Redis(server().port, '127.0.0.1')]
       let isOver = false
       const flush = async () => {
         while (!isOver) await admin.script('FLUSH')
@@ -80,7 +72,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     })
 
     it('takes one round trip for a claim', async () => {
-      const [store, admin] = [await makeStore(kind), new Redis(server.port, '127.0.0.1')]
+      const [store, admin] = [await makeStore(kind), new Redis(server().port, '127.0.0.1')]
       await take(store, `${kind}-first`)
       await sleep(50)
       const countCalls = async () => {
@@ -96,7 +88,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
   })
 
   it('leaves nothing of a claim that nobody came back to, and one key with a term of what is done', async () => {
-    const [store, admin] = [await makeStore('node-redis', { prefix: 'mine:' }), new Redis(server.port, '127.0.0.1')]
+    const [store, admin] = [await makeStore('node-redis', { prefix: 'mine:' }), new Redis(server().port, '127.0.0.1')]
     await store.claim('abandoned', 50)
     await store.complete('done', (await take(store, 'done')).token)
     await store.release('given back', (await take(store, 'given back')).token, [])
@@ -109,7 +101,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
   })
 
   it('rejects a claim whose client throws at once, and gives it back', async () => {
-    const client = new Redis(server.port, '127.0.0.1')
+    const client = new Redis(server().port, '127.0.0.1')
     let isBroken = true
     const sendCommand = ([name = '', ...words]: string[]) => {
       if (isBroken) throw new Error('the client is not ready')
@@ -124,7 +116,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
   })
 
   it('gives the same claim again where the client sends it twice, as after a lost connection', async () => {
-    const client = new Redis(server.port, '127.0.0.1')
+    const client = new Redis(server().port, '127.0.0.1')
     const sendTwice = async ([name = '', ...words]: string[]) => {
       await client.call(name, ...words)
       return client.call(name, ...words)
@@ -140,7 +132,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
   it('refuses claims at once when the server has been silent for long, and claims again when it is back', async () => {
     const store = await makeStore('ioredis')
     await take(store, 'before')
-    server.freeze()
+    server().freeze()
     try {
       const lost = Array.from({ length: 5 }, async (_, index) => store.claim(`silent-${index}`, LEASE_MS))
       expect((await Promise.allSettled(lost)).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
@@ -154,7 +146,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       expect(refused.length).toBeGreaterThanOrEqual(98)
       expect(String(refused[0]?.reason)).toMatch(/Redis has not answered for \d+ s/)
     } finally {
-      server.thaw()
+      server().thaw()
     }
     // The server comes to them when it is back, and they are given back.
     const claim = async (key: string) => (await store.claim(key, LEASE_MS)).state
@@ -163,7 +155,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
   })
 
   describe('behind a receiver', () => {
-    afterEach(() => server.thaw())
+    afterEach(() => server().thaw())
 
     it('gives back a claim that came too late, with its marks', async () => {
       const [store, errors] = [await makeStore('node-redis'), [] as string[]]
@@ -190,10 +182,10 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
         return outcome
       }
       expect(await send()).toBe('failed')
-      server.freeze()
+      server().freeze()
       expect(await send()).toBe('failed')
       expect(errors).toEqual(['handler_failed', 'store_unavailable'])
-      server.thaw()
+      server().thaw()
       fails = false
       // Sooner than any lease ends: the claim that Redis carried out when it woke has been given back.
       const giveUpAt = performance.now() + 10_000
