@@ -41,7 +41,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   const report = async (backend: IQueueBackend) => {
     for (const gap of await findGaps(backend).catch(() => [])) notices.warn(`bullmqInbox: ${gap}`)
   }
-  const connection = new Connection(checked, undefined, report)
+  const connection = new Connection(checked, report)
   const room = new Room()
   const turns = new Turns(async () => readNextTurn(await connection.get()))
   const listeners = new PutListeners()
@@ -58,7 +58,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
     work(run, workOptions) {
       const worker = nameWorker()
       const { leaseMs } = workOptions
-      const own = new Connection(checked, { leaseMs }, report)
+      const own = new Connection(checked, report, leaseMs)
       const table = new WorkTable({ connection: own, worker, leaseMs, onPut: listeners.onPut, tidy })
       const loop = pollInbox(table, worker, run, workOptions)
       return {

@@ -9,11 +9,6 @@ import {
 import { ConfigurationError } from '../../../src/index.ts'
 import type { Checked } from './options.ts'
 
-/** Waits that a worker's lease and its look-outs for dead ones need. In milliseconds. */
-export interface LeaseOptions {
-  readonly leaseMs: number
-}
-
 /** A connection is made again after this time at most, in milliseconds. BullMQ waits for up to 20 s. */
 const LONGEST_PAUSE_MS = 1_000
 /** An engine that says nothing for so long has gone away without a word, in milliseconds. A lease of 15 s outlives that. */
@@ -31,16 +26,19 @@ export function isRefused(error: unknown): boolean {
 /** One connection to BullMQ's backend. It fails fast while the engine is away, and connects again by itself. */
 export class Connection {
   readonly #options: Checked
-  readonly #lease: LeaseOptions | undefined
   readonly #onOpened: (backend: IQueueBackend) => void
+  readonly #leaseMs: number | undefined
   #opened: Promise<IQueueBackend> | undefined
   #isClosed = false
 
-  /** @param onOpened called whenever a backend was made */
-  constructor(options: Checked, lease?: LeaseOptions, onOpened: (backend: IQueueBackend) => void = () => {}) {
+  /**
+   * @param onOpened called whenever a backend was made
+   * @param leaseMs a worker's lease, in milliseconds
+   */
+  constructor(options: Checked, onOpened: (backend: IQueueBackend) => void, leaseMs?: number) {
     this.#options = options
-    this.#lease = lease
     this.#onOpened = onOpened
+    this.#leaseMs = leaseMs
   }
 
   /** Resolves with the backend; rejects if it cannot be reached, and is asked for again by the next call. */
@@ -67,7 +65,7 @@ export class Connection {
   async #open(): Promise<IQueueBackend> {
     let backend: IQueueBackend | undefined
     try {
-      backend = makeBackend(this.#options, this.#lease)
+      backend = makeBackend(this.#options, this.#leaseMs)
       await Promise.race([backend.waitUntilReady(), untilError(backend)])
     } catch (cause) {
       backend?.close(true).catch(() => {})
@@ -85,12 +83,12 @@ function untilError(backend: IQueueBackend): Promise<never> {
   return failed
 }
 
-function makeBackend({ backend, connection, queue, prefix }: Checked, lease: LeaseOptions | undefined): IQueueBackend {
+function makeBackend({ backend, connection, queue, prefix }: Checked, leaseMs: number | undefined): IQueueBackend {
   // BullMQ's own telemetry stays off: there is no option for it here.
   const options: Pick<WorkerOptions, 'lockDuration' | 'stalledInterval' | 'maxStalledCount'> =
-    lease === undefined
+    leaseMs === undefined
       ? {}
-      : { lockDuration: lease.leaseMs, stalledInterval: Math.ceil(lease.leaseMs / 3), maxStalledCount: 1_000_000 }
+      : { lockDuration: leaseMs, stalledInterval: Math.ceil(leaseMs / 3), maxStalledCount: 1_000_000 }
   if (backend === 'postgres') {
     const defaults = { connectionTimeoutMillis: CONNECT_MS, query_timeout: STATEMENT_MS, keepAlive: true }
     const given = { ...defaults, ...connection } as PostgresConnectionOptions // checked to be options
