@@ -1,4 +1,6 @@
+import { createPostgresBackend, Queue } from 'bullmq'
 import { migrateBullmq } from 'postern/bullmq'
+import { onTestFinished } from 'vitest'
 import { type PostgresServer, postgresProgram, startPostgres } from '../../../engines/postgres-server.ts'
 import { type RedisServer, redisProgram, startRedis } from '../../../engines/redis-server.ts'
 
@@ -16,4 +18,15 @@ async function startPostgresWithTables(): Promise<PostgresServer> {
   const server = await startPostgres()
   await migrateBullmq(server.url)
   return server
+}
+
+/** BullMQ's view of a queue, as a dashboard has it, until the end of the test. */
+export function openBoard(backend: string, url: string, queue: string) {
+  const board =
+    backend === 'redis'
+      ? new Queue(queue, { connection: { url } })
+      : new Queue(queue, { connection: { connectionString: url } }, createPostgresBackend)
+  board.on('error', () => {})
+  onTestFinished(() => board.close())
+  return board
 }

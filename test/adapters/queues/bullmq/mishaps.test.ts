@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPostgresBackend, Queue } from 'bullmq'
 import { type InboxItem, type Settlement, systemClock, type TakenItem } from 'postern'
 import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
-import { BACKENDS } from './backends.ts'
+import { BACKENDS, openBoard } from './backends.ts'
 
 const DONE: Settlement = { next: 'remove' }
 let names = 0
@@ -116,11 +115,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
   it('goes on past jobs that somebody has changed, and runs those that can still be read', async () => {
     const queue = `mishaps_${names++}`
     const inbox = open(server().url, queue)
-    const board =
-      backend === 'redis'
-        ? new Queue(queue, { connection: { url: server().url } })
-        : new Queue(queue, { connection: { connectionString: server().url } }, createPostgresBackend)
-    onTestFinished(() => board.close())
+    const board = openBoard(backend, server().url, queue)
     const { bytes: _, ...item } = makeItem('9')
     const jobs: readonly unknown[] = [
       ...[{ ...item, base64: 5 }, { ...item, text: 5 }, item, { ...item, id: 5, text: '{}' }],

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPostgresBackend, Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { type InboxItem, type Settlement, systemClock, type TakenItem } from 'postern'
@@ -7,7 +6,7 @@ import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
-import { BACKENDS } from './backends.ts'
+import { BACKENDS, openBoard } from './backends.ts'
 
 const DONE: Settlement = { next: 'remove' }
 let names = 0
@@ -16,15 +15,8 @@ let names = 0
 function open(backend: string, url: string) {
   const queue = `rules_${names++}`
   const inbox = bullmqInbox({ connection: url, queue })
-  const board =
-    backend === 'redis'
-      ? new Queue(queue, { connection: { url } })
-      : new Queue(queue, { connection: { connectionString: url } }, createPostgresBackend)
-  board.on('error', () => {})
-  onTestFinished(async () => {
-    await board.close()
-    await inbox.close()
-  })
+  onTestFinished(() => inbox.close())
+  const board = openBoard(backend, url, queue)
   let n = 0
   const make = (accountKey: string): InboxItem => {
     const id = String(n++)
