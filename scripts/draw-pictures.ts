@@ -18,7 +18,8 @@ const THEMES = {
 } as const
 type Theme = (typeof THEMES)[keyof typeof THEMES]
 
-const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+/** Escapes text for the content of an SVG element, or for an attribute without double quotes in it. */
+export const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 /** The text of a cell without its marks. */
 const labelOf = (cell: string) => cell.replace(/^\[(.*)\]$|^\((.*)\)$|^-> ?(.*)$/, '$1$2$3')

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { escapeXml } from './draw-pictures.ts'
 
 interface Line {
   readonly text: string
@@ -43,8 +44,6 @@ async function record(): Promise<readonly Line[]> {
   if (code !== 0) throw new Error(`npm start ended with ${code}`)
   return lines
 }
-
-const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 const CLASSES: Readonly<Record<string, string>> = { 1: 'bold', 2: 'dim', 31: 'red', 32: 'green' }
 
