@@ -10,17 +10,17 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { nodeHandler } from '../adapters/http/node.ts'
 import { type Emulator, startEmulator } from '../src/emulator/emulator.ts'
 import { createReceiver } from '../src/index.ts'
+import { silentLogger } from '../src/testing/silent-logger.ts'
 
 const FOLDER = new URL('../.screenshots/', import.meta.url).pathname
 const DOCS = new URL('../docs/guides/', import.meta.url).pathname
-const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** An emulator in which the usual things have happened. */
 async function stage(): Promise<{ readonly crm: Emulator; readonly close: () => Promise<void> }> {
-  const crm = await startEmulator({ clock: 'manual', seed: 'screenshots', logger: QUIET })
+  const crm = await startEmulator({ clock: 'manual', seed: 'screenshots', logger: silentLogger })
   let secret = ''
   let failures = 2
-  const receiver = createReceiver({ secret: () => secret, logger: QUIET })
+  const receiver = createReceiver({ secret: () => secret, logger: silentLogger })
   receiver.on('finance.payment.failed', () => {
     if (failures-- > 0) throw new Error('the database is away')
   })
@@ -118,6 +118,13 @@ function listViews(crm: Emulator): readonly View[] {
   ]
 }
 
+/** Shows a view in a page that follows the emulator. */
+async function openView(page: Page, crm: Emulator, query = ''): Promise<void> {
+  await page.goto(`${crm.url}/_inspector${query}`)
+  await page.locator('.link.live').waitFor()
+  await sleep(200)
+}
+
 async function photograph(browser: Browser, crm: Emulator): Promise<void> {
   const looks = [
     ['light', 'light', 1280, 800],
@@ -130,9 +137,7 @@ async function photograph(browser: Browser, crm: Emulator): Promise<void> {
       const page = await context.newPage()
       page.on('console', (message) => console.log(look, name, message.text()))
       page.on('pageerror', (error) => console.log(look, name, String(error)))
-      await page.goto(`${crm.url}/_inspector${query}`)
-      await page.locator('.link.live').waitFor()
-      await sleep(150)
+      await openView(page, crm, query)
       await prepare?.(page).catch((error) => console.log(look, name, String(error).split('\n')[0]))
       await sleep(120)
       await page.screenshot({ path: `${FOLDER}${look}-${name}.png` })
@@ -145,11 +150,9 @@ async function photograph(browser: Browser, crm: Emulator): Promise<void> {
 }
 
 async function photographEmpty(browser: Browser): Promise<void> {
-  await using crm = await startEmulator({ logger: QUIET })
+  await using crm = await startEmulator({ logger: silentLogger })
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
-  await page.goto(`${crm.url}/_inspector`)
-  await page.locator('.link.live').waitFor()
-  await sleep(150)
+  await openView(page, crm)
   await page.screenshot({ path: `${FOLDER}light-empty.png` })
   crm.webhooks.create({ url: 'http://localhost:3000/webhooks', events: ['contact.created'] })
   await sleep(300)
@@ -166,9 +169,7 @@ async function photographForDocs(browser: Browser, crm: Emulator): Promise<void>
   const context = await browser.newContext({ viewport: { width: 1060, height: 560 }, colorScheme: 'light' })
   for (const [name, query, prepare] of listViews(crm).filter(([each]) => wanted.includes(each))) {
     const page = await context.newPage()
-    await page.goto(`${crm.url}/_inspector${query}`)
-    await page.locator('.link.live').waitFor()
-    await sleep(200)
+    await openView(page, crm, query)
     await prepare?.(page)
     await sleep(100)
     const picture = await page.screenshot()
