@@ -69,19 +69,16 @@ describe('the rate gate', () => {
     expect((await enter()).waitedMs).toBe(5_000)
   })
 
-  it('takes an end that is up to 1.5 s later for the same window, and a later one for a new window', async () => {
-    const same = open()
-    await same.enter()
-    await same.enter()
-    same.learn(2, { remaining: 0, resetMs: 5_000 })
-    same.learn(2, { remaining: 7, resetMs: 6_499 })
-    expect((await same.enter()).waitedMs).toBe(6_499)
-    const other = open()
-    await other.enter()
-    await other.enter()
-    other.learn(2, { remaining: 0, resetMs: 5_000 })
-    other.learn(2, { remaining: 7, resetMs: 6_500 })
-    expect((await other.enter()).waitedMs).toBe(0)
+  it.each([
+    ['up to 1.5 s later for the same window', 6_499, 6_499],
+    ['later than that for a new window', 6_500, 0],
+  ])('takes an end that is %s', async (_what, resetMs, waitedMs) => {
+    const { enter, learn } = open()
+    await enter()
+    await enter()
+    learn(2, { remaining: 0, resetMs: 5_000 })
+    learn(2, { remaining: 7, resetMs })
+    expect((await enter()).waitedMs).toBe(waitedMs)
   })
 
   it('takes an answer in a later window for what it says', async () => {
