@@ -1,4 +1,5 @@
 import {
+  ACCOUNTS,
   type Behaviour,
   type DirectTheme,
   type EventPlan,
@@ -20,7 +21,6 @@ interface Frame {
   readonly spreadMs: number
 }
 
-const ACCOUNTS = ['account-a', 'account-b', 'account-c'] as const
 const TYPES = ['contact.created', 'contact.updated', 'contact.deleted', 'invoice.created', 'sync.completed'] as const
 /** Only the pattern `*` takes this one. */
 const UNUSUAL_TYPE = 'export.completed'
@@ -35,27 +35,35 @@ export function drawEvents(seed: number, frame: Frame): readonly EventPlan[] {
     lossRate: chance.weigh([60, 0], [30, 0.1], [10, 0.4]),
     mutationRate: chance.weigh([70, 0], [30, 0.4]),
   }
-  const wanted = TYPES.filter((type) => frame.versions.some((handlers) => handlersOf(handlers, type).length > 0))
   return chance.list(1, theme === 'anything' ? 12 : 4, (number) => {
     const own = new Chance(seed, 'event', number)
-    const type = own.happens(0.08) ? UNUSUAL_TYPE : (wanted[own.int(0, wanted.length - 1)] ?? own.pick(TYPES))
+    const type = own.happens(0.08) ? UNUSUAL_TYPE : drawType(own, frame.versions)
     // Two accounts may use the same id: every third event takes the id of the one before it.
     const isTwin = number % 3 === 1
     const account = ACCOUNTS[number % 3] ?? ACCOUNTS[0]
     return {
       seed: own.int(0, 0xffffffff),
-      number,
-      id: `evt-${String(isTwin ? number - 1 : number).padStart(3, '0')}`,
+      ...nameEvent(number, isTwin),
       account,
       type,
-      record: `record-${number}`,
-      timestamp: '2025-01-01T00:00:00.000Z',
       at: own.int(0, theme === 'contention' ? 4_000 : frame.spreadMs),
       duplicatesAfterMs: drawDuplicates(own, theme),
       lostAnswers: [0, 1, 2].filter(() => own.happens(habits.lossRate)),
       troubles: drawTroubles(own, type, habits, frame),
     }
   })
+}
+
+/** Draws a type that some handler takes. */
+export function drawType(chance: Chance, versions: Frame['versions']): string {
+  const wanted = TYPES.filter((type) => versions.some((handlers) => handlersOf(handlers, type).length > 0))
+  return wanted[chance.int(0, wanted.length - 1)] ?? chance.pick(TYPES)
+}
+
+/** Returns what tells an event from others. A twin takes the id of the event before it, which is another account's. */
+export function nameEvent(number: number, isTwin: boolean): Pick<EventPlan, 'number' | 'id' | 'record' | 'timestamp'> {
+  const id = `evt-${String(isTwin ? number - 1 : number).padStart(3, '0')}`
+  return { number, id, record: `record-${number}`, timestamp: '2025-01-01T00:00:00.000Z' }
 }
 
 function drawDuplicates(chance: Chance, theme: DirectTheme): readonly number[] {

@@ -1,5 +1,5 @@
-import type { EventPlan, FaultPlan, HandlerPlan } from './plan.ts'
-import { nameOf } from './plan.ts'
+import { nameEvent } from './draw-events.ts'
+import { type EventPlan, type FaultPlan, type HandlerPlan, nameOf } from './plan.ts'
 import { Chance } from './random.ts'
 
 const NO_TIMES = ['', 'soon', '2025-01-01', '2025-01-01T00:09:00', '2025-02-30T00:00:00Z'] as const
@@ -26,7 +26,7 @@ export function drawOrder(seed: number, { handlers, faults, events }: Ordered): 
     faults: faults.map((fault) => (fault.kind === 'deploy' ? { ...fault, handlers: order(fault.handlers) } : fault)),
     events: events.map((event) => {
       const own = new Chance(seed, 'order of event', event.number)
-      const id = `evt-${String(event.number).padStart(3, '0')}`
+      const { id } = nameEvent(event.number, false)
       return {
         ...event,
         ...(isOneAccount && { id, account: 'account-a' }),

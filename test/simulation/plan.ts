@@ -27,6 +27,9 @@ export interface Plan {
  */
 export type EngineKind = 'memory' | 'shared file' | 'network' | 'transactions'
 
+/** Whose events are sent. */
+export const ACCOUNTS = ['account-a', 'account-b', 'account-c'] as const
+
 /**
  * What a run is mostly about. `contention`: few events with many duplicates, long handlers, and processes that lose their claims to
  * each other. `inbox`: receivers with an inbox, which plans of no other theme have.

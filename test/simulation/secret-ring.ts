@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto'
 import type { SecretRequest, Secrets, SecretsFunction } from 'postern'
-import type { Plan } from './plan.ts'
+import { ACCOUNTS, type Plan } from './plan.ts'
 
 /** Old and new secret are both accepted for this long before and after the sender changes to the new one. */
 const OVERLAP_MS = 60_000
 /** Prefix of every secret, which must never be in a log line or a hook's argument. */
 export const SECRET_PREFIX = 'whsec_'
-const ACCOUNTS = ['account-a', 'account-b', 'account-c']
 
 /** The secrets of the accounts: what the sender signs with, and what the receivers accept. */
 export class SecretRing {
@@ -55,8 +54,8 @@ export class SecretRing {
 
   #choose(request: SecretRequest): Secrets | undefined {
     if (this.#plan.secrets.form === 'function') return this.#versions(false).map((version) => toSecret('any', version))
-    const account = request.claimedAccountKey
-    return account === undefined || !ACCOUNTS.includes(account) ? undefined : this.#bound(account, false)
+    const account = ACCOUNTS.find((each) => each === request.claimedAccountKey)
+    return account && this.#bound(account, false)
   }
 
   #bound(accountKey: string, isForGood: boolean): { readonly secret: string; readonly accountKey: string }[] {

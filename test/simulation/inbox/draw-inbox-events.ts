@@ -1,4 +1,6 @@
+import { drawType, nameEvent } from '../draw-events.ts'
 import {
+  ACCOUNTS,
   type Behaviour,
   type EventPlan,
   type HandlerPlan,
@@ -16,9 +18,6 @@ interface Frame {
   readonly spreadMs: number
 }
 
-const ACCOUNTS = ['account-a', 'account-b', 'account-c'] as const
-const TYPES = ['contact.created', 'contact.updated', 'contact.deleted', 'invoice.created', 'sync.completed'] as const
-
 /** What becomes of an event if nothing else goes wrong. */
 const CHARACTERS = ['fine', 'flaky', 'hopeless', 'buried', 'put off', 'killer'] as const
 type Character = (typeof CHARACTERS)[number]
@@ -31,11 +30,10 @@ export function drawInboxEvents(seed: number, frame: Frame): readonly EventPlan[
   const chance = new Chance(seed, 'inbox events')
   const flood = chance.happens(0.25) ? chance.int(20, 50) : 0
   const isKilling = chance.happens(0.3)
-  const wanted = TYPES.filter((type) => frame.versions.some((handlers) => handlersOf(handlers, type).length > 0))
   return chance.list(flood + 1, flood + 10, (number) => {
     const own = new Chance(seed, 'inbox event', number)
     const isFlood = number < flood
-    const type = wanted[own.int(0, wanted.length - 1)] ?? own.pick(TYPES)
+    const type = drawType(own, frame.versions)
     const isTwin = own.happens(0.2) && number > flood
     const account = isFlood ? ACCOUNTS[0] : (ACCOUNTS[1 + (number % 2)] ?? ACCOUNTS[0])
     const character = own.weigh<Character>(
@@ -48,13 +46,9 @@ export function drawInboxEvents(seed: number, frame: Frame): readonly EventPlan[
     )
     return {
       seed: own.int(0, 0xffffffff),
-      number,
-      // Two accounts may use the same id.
-      id: `evt-${String(isTwin ? number - 1 : number).padStart(3, '0')}`,
+      ...nameEvent(number, isTwin),
       account,
       type,
-      record: `record-${number}`,
-      timestamp: '2025-01-01T00:00:00.000Z',
       at: isFlood ? own.int(0, 300) : own.int(0, frame.spreadMs),
       duplicatesAfterMs: isFlood ? [] : drawDuplicates(own),
       lostAnswers: own.happens(0.1) ? [0] : [],
