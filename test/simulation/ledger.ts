@@ -145,7 +145,7 @@ export class Ledger {
 
   /** Returns the handlers of an event whose marks the engine has, and had at a time. */
   marksOf(event: EventPlan, since: number): readonly string[] {
-    const state = [...this.#keys.values()].find((one) => one.event === event)
+    const state = this.#find(event)
     if (state === undefined || this.#options.isForgetful()) return []
     const isOlder = (name: string) => (state.marks.get(name) ?? since) < since
     return [...state.marks.keys()].filter((name) => isOlder(name) && this.#isKept(state, name))
@@ -153,7 +153,7 @@ export class Ledger {
 
   /** Returns when an event was done first, and by which process. */
   completionOf(event: EventPlan): KeyState['done'] {
-    return [...this.#keys.values()].find((state) => state.event === event)?.done
+    return this.#find(event)?.done
   }
 
   /** Returns the last claim that a process knows of. */
@@ -177,6 +177,10 @@ export class Ledger {
   /** Notes every lease that has ended by now. */
   close(): void {
     for (const state of this.#keys.values()) this.#holderOf(state)
+  }
+
+  #find(event: EventPlan): KeyState | undefined {
+    return [...this.#keys.values()].find((state) => state.event === event)
   }
 
   #stateOf({ key, life }: Call): KeyState | undefined {

@@ -29,7 +29,6 @@ interface Place {
   state: 'waiting' | 'running' | 'dead' | 'gone'
   isSuspect: boolean
   dueAt: number
-  since: number
   failures: number
   /** Leases that ended while the item ran alone. */
   deaths: number
@@ -130,22 +129,9 @@ export class InboxLedger {
     if (isDropped && place !== undefined) place.state = 'gone'
   }
 
-  /** Returns whether the event is in the inbox, or was. */
-  hasTaken(event: EventPlan): boolean {
-    return [...this.#places.values()].some((place) => place.event === event)
-  }
-
+  /** Returns undefined for an event that was never in the inbox. */
   stateOf(event: EventPlan): Place['state'] | undefined {
     return [...this.#places.values()].find((place) => place.event === event)?.state
-  }
-
-  /** Returns the leases that had ended while an item ran alone, since it was put in or replayed. */
-  deathsOf(key: string): number {
-    return this.#places.get(key)?.deaths ?? 0
-  }
-
-  failuresOf(key: string): number {
-    return this.#places.get(key)?.failures ?? 0
   }
 
   keysOfTheDead(): readonly string[] {
@@ -184,13 +170,13 @@ export class InboxLedger {
 
   #newPlace(event: EventPlan): Place {
     const now = this.#options.now()
-    const fresh = { isSuspect: false, dueAt: now, since: now, failures: 0, deaths: 0, marks: [], taking: undefined }
+    const fresh = { isSuspect: false, dueAt: now, failures: 0, deaths: 0, marks: [], taking: undefined }
     return { event, state: 'waiting', ...fresh }
   }
 
   #revive(place: Place): void {
     const now = this.#options.now()
-    Object.assign(place, { state: 'waiting', isSuspect: false, dueAt: now, since: now, failures: 0, deaths: 0 })
+    Object.assign(place, { state: 'waiting', isSuspect: false, dueAt: now, failures: 0, deaths: 0 })
   }
 
   #endLeases(worker: string): void {

@@ -24,7 +24,7 @@ export function judgeAccepted(
 ): void {
   if (outcome !== 'accepted')
     findings.add('acknowledged early', `${life.name} answered 200 "${outcome}" to event ${event.number}`)
-  if (!ledger.hasTaken(event))
+  if (ledger.stateOf(event) === undefined)
     findings.add('acknowledged early', `${life.name} accepted event ${event.number}, which is not in the inbox`)
   ledger.accepted.add(event)
 }
