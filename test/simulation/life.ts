@@ -10,7 +10,7 @@ import type { World } from './world.ts'
 const EPOCH = Date.UTC(2025, 0, 1)
 /** Urgency of timers: after a stall they run before input, if the plan says so. */
 const TIMER = 0
-const LONGEST_TIMER_MS = 2_147_483_647
+export const LONGEST_TIMER_MS = 2_147_483_647
 
 /** Longer than the library ever waits without a step: it calls the store far more often. */
 const IDLE_MS = 75_000

@@ -42,7 +42,9 @@ async function main(): Promise<number> {
   }
 }
 
-async function runOne(task: Extract<Task, { readonly do: 'run one' }>): Promise<number> {
+type OneRun = Omit<Extract<Task, { readonly do: 'run one' }>, 'do'>
+
+async function runOne(task: OneRun): Promise<number> {
   const { world, seed, isTraced, isShrunk, fault } = task
   const subject = await loadSubject(fault)
   const startedAt = performance.now()
@@ -97,6 +99,7 @@ async function findFaults({ from, count, fault }: Extract<Task, { readonly do: '
 }
 
 async function runMany(task: Extract<Task, { readonly do: 'run many' }>): Promise<number> {
+  const { world, fault } = task
   const startedAt = performance.now()
   let toldAt = startedAt
   const { totals, failures } = await runBatch(task, (done) => {
@@ -112,21 +115,10 @@ async function runMany(task: Extract<Task, { readonly do: 'run many' }>): Promis
   const [first] = failures
   if (first === undefined) return 0
   console.log(`\nSeed ${first.seed}, shrunk:`)
-  return runOne({
-    do: 'run one',
-    world: task.world,
-    seed: first.seed,
-    isTraced: true,
-    isShrunk: true,
-    fault: task.fault,
-  })
+  return runOne({ world, seed: first.seed, isTraced: true, isShrunk: true, fault })
 }
 
-function toCommand({
-  world,
-  seed,
-  fault,
-}: Pick<Extract<Task, { readonly do: 'run one' }>, 'world' | 'seed' | 'fault'>): string {
+function toCommand({ world, seed, fault }: Pick<OneRun, 'world' | 'seed' | 'fault'>): string {
   const inbox = world === 'inbox' ? ' --inbox' : ''
   return `npm run simulate --${inbox} --seed ${seed}${fault === undefined ? '' : ` --fault ${fault}`}`
 }

@@ -1,10 +1,9 @@
 import type { Clock } from 'postern'
-import type { Life } from '../life.ts'
+import { type Life, LONGEST_TIMER_MS } from '../life.ts'
 import type { InboxHouse } from './inbox-house.ts'
 
 /** The time between two looks of a worker for items. */
 const POLL_MS = 250
-const LONGEST_TIMER_MS = 2_147_483_647
 /** Renewals come at longer intervals than this; all other timers of a worker are shorter. */
 const LONGEST_OTHER_MS = 1_000
 
@@ -29,7 +28,7 @@ export class WorkerClock implements Clock {
   readonly #renewMs: number
   readonly #timers = new Set<Timer>()
   /** From then on, each timer goes off when it is due. */
-  isClosing = false
+  #isClosing = false
 
   constructor(house: InboxHouse, life: Life, worker: string, leaseMs: number) {
     this.#house = house
@@ -53,7 +52,7 @@ export class WorkerClock implements Clock {
 
   setTimeout(callback: () => void, ms: number): Timer {
     const isRenewal = ms > LONGEST_OTHER_MS && ms < this.#renewMs + 1
-    const every = this.isClosing ? undefined : ms === POLL_MS ? POLL_MS : isRenewal ? this.#renewMs : undefined
+    const every = this.#isClosing ? undefined : ms === POLL_MS ? POLL_MS : isRenewal ? this.#renewMs : undefined
     // A worker that waits without a limit is not woken by the end of time.
     const at = ms >= LONGEST_TIMER_MS ? Number.POSITIVE_INFINITY : this.#house.now + Math.max(1, Math.trunc(ms))
     const timer: Timer = {
@@ -75,7 +74,7 @@ export class WorkerClock implements Clock {
   }
 
   close(): void {
-    this.isClosing = true
+    this.#isClosing = true
     this.#rearm()
   }
 
@@ -98,7 +97,7 @@ export class WorkerClock implements Clock {
 
   /** Returns the first of a timer's times at which there is something to do. */
   #timeOf({ at, every }: Timer): number {
-    if (every === undefined || this.isClosing) return Math.max(at, this.#house.now)
+    if (every === undefined || this.#isClosing) return Math.max(at, this.#house.now)
     const { ledger, now } = this.#house
     const isRenewal = every !== POLL_MS
     const wanted = isRenewal
