@@ -1,6 +1,5 @@
 import { Argument, type Command, type Option } from 'commander'
-import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
-import { NAMED_MODELS, typesOf } from '../input/event-types.ts'
+import { KNOWN_TYPES } from '../input/event-types.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
 
 /** `postern completion`: what a shell needs to complete command lines. */
@@ -29,13 +28,10 @@ interface Place {
 function listPlaces(command: Command, path = ''): readonly Place[] {
   const { visibleCommands, visibleOptions } = readHelp(command)
   const commands = visibleCommands.filter((each) => each.name() !== 'help')
-  const values = path === 'trigger' ? EVENT_TYPES : command.registeredArguments.flatMap((each) => each.argChoices ?? [])
+  const values = path === 'trigger' ? KNOWN_TYPES : command.registeredArguments.flatMap((each) => each.argChoices ?? [])
   const below = commands.flatMap((each) => listPlaces(each, `${path} ${each.name()}`.trim()))
   return [{ path, commands, options: visibleOptions, values }, ...below]
 }
-
-/** All types that a user may well type. */
-const EVENT_TYPES = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
 
 function readHelp(command: Command) {
   const help = command.createHelp()

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Command } from 'commander'
 import type { Delivery, Emulator, Webhook } from '../../emulator/emulator.ts'
-import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import { createEvents } from '../../testing/events.ts'
 import { showTarget } from '../../wire/target.ts'
 import {
@@ -13,7 +12,7 @@ import {
   openEmulator,
 } from '../input/emulator-options.ts'
 import { readEnvFile, writeEnvFile } from '../input/env-file.ts'
-import { NAMED_MODELS, readSubscribedTypes, typesOf } from '../input/event-types.ts'
+import { KNOWN_TYPES, readSubscribedTypes } from '../input/event-types.ts'
 import { buildEvent } from '../input/make-events.ts'
 import { collectWords, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, envFileOf, readSecret, type SecretOptions } from '../input/secret.ts'
@@ -91,8 +90,7 @@ function register(emulator: Emulator, url: URL, events: readonly string[], secre
 }
 
 function readEvents({ events, anyType }: DevOptions): readonly string[] {
-  const all = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
-  if (events === undefined) return all
+  if (events === undefined) return KNOWN_TYPES
   return readSubscribedTypes(events, anyType === true)
 }
 

@@ -4,7 +4,7 @@ import { EXIT, ExitError } from '../io.ts'
 import { findNearest } from './nearest.ts'
 
 /** Models that the service's text names; there may be any others. */
-export const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
+const NAMED_MODELS = ['contact', 'opportunity', 'financeInvoice']
 
 /** Form of `{model}`. */
 export const MODEL_KEY = /^[A-Za-z][A-Za-z0-9_]*$/
@@ -14,7 +14,8 @@ export function typesOf(model: string): readonly string[] {
   return ACTIONS.map((action) => `${model}.${action}`)
 }
 
-const KNOWN = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
+/** Every type that the service's text names. */
+export const KNOWN_TYPES: readonly string[] = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
 /** What may stand before `.*`. */
 const GROUPS = [...NAMED_MODELS, 'finance.payment', ...SERVICE_EVENT_TYPES.map((type) => type.replace(/\..*/, ''))]
 
@@ -27,8 +28,8 @@ const GROUPS = [...NAMED_MODELS, 'finance.payment', ...SERVICE_EVENT_TYPES.map((
 export function mustBeType(type: string, isAny: boolean): void {
   if (type === '' || type.length > MAX_TYPE_LENGTH)
     throw new ExitError(EXIT.usage, `An event type has 1 to ${MAX_TYPE_LENGTH} characters.`)
-  if (isAny || KNOWN.includes(type)) return
-  if (modelOf(type) === undefined) throw refuse(type, findNearest(type, KNOWN, Math.ceil(type.length / 4)))
+  if (isAny || KNOWN_TYPES.includes(type)) return
+  if (modelOf(type) === undefined) throw refuse(type, findNearest(type, KNOWN_TYPES, Math.ceil(type.length / 4)))
   const meant = findMeant(type)
   if (meant !== undefined) throw refuse(type, meant)
 }
@@ -40,9 +41,9 @@ export function findMeant(type: string): string | undefined {
     const named = GROUPS.includes(group) ? undefined : findNearest(group, GROUPS)
     return named === undefined ? undefined : `${named}.*`
   }
-  if (KNOWN.includes(type)) return undefined
+  if (KNOWN_TYPES.includes(type)) return undefined
   const model = modelOf(type)
-  if (model === undefined) return findNearest(type, KNOWN)
+  if (model === undefined) return findNearest(type, KNOWN_TYPES)
   const named = NAMED_MODELS.includes(model) ? undefined : findNearest(model, NAMED_MODELS)
   return named === undefined ? undefined : type.replace(model, named)
 }
