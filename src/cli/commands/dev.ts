@@ -9,6 +9,7 @@ import {
   countPending,
   DEFAULT_PORT,
   type EmulatorCommandOptions,
+  inspectorOf,
   openEmulator,
 } from '../input/emulator-options.ts'
 import { readEnvFile, writeEnvFile } from '../input/env-file.ts'
@@ -123,11 +124,6 @@ async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptio
   ]
   if (io.listenToKeys) lines.push(listKeys(emulator))
   io.stderr.write(`${lines.join('\n')}\n`)
-}
-
-/** Address of the page in which people see and send deliveries. */
-function inspectorOf({ url }: Emulator): string {
-  return `${url}/_inspector`
 }
 
 function isListening({ hostname, port, protocol }: URL): Promise<boolean> {

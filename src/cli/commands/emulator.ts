@@ -5,6 +5,7 @@ import {
   addEmulatorOptions,
   countPending,
   type EmulatorCommandOptions,
+  inspectorOf,
   openEmulator,
 } from '../input/emulator-options.ts'
 import { EXIT, type Finish, type Io } from '../io.ts'
@@ -35,7 +36,7 @@ async function serve(options: EmulatorCommandOptions, io: Io): Promise<number> {
   if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', url: emulator.url })}\n`)
   else
     io.stderr.write(
-      `emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\ninspector  ${emulator.url}/_inspector\n`,
+      `emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\ninspector  ${inspectorOf(emulator)}\n`,
     )
   if (!io.interrupt.aborted) await once(io.interrupt, 'abort')
   stop()

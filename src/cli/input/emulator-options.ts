@@ -77,6 +77,11 @@ export async function openEmulator(options: EmulatorCommandOptions, io: Io): Pro
   }
 }
 
+/** Address of the page in which people see and send deliveries. */
+export function inspectorOf({ url }: Emulator): string {
+  return `${url}/_inspector`
+}
+
 /** Deliveries that are to be attempted, now or later. */
 export function countPending({ deliveries }: Emulator): number {
   return deliveries.list().filter(({ status }) => status === 'pending').length
