@@ -2,22 +2,19 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createReceiver, DeadLetter, sign } from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
-import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { BACKENDS } from '../adapters/queues/bullmq/backends.ts'
 import { postgresProgram, startPostgres } from '../engines/postgres-server.ts'
 import { serverFor } from '../engines/server-for.ts'
 import { findFreePort } from '../support/programs.ts'
+import { buryAll } from './make-dead-letters.ts'
 import { readLines, runCli } from './run-cli.ts'
 
-const SECRET = 'test-secret'
 const keyOf = (id: string) => `7:default4:acme${id.length}:${id}`
 
-/** Accepts events by a real receiver, whose worker makes dead letters of them. */
+/** Makes dead letters in a queue. Returns what was logged. */
 async function makeDeadLetters(
   connection: string,
   ids: readonly string[],
@@ -25,19 +22,8 @@ async function makeDeadLetters(
 ): Promise<readonly string[]> {
   const inbox = bullmqInbox({ connection, queue })
   const log: string[] = []
-  const logger = { debug() {}, info() {}, warn() {}, error: (_fields: object, text: string) => void log.push(text) }
-  const receiver = createReceiver({ secret: SECRET, inbox, logger })
-  receiver.on('*', { name: 'audit' }, () => {})
-  receiver.on('*', { name: 'crm' }, () => {
-    throw new DeadLetter('the customer does not exist')
-  })
-  for (const id of ids) {
-    const body = Buffer.from(JSON.stringify({ ...events.contact.created(), id }))
-    expect(await receiver.receive({ body, signature: sign(body, SECRET) })).toMatchObject({ outcome: 'accepted' })
-  }
-  receiver.work({ concurrency: 1 })
-  while ((await inbox.counts()).dead < ids.length) await sleep(10)
-  await receiver.close()
+  const unlucky = ids.map((id) => ({ id }))
+  await buryAll({ inbox }, unlucky, (message) => log.push(message))
   await inbox.close()
   return log
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { createReceiver, DeadLetter, sign, type WebhookEvent } from 'postern'
+import { createReceiver, DeadLetter, type Inbox, type Store, sign, type WebhookEvent } from 'postern'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
-import { events } from 'postern/testing'
+import { events, silentLogger } from 'postern/testing'
+import { expect } from 'vitest'
 
 const SECRET = 'test-secret'
 
@@ -13,29 +14,32 @@ export interface Unlucky {
   readonly error?: string
 }
 
-/** Accepts events into the inbox of a file by a real receiver, whose worker makes dead letters of them, and closes the file. */
+/** Makes dead letters in the inbox of a file, and closes the file. */
 export async function makeDeadLetters(
   path: string,
   unlucky: readonly Unlucky[],
   table?: string,
-  log: (message: string) => void = () => {},
+  log?: (message: string) => void,
 ): Promise<void> {
   const database = openSqlite(path)
   const inbox = sqliteInbox({ database, ...(table !== undefined && { table }) })
+  await buryAll({ inbox, store: sqliteStore({ database }) }, unlucky, log)
+  database.close()
+}
+
+/** Accepts events by a real receiver, whose worker makes dead letters of them. */
+export async function buryAll(
+  places: { readonly inbox: Inbox; readonly store?: Store },
+  unlucky: readonly Unlucky[],
+  log: (message: string) => void = () => {},
+): Promise<void> {
   const errors = new Map(unlucky.map(({ id, error }) => [id, error]))
-  const logger = {
-    debug: () => {},
-    info: () => {},
-    warn: () => {},
-    error: (_fields: object, text: string) => log(text),
-  }
   const told = new EventTarget()
   let dead = 0
   const receiver = createReceiver({
     secret: SECRET,
-    inbox,
-    store: sqliteStore({ database }),
-    logger,
+    ...places,
+    logger: { ...silentLogger, error: (_fields: object, text: string) => log(text) },
     onDeadLetter: () => {
       if (++dead === unlucky.length) told.dispatchEvent(new Event('all'))
     },
@@ -47,12 +51,11 @@ export async function makeDeadLetters(
   const all = once(told, 'all')
   for (const each of unlucky) {
     const body = Buffer.from(each.body ?? JSON.stringify(toEvent(each)))
-    await receiver.receive({ body, signature: sign(body, SECRET) })
+    expect(await receiver.receive({ body, signature: sign(body, SECRET) })).toMatchObject({ outcome: 'accepted' })
   }
   receiver.work({ concurrency: 1 })
   await all
   await receiver.close()
-  database.close()
 }
 
 function toEvent({ id, type = 'contact.created' }: Unlucky): WebhookEvent<string, unknown> {
