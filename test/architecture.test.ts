@@ -43,13 +43,14 @@ const FLOORS: Floors = {
   },
   'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['ky', 'zod'] },
   'src/emulator/': {
-    files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/emulator/'],
+    files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/inbox/inbox.ts', 'src/emulator/'],
     types: ['src/inspector/shapes.ts'],
     packages: [
       '@hono/node-server',
       '@hono/node-server/utils/response',
       'hono',
       'hono/body-limit',
+      'hono/cookie',
       'hono/jwt',
       'hono/method-not-allowed',
       'hono/secure-headers',

@@ -24,7 +24,7 @@ export type {
 export type { EmittedEvent, EventInput } from './events.ts'
 export type { FeedListener, FeedMessage } from './feed.ts'
 export type { EmulatorDatabase } from './journal.ts'
-export type { Duration, EmulatorOptions, FaultOptions } from './options.ts'
+export type { Duration, EmulatorOptions, FaultOptions, InboxView } from './options.ts'
 export type { EmulatorRecord } from './records.ts'
 export type { Signing } from './signing.ts'
 export { startEmulator } from './start-emulator.ts'

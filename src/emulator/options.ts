@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type Clock, LONGEST_TIMER_MS } from '../host/clock.ts'
 import { parseDuration } from '../host/duration.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
+import type { Inbox } from '../inbox/inbox.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
@@ -13,6 +14,9 @@ import { assumeAll, type Dialect } from './dialects.ts'
 import type { DeliveryFaults } from './faults.ts'
 import type { EmulatorDatabase } from './journal.ts'
 import type { RateLimit } from './rate-limit.ts'
+
+/** What is looked at of an inbox, and done with it by hand. */
+export type InboxView = Pick<Inbox, 'counts' | 'list' | 'get' | 'replay' | 'drop'>
 
 /** A length of time: milliseconds, or text such as `30s`, `5m30s` or `2h`. */
 export type Duration = number | string
@@ -54,6 +58,8 @@ export interface EmulatorOptions {
   readonly accounts?: readonly Account[]
   /** Database for all that is to outlive the process, opened by `openSqlite` of `postern/sqlite`. The caller closes it after the emulator. */
   readonly database?: EmulatorDatabase
+  /** The inbox of the receiver: the inspector joins deliveries with what waits, runs and is dead there. */
+  readonly inbox?: InboxView
   /** Default: the console, for warnings and errors. */
   readonly logger?: Logger
 }
@@ -90,6 +96,7 @@ export interface Settings {
   readonly dialect: string
   readonly accounts: readonly Account[]
   readonly database: EmulatorDatabase | undefined
+  readonly inbox: InboxView | undefined
   readonly logger: Logger
 }
 
@@ -150,6 +157,7 @@ const schema = z.strictObject({
   assume: z.record(z.string(), z.string()).default({}),
   accounts: z.array(account).default([]),
   database: object<EmulatorDatabase>('must be a database that openSqlite of postern/sqlite opened').optional(),
+  inbox: object<InboxView>('must be an inbox, such as that of sqliteInbox').optional(),
   logger: object<Logger>('must be an object').default(consoleLogger),
 })
 
@@ -157,11 +165,12 @@ const schema = z.strictObject({
 export function checkOptions(options: EmulatorOptions): Settings {
   const checked = schema.safeParse(options)
   if (!checked.success) throw toError(checked.error.issues)
-  const { deadline, tokenTtl, assume, seed, clock, database, ...rest } = checked.data
+  const { deadline, tokenTtl, assume, seed, clock, database, inbox, ...rest } = checked.data
   const check = new OptionChecker('startEmulator')
   if (clock !== undefined && clock !== 'manual')
     check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
   if (database !== undefined) check.hasMethods('database', database, ['exec', 'prepare', 'pragma', 'transaction'])
+  if (inbox !== undefined) check.hasMethods('inbox', inbox, ['counts', 'list', 'get', 'replay', 'drop'])
   check.hasMethods('logger', rest.logger, ['debug', 'info', 'warn', 'error'])
   const accounts = [...SEEDED_ACCOUNTS, ...rest.accounts]
   const [key, email] = [findTwice(accounts.map((each) => each.key)), findTwice(accounts.map((each) => each.email))]
@@ -172,6 +181,7 @@ export function checkOptions(options: EmulatorOptions): Settings {
     seed,
     clock,
     database,
+    inbox,
     deadlineMs: deadline,
     tokenTtlMs: tokenTtl,
     assumed: assumeAll(rest.dialect, assume),

@@ -32,6 +32,7 @@ const STATUS = {
   'media-type': 415,
   'rate-limit': 429,
   full: 503,
+  'inbox-away': 503,
   fault: 500,
 } as const satisfies Readonly<Record<RefusalKind, number>>
 

@@ -17,6 +17,7 @@ export type RefusalKind =
   | 'media-type'
   | 'rate-limit'
   | 'full'
+  | 'inbox-away'
   | 'fault'
 
 /** A call that is refused: over HTTP an error status, in code an exception. */

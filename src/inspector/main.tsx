@@ -1,7 +1,9 @@
 import { type JSX, render } from 'preact'
 import { DialogHost } from './dialogs/dialog-host.tsx'
 import { readAddress, type Screen } from './model/address.ts'
+import { IS_ALONE } from './model/api.ts'
 import { connect } from './model/connection.ts'
+import { watchInbox } from './model/inbox.ts'
 import { listenToKeys } from './model/keys.ts'
 import { usePage } from './model/page-model.ts'
 import { ui } from './model/ui.ts'
@@ -12,6 +14,7 @@ import { Calls } from './screens/calls.tsx'
 import { ClockAndFaults } from './screens/clock-and-faults.tsx'
 import { Deliveries } from './screens/deliveries.tsx'
 import { Failed } from './screens/failed.tsx'
+import { Inbox } from './screens/inbox.tsx'
 import { Records } from './screens/records.tsx'
 import { Webhooks } from './screens/webhooks.tsx'
 
@@ -23,6 +26,7 @@ const SCREENS: Readonly<Record<Screen, () => JSX.Element>> = {
   calls: Calls,
   clock: ClockAndFaults,
   assumptions: Assumptions,
+  inbox: Inbox,
 }
 
 function App(): JSX.Element {
@@ -59,5 +63,6 @@ if (root !== null) {
   render(<App />, root)
   listenToKeys()
   closeMenus()
-  connect()
+  if (!IS_ALONE) connect()
+  watchInbox()
 }

@@ -179,6 +179,8 @@ export interface EmulatorState {
     readonly dialect: string
   }
   readonly assumed: Readonly<Record<string, string>>
+  /** Whether the inbox of the receiver can be looked at. */
+  readonly hasInbox: boolean
 }
 
 /** One assumption with the value in force. */
@@ -196,4 +198,70 @@ export interface ModelCount {
   readonly accountKey: string
   readonly model: string
   readonly count: number
+}
+
+/** The state of an accepted event. */
+export type InboxStateName = 'waiting' | 'running' | 'dead'
+
+/** How many events an inbox holds. */
+export interface InboxCountsShape {
+  readonly waiting: number
+  readonly running: number
+  readonly dead: number
+  /** Since when the one that has waited longest could have run. */
+  readonly oldestDueAt: number | null
+  /** This number stands for as many or more. */
+  readonly countedTo: number
+  /** Whether events may be replayed and dropped. */
+  readonly isWritable: boolean
+}
+
+/** An accepted event as one line of the list. Times are in milliseconds since 1970, by the receiver's machine. */
+export interface InboxRow {
+  readonly key: string
+  readonly state: InboxStateName
+  readonly type: string
+  readonly event: string
+  readonly account: string
+  readonly receivedAt: number
+  /** When it is to run; for a dead letter, when it became one. */
+  readonly dueAt: number
+  readonly failures: number
+  readonly last: LastTry | null
+}
+
+/** The end of the last try. */
+interface LastTry {
+  readonly n: number
+  readonly code: string
+  readonly error: string | null
+  readonly endedAt: number
+}
+
+/** A stretch of the list, the oldest first. */
+export interface InboxRowPage {
+  readonly rows: readonly InboxRow[]
+  /** Leads to the next stretch; null at the end. */
+  readonly next: string | null
+}
+
+/** One try of a worker. */
+export interface InboxTryShape {
+  readonly n: number
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly code: string
+  readonly error?: string
+  readonly worker: string
+}
+
+/** An accepted event with all of its tries, and without its body. */
+export interface InboxDetail extends InboxRow {
+  readonly since: number
+  readonly deaths: number
+  /** Handlers that had finished when it became a dead letter. */
+  readonly marks: readonly string[]
+  readonly tries: readonly InboxTryShape[]
+  readonly source: string | null
+  readonly trace: string | null
 }

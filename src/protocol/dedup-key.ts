@@ -48,6 +48,11 @@ export function accountOfKey(key: string): string | undefined {
   return /^\d/.test(part) ? part.slice(part.indexOf(':') + 1) : undefined
 }
 
+/** The key of another event of the receiver that a key belongs to, whose name may be only a digest in it. */
+export function siblingKey(key: string, accountKey: string, id: string): string {
+  return [key.slice(0, partLength(key)), toPart(accountKey), toPart(id)].join('')
+}
+
 /** The part of a key that stands for its account, readable or not: the same for all keys of one account. */
 export function accountPartOf(key: string): string {
   const afterName = key.slice(partLength(key))

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Command } from 'commander'
 import type { Delivery, Emulator, Webhook } from '../../emulator/emulator.ts'
@@ -17,9 +16,12 @@ import { KNOWN_TYPES, readSubscribedTypes } from '../input/event-types.ts'
 import { buildEvent } from '../input/make-events.ts'
 import { collectWords, readTargetUrl } from '../input/read-option.ts'
 import { addSecretOptions, envFileOf, readSecret, type SecretOptions } from '../input/secret.ts'
-import { EXIT, type Finish, type Io } from '../io.ts'
+import { untilQuit } from '../input/until-quit.ts'
+import type { Finish, Io } from '../io.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { createDeliveryDisplay } from '../output/show-deliveries.ts'
+import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
+import { LateInbox } from '../service/late-inbox.ts'
 
 interface DevOptions extends EmulatorCommandOptions, SecretOptions {
   readonly forward: string
@@ -119,11 +121,24 @@ async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptio
     `receiver   ${showTarget(receiver)}   ${isUp ? 'something listens there' : 'nothing listens there yet: start your app'}`,
     `webhook    ${webhook.id} active   ${events.join(', ')}`,
     `secret     ${secret}`,
+    ...(options.inbox === undefined ? [] : [`inbox      ${await describeInbox(options.inbox)}`]),
     `inspector  ${inspectorOf(emulator)}`,
     `try        npx postern trigger contact.created --watch${where}`,
   ]
   if (io.listenToKeys) lines.push(listKeys(emulator))
   io.stderr.write(`${lines.join('\n')}\n`)
+}
+
+/** An app makes its inbox when it starts, which may be later. */
+async function describeInbox(options: InboxOptions): Promise<string> {
+  await using inbox = new LateInbox(options)
+  const where = writeInboxOptions(options).replace(/^--/, '')
+  try {
+    const { waiting, running, dead } = await inbox.counts()
+    return `${where}   ${waiting} waiting, ${running} running, ${dead} dead`
+  } catch (error) {
+    return `${where}   not there yet: ${error instanceof Error ? error.message : error}`
+  }
 }
 
 function isListening({ hostname, port, protocol }: URL): Promise<boolean> {
@@ -163,24 +178,14 @@ function lastAttemptAt({ attempts }: Delivery): number {
 }
 
 /** Ctrl-C or q. */
-async function untilEnd(emulator: Emulator, io: Io): Promise<number> {
-  const quit = new AbortController()
-  const press = async (key: string) => {
-    if (key === 'q') quit.abort()
+function untilEnd(emulator: Emulator, io: Io): Promise<number> {
+  return untilQuit(io, async (key) => {
     if (key === 't') emulator.events.emit(buildEvent(createEvents(), 'contact.created', {}))
     if (key === 'r') retryLast(emulator)
     if (key === 'o') await openInBrowser(inspectorOf(emulator), io)
     if (key === 'h') io.stderr.write(`${listKeys(emulator)}\n`)
     if (key === 'n' && emulator.clock.isManual) await emulator.clock.next()
-  }
-  const say = (error: unknown) => io.stderr.write(`${error instanceof Error ? error.message : error}\n`)
-  const stop = io.listenToKeys?.((key) => {
-    press(key).catch(say)
   })
-  const end = AbortSignal.any([quit.signal, io.interrupt])
-  if (!end.aborted) await once(end, 'abort')
-  stop?.()
-  return io.interrupt.aborted ? EXIT.interrupted : EXIT.done
 }
 
 const EXAMPLES = `

@@ -14,6 +14,7 @@ import {
   writeInboxOptions,
 } from '../service/inbox-options.ts'
 import { type AddInboxCommand, addInboxReplay } from './inbox-replay.ts'
+import { addInboxServe } from './inbox-serve.ts'
 
 interface CommonOptions extends InboxOptions {
   readonly json?: true
@@ -82,6 +83,7 @@ export function addInbox(program: Command, io: Io, finish: Finish): void {
     })
   addInboxReplay(add, io, finish)
   addDrop(add, io, finish)
+  addInboxServe(add, io, finish)
   group
     .command('migrate')
     .description("Make or update BullMQ's tables in Postgres. It can be run again.")

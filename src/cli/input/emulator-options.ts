@@ -4,6 +4,8 @@ import { openSqlite, type SqliteDatabase } from '../../../adapters/stores/sqlite
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
 import { PosternError } from '../../protocol/errors.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
+import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
+import { LateInbox } from '../service/late-inbox.ts'
 import { collect, readRate, readTime } from './read-option.ts'
 
 /** Port of an emulator that was given none. */
@@ -19,6 +21,7 @@ export interface EmulatorCommandOptions {
   readonly retryScale: number
   readonly clock?: 'manual'
   readonly data?: string
+  readonly inbox?: InboxOptions
   readonly dialect: string
   readonly assume?: readonly string[]
   readonly account?: readonly string[]
@@ -44,6 +47,11 @@ export function addEmulatorOptions(command: Command): Command {
     .option('--retry-scale <n>', 'divide the delays between attempts: 600 makes 50 ms of 30 s', readRate, 1)
     .addOption(new Option('--clock <kind>', 'manual: time stands still until it is moved').choices(['manual']))
     .option('--data <file>', 'keep everything in an SQLite file, and go on from there at the next start')
+    .option(
+      '--inbox <place>',
+      "your app's inbox, for the inspector: sqlite:FILE, redis://HOST or postgres://HOST/DATABASE",
+      readInboxPlace,
+    )
     .addOption(dialects.choices(Object.keys(DIALECTS)).default('default'))
     .option('--assume <name=value>', 'a single assumption, by name or number: listBody=items; several times', collect)
     .option('--account <key:email:password>', 'an account besides acme and globex; several times', collect)
@@ -63,11 +71,17 @@ export function addEmulatorOptions(command: Command): Command {
 /** An emulator that listens. Closing it closes its database as well. */
 export async function openEmulator(options: EmulatorCommandOptions, io: Io): Promise<Emulator> {
   const database = options.data === undefined ? undefined : await openDatabase(options.data)
-  const settings = { ...toSettings(options, io), ...(database !== undefined && { database }) }
+  const inbox = options.inbox === undefined ? undefined : new LateInbox(options.inbox)
+  const settings = {
+    ...toSettings(options, io),
+    ...(database !== undefined && { database }),
+    ...(inbox !== undefined && { inbox }),
+  }
   try {
     const emulator = await startOnPort(settings, options)
     const close = async () => {
       await emulator.close()
+      await inbox?.[Symbol.asyncDispose]()
       database?.close()
     }
     return { ...emulator, close, [Symbol.asyncDispose]: close }
@@ -154,7 +168,7 @@ export function readLatency(text: string): string | readonly [string, string] {
   return from === undefined || to === undefined ? text : [`${from}${unit}`, `${to}${unit}`]
 }
 
-function readPort(value: string): number {
+export function readPort(value: string): number {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
     throw new InvalidArgumentError('It is a number up to 65535; 0 takes any that is free.')
   return Number(value)

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { Inbox, InboxEntry } from '../../inbox/inbox.ts'
 import { EXIT, ExitError } from '../io.ts'
@@ -39,6 +39,30 @@ export function addInboxOptions(command: Command): Command {
     .option('--queue <name>', "BullMQ's queue (default: postern)")
     .option('--prefix <text>', "of BullMQ's keys in Redis (default: bull)")
     .option('--schema <name>', "of BullMQ's tables in Postgres (default: bullmq)")
+}
+
+/** Reads in one word where an inbox is: `sqlite:FILE`, or the URL of a Redis or a Postgres. Further options follow a `?`. */
+export function readInboxPlace(text: string): InboxOptions {
+  const [place = '', query] = text.split(/\?(.*)/s)
+  // `redis:` may stand before a URL as `sqlite:` stands before a file.
+  const url = place.replace(/^(redis|postgres):(?=\w+:\/\/)/, '')
+  const engine = ENGINES.find((each) => PLACES[each].test(each === 'sqlite' ? place : url))
+  if (engine === undefined)
+    throw new InvalidArgumentError('Write it as sqlite:FILE, redis://HOST:PORT or postgres://HOST/DATABASE.')
+  const further = new URLSearchParams(query)
+  const own = new Map(DETAILS_OF[engine].flatMap((name) => further.getAll(name).map((value) => [name, value])))
+  for (const name of own.keys()) further.delete(name)
+  if (engine === 'sqlite' && further.size > 0)
+    throw new InvalidArgumentError(`${[...further.keys()][0]}: a file takes nothing but ?table=NAME.`)
+  // What is left is the URL's own, such as sslmode.
+  const address = engine === 'sqlite' ? place.slice('sqlite:'.length) : `${url}${further.size > 0 ? `?${further}` : ''}`
+  return { [engine]: address, ...Object.fromEntries(own) }
+}
+
+const PLACES: Readonly<Record<Engine, RegExp>> = {
+  sqlite: /^sqlite:./,
+  redis: /^rediss?:\/\//,
+  postgres: /^postgres(ql)?:\/\//,
 }
 
 export async function openInboxOf(options: InboxOptions): Promise<OpenedInbox> {

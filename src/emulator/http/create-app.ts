@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { secureHeaders } from 'hono/secure-headers'
 import { PosternError } from '../../protocol/errors.ts'
+import { createInboxRoutes } from '../inspector/inbox-routes.ts'
 import { createPageRoute } from '../inspector/page-route.ts'
 import { Refusal } from '../refusal.ts'
 import { assumedStatusOf, showError, statusOf } from '../refusal-answer.ts'
@@ -41,6 +42,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
     feed.publish({ type: 'call', method, path, status, accountKey, rateRemaining: standing?.remaining })
   })
   app.use('/_emulator/*', guardOrigin())
+  app.use('/_inspector/inbox/*', guardOrigin())
   app.use(
     methodNotAllowed({
       app,
@@ -54,7 +56,9 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   app.use(limitBody())
   app.route('/api', createServiceRoutes(service))
   app.route('/_emulator', createControlRoutes(service, readyLine))
-  app.route('/_inspector', createPageRoute())
+  app.route('/_inspector', createPageRoute('emulator'))
+  if (settings.inbox !== undefined)
+    app.route('/_inspector/inbox', createInboxRoutes(settings.inbox, { isWritable: true }))
   app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))
   app.onError((error, c) => {
     if (error instanceof Refusal) return refuse(c, error)

@@ -42,6 +42,7 @@ export function describeState(service: Service): object {
     faults: { answers: faults.answers, deliveries: faults.deliveries },
     settings: { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, dialect },
     assumed,
+    hasInbox: settings.inbox !== undefined,
     limits: LIMITS,
   }
 }

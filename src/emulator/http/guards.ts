@@ -10,15 +10,15 @@ const LOOPBACK = /^(localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
  * Keeps web pages out. A page can send requests to loopback, and by a name of its own that leads there even read the answers: so
  * the name in `Host` has to be one of loopback, or one that was allowed.
  */
-export function guardHost(hostAllow: readonly string[]): MiddlewareHandler<Env> {
+export function guardHost(
+  hostAllow: readonly string[],
+  hint = 'allow it with hostAllow, or --host-allow',
+): MiddlewareHandler<Env> {
   const allowed = hostAllow.map((name) => name.toLowerCase())
   return async (c, next) => {
     const host = c.req.header('host')
     if (host !== undefined && !isOneOf(host, allowed))
-      throw new Refusal(
-        'forbidden',
-        `the emulator does not answer to the name ${JSON.stringify(host)}; allow it with hostAllow, or --host-allow`,
-      )
+      throw new Refusal('forbidden', `this server does not answer to the name ${JSON.stringify(host)}; ${hint}`)
     await next()
   }
 }

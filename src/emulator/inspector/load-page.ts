@@ -9,7 +9,7 @@ export function loadPage(): Promise<string> {
   return page
 }
 
-/** Bundles the page's script and style into one HTML text with `__NONCE__` where its nonce belongs. */
+/** Bundles the page's script and style into one HTML text with `__NONCE__` and `__SUBJECT__` for what each answer puts there. */
 export async function buildPage(): Promise<string> {
   const folder = fileURLToPath(new URL('../../inspector/', import.meta.url))
   const { outputFiles } = await build({
@@ -47,7 +47,7 @@ const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M3 15V7a5 5 0 0 1 10 0v8h-3V8a2 2 0 0 0-4 0v7z' fill='%233b6fd4'/%3E%3C/svg%3E"
 
 const HTML = `<!doctype html>
-<html lang="en">
+<html lang="en" data-subject="__SUBJECT__">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -5,8 +5,11 @@ import type { Env } from '../http/env.ts'
 /** Stands in the page for the nonce of the answer. */
 const NONCE = /__NONCE__/g
 
-/** The page in which people see and send deliveries. It loads nothing but what the control interface says. */
-export function createPageRoute(): Hono<Env> {
+/** What the page shows: an emulator, with the inbox of its receiver if there is one, or an inbox alone. */
+type Subject = 'emulator' | 'inbox'
+
+/** The page in which people look and act. It loads nothing but what the routes beside it say. */
+export function createPageRoute(subject: Subject): Hono<Env> {
   const app = new Hono<Env>()
   app.get('/', async (c) => {
     const { loadPage } = await import('./load-page.ts')
@@ -15,7 +18,7 @@ export function createPageRoute(): Hono<Env> {
     c.header('cache-control', 'no-store')
     c.header('x-frame-options', 'DENY')
     c.header('referrer-policy', 'no-referrer')
-    return c.html((await loadPage()).replace(NONCE, nonce))
+    return c.html((await loadPage()).replace(NONCE, nonce).replace('__SUBJECT__', subject))
   })
   return app
 }

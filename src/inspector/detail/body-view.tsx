@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { page } from '../model/page-model.ts'
 import type { DeliveryDetail } from '../shapes.ts'
@@ -26,16 +26,31 @@ interface SentOptions {
 
 /** What was sent: the exact bytes, as they are and for reading, and the headers. */
 export function BodyView({ detail, signatures }: SentOptions): JSX.Element {
+  return (
+    <BytesView title="Sent" body={detail.body}>
+      <SentHeaders detail={detail} signatures={signatures} />
+    </BytesView>
+  )
+}
+
+interface BytesOptions {
+  readonly title: string
+  readonly body: DeliveryDetail['body']
+  readonly children?: ComponentChildren
+}
+
+/** A body in three forms. */
+export function BytesView({ title, body, children }: BytesOptions): JSX.Element {
   const [form, setForm] = useState<Form>('pretty')
   const [isWhole, setWhole] = useState(false)
-  const { base64, text } = detail.body
+  const { base64, text } = body
   const bytes = useMemo(() => fromBase64(base64), [base64])
   const most = isWhole ? bytes.length : SHOWN_BYTES
   const isCut = bytes.length > most
   return (
     <div class="section">
       <h2>
-        Sent <span class="dim">{showSize(bytes.length)}</span>
+        {title} <span class="dim">{showSize(bytes.length)}</span>
         <span class="switch">
           {FORMS.map(([name, label]) => (
             <button key={name} type="button" aria-pressed={form === name} onClick={() => setForm(name)}>
@@ -52,7 +67,7 @@ export function BodyView({ detail, signatures }: SentOptions): JSX.Element {
           Show all {showSize(bytes.length)}
         </button>
       )}
-      <SentHeaders detail={detail} signatures={signatures} length={bytes.length} />
+      {children}
     </div>
   )
 }
@@ -85,13 +100,13 @@ function Pretty({ text, isCut }: { readonly text: string; readonly isCut: boolea
   )
 }
 
-function SentHeaders({ detail, signatures, length }: SentOptions & { readonly length: number }): JSX.Element {
+function SentHeaders({ detail, signatures }: SentOptions): JSX.Element {
   const url = detail.attempts.at(-1)?.url ?? page.urlOf(detail.webhookId)
   const host = URL.canParse(url) ? new URL(url).host : ''
   const headers: readonly (readonly [string, string])[] = [
     ['Host', host],
     ['Content-Type', 'application/json'],
-    ['Content-Length', String(length)],
+    ['Content-Length', String(fromBase64(detail.body.base64).length)],
     ['User-Agent', 'postern-emulator'],
     ...signatures.map((signature) => ['X-Service-Signature', signature] as const),
   ]

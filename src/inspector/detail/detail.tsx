@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { type CopyForm, closeDelivery, copyDelivery, resend, retry, setActive } from '../model/actions.ts'
+import { hasInbox } from '../model/inbox.ts'
 import { whyNotResent } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
@@ -11,6 +12,7 @@ import { nameSigning } from '../text/explain.ts'
 import { AnswerView } from './answer-view.tsx'
 import { BodyView } from './body-view.tsx'
 import { DiffView } from './diff-view.tsx'
+import { InboxSection } from './inbox-section.tsx'
 import { SignatureView } from './signature-view.tsx'
 import { Timeline } from './timeline.tsx'
 import { useDetail, useSignature } from './use-detail.ts'
@@ -71,6 +73,7 @@ function Parts({ detail, row }: { readonly detail: DeliveryDetail; readonly row:
       <Actions row={row} />
       <Timeline detail={detail} shown={shown} />
       {shown !== undefined && <AnswerView attempt={shown} />}
+      {hasInbox() && row.last?.code === 'accepted' && <InboxSection row={row} />}
       {detail.attempts.length > 1 && <DiffView attempts={detail.attempts} />}
       <BodyView detail={detail} signatures={signature.value?.sent ?? []} />
       <SignatureView signature={signature} signing={detail.signing} />

@@ -1,17 +1,11 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { api, describeError, toPath } from '../model/api.ts'
-import { whyNotResent, whyNotRetried } from '../model/list.ts'
+import { describeError, NoAnswer } from '../model/api.ts'
+import type { Bulk } from '../model/bulk.ts'
 import { page } from '../model/page-model.ts'
-import type { PlacedRow } from '../model/rows.ts'
-import { type BulkAction, ui } from '../model/ui.ts'
+import { ui } from '../model/ui.ts'
 import { count } from '../parts/announcer.tsx'
 import { DialogFrame } from './dialog-frame.tsx'
-
-interface BulkOptions {
-  readonly action: BulkAction
-  readonly rows: readonly PlacedRow[]
-}
 
 interface Progress {
   readonly done: number
@@ -22,26 +16,26 @@ interface Progress {
 
 const START: Progress = { done: 0, refused: 0, lastError: undefined, isRunning: false }
 
-/** Does the same with many deliveries: says first how many, and why some are left out; can be stopped. */
-export function BulkDialog({ action, rows }: BulkOptions): JSX.Element {
-  const whyNot = action === 'retry' ? whyNotRetried : whyNotResent
-  const [eligible] = useState(() => rows.filter((row) => whyNot(row) === undefined).toReversed())
+/** Does the same with many: says first how many, and why some are left out; can be stopped. */
+export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
+  const { verb, noun, text, calls, leftOut } = bulk
   const [rate, setRate] = useState(20)
-  const { progress, start, stop } = useBulk(eligible, action, rate)
+  const { progress, start, stop } = useBulk(calls, rate)
   const { done, refused, lastError, isRunning } = progress
-  const isOver = done + refused > 0 && !isRunning
-  const verb = action === 'retry' ? 'Retry' : 'Resend'
+  const made = done + refused
+  const isOver = made > 0 && !isRunning
   return (
-    <DialogFrame
-      title={`${verb} ${count(eligible.length, 'delivery', 'deliveries')}`}
-      onSubmit={() => (isOver ? undefined : start())}
-    >
-      <p>
-        {action === 'retry'
-          ? 'Each gets one more attempt, with the same event id. The oldest goes first.'
-          : 'The same bytes go out once more, each as a delivery of its own. The oldest goes first.'}
-      </p>
-      <LeftOut rows={rows} whyNot={whyNot} />
+    <DialogFrame title={`${verb} ${count(calls.length, ...noun)}`} onSubmit={() => (isOver ? undefined : start())}>
+      <p>{text}</p>
+      {leftOut.size > 0 && (
+        <ul class="advice">
+          {[...leftOut].map(([reason, number]) => (
+            <li key={reason}>
+              {number.toLocaleString('en')} left out: {reason}
+            </li>
+          ))}
+        </ul>
+      )}
       <div class="fields">
         <label>
           A second{' '}
@@ -65,48 +59,23 @@ export function BulkDialog({ action, rows }: BulkOptions): JSX.Element {
                 Stop
               </button>
             )}
-            <button type="submit" class="main" disabled={eligible.length === 0 || isRunning}>
-              {verb} {eligible.length.toLocaleString('en')}
+            <button type="submit" class="main" disabled={calls.length === 0 || isRunning}>
+              {verb} {calls.length.toLocaleString('en')}
             </button>
           </>
         )}
       </div>
-      <progress max={eligible.length || 1} value={done + refused} aria-label="Progress" />
+      <progress max={calls.length || 1} value={made} aria-label="Progress" />
       <p role="status" class="dim">
-        {done + refused > 0 &&
-          `${done + refused} of ${eligible.length}${isOver && done + refused < eligible.length ? ', stopped' : ''}`}
+        {made > 0 && `${made} of ${calls.length}${isOver && made < calls.length ? ', stopped' : ''}`}
         {refused > 0 && `, ${refused} refused: ${lastError}`}
       </p>
     </DialogFrame>
   )
 }
 
-function LeftOut({
-  rows,
-  whyNot,
-}: {
-  readonly rows: readonly PlacedRow[]
-  readonly whyNot: (row: PlacedRow) => string | undefined
-}): JSX.Element | null {
-  const reasons = new Map<string, number>()
-  for (const row of rows) {
-    const reason = whyNot(row)
-    if (reason !== undefined) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
-  }
-  if (reasons.size === 0) return null
-  return (
-    <ul class="advice">
-      {[...reasons].map(([reason, number]) => (
-        <li key={reason}>
-          {number.toLocaleString('en')} left out: {reason}
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-/** Makes the calls one after the other, at the wanted rate, until all are made or it is stopped. */
-function useBulk(rows: readonly PlacedRow[], action: BulkAction, rate: number) {
+/** Makes the calls one after the other, at the wanted rate, until all are made, it is stopped, or nobody answers. */
+function useBulk(calls: Bulk['calls'], rate: number) {
   const [progress, setProgress] = useState(START)
   const isStopped = useRef(false)
   const isClosed = useRef(false)
@@ -116,21 +85,22 @@ function useBulk(rows: readonly PlacedRow[], action: BulkAction, rate: number) {
     isStopped.current = false
     let now: Progress = { ...START, isRunning: true }
     setProgress(now)
-    for (const { id } of rows) {
+    for (const call of calls) {
       if (isStopped.current) break
       const next = performance.now() + 1_000 / pace.current
       try {
-        await api(`POST ${toPath(id)}/${action}`)
+        await call()
         now = { ...now, done: now.done + 1 }
       } catch (error) {
         now = { ...now, refused: now.refused + 1, lastError: describeError(error) }
+        if (error instanceof NoAnswer) break
       }
       setProgress(now)
       const restMs = next - performance.now()
       if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs))
     }
     setProgress({ ...now, isRunning: false })
-    if (isClosed.current) page.say(`stopped: ${now.done} of ${rows.length} done, ${now.refused} refused`)
+    if (isClosed.current) page.say(`stopped: ${now.done} of ${calls.length} done, ${now.refused} refused`)
   }
   const stop = () => {
     isStopped.current = true

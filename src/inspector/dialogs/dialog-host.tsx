@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { FILTER_KEYS } from '../model/filter.ts'
-import { KEYS } from '../model/keys.ts'
+import { listKeys } from '../model/keys.ts'
 import { ui } from '../model/ui.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
 import { DialogFrame } from './dialog-frame.tsx'
@@ -16,7 +16,7 @@ export function DialogHost(): JSX.Element | null {
     case 'edit':
       return <EditDialog key={dialog.id} id={dialog.id} />
     case 'bulk':
-      return <BulkDialog action={dialog.action} rows={dialog.rows} />
+      return <BulkDialog bulk={dialog.bulk} />
     case 'text':
       return (
         <DialogFrame title={dialog.title}>
@@ -35,7 +35,7 @@ function Help(): JSX.Element {
     <DialogFrame title="Keys and filters">
       <div class="columns">
         <dl class="keys">
-          {KEYS.map(([keys, text]) => (
+          {listKeys().map(([keys, text]) => (
             <div key={keys}>
               <dt>
                 <kbd>{keys}</kbd>

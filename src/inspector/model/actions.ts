@@ -46,6 +46,15 @@ export function closeDelivery(id: string): void {
   setTimeout(() => document.getElementById(`row-${id}`)?.focus({ preventScroll: true }), 50)
 }
 
+/** Back to the list of the inbox, and to its row. */
+export function closeItem(key: string): void {
+  go({ item: undefined })
+  setTimeout(
+    () => document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true }),
+    50,
+  )
+}
+
 interface ResendFields {
   /** In place of the delivery's own. */
   readonly body?: string

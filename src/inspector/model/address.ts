@@ -1,7 +1,8 @@
+import type { InboxStateName } from '../shapes.ts'
+import { IS_ALONE } from './api.ts'
 import { page } from './page-model.ts'
 
-/** The screens, in the order of their keys. */
-export const SCREENS = [
+const SCREENS = [
   ['deliveries', 'Deliveries'],
   ['failed', 'Failed'],
   ['webhooks', 'Webhooks'],
@@ -9,10 +10,19 @@ export const SCREENS = [
   ['calls', 'API log'],
   ['clock', 'Clock & faults'],
   ['assumptions', 'Assumptions'],
+  ['inbox', 'Inbox'],
 ] as const
 
 /** The name of a screen. */
 export type Screen = (typeof SCREENS)[number][0]
+
+const START: Screen = IS_ALONE ? 'inbox' : 'deliveries'
+
+/** The screens that there are, in the order of their keys. */
+export function listScreens(): readonly (typeof SCREENS)[number][] {
+  if (IS_ALONE) return SCREENS.filter(([screen]) => screen === 'inbox')
+  return page.state?.hasInbox ? SCREENS : SCREENS.filter(([screen]) => screen !== 'inbox')
+}
 
 /** What the page shows, as its URL says it: it can be opened in a new tab, and sent to somebody. */
 export interface Address {
@@ -24,29 +34,41 @@ export interface Address {
   /** Account and model of the records. */
   readonly account: string | undefined
   readonly model: string | undefined
+  /** State of the events of the inbox, the place after which they begin, and the key of the one that is open. */
+  readonly state: InboxStateName
+  readonly after: string | undefined
+  readonly item: string | undefined
 }
+
+const STATES: readonly InboxStateName[] = ['dead', 'waiting', 'running']
 
 /** What the URL says. */
 export function readAddress(): Address {
   const parameters = new URLSearchParams(location.search)
   const name = parameters.get('screen')
   return {
-    screen: SCREENS.find(([screen]) => screen === name)?.[0] ?? 'deliveries',
+    screen: IS_ALONE ? START : (SCREENS.find(([screen]) => screen === name)?.[0] ?? START),
     query: parameters.get('q') ?? '',
     delivery: parameters.get('d') ?? undefined,
     account: parameters.get('account') ?? undefined,
     model: parameters.get('model') ?? undefined,
+    state: STATES.find((state) => state === parameters.get('state')) ?? 'dead',
+    after: parameters.get('after') ?? undefined,
+    item: parameters.get('item') ?? undefined,
   }
 }
 
 /** The URL of a view. */
-export function toUrl({ screen, query, delivery, account, model }: Address): string {
+export function toUrl({ screen, query, delivery, account, model, state, after, item }: Address): string {
   const parameters = new URLSearchParams()
-  if (screen !== 'deliveries') parameters.set('screen', screen)
+  if (screen !== START) parameters.set('screen', screen)
   if (query !== '') parameters.set('q', query)
   if (delivery !== undefined) parameters.set('d', delivery)
   if (account !== undefined) parameters.set('account', account)
   if (model !== undefined) parameters.set('model', model)
+  if (state !== 'dead') parameters.set('state', state)
+  if (after !== undefined) parameters.set('after', after)
+  if (item !== undefined) parameters.set('item', item)
   const text = parameters.toString()
   return text === '' ? location.pathname : `${location.pathname}?${text}`
 }
@@ -60,9 +82,15 @@ export function go(change: Partial<Address>, isStep = true): void {
   page.changed()
 }
 
+/** A view without what belongs to another screen. */
+export const NOTHING_OPEN = {
+  ...{ delivery: undefined, account: undefined, model: undefined, after: undefined, item: undefined },
+  state: 'dead',
+} as const satisfies Partial<Address>
+
 /** Shows a screen without what belongs to others. */
 export function goTo(screen: Screen): void {
-  go({ screen, delivery: undefined, account: undefined, model: undefined })
+  go({ ...NOTHING_OPEN, screen })
 }
 
 /** Follows a link without loading the page anew, unless the click asks the browser for a tab or a window. */

@@ -1,19 +1,27 @@
-/** A call of the control interface. Rejects with the emulator's own words if it is refused. */
+/** Whether the page shows an inbox alone, without an emulator. */
+export const IS_ALONE: boolean = document.documentElement.dataset.subject === 'inbox'
+/** The server is not there. */
+export class NoAnswer extends Error {}
+
+/** Who serves the page. */
+export const SERVER: string = IS_ALONE ? 'postern inbox serve' : 'the emulator'
+
+/** A call of the control interface, or of a path that begins with `/`. Rejects with the server's own words if it is refused. */
 export async function api<T>(line: string, body?: object): Promise<T> {
   const [method = 'GET', path = ''] = line.split(' ')
   const needsBody = method === 'POST' || method === 'PUT'
   let response: Response
   try {
-    response = await fetch(`/_emulator/${path}`, {
+    response = await fetch(path.startsWith('/') ? path : `/_emulator/${path}`, {
       method,
       ...(needsBody && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
     })
   } catch {
-    throw new Error('the emulator does not answer')
+    throw new NoAnswer(`${SERVER} does not answer`)
   }
   const text = await response.text()
   const answer = text === '' ? undefined : JSON.parse(text)
-  if (!response.ok) throw new Error(Object(answer).message ?? `the emulator answered ${response.status}`)
+  if (!response.ok) throw new Error(Object(answer).message ?? `${SERVER} answered ${response.status}`)
   return answer
 }
 

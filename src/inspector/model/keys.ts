@@ -1,11 +1,21 @@
-import { closeDelivery, copyDelivery, moveClock, resend, setActive } from './actions.ts'
-import { go, goTo, readAddress, SCREENS } from './address.ts'
+import { act, closeDelivery, closeItem, copyDelivery, moveClock, resend, setActive } from './actions.ts'
+import { go, goTo, listScreens, readAddress } from './address.ts'
+import { IS_ALONE } from './api.ts'
+import { inbox, replay } from './inbox.ts'
 import { listShown } from './list.ts'
 import { page } from './page-model.ts'
 import { ui } from './ui.ts'
 
-/** The keys, as the help lists them. */
-export const KEYS: readonly (readonly [string, string])[] = [
+/** The keys of an inbox, as the help lists them. */
+const INBOX_KEYS: readonly (readonly [string, string])[] = [
+  ['j  k  ↓  ↑', 'next, previous event'],
+  ['Enter', 'open it'],
+  ['Esc', 'back'],
+  ['r', 'replay the dead letter that is open'],
+  ['?', 'these keys'],
+]
+
+const DELIVERY_KEYS: readonly (readonly [string, string])[] = [
   ['j  k  ↓  ↑', 'next, previous delivery'],
   ['Enter', 'open it'],
   ['Esc', 'back'],
@@ -18,9 +28,14 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ['n', 'next attempt (manual clock)'],
   ['.', 'show what is new'],
   ['/', 'filter'],
-  ['1 – 7', 'screens'],
+  ['1 – 8', 'screens'],
   ['?', 'these keys'],
 ]
+
+/** The keys, as the help lists them. */
+export function listKeys(): readonly (readonly [string, string])[] {
+  return IS_ALONE ? INBOX_KEYS : DELIVERY_KEYS
+}
 
 /** Listens for keys: never inside a field or a dialog, and not with modifiers. */
 export function listenToKeys(): void {
@@ -48,11 +63,13 @@ function closeMenu(): boolean {
 /** Returns whether the key means something. */
 function press(key: string): boolean {
   if (key === 'Escape' && closeMenu()) return true
-  const { screen, delivery } = readAddress()
+  const { screen, delivery, item } = readAddress()
   const index = Number(key) - 1
-  const tab = SCREENS[index]
+  const tab = listScreens()[index]
   if (tab !== undefined) goTo(tab[0])
   else if (key === '?') ui.open({ kind: 'help' })
+  else if (screen === 'inbox' && pressOnInbox(key, item)) return true
+  else if (IS_ALONE) return false
   else if (key === 't') ui.open({ kind: 'trigger' })
   else if (key === '/') document.getElementById('filter')?.focus()
   else if (key === 'n' && page.state?.clock.isManual) moveClock({ next: true })
@@ -82,6 +99,26 @@ function pressOnRow(key: string, id: string): boolean {
   else if (key === 'p' && webhook !== undefined) setActive(webhook.id, !webhook.active)
   else return false
   return true
+}
+
+function pressOnInbox(key: string, item: string | undefined): boolean {
+  if (key === 'j' || key === 'ArrowDown') moveFocus(1)
+  else if (key === 'k' || key === 'ArrowUp') moveFocus(-1)
+  else if (item === undefined) return false
+  else if (key === 'Escape') closeItem(item)
+  else if (key === 'r' && inbox.isWritable) act(() => replay(item).finally(() => inbox.refresh()), 'replayed')
+  else return false
+  return true
+}
+
+/** From one event of the inbox to the next. One that is open gives way to it. */
+function moveFocus(step: number): void {
+  const links = [...document.querySelectorAll<HTMLAnchorElement>('a.item')]
+  const { item } = readAddress()
+  const at = links.findIndex((link) => link === document.activeElement || link.dataset.key === item)
+  const link = links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + step))]
+  link?.focus()
+  if (item !== undefined) go({ item: link?.dataset.key }, false)
 }
 
 /** Moves the cursor, and an open delivery with it. */

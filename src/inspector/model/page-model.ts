@@ -37,6 +37,12 @@ class PageModel {
     this.#manualNow = this.state?.clock.isManual ? now : undefined
   }
 
+  setLink(link: Link): void {
+    if (this.link === link) return
+    this.link = link
+    this.changed()
+  }
+
   webhook(id: string): WebhookShape | undefined {
     return this.state?.webhooks.find((webhook) => webhook.id === id)
   }

@@ -1,16 +1,13 @@
+import type { Bulk } from './bulk.ts'
 import { page } from './page-model.ts'
-import type { PlacedRow } from './rows.ts'
 
 /** A dialog that is open. */
 type Dialog =
   | { readonly kind: 'trigger' }
   | { readonly kind: 'edit'; readonly id: string }
-  | { readonly kind: 'bulk'; readonly action: BulkAction; readonly rows: readonly PlacedRow[] }
+  | { readonly kind: 'bulk'; readonly bulk: Bulk }
   | { readonly kind: 'text'; readonly title: string; readonly text: string }
   | { readonly kind: 'help' }
-
-/** What is done with many deliveries. */
-export type BulkAction = 'retry' | 'resend'
 
 /** Colours that are forced; `system` follows the machine. */
 export type Theme = 'system' | 'light' | 'dark'

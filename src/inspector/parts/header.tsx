@@ -1,5 +1,7 @@
 import type { JSX } from 'preact'
-import { follow, goTo, readAddress, SCREENS, toUrl } from '../model/address.ts'
+import { follow, goTo, listScreens, NOTHING_OPEN, readAddress, type Screen, toUrl } from '../model/address.ts'
+import { SERVER } from '../model/api.ts'
+import { inbox } from '../model/inbox.ts'
 import { listFailed } from '../model/list.ts'
 import { type Link, page } from '../model/page-model.ts'
 import { type Theme, ui } from '../model/ui.ts'
@@ -9,7 +11,7 @@ const WORDS: Readonly<Record<Link, string>> = {
   live: 'live',
   reconnecting: 'reconnecting',
   polling: 'polling',
-  stopped: 'stopped: the emulator does not answer',
+  stopped: `stopped: ${SERVER} does not answer`,
 }
 
 /** The line at the top: screens, and whether the page is live. */
@@ -33,18 +35,18 @@ export function Header(): JSX.Element {
 
 function Screens(): JSX.Element {
   const address = readAddress()
-  const failed = listFailed().length
+  const counts: Partial<Record<Screen, number>> = { failed: listFailed().length, inbox: inbox.counts?.dead ?? 0 }
   return (
     <nav aria-label="Screens">
-      {SCREENS.map(([screen, name]) => (
+      {listScreens().map(([screen, name]) => (
         <a
           key={screen}
-          href={toUrl({ ...address, screen, delivery: undefined, account: undefined, model: undefined })}
+          href={toUrl({ ...address, ...NOTHING_OPEN, screen })}
           aria-current={screen === address.screen ? 'page' : undefined}
           onClick={(event) => follow(event, () => goTo(screen))}
         >
           {name}
-          {screen === 'failed' && failed > 0 && <span class="count">{failed}</span>}
+          {counts[screen] ? <span class="count">{counts[screen]}</span> : null}
         </a>
       ))}
     </nav>

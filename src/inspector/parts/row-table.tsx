@@ -44,7 +44,7 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
   }
   return (
     <div class="scroll" ref={box} onScroll={onScroll}>
-      <table class="rows" aria-rowcount={rows.length + 1}>
+      <table class="rows sent" aria-rowcount={rows.length + 1}>
         <Head />
         <tbody>
           <Gap height={first * view.rowHeight} />

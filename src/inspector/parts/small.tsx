@@ -5,20 +5,26 @@ import type { LastResult } from '../shapes.ts'
 import { showAgo, showExact, showIn } from '../text/times.ts'
 import { useNow } from './ticker.ts'
 
+interface TimeOptions {
+  readonly at: number
+  /** By the machine's clock, whatever that of the emulator says. */
+  readonly isReal?: boolean
+}
+
 /** How long ago, with the exact time for whoever points at it. */
-export function Ago({ at }: { readonly at: number }): JSX.Element {
+export function Ago({ at, isReal }: TimeOptions): JSX.Element {
   return (
     <time dateTime={new Date(at).toISOString()} title={showExact(at)}>
-      {showAgo(at, useNow())}
+      {showAgo(at, useNow(isReal))}
     </time>
   )
 }
 
 /** A countdown. */
-export function In({ at }: { readonly at: number }): JSX.Element {
+export function In({ at, isReal }: TimeOptions): JSX.Element {
   return (
     <time dateTime={new Date(at).toISOString()} title={showExact(at)}>
-      {showIn(at, useNow())}
+      {showIn(at, useNow(isReal))}
     </time>
   )
 }

@@ -7,13 +7,13 @@ setInterval(() => {
   if (!document.hidden) for (const listener of [...listeners]) listener()
 }, 1_000)
 
-/** The emulator's time; has a component drawn again every second. */
-export function useNow(): number {
+/** The emulator's time, or that of the machine, by which an inbox goes; has a component drawn again every second. */
+export function useNow(isReal = false): number {
   const [, draw] = useReducer((count: number) => count + 1, 0)
   useEffect(() => {
     const listener = () => draw(undefined)
     listeners.add(listener)
     return () => listeners.delete(listener)
   }, [])
-  return page.now()
+  return isReal ? Date.now() : page.now()
 }

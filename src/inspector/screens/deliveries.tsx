@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { Detail } from '../detail/detail.tsx'
 import { saveFile } from '../model/actions.ts'
 import { go, readAddress } from '../model/address.ts'
+import { bulkOf } from '../model/bulk.ts'
 import { listShown, type ShownList } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
@@ -75,7 +76,7 @@ function Trouble(): JSX.Element | null {
 
 function Toolbar({ list }: { readonly list: ShownList }): JSX.Element {
   const { query } = readAddress()
-  const bulk = (action: 'retry' | 'resend') => () => ui.open({ kind: 'bulk', action, rows: list.rows })
+  const bulk = (action: 'retry' | 'resend') => () => ui.open({ kind: 'bulk', bulk: bulkOf(action, list.rows) })
   return (
     <div class="bar">
       <input

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { follow, go, toUrl } from '../model/address.ts'
+import { follow, go, NOTHING_OPEN, toUrl } from '../model/address.ts'
+import { bulkOf } from '../model/bulk.ts'
 import { type FailureGroup, groupFailures } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
@@ -26,7 +27,7 @@ export function Failed(): JSX.Element {
     setChosen(next)
   }
   const retry = () => {
-    ui.open({ kind: 'bulk', action: 'retry', rows: selected })
+    ui.open({ kind: 'bulk', bulk: bulkOf('retry', selected) })
     setChosen(new Set())
   }
   if (rows.length === 0)
@@ -102,15 +103,7 @@ function Group({ group, chosen, choose }: GroupOptions): JSX.Element {
       {rows.length > MOST_SHOWN && (
         <p class="dim">
           and {(rows.length - MOST_SHOWN).toLocaleString('en')} more,{' '}
-          <a
-            href={toUrl({
-              screen: 'deliveries',
-              query: `status:failed webhook:${webhook}`,
-              delivery: undefined,
-              account: undefined,
-              model: undefined,
-            })}
-          >
+          <a href={toUrl({ ...NOTHING_OPEN, screen: 'deliveries', query: `status:failed webhook:${webhook}` })}>
             in the list
           </a>
         </p>

@@ -48,6 +48,11 @@ export function adviseOn({ result, code }: Pick<LastResult, 'result' | 'code'>, 
   return URL.canParse(url) ? findHint(result, new URL(url)) : undefined
 }
 
+/** The error of a try, without what its code says already: `DeadLetter: no such customer`. */
+export function shortenError(error: string | null): string {
+  return error?.replace(/^Handlers of ".*?" failed: .*?\. (?=\w+: )/, '') ?? ''
+}
+
 /** Ways in which a signature can be wrong, and valid first. */
 export const SIGNINGS: readonly (readonly [string, string])[] = [
   ['valid', 'valid: signed again'],

@@ -1,0 +1,100 @@
+import { type Context, Hono } from 'hono'
+import * as z from 'zod'
+import { type InboxEntry, type InboxState, MOST_COUNTED } from '../../inbox/inbox.ts'
+import type { InboxCountsShape, InboxDetail, InboxRow, InboxRowPage } from '../../inspector/shapes.ts'
+import { dedupKey, siblingKey } from '../../protocol/dedup-key.ts'
+import { PosternError } from '../../protocol/errors.ts'
+import type { Env } from '../http/env.ts'
+import { readJson } from '../http/read-json.ts'
+import type { InboxView } from '../options.ts'
+import { Refusal } from '../refusal.ts'
+
+/** Entries of a page. An engine reads their bodies along. */
+const PAGE = 50
+const STATES: readonly InboxState[] = ['waiting', 'running', 'dead']
+const ofKey = z.strictObject({ key: z.string() })
+
+interface InboxRoutesOptions {
+  /** Whether events may be replayed and dropped. */
+  readonly isWritable: boolean
+  /** Called with what was done by hand. */
+  readonly onAction?: (action: 'replay' | 'drop', key: string) => void
+}
+
+/** What waits, runs and is dead in an inbox, for the page. Errors of the engine are told to it. */
+export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: InboxRoutesOptions): Hono<Env> {
+  const app = new Hono<Env>()
+  /** A key of each receiver that was seen: its name stands in front. */
+  const known = new Map([['', dedupKey('default', '', '')]])
+  const learn = (key: string) => known.set(siblingKey(key, '', ''), key)
+
+  app.get('/counts', async (c) => {
+    const { oldestDueAt = null, ...counts } = await ask(inbox.counts())
+    return c.json({ ...counts, oldestDueAt, countedTo: MOST_COUNTED, isWritable } satisfies InboxCountsShape)
+  })
+  app.get('/items', async (c) => {
+    const { entries, next = null } = await ask(inbox.list(readState(c), { after: c.req.query('after'), limit: PAGE }))
+    for (const { key } of entries) learn(key)
+    return c.json({ rows: entries.map(toRow), next } satisfies InboxRowPage)
+  })
+  app.get('/item', async (c) => c.json(toDetail(await find(c.req.query('key') ?? ''))))
+  app.get('/event', async (c) => {
+    const { account = '', event = '' } = c.req.query()
+    const keys = [...known.values()].map((key) => siblingKey(key, account, event))
+    const entries = await Promise.all(keys.map((key) => ask(inbox.get(key))))
+    const entry = entries.find((each) => each !== undefined)
+    return c.json({ item: entry === undefined ? null : toDetail(entry) })
+  })
+  app.get('/body', async (c) => {
+    const bytes = Buffer.from((await find(c.req.query('key') ?? '')).bytes)
+    c.header('cache-control', 'no-store')
+    return c.json({ base64: bytes.toString('base64'), text: bytes.toString() })
+  })
+  app.post('/replay', async (c) => c.json({ isDone: await act(c, 'replay') }))
+  app.post('/drop', async (c) => c.json({ isDone: await act(c, 'drop') }))
+
+  async function find(key: string): Promise<InboxEntry> {
+    const entry = await ask(inbox.get(key))
+    if (entry === undefined) throw new Refusal('unknown', 'the inbox has no such event: it is done, or was dropped')
+    return entry
+  }
+
+  async function act(c: Context<Env>, action: 'replay' | 'drop'): Promise<boolean> {
+    const { key } = await readJson(c, ofKey)
+    if (!isWritable) throw new Refusal('forbidden', 'this page is read-only; start it with --write to replay and drop')
+    const isDone = await ask(inbox[action](key))
+    if (isDone) onAction?.(action, key)
+    return isDone
+  }
+  return app
+}
+
+/** Tells an engine that is away from a fault of ours. */
+async function ask<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof PosternError && error.code === 'option_invalid') throw new Refusal('invalid', error.message)
+    throw new Refusal('inbox-away', `the inbox cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+function readState(c: Context<Env>): InboxState {
+  const given = c.req.query('state')
+  const state = STATES.find((each) => each === given)
+  if (state === undefined) throw new Refusal('invalid', `state: give one of ${STATES.join(', ')}`)
+  return state
+}
+
+function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, tries }: InboxEntry): InboxRow {
+  const last = tries.at(-1)
+  return {
+    ...{ key, state, type, event: id, account: accountKey, receivedAt, dueAt, failures },
+    last: last === undefined ? null : { n: last.n, code: last.code, error: last.error ?? null, endedAt: last.endedAt },
+  }
+}
+
+function toDetail(entry: InboxEntry): InboxDetail {
+  const { since, deaths, marks, tries, source = null, trace } = entry
+  return { ...toRow(entry), since, deaths, marks, tries, source, trace: trace?.traceparent ?? null }
+}

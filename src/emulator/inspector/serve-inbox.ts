@@ -1,0 +1,96 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { type Context, Hono } from 'hono'
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import { secureHeaders } from 'hono/secure-headers'
+import type { Env } from '../http/env.ts'
+import { guardHost, guardOrigin, limitBody } from '../http/guards.ts'
+import { listen, stop, urlOf } from '../http/listen.ts'
+import type { InboxView } from '../options.ts'
+import { Refusal } from '../refusal.ts'
+import { showError, statusOf } from '../refusal-answer.ts'
+import { createInboxRoutes } from './inbox-routes.ts'
+import { createPageRoute } from './page-route.ts'
+
+/** A page of an inbox that listens. */
+export interface InboxServer extends AsyncDisposable {
+  /** Opens the page: it holds the token. */
+  readonly url: string
+}
+
+interface InboxServerOptions {
+  readonly port: number
+  /** Whoever has it may look. */
+  readonly token?: string | undefined
+  readonly isWritable: boolean
+  readonly onAction: (action: 'replay' | 'drop', key: string) => void
+  /** Called with a fault of ours. */
+  readonly onFault: (error: unknown) => void
+}
+
+/** Nothing but the machine itself reaches it. A tunnel does. */
+const HOST = '127.0.0.1'
+
+/**
+ * Serves the inspector's page for an inbox alone.
+ *
+ * @throws ConfigurationError `port_in_use`
+ */
+export async function serveInbox(inbox: InboxView, options: InboxServerOptions): Promise<InboxServer> {
+  const token = options.token ?? randomBytes(24).toString('base64url')
+  const server = await listen(createInboxApp(inbox, { ...options, token }).fetch, {
+    port: options.port,
+    host: HOST,
+    owner: "The inbox's page",
+  })
+  const url = `${urlOf(server, HOST)}/_inspector?token=${encodeURIComponent(token)}`
+  return { url, [Symbol.asyncDispose]: () => stop(server) }
+}
+
+function createInboxApp(
+  inbox: InboxView,
+  { token, isWritable, onAction, onFault }: InboxServerOptions & { readonly token: string },
+): Hono<Env> {
+  const app = new Hono<Env>()
+  const refuse = (c: Context<Env>, refusal: Refusal) => {
+    const status = statusOf(refusal.kind)
+    if (!c.req.path.startsWith('/_inspector/inbox')) return c.text(`${refusal.message}\n`, status)
+    return c.body(showError(refusal, status, 'flat')?.body ?? '', status, { 'content-type': 'application/json' })
+  }
+  app.use(secureHeaders())
+  app.use(guardHost([], 'open it as localhost'))
+  app.use('/_inspector/inbox/*', guardOrigin())
+  app.use(async (c, next) => {
+    const given = c.req.query('token')
+    if (given === undefined) {
+      if (!isSame(getCookie(c, nameCookie(c)) ?? '', token)) throw new Refusal('unauthorized', NO_TOKEN)
+      return next()
+    }
+    // The token does not stay in the address, where it would be copied along.
+    if (isSame(given, token))
+      setCookie(c, nameCookie(c), token, { httpOnly: true, sameSite: 'Lax', path: '/_inspector' })
+    else deleteCookie(c, nameCookie(c), { path: '/_inspector' })
+    return c.redirect('/_inspector', 303)
+  })
+  app.use(limitBody())
+  app.route('/_inspector/inbox', createInboxRoutes(inbox, { isWritable, onAction }))
+  app.route('/_inspector', createPageRoute('inbox'))
+  app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))
+  app.onError((error, c) => {
+    if (error instanceof Refusal) return refuse(c, error)
+    onFault(error)
+    return refuse(c, new Refusal('fault', 'the page failed; its terminal says why'))
+  })
+  return app
+}
+
+const NO_TOKEN = 'open the link that `postern inbox serve` printed when it was started: it holds the token'
+
+/** A browser sends the cookies of a host to all of its ports. */
+function nameCookie(c: Context<Env>): string {
+  return `postern-inbox-${new URL(c.req.url).port}`
+}
+
+function isSame(given: string, token: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(token)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}

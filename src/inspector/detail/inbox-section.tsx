@@ -1,0 +1,50 @@
+import type { JSX } from 'preact'
+import { useRef } from 'preact/hooks'
+import { follow, go, NOTHING_OPEN, readAddress, toUrl } from '../model/address.ts'
+import { inbox, toEventPath } from '../model/inbox.ts'
+import type { PlacedRow } from '../model/rows.ts'
+import type { InboxDetail } from '../shapes.ts'
+import { Standing } from './item-detail.tsx'
+import { ItemActions, Tries } from './tries.tsx'
+import { useCall } from './use-detail.ts'
+
+/** What became of a delivery that the receiver put in its inbox. */
+export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element {
+  const { value, error } = useCall<{ readonly item: InboxDetail | null }>(
+    `GET ${toEventPath(row.account, row.event)}`,
+    String(inbox.version),
+  )
+  const lastSeen = useRef<InboxDetail | undefined>(undefined)
+  if (value?.item) lastSeen.current = value.item
+  const item = value?.item
+  return (
+    <div class="section">
+      <h2>
+        Inbox {item && <ItemLink item={item} />}
+        {error !== undefined && <span class="problem">{error}</span>}
+      </h2>
+      {item && (
+        <>
+          <Standing item={item} />
+          <ItemActions item={item} />
+          <Tries item={item} />
+        </>
+      )}
+      {value !== undefined && item === null && (
+        <>
+          <p class="verdict">The inbox holds it no more: a worker has handled it, or somebody dropped it.</p>
+          {lastSeen.current !== undefined && <Tries item={lastSeen.current} />}
+        </>
+      )}
+    </div>
+  )
+}
+
+function ItemLink({ item: { key, state } }: { readonly item: InboxDetail }): JSX.Element {
+  const view = { ...NOTHING_OPEN, screen: 'inbox', state, item: key } as const
+  return (
+    <a href={toUrl({ ...readAddress(), ...view })} onClick={(event) => follow(event, () => go(view))}>
+      open it there
+    </a>
+  )
+}

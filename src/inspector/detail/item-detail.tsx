@@ -1,0 +1,125 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { closeItem, copyText } from '../model/actions.ts'
+import { inbox, toItemPath } from '../model/inbox.ts'
+import { Ago, Empty, In } from '../parts/small.tsx'
+import type { InboxDetail } from '../shapes.ts'
+import { showExact } from '../text/times.ts'
+import { BytesView } from './body-view.tsx'
+import { ItemActions, Tries } from './tries.tsx'
+import { useCall } from './use-detail.ts'
+
+/** One accepted event: where it stands, its tries, and its body for whoever asks for it. */
+export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Element {
+  const { value, error } = useCall<InboxDetail>(`GET ${toItemPath('item', itemKey)}`, String(inbox.version))
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    // The list, and with it what had the focus, is hidden behind it.
+    if (matchMedia('(max-width: 860px)').matches) heading.current?.focus()
+  }, [])
+  const isGone = error !== undefined
+  return (
+    <section class="detail" aria-label="Event of the inbox">
+      <div class="title">
+        <div>
+          <h1 ref={heading} tabIndex={-1}>
+            {value?.type ?? 'Event'}
+          </h1>
+          <p class="mono dim">{value === undefined ? itemKey : `${value.event} · ${value.account}`}</p>
+        </div>
+        <button type="button" class="quiet" onClick={() => closeItem(itemKey)} aria-label="Close (Esc)">
+          ✕
+        </button>
+      </div>
+      {value === undefined && isGone && <Empty title={error} />}
+      {value !== undefined && (
+        <div class="parts">
+          {isGone ? <p class="verdict">{error}</p> : <Standing item={value} />}
+          {!isGone && <ItemActions item={value} />}
+          <Tries item={value} />
+          <Facts item={value} />
+          {!isGone && <Body itemKey={itemKey} />}
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** Where an event stands, in one line. */
+export function Standing({ item }: { readonly item: InboxDetail }): JSX.Element {
+  const { state, dueAt, failures, last } = item
+  return (
+    <div class={state === 'dead' ? 'verdict bad' : 'verdict'}>
+      <p class="line">
+        <span class="icon" aria-hidden="true">
+          {state === 'dead' ? '✕' : state === 'running' ? '◌' : failures === 0 ? '○' : '↻'}
+        </span>{' '}
+        {state === 'dead' && (
+          <>
+            <b>dead letter</b> · {last?.code} · <Ago at={dueAt} isReal />
+          </>
+        )}
+        {state === 'running' && <b>a worker runs it</b>}
+        {state === 'waiting' && (
+          <>
+            <b>waits</b> · {failures === 0 ? 'first try' : `after ${failures} failed`} · <In at={dueAt} isReal />
+          </>
+        )}
+      </p>
+      {last?.code === 'crashed' && <p>Its processes died while they ran it and nothing else.</p>}
+    </div>
+  )
+}
+
+function Facts({ item }: { readonly item: InboxDetail }): JSX.Element {
+  const { key, state, receivedAt, since, deaths, marks, source, trace } = item
+  const facts = [
+    ['key', key],
+    ['received', showExact(receivedAt)],
+    ['tries begin', since === receivedAt ? undefined : showExact(since)],
+    ['processes died', deaths === 0 ? undefined : String(deaths)],
+    ['finished handlers', state === 'dead' ? marks.join(', ') || 'none' : undefined],
+    ['source', source ?? undefined],
+    ['trace', trace ?? undefined],
+  ].filter((fact): fact is [string, string] => fact[1] !== undefined)
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {name === 'key' ? (
+              <button type="button" class="plain mono" title="Copy the key" onClick={() => copyText(value, 'key')}>
+                {value}
+              </button>
+            ) : (
+              value
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Body({ itemKey }: { readonly itemKey: string }): JSX.Element {
+  const [isAsked, setAsked] = useState(false)
+  if (isAsked) return <AskedBody itemKey={itemKey} />
+  return (
+    <p>
+      <button type="button" onClick={() => setAsked(true)}>
+        Show the body
+      </button>{' '}
+      <span class="dim">It may hold personal data.</span>
+    </p>
+  )
+}
+
+function AskedBody({ itemKey }: { readonly itemKey: string }): JSX.Element {
+  const { value, error } = useCall<{ readonly base64: string; readonly text: string }>(
+    `GET ${toItemPath('body', itemKey)}`,
+    '',
+  )
+  if (value === undefined) return <p class="dim">{error ?? 'Loading'}</p>
+  return <BytesView title="Received" body={value} />
+}

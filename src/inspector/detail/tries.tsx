@@ -1,0 +1,66 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { act } from '../model/actions.ts'
+import { drop, inbox, replay } from '../model/inbox.ts'
+import { Ago, Key } from '../parts/small.tsx'
+import type { InboxDetail } from '../shapes.ts'
+import { showLength } from '../text/times.ts'
+
+/** The tries of an accepted event, the newest first, each with its error. */
+export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.Element {
+  return (
+    <div class="section">
+      <h2>Tries</h2>
+      {tries.length === 0 && <p class="dim">No worker has tried it yet.</p>}
+      <ol class="tries">
+        {tries.toReversed().map(({ n, startedAt, endedAt, code, error, worker }) => (
+          <li key={n}>
+            <p>
+              <span class="dim">{n}.</span> <b class="result bad">{code}</b>{' '}
+              <span class="dim">
+                <Ago at={startedAt} isReal /> · took {showLength(endedAt - startedAt)} ·{' '}
+                <span class="mono">{worker}</span>
+              </span>
+            </p>
+            {error !== undefined && <pre>{error}</pre>}
+          </li>
+        ))}
+      </ol>
+    </div>
+  )
+}
+
+/** Replays a dead letter, and drops what does not run, where that is allowed. */
+export function ItemActions({ item: { key, state } }: { readonly item: InboxDetail }): JSX.Element | null {
+  const [isAsked, setAsked] = useState(false)
+  if (!inbox.isWritable || state === 'running') return null
+  const run = (work: (key: string) => Promise<void>, done: string) => () =>
+    act(async () => {
+      await work(key).finally(() => inbox.refresh())
+      setAsked(false)
+    }, done)
+  return (
+    <div class="bar actions">
+      {state === 'dead' && (
+        <button type="button" class="main" onClick={run(replay, 'replayed')}>
+          Replay <Key name="r" />
+        </button>
+      )}
+      {isAsked ? (
+        <>
+          <span>For good, and never handled?</span>
+          <button type="button" class="danger" onClick={run(drop, 'dropped')}>
+            Drop
+          </button>
+          <button type="button" onClick={() => setAsked(false)}>
+            Keep
+          </button>
+        </>
+      ) : (
+        <button type="button" class="plain" onClick={() => setAsked(true)}>
+          Drop…
+        </button>
+      )}
+    </div>
+  )
+}

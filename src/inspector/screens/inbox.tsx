@@ -1,0 +1,244 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { ItemDetail } from '../detail/item-detail.tsx'
+import { follow, go, readAddress, toUrl } from '../model/address.ts'
+import { replaysOf } from '../model/bulk.ts'
+import { inbox } from '../model/inbox.ts'
+import { ui } from '../model/ui.ts'
+import { Ago, Empty, In } from '../parts/small.tsx'
+import type { InboxRow, InboxStateName } from '../shapes.ts'
+import { shortenError } from '../text/explain.ts'
+
+const NAMES: Readonly<Record<InboxStateName, string>> = { dead: 'Dead', waiting: 'Waiting', running: 'Running' }
+const TIMES: Readonly<Record<InboxStateName, string>> = {
+  dead: 'Dead since',
+  waiting: 'Next try',
+  running: 'Was due',
+}
+
+/** Accepted events whose handlers have not succeeded: what waits, runs and is dead. */
+export function Inbox(): JSX.Element {
+  const { item, state } = readAddress()
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const rows = inbox.shown?.rows ?? []
+  const choose = (keys: readonly string[], isChosen: boolean) => {
+    const next = new Set(chosen)
+    for (const key of keys)
+      if (isChosen) next.add(key)
+      else next.delete(key)
+    setChosen(next)
+  }
+  return (
+    <div class={item === undefined ? 'split' : 'split open'}>
+      <section class="list" aria-label="Inbox">
+        {item === undefined && <h1 class="unseen">Inbox</h1>}
+        <div class="bar wrap">
+          <StateSwitch />
+          <span class="push" />
+          {state === 'dead' && inbox.isWritable && rows.length > 0 && (
+            <Replays rows={rows} chosen={chosen} choose={choose} />
+          )}
+        </div>
+        <Hint />
+        {rows.length > 0 ? <Table rows={rows} chosen={chosen} choose={choose} /> : <NoRows />}
+        <Pager />
+      </section>
+      {item !== undefined && <ItemDetail key={item} itemKey={item} />}
+    </div>
+  )
+}
+
+function StateSwitch(): JSX.Element {
+  const address = readAddress()
+  const { counts } = inbox
+  const show = (state: InboxStateName) => () => {
+    go({ state, after: undefined, item: undefined })
+    inbox.forget()
+  }
+  return (
+    <span class="switch">
+      {(['dead', 'waiting', 'running'] as const).map((state) => (
+        <button key={state} type="button" aria-pressed={address.state === state} onClick={show(state)}>
+          {NAMES[state]} {counts !== undefined && showCount(counts[state], counts.countedTo)}
+        </button>
+      ))}
+    </span>
+  )
+}
+
+function showCount(count: number, countedTo: number): string {
+  return `${count.toLocaleString('en')}${count >= countedTo ? '+' : ''}`
+}
+
+interface ChoiceOptions {
+  readonly rows: readonly InboxRow[]
+  readonly chosen: ReadonlySet<string>
+  readonly choose: (keys: readonly string[], isChosen: boolean) => void
+}
+
+function Replays({ rows, chosen, choose }: ChoiceOptions): JSX.Element {
+  const selected = rows.filter(({ key }) => chosen.has(key))
+  const keys = rows.map(({ key }) => key)
+  const areAll = selected.length === rows.length
+  return (
+    <>
+      <button type="button" onClick={() => choose(keys, !areAll)}>
+        {areAll ? 'Select none' : 'Select all'}
+      </button>
+      <button
+        type="button"
+        class="main"
+        disabled={selected.length === 0}
+        onClick={() => {
+          ui.open({ kind: 'bulk', bulk: replaysOf(selected) })
+          choose(keys, false)
+        }}
+      >
+        Replay {selected.length > 0 && selected.length.toLocaleString('en')} selected
+      </button>
+    </>
+  )
+}
+
+function Hint(): JSX.Element {
+  const { counts, error } = inbox
+  return (
+    <div class="hint-line">
+      {error !== undefined && counts !== undefined && <span class="problem">{error}</span>}
+      {error === undefined && counts !== undefined && counts.oldestDueAt !== null && (
+        <span>
+          The oldest that could run is due since <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
+        </span>
+      )}
+      {counts !== undefined && !counts.isWritable && (
+        <span>Read-only: replay and drop need “postern inbox serve --write”.</span>
+      )}
+    </div>
+  )
+}
+
+function Table({ rows, chosen, choose }: ChoiceOptions): JSX.Element {
+  const { state } = readAddress()
+  const isChosen = state === 'dead' && inbox.isWritable ? (key: string) => chosen.has(key) : undefined
+  return (
+    <div class="scroll">
+      <table class="rows items">
+        <thead>
+          <tr>
+            <th scope="col">Type</th>
+            <th scope="col" class="wide">
+              Event
+            </th>
+            <th scope="col" class="widest">
+              Account
+            </th>
+            <th scope="col">Last try</th>
+            <th scope="col" class="number">
+              {TIMES[state]}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <Line key={row.key} row={row} isChosen={isChosen?.(row.key)} choose={choose} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+interface LineOptions {
+  readonly row: InboxRow
+  /** Undefined if it cannot be chosen. */
+  readonly isChosen: boolean | undefined
+  readonly choose: ChoiceOptions['choose']
+}
+
+function Line({ row, isChosen, choose }: LineOptions): JSX.Element {
+  const address = readAddress()
+  const { key, type, event, account, last } = row
+  const open = (click: MouseEvent) => follow(click, () => go({ item: key }))
+  return (
+    <tr class="row" aria-current={key === address.item || undefined} onClick={open}>
+      <td class="type">
+        {isChosen !== undefined && (
+          <input
+            type="checkbox"
+            checked={isChosen}
+            aria-label={`Select ${type} ${event}`}
+            onClick={(click) => click.stopPropagation()}
+            onChange={(change) => choose([key], change.currentTarget.checked)}
+          />
+        )}
+        <a class="item" href={toUrl({ ...address, item: key })} data-key={key}>
+          {type}
+        </a>
+        <span class="second mono">{event}</span>
+      </td>
+      <td class="wide mono dim">{event}</td>
+      <td class="widest dim">{account}</td>
+      <td>
+        {last === null ? (
+          <span class="dim">not begun</span>
+        ) : (
+          <span class="result bad" title={last.error ?? undefined}>
+            <b>{last.code}</b> <span class="wide dim">{shortenError(last.error)}</span>
+          </span>
+        )}
+      </td>
+      <td class="number dim">
+        {row.state === 'waiting' ? <In at={row.dueAt} isReal /> : <Ago at={row.dueAt} isReal />}
+      </td>
+    </tr>
+  )
+}
+
+function NoRows(): JSX.Element {
+  const { state, after } = readAddress()
+  const { counts, error } = inbox
+  if (inbox.shown === undefined || counts === undefined)
+    return (
+      <Empty title={error === undefined ? 'Loading' : 'The inbox cannot be read'}>
+        {error !== undefined && (
+          <p>
+            {error}
+            <br />
+            It is asked again every two seconds.
+          </p>
+        )}
+      </Empty>
+    )
+  if (after !== undefined) return <Empty title="Nothing follows here" />
+  if (state === 'dead')
+    return (
+      <Empty title="No dead letter">
+        <p>An event comes here once its handlers have failed for the last time, and can be replayed by hand.</p>
+      </Empty>
+    )
+  return (
+    <Empty title={state === 'waiting' ? 'Nothing waits' : 'Nothing runs'}>
+      <p>An accepted event waits until a worker takes it, and leaves the inbox when its handlers have succeeded.</p>
+    </Empty>
+  )
+}
+
+function Pager(): JSX.Element | null {
+  const { after } = readAddress()
+  const next = inbox.shown?.next ?? null
+  if (after === undefined && next === null) return null
+  const show = (place: string | undefined) => () => {
+    go({ after: place, item: undefined })
+    inbox.forget()
+  }
+  return (
+    <div class="bar pager">
+      <button type="button" disabled={after === undefined} onClick={show(undefined)}>
+        The oldest
+      </button>
+      <button type="button" disabled={next === null} onClick={show(next ?? undefined)}>
+        Next page
+      </button>
+    </div>
+  )
+}
