@@ -15,7 +15,7 @@ import { Queue } from 'bullmq'
 import express from 'express'
 import { expressHandler } from 'postern/express'
 import { createEvents, type Sendable, signed } from 'postern/testing'
-import { startRedis } from '../redis/redis-server.ts'
+import { findRedis } from '../redis/redis-server.ts'
 
 const SECRET = 'whsec_of_the_example'
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
@@ -23,15 +23,14 @@ const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
 process.exitCode = await main()
 
 async function main(): Promise<number> {
-  const own = process.env.REDIS_URL === undefined ? await startRedis().catch(tellWhatIsMissing) : undefined
-  const url = process.env.REDIS_URL ?? own?.url
-  if (url === undefined) return 3
-  process.env.REDIS_URL = url
+  const redis = await findRedis()
+  if (redis === undefined) return 3
+  process.env.REDIS_URL = redis.url
   process.env.WEBHOOK_SECRET = SECRET
   try {
-    return await show(url)
+    return await show(redis.url)
   } finally {
-    await own?.stop()
+    await redis.stop()
   }
 }
 
@@ -93,9 +92,4 @@ async function untilDead(at: string): Promise<DeadJob> {
     if (job !== undefined) return job
     await sleep(50)
   }
-}
-
-function tellWhatIsMissing(error: Error): undefined {
-  console.error(`There is no Redis for this example (${error.message}).`)
-  console.error('Install one (apt-get install redis-server), or set REDIS_URL to one that may be written to.')
 }

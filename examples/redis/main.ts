@@ -7,7 +7,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createEvents, type Sendable, signed } from 'postern/testing'
-import { findFreePort, startRedis } from './redis-server.ts'
+import { findFreePort, findRedis } from './redis-server.ts'
 import { runWorker, type Started } from './worker.ts'
 
 const SECRET = 'whsec_of_the_example'
@@ -19,13 +19,12 @@ if (cluster.isPrimary) process.exitCode = await main()
 else await runWorker(process.env.REDIS_URL ?? '', Number(process.env.PORT))
 
 async function main(): Promise<number> {
-  const own = process.env.REDIS_URL === undefined ? await startRedis().catch(tellWhatIsMissing) : undefined
-  const redisUrl = process.env.REDIS_URL ?? own?.url
-  if (redisUrl === undefined) return 3
+  const redis = await findRedis()
+  if (redis === undefined) return 3
   try {
-    return await show(redisUrl)
+    return await show(redis.url)
   } finally {
-    await own?.stop()
+    await redis.stop()
   }
 }
 
@@ -80,9 +79,4 @@ async function stop(worker: Worker): Promise<void> {
   const ended = once(worker, 'exit')
   worker.process.kill('SIGTERM')
   await ended
-}
-
-function tellWhatIsMissing(error: Error): undefined {
-  console.error(`There is no Redis for this example (${error.message}).`)
-  console.error('Install one (apt-get install redis-server), or set REDIS_URL to one that may be written to.')
 }

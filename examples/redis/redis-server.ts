@@ -5,8 +5,25 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A Redis for the example alone, gone with it. Rejects where redis-server is not installed. */
-export async function startRedis(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+interface ExampleRedis {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** Returns the Redis of REDIS_URL, or starts one for the example alone; says so if there is none. */
+export async function findRedis(): Promise<ExampleRedis | undefined> {
+  const url = process.env.REDIS_URL
+  if (url !== undefined) return { url, stop: async () => {} }
+  try {
+    return await startRedis()
+  } catch (error) {
+    console.error(`There is no Redis for this example (${(error as Error).message}).`) // nothing else is thrown
+    console.error('Install one (apt-get install redis-server), or set REDIS_URL to one that may be written to.')
+    return undefined
+  }
+}
+
+async function startRedis(): Promise<ExampleRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-example-'))
   const port = await findFreePort()
   const address = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder]
