@@ -3,7 +3,7 @@ import type { InboxTry, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
 import { steeringOf } from './steer.ts'
 
-/** A store that is away, or a place that is missing, is asked for again after this time, in milliseconds. */
+/** A store that is away is asked again after this time, in milliseconds. */
 const SOON_MS = 5_000
 /** Processes that may die while they run an item and nothing else. */
 export const MOST_DEATHS = 3
