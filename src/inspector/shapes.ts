@@ -246,7 +246,7 @@ export interface InboxRowPage {
 }
 
 /** One try of a worker. */
-export interface InboxTryShape {
+interface InboxTryShape {
   readonly n: number
   readonly startedAt: number
   readonly endedAt: number

@@ -15,7 +15,7 @@ interface ServeOptions extends InboxOptions {
 }
 
 const DEFAULT_PORT = 4020
-/** A token of somebody's own, in place of one for each start. */
+/** Sets the token, in place of a new one at each start. */
 const TOKEN_VARIABLE = 'POSTERN_INBOX_TOKEN'
 const SHORTEST_TOKEN = 16
 

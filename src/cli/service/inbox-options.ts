@@ -41,7 +41,7 @@ export function addInboxOptions(command: Command): Command {
     .option('--schema <name>', "of BullMQ's tables in Postgres (default: bullmq)")
 }
 
-/** Reads in one word where an inbox is: `sqlite:FILE`, or the URL of a Redis or a Postgres. Further options follow a `?`. */
+/** Reads the place of an inbox in one word: `sqlite:FILE`, or the URL of a Redis or a Postgres. Further options follow a `?`. */
 export function readInboxPlace(text: string): InboxOptions {
   const [place = '', query] = text.split(/\?(.*)/s)
   // `redis:` may stand before a URL as `sqlite:` stands before a file.

@@ -18,7 +18,7 @@ export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element 
   if (value?.item) lastSeen.current = value.item
   const item = value?.item
   return (
-    <div class="section">
+    <section class="section" aria-label="Inbox">
       <h2>
         Inbox {item && <ItemLink item={item} />}
         {error !== undefined && <span class="problem">{error}</span>}
@@ -36,7 +36,7 @@ export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element 
           {lastSeen.current !== undefined && <Tries item={lastSeen.current} />}
         </>
       )}
-    </div>
+    </section>
   )
 }
 

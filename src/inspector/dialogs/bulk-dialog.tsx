@@ -1,9 +1,8 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { describeError, NoAnswer } from '../model/api.ts'
-import type { Bulk } from '../model/bulk.ts'
 import { page } from '../model/page-model.ts'
-import { ui } from '../model/ui.ts'
+import { type Bulk, ui } from '../model/ui.ts'
 import { count } from '../parts/announcer.tsx'
 import { DialogFrame } from './dialog-frame.tsx'
 

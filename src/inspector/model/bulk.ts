@@ -3,18 +3,7 @@ import { api, toPath } from './api.ts'
 import { replay } from './inbox.ts'
 import { whyNotResent, whyNotRetried } from './list.ts'
 import type { PlacedRow } from './rows.ts'
-
-/** One thing that is done with many. */
-export interface Bulk {
-  readonly verb: string
-  /** What it is done with: one, and several. */
-  readonly noun: readonly [one: string, several: string]
-  readonly text: string
-  /** The first is made first. Each rejects if it is refused. */
-  readonly calls: readonly (() => Promise<unknown>)[]
-  /** Why some are left out, with their number. */
-  readonly leftOut: ReadonlyMap<string, number>
-}
+import type { Bulk } from './ui.ts'
 
 const DELIVERIES = ['delivery', 'deliveries'] as const
 const RETRY = { verb: 'Retry', text: 'Each gets one more attempt, with the same event id. The oldest goes first.' }

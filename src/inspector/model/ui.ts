@@ -1,4 +1,3 @@
-import type { Bulk } from './bulk.ts'
 import { page } from './page-model.ts'
 
 /** A dialog that is open. */
@@ -8,6 +7,18 @@ type Dialog =
   | { readonly kind: 'bulk'; readonly bulk: Bulk }
   | { readonly kind: 'text'; readonly title: string; readonly text: string }
   | { readonly kind: 'help' }
+
+/** One thing that is done with many. */
+export interface Bulk {
+  readonly verb: string
+  /** What it is done with: one, and several. */
+  readonly noun: readonly [one: string, several: string]
+  readonly text: string
+  /** The first is made first. Each rejects if it is refused. */
+  readonly calls: readonly (() => Promise<unknown>)[]
+  /** Why some are left out, with their number. */
+  readonly leftOut: ReadonlyMap<string, number>
+}
 
 /** Colours that are forced; `system` follows the machine. */
 export type Theme = 'system' | 'light' | 'dark'

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { follow, go, readAddress, toUrl } from '../model/address.ts'
+import { inbox } from '../model/inbox.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
@@ -132,6 +133,7 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
       </td>
       <td>
         <Result last={row.last} />
+        {row.last?.code === 'accepted' && <InboxTag row={row} />}
         {row.isGone && <span class="tag">previous run</span>}
         {row.signing !== 'valid' && <span class="tag">{row.signing}</span>}
       </td>
@@ -142,6 +144,14 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
       </td>
     </tr>
   )
+}
+
+const IN_INBOX = { waiting: '○ waits', running: '◌ runs', dead: '✕ dead letter' } as const
+
+/** Where an accepted event stands in the inbox, as long as it is there. */
+function InboxTag({ row }: { readonly row: PlacedRow }): JSX.Element | null {
+  const state = inbox.stateOf(row.account, row.event)
+  return state === undefined ? null : <span class="tag">{IN_INBOX[state]}</span>
 }
 
 /** Keeps the row of the cursor in sight, and the focus on it if the list has the focus. */

@@ -1,0 +1,177 @@
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { DeadLetter } from 'postern'
+import type { InboxView } from 'postern/emulator'
+import { events } from 'postern/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { serveInbox } from '../../src/emulator/inspector/serve-inbox.ts'
+import { Scene, until } from '../inbox/scene.ts'
+import { call, pick, start } from './support.ts'
+
+const TOKEN = 'a token that nobody can guess'
+
+/** An inbox with one dead letter of a receiver with that name. */
+async function fill(id = 'evt_dead', name = 'default'): Promise<Scene> {
+  const scene = new Scene({ name })
+  scene.receiver.on('contact.created', () => {
+    throw new DeadLetter('no such customer')
+  })
+  await scene.deliver(events.contact.created({}, { id }))
+  scene.work()
+  await until('it is dead', () => scene.dead.length === 1)
+  return scene
+}
+
+interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+/** One request with exactly these headers: fetch would set some, and forbid others. */
+function send(url: string, headers: Readonly<Record<string, string>> = {}, body?: object): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    const sent = request(url, { method: body === undefined ? 'GET' : 'POST', headers: { ...type, ...headers } })
+    sent.on('error', reject).on('response', async (response) => {
+      let text = ''
+      for await (const part of response) text += part
+      const json = text.startsWith('{') ? JSON.parse(text) : {}
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json })
+    })
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+}
+
+async function serve(inbox: InboxView, isWritable = false) {
+  const actions: string[] = []
+  const faults: unknown[] = []
+  const server = await serveInbox(inbox, {
+    ...{ port: 0, token: TOKEN, isWritable },
+    onAction: (action, key) => void actions.push(`${action} ${key}`),
+    onFault: (error) => void faults.push(error),
+  })
+  onTestFinished(() => server[Symbol.asyncDispose]())
+  const { origin, port } = new URL(server.url)
+  const cookie = { cookie: `postern-inbox-${port}=${encodeURIComponent(TOKEN)}` }
+  return { url: server.url, origin, port, cookie, actions, faults, routes: `${origin}/_inspector/inbox` }
+}
+
+describe('the page of an inbox alone', () => {
+  it('lets nobody in without the token, and keeps it out of the address', async () => {
+    const { url, origin, port, cookie, routes } = await serve((await fill()).inbox)
+    for (const path of ['/', '/_inspector', '/_inspector/', '/_inspector/inbox/counts', '/nothing'])
+      expect((await send(origin + path)).status, path).toBe(401)
+    expect((await send(`${origin}/_inspector`)).text).toContain('open the link that `postern inbox serve` printed')
+    const entered = await send(url)
+    expect([entered.status, entered.headers.location]).toEqual([303, '/_inspector'])
+    expect(entered.headers['set-cookie']).toEqual([
+      `postern-inbox-${port}=${encodeURIComponent(TOKEN)}; Path=/_inspector; HttpOnly; SameSite=Lax`,
+    ])
+    expect((await send(`${origin}/_inspector`, cookie)).status).toBe(200)
+    expect((await send(`${routes}/counts`, cookie)).json).toMatchObject({ dead: 1, isWritable: false })
+    const wrong = await send(`${origin}/_inspector?token=${TOKEN}x`, cookie)
+    expect(wrong.headers['set-cookie']).toEqual([expect.stringMatching(/^postern-inbox-\d+=; Max-Age=0/)])
+    for (const value of ['', 'x', `${encodeURIComponent(TOKEN)}x`])
+      expect((await send(`${routes}/counts`, { cookie: `postern-inbox-${port}=${value}` })).status).toBe(401)
+  })
+
+  it('answers to no other name, and to no page of another origin', async () => {
+    const { routes, cookie, origin, port } = await serve((await fill()).inbox, true)
+    const status = async (headers: Readonly<Record<string, string>>) =>
+      (await send(`${routes}/counts`, { ...cookie, ...headers })).status
+    expect(await status({ host: `evil.test:${port}` })).toBe(403)
+    expect(await status({ origin: 'http://evil.test' })).toBe(403)
+    expect(await status({ origin: 'null' })).toBe(403)
+    expect(await status({ origin: `http://localhost:${Number(port) + 1}` })).toBe(403)
+    expect(await status({ 'sec-fetch-site': 'cross-site' })).toBe(403)
+    expect(await status({ 'sec-fetch-site': 'same-site' })).toBe(403)
+    expect(await status({ origin, 'sec-fetch-site': 'same-origin' })).toBe(200)
+    const posted = await send(`${routes}/drop`, { ...cookie, 'content-type': 'text/plain' }, { key: 'x' })
+    expect(posted.status).toBe(415)
+  })
+
+  it('changes nothing unless it may', async () => {
+    const scene = await fill()
+    const key = '7:default4:acme8:evt_dead'
+    const { routes, cookie, actions } = await serve(scene.inbox)
+    for (const action of ['replay', 'drop']) {
+      const { status, json } = await send(`${routes}/${action}`, cookie, { key })
+      expect([status, json.message]).toEqual([403, 'this page is read-only; start it with --write to replay and drop'])
+    }
+    expect((await scene.inbox.counts()).dead).toBe(1)
+    const other = await serve(scene.inbox, true)
+    expect((await send(`${other.routes}/replay`, {}, { key })).status).toBe(401)
+    expect((await send(`${other.routes}/replay`, other.cookie, { key: 'no such key' })).json).toEqual({ isDone: false })
+    expect((await send(`${other.routes}/drop`, other.cookie, { key })).json).toEqual({ isDone: true })
+    expect((await scene.inbox.counts()).dead).toBe(0)
+    expect([actions, other.actions]).toEqual([[], [`drop ${key}`]])
+  })
+
+  it('tells bodies only to whoever asks for one', async () => {
+    const { routes, cookie } = await serve((await fill()).inbox)
+    const key = encodeURIComponent('7:default4:acme8:evt_dead')
+    const [list, item, body] = await Promise.all(
+      [`items?state=dead`, `item?key=${key}`, `body?key=${key}`].map((path) => send(`${routes}/${path}`, cookie)),
+    )
+    expect(list?.text).not.toContain('zoe@example.test')
+    expect(item?.text).not.toContain('zoe@example.test')
+    expect(item?.json).toMatchObject({ marks: [], tries: [{ n: 1, code: 'dead_letter' }], account: 'acme' })
+    expect(body?.text).toContain('zoe@example.test')
+    expect(body?.headers['cache-control']).toBe('no-store')
+  })
+
+  it('tells what is wrong with a question, and an engine that is away from a fault of its own', async () => {
+    const { routes, cookie, faults } = await serve((await fill()).inbox)
+    const ask = async (path: string) => {
+      const { status, json } = await send(`${routes}/${path}`, cookie)
+      return `${status} ${json.message}`
+    }
+    expect(await ask('items?state=dying')).toBe('422 state: give one of waiting, running, dead')
+    expect(await ask('items?state=dead&after=nowhere')).toMatch(/^422 inbox\.list: after is "nowhere"; give next of/)
+    expect(await ask('item?key=nothing')).toBe('404 the inbox has no such event: it is done, or was dropped')
+    expect(await ask('elsewhere')).toBe('404 there is nothing at this address')
+    const away = async () => Promise.reject(new Error('connect ECONNREFUSED'))
+    const gone = await serve({ counts: away, list: away, get: away, replay: away, drop: away })
+    expect((await send(`${gone.routes}/counts`, gone.cookie)).json).toMatchObject({
+      statusCode: 503,
+      message: 'the inbox cannot be read: connect ECONNREFUSED',
+    })
+    expect(faults).toEqual([])
+  })
+})
+
+describe('the inbox of a receiver at the emulator', () => {
+  it('finds what became of a delivery, whatever the name of the receiver', async () => {
+    const scene = await fill('evt_named', 'billing')
+    const crm = await start({ inbox: scene.inbox })
+    expect((await call(crm, 'GET /_emulator/state')).json).toMatchObject({ hasInbox: true })
+    const ask = async (account: string, event: string) =>
+      (await call(crm, `GET /_inspector/inbox/event?${new URLSearchParams({ account, event })}`)).json
+    await call(crm, 'GET /_inspector/inbox/items?state=dead') // as the page does: now the name is known
+    expect(await ask('acme', 'evt_named')).toMatchObject({ item: { key: '7:billing4:acme9:evt_named', state: 'dead' } })
+    expect(await ask('globex', 'evt_named')).toEqual({ item: null })
+    expect(await ask('', '')).toEqual({ item: null })
+    expect(
+      (await call(crm, 'POST /_inspector/inbox/replay', { body: { key: '7:billing4:acme9:evt_named' } })).json,
+    ).toEqual({ isDone: true })
+  })
+
+  it('is not there unless one was given, and is no page for other origins', async () => {
+    const without = await start()
+    expect((await call(without, 'GET /_inspector/inbox/counts')).status).toBe(404)
+    expect((await call(without, 'GET /_emulator/state')).json).toMatchObject({ hasInbox: false })
+    const crm = await start({ inbox: (await fill()).inbox })
+    const foreign = { headers: { origin: 'http://evil.test' } }
+    const answer = await call(crm, 'GET /_inspector/inbox/counts', foreign)
+    expect([answer.status, pick(answer.json, 'message')]).toEqual([
+      403,
+      'requests of pages at http://evil.test are refused',
+    ])
+  })
+
+  it('refuses what is no inbox', async () => {
+    const inbox = { counts: () => 1 } as unknown as InboxView // as JavaScript may give
+    await expect(start({ inbox })).rejects.toThrow('startEmulator: inbox has no method list')
+  })
+})

@@ -1,0 +1,253 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import type { BrowserContext, Page } from 'playwright-core'
+import { DeadLetter, RetryLater } from 'postern'
+import { startEmulator } from 'postern/emulator'
+import { nodeHandler } from 'postern/node'
+import { events, silentLogger } from 'postern/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type RunningCli, startCli } from '../cli/run-cli.ts'
+import { Scene, SECRET, until } from '../inbox/scene.ts'
+import { beginEach, CHROMIUM, open, start } from './support.ts'
+
+// The inbox in the page: a real receiver with its worker on SQLite, joined with the emulator's deliveries, and alone.
+
+const HOSTILE = '<img src=x onerror="document.title=1">\u202e'
+
+let context: BrowserContext
+
+describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
+  beginEach((fresh) => {
+    context = fresh
+  })
+
+  const linksOf = (page: Page) => page.locator('a.item')
+  const toast = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor()
+  const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click()
+
+  /** An inbox with a dead letter, one that waits for its second try, and one that is under way. */
+  async function fill(): Promise<Scene> {
+    const scene = new Scene()
+    let goOn = () => {}
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    onTestFinished(goOn)
+    scene.receiver
+      .on('contact.created', { name: 'save' }, () => {})
+      .on('contact.created', { name: 'bill' }, () => {
+        throw new DeadLetter(`no such customer ${HOSTILE}`)
+      })
+      .on('contact.updated', () => {
+        throw new RetryLater(3_600_000)
+      })
+      .on('contact.deleted', () => gate)
+    await scene.deliver(events.contact.created({}, { id: 'evt_dead' }))
+    await scene.deliver(events.contact.updated({}, { id: 'evt_waits' }))
+    await scene.deliver(events.contact.deleted('c1', { id: 'evt_runs' }))
+    scene.work()
+    await until('each is in its state', async () => {
+      const { waiting, running, dead } = await scene.inbox.counts()
+      return waiting === 1 && running === 1 && dead === 1
+    })
+    return scene
+  }
+
+  /** `postern inbox serve` for the inbox. */
+  async function serve({ path }: Scene, ...args: readonly string[]): Promise<{ cli: RunningCli; url: string }> {
+    const cli = startCli(['inbox', 'serve', '--sqlite', path, '--port', '0', ...args], { env: {} })
+    onTestFinished(async () => {
+      cli.interrupt()
+      await cli.exitCode
+    })
+    await cli.until(/^page +http/m)
+    return { cli, url: /http:\/\/\S+/.exec(cli.stderr)?.[0] ?? '' }
+  }
+
+  async function openAlone(url: string): Promise<{ page: Page; complaints: readonly string[] }> {
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    await page.goto(url)
+    await page.locator('#link.live').waitFor()
+    return { page, complaints }
+  }
+
+  it('shows alone what is dead, waits and runs, replays and drops, by the keyboard too', async () => {
+    const scene = await fill()
+    const { cli, url } = await serve(scene, '--write')
+    const { page, complaints } = await openAlone(url)
+    expect(page.url()).not.toContain('token')
+    await linksOf(page).waitFor()
+    expect(await page.locator('.items').innerText()).toMatch(
+      /evt_dead\s+acme\s+dead_letter\s+DeadLetter: no such customer/,
+    )
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.getByText('finished handlers').waitFor()
+    expect(await page.locator('.facts').innerText()).toMatch(/finished handlers\s+save/)
+    expect(await page.locator('.tries').innerText()).toContain(`no such customer ${HOSTILE}`)
+    expect(await page.locator('.parts img').count()).toBe(0)
+    expect(await page.getByText('"evt_dead"').count()).toBe(0)
+    await press(page, 'Show the body')
+    await page.getByText('"evt_dead"').waitFor()
+    await page.keyboard.press('r')
+    await toast(page, 'replayed')
+    await until('it died again', () => scene.dead.length === 2)
+    await expect.poll(() => page.locator('.tries li').count(), { timeout: 5_000 }).toBe(2)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.evaluate('document.activeElement.dataset.key')).toContain('evt_dead')
+
+    await press(page, /^Running 1/)
+    await linksOf(page).click()
+    await page.getByText('a worker runs it').waitFor()
+    expect(await page.getByRole('button', { name: 'Drop…' }).count()).toBe(0)
+    await press(page, /^Waiting 1/)
+    await linksOf(page).click()
+    await page.getByText(/waits · first try · in (59|60) min|in 1 h/).waitFor()
+    await press(page, 'Drop…')
+    await press(page, 'Drop')
+    await toast(page, 'dropped')
+    expect((await scene.inbox.counts()).waiting).toBe(0)
+    await page.getByText('Nothing waits').waitFor()
+    expect(cli.stderr).toMatch(/Z {2}replay {2}\S+evt_dead\n.*Z {2}drop {2}\S+evt_waits\n/s)
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
+  })
+
+  it('replays what is selected, and pages through more than fits', { timeout: 60_000 }, async () => {
+    const scene = new Scene()
+    let isBroken = true
+    scene.receiver.on('contact.created', () => {
+      if (isBroken) throw new DeadLetter('broken')
+    })
+    for (let n = 0; n < 70; n++) await scene.deliver(events.contact.created({}, { id: `evt_${n}` }))
+    scene.work()
+    await until('all are dead', () => scene.dead.length === 70)
+    const { url } = await serve(scene, '--write')
+    const { page } = await openAlone(url)
+    await expect.poll(() => linksOf(page).count()).toBe(50)
+    await press(page, 'Next page')
+    await expect.poll(() => linksOf(page).count()).toBe(20)
+    expect(page.url()).toContain('after=')
+    await press(page, 'The oldest')
+    await expect.poll(() => linksOf(page).count()).toBe(50)
+    isBroken = false
+    await press(page, 'Select all')
+    await press(page, 'Replay 50 selected')
+    await page.getByRole('dialog').getByLabel('A second').fill('500')
+    await page.getByRole('button', { name: 'Replay 50', exact: true }).click()
+    await page.getByText('50 of 50').waitFor()
+    await page.getByRole('button', { name: 'Close', exact: true }).click()
+    await scene.untilIdle()
+    await expect.poll(() => linksOf(page).count(), { timeout: 10_000 }).toBe(20)
+    await page.getByRole('button', { name: 'Dead 20' }).waitFor()
+  })
+
+  it('is read-only unless it was started to write, and says so', async () => {
+    const { url } = await serve(await fill())
+    const { page } = await openAlone(url)
+    await page.getByText('Read-only').waitFor()
+    expect(await page.getByRole('checkbox').count()).toBe(0)
+    await linksOf(page).click()
+    await page.getByText('finished handlers').waitFor()
+    expect(await page.getByRole('button', { name: /Replay|Drop/ }).count()).toBe(0)
+    await page.keyboard.press('r')
+    expect(await page.getByRole('status').filter({ hasText: 'replayed' }).count()).toBe(0)
+  })
+
+  it('says that its server is gone, and goes on when it is back', { timeout: 40_000 }, async () => {
+    const scene = await fill()
+    const first = await serve(scene)
+    const port = new URL(first.url).port
+    const { page } = await openAlone(first.url)
+    first.cli.interrupt()
+    await first.cli.exitCode
+    await page.getByText('stopped: postern inbox serve does not answer').waitFor()
+    const token = new URL(first.url).searchParams.get('token') ?? ''
+    const again = startCli(['inbox', 'serve', '--sqlite', scene.path, '--port', port], {
+      env: { POSTERN_INBOX_TOKEN: token },
+    })
+    onTestFinished(async () => {
+      again.interrupt()
+      await again.exitCode
+    })
+    await page.locator('#link.live').waitFor()
+    await linksOf(page).waitFor()
+  })
+
+  it('joins deliveries with what became of them in the inbox', { timeout: 60_000 }, async () => {
+    const scene = new Scene({ name: 'crm', secret: () => secret })
+    let secret = SECRET
+    let isBroken = true
+    scene.receiver.on('import.completed', () => {
+      if (isBroken) throw new DeadLetter('no such list')
+    })
+    scene.work()
+    const server = createServer(nodeHandler(scene.receiver)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const crm = await start({ inbox: scene.inbox })
+    const url = `http://127.0.0.1:${Object(server.address()).port}/`
+    secret = crm.webhooks.create({ url, events: ['import.completed'] }).secret
+    crm.events.emit({ type: 'import.completed' })
+    const { page, complaints } = await open(context, crm)
+    const row = page.locator('.rows tbody tr.row')
+    await row.getByText('200 accepted').waitFor()
+    await row.getByText('dead letter').waitFor()
+    await row.click()
+    const section = page.getByRole('region', { name: 'Inbox' })
+    await section.getByText('DeadLetter: no such list').waitFor()
+    isBroken = false
+    await section.getByRole('button', { name: 'Replay' }).click()
+    await section.getByText('The inbox holds it no more').waitFor()
+    await section.getByText('no such list').waitFor()
+    await page.keyboard.press('8')
+    await page.getByText('No dead letter').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('has no such screen without an inbox, and says what is wrong with one that is not there', async () => {
+    const { page } = await open(context, await start())
+    expect(await page.getByRole('link', { name: 'Inbox' }).count()).toBe(0)
+    const away = async () => Promise.reject(new Error(`/no/such/file ${HOSTILE}`))
+    const crm = await startEmulator({
+      logger: silentLogger,
+      inbox: { counts: away, list: away, get: away, replay: away, drop: away },
+    })
+    onTestFinished(() => crm.close())
+    const other = await open(context, crm, '?screen=inbox')
+    await other.page.getByText('The inbox cannot be read').first().waitFor()
+    await other.page.getByText(`/no/such/file ${HOSTILE}`).waitFor()
+  })
+
+  it('has no violation that axe finds, in both themes, and fits 320 px', { timeout: 60_000 }, async () => {
+    const scene = await fill()
+    const { url } = await serve(scene, '--write')
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+    const { page } = await openAlone(url)
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: scheme })
+      for (const view of ['', '?state=waiting', '?state=running', '?item=7:default4:acme8:evt_dead']) {
+        await page.goto(new URL(`/_inspector${view}`, url).href)
+        await linksOf(page).waitFor()
+        if (view.includes('item')) await page.locator('.facts').waitFor()
+        await page.evaluate(axe)
+        const violations = await page.evaluate(
+          'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))',
+        )
+        expect(violations, `${scheme} ${view}`).toEqual([])
+      }
+    }
+    await page.setViewportSize({ width: 320, height: 640 })
+    for (const view of ['', '?item=7:default4:acme8:evt_dead']) {
+      await page.goto(new URL(`/_inspector${view}`, url).href)
+      await page.getByText('contact.created').locator('visible=true').first().waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth'), view).toBe(320)
+    }
+  })
+})
