@@ -3,13 +3,17 @@
  * With `--docs` it also renews the small ones of the documents.
  */
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { nodeHandler } from '../adapters/http/node.ts'
+import { openSqlite, sqliteInbox } from '../adapters/stores/sqlite.ts'
 import { type Emulator, startEmulator } from '../src/emulator/emulator.ts'
-import { createReceiver } from '../src/index.ts'
+import { createReceiver, DeadLetter, type Inbox, sign } from '../src/index.ts'
+import { createEvents } from '../src/testing/events.ts'
 import { silentLogger } from '../src/testing/silent-logger.ts'
 
 const FOLDER = new URL('../.screenshots/', import.meta.url).pathname
@@ -17,7 +21,8 @@ const DOCS = new URL('../docs/guides/', import.meta.url).pathname
 
 /** An emulator in which the usual things have happened. */
 async function stage(): Promise<{ readonly crm: Emulator; readonly close: () => Promise<void> }> {
-  const crm = await startEmulator({ clock: 'manual', seed: 'screenshots', logger: silentLogger })
+  const { inbox, close: closeInbox } = await fillInbox()
+  const crm = await startEmulator({ clock: 'manual', seed: 'screenshots', logger: silentLogger, inbox })
   let secret = ''
   let failures = 2
   const receiver = createReceiver({ secret: () => secret, logger: silentLogger })
@@ -41,6 +46,7 @@ async function stage(): Promise<{ readonly crm: Emulator; readonly close: () => 
   await act(crm)
   const close = async () => {
     await crm.close()
+    await closeInbox()
     for (const each of [server, forbidding]) each.close()
   }
   return { crm, close }
@@ -72,6 +78,41 @@ async function act(crm: Emulator): Promise<void> {
   crm.deliveries.resend(created?.id ?? '')
   crm.deliveries.resend(created?.id ?? '', { sign: 'flip-bit' })
   await crm.clock.advance('3s')
+}
+
+/** An inbox with an event in each state. */
+async function fillInbox(): Promise<{ readonly inbox: Inbox; readonly close: () => Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'postern-screenshots-'))
+  const database = openSqlite(join(folder, 'app.db'))
+  const inbox = sqliteInbox({ database })
+  const receiver = createReceiver({ secret: 'test-secret', inbox, logger: silentLogger })
+  let end = () => {}
+  receiver.on('contact.created', () => {
+    throw new DeadLetter('the customer c_1042 does not exist')
+  })
+  receiver.on('import.completed', () => {
+    throw new Error('connect ECONNREFUSED 127.0.0.1:5432')
+  })
+  receiver.on('export.completed', () => new Promise<void>((resolve) => (end = resolve)))
+  const make = createEvents({ seed: 'screenshots' })
+  const made = [
+    ...Array.from({ length: 4 }, () => make.contact.created()),
+    make.importCompleted(),
+    make.exportCompleted(),
+  ]
+  for (const event of made) {
+    const body = Buffer.from(JSON.stringify(event))
+    await receiver.receive({ body, signature: sign(body, 'test-secret') })
+  }
+  receiver.work()
+  await sleep(1_500)
+  const close = async () => {
+    end()
+    await receiver.close()
+    database.close()
+    await rm(folder, { recursive: true })
+  }
+  return { inbox, close }
 }
 
 type View = readonly [name: string, query: string, prepare?: (page: Page) => Promise<unknown>]
@@ -115,6 +156,18 @@ function listViews(crm: Emulator): readonly View[] {
     ['calls', '?screen=calls'],
     ['clock', '?screen=clock'],
     ['assumptions', '?screen=assumptions'],
+    ['inbox', '?screen=inbox', (page) => page.locator('a.item').first().waitFor()],
+    ['inbox-waiting', '?screen=inbox&state=waiting', (page) => page.locator('a.item').first().waitFor()],
+    [
+      'inbox-item',
+      '?screen=inbox',
+      (page) =>
+        page
+          .locator('a.item')
+          .first()
+          .click()
+          .then(() => page.locator('.facts').waitFor()),
+    ],
   ]
 }
 
@@ -165,7 +218,7 @@ async function photographEmpty(browser: Browser): Promise<void> {
 
 /** Small ones for the documents. */
 async function photographForDocs(browser: Browser, crm: Emulator): Promise<void> {
-  const wanted = ['deliveries', 'delivery-retrying', 'signature']
+  const wanted = ['deliveries', 'delivery-retrying', 'signature', 'inbox-item']
   const context = await browser.newContext({ viewport: { width: 1060, height: 560 }, colorScheme: 'light' })
   for (const [name, query, prepare] of listViews(crm).filter(([each]) => wanted.includes(each))) {
     const page = await context.newPage()
