@@ -44,13 +44,13 @@ interface Asked {
   readonly lease: number
 }
 
+/** Calls about one position go together: each has a number in the place of a key. */
 interface Read {
   readonly key: string
   readonly of: string
 }
 
-interface Advanced {
-  readonly key: string
+interface Advanced extends Read {
   readonly at: number
 }
 
@@ -76,10 +76,11 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly #transactions: Transactions<Tx>
   readonly #claims: Groups<Asked, Claim>
   readonly #settlements: Groups<Settled, boolean>
-  /** Null for a key that has none. Reads of one key go together: each has a number in the place of a key. */
+  /** Null for a key that has none. */
   readonly #positions: Groups<Read, number | null>
-  #reads = 0
   readonly #advances: Groups<Advanced, boolean>
+  /** Of positions. */
+  #calls = 0
   readonly #lost = new LostClaims((key, token) => this.#settle(key, token, null, false, NO_MARKS))
   readonly #newToken = makeTokens()
 
@@ -130,13 +131,13 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
 
   async positions(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
     const found = await Promise.all(
-      keys.map((key) => this.#positions.add({ key: String(this.#reads++), of: encodeKey(key) })),
+      keys.map((key) => this.#positions.add({ key: String(this.#calls++), of: encodeKey(key) })),
     )
     return found.map((at) => at ?? undefined)
   }
 
   advance(key: string, at: number): Promise<boolean> {
-    return this.#advances.add({ key: encodeKey(key), at })
+    return this.#advances.add({ key: String(this.#calls++), of: encodeKey(key), at })
   }
 
   transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
@@ -169,11 +170,14 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
 
   async #advanceAll(advanced: readonly Advanced[]): Promise<readonly (boolean | undefined)[]> {
     const { advance } = await this.#table.statements()
+    const latest = new Map<string, number>()
+    for (const { of, at } of advanced) latest.set(of, Math.max(latest.get(of) ?? at, at))
     const rows = await this.#pool.claim(advance, [
-      toArrayLiteral(advanced.map(({ key }) => key)),
-      toArrayLiteral(advanced.map(({ at }) => at)),
+      toArrayLiteral([...latest.keys()]),
+      toArrayLiteral([...latest.values()]),
     ])
-    return this.#answers(rows, advanced)
+    const known = new Map(rows.map(([key, answer]) => [key, answer === 'true']))
+    return advanced.map(({ of, at }) => (latest.get(of) === at ? known.get(of) : known.has(of) ? false : undefined))
   }
 
   async #settleAll(settled: readonly Settled[]): Promise<readonly (boolean | undefined)[]> {

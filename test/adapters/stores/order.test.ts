@@ -137,6 +137,28 @@ describe.skipIf(postgresProgram === undefined)('handlers that take only the late
     await Promise.all(receivers.map((receiver) => receiver.close()))
   })
 
+  it('tells the positions of a burst of events of one record with a few statements', async () => {
+    const store = open()
+    let statements = 0
+    pools.at(-1)?.on('connect', (client) => {
+      const query = client.query
+      Object.assign(client, {
+        query: (...given: readonly unknown[]) => {
+          statements++
+          return Reflect.apply(query, client, given)
+        },
+      })
+    })
+    const key = newRecord()
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, (_, index) => store.advance?.(key, (index * 7) % 300)),
+    )
+    expect(answers.filter(Boolean).length).toBeGreaterThan(0)
+    expect(answers[(299 * 43) % 300]).toBe(true) // 7 * 43 is 1 more than 300
+    expect(await store.positions?.([key])).toEqual([299])
+    expect(statements).toBeLessThan(20)
+  })
+
   it('keeps positions in the table as it was before there were any, and sweeps them with what is forgotten', async () => {
     const table = 'swept_positions'
     const pool = new pg.Pool({ connectionString: server.url, max: 3 })
