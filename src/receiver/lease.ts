@@ -120,8 +120,7 @@ export class Lease {
   #afterPositions(call: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
     const untold = this.#untold
     if (untold === undefined) return call()
-    const { store } = this.#shared.settings
-    const answers = untold.map(({ key, at }) => store.advance?.(key, at))
+    const answers = untold.map((position) => this.#advance(position))
     const goOn = (told: readonly unknown[]) => {
       if (told.some((answer) => typeof answer !== 'boolean'))
         throw new TypeError('store.advance() returned neither true nor false')
@@ -130,6 +129,15 @@ export class Lease {
       return call()
     }
     return answers.some(isThenable) ? Promise.all(answers).then(goOn) : goOn(answers)
+  }
+
+  /** Rejects if the store throws: what it answers for other positions is waited for as well. */
+  #advance({ key, at }: Position): unknown {
+    try {
+      return this.#shared.settings.store.advance?.(key, at)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   async #keepRenewing(marksNow: () => readonly string[], onLost: () => void): Promise<void> {

@@ -250,6 +250,17 @@ describe.each<[string, Behaviour]>([
     await bench.expectAtRest()
   })
 
+  it('takes a store that rejects the position of one handler and throws for that of another', async () => {
+    const { bench } = scene({ usual })
+    bench.receiver.on('contact.*', { ...LATEST, name: 'index' }, ignore)
+    bench.store.plan('advance', rejecting, throwing)
+    expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
+    await bench.clock.advance(1_000)
+    expect(bench.store.count('complete')).toBe(1)
+    expect(bench.codes).toEqual(['store_unavailable'])
+    await bench.expectAtRest()
+  })
+
   it.each([
     ['rejects', rejecting],
     ['throws', throwing],
