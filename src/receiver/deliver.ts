@@ -139,7 +139,7 @@ export class Deliveries {
   dispatch(event: WebhookEvent<string, unknown>, options: DispatchOptions = {}): Promise<Outcome> {
     const copy = toOwnEvent(event)
     if (copy instanceof Rejection || !this.#runs.isWithin(this.#shared.toKey(copy.accountKey, copy.id), event))
-      return this.#shared.reporter.watch('dispatch', (watch) => this.#dispatch(copy, options, watch))
+      return this.#checkAndDispatch(copy, options)
     const error = new PosternError(
       'dispatch_within',
       `A handler of ${quote(copy.type)} gave dispatch() its own event, and would wait for itself. Call the function that is wanted, or give the new event an id of its own.`,
@@ -150,15 +150,16 @@ export class Deliveries {
     return refused
   }
 
-  async #dispatch(
-    event: ParsedEvent | Rejection,
-    options: DispatchOptions,
-    watch: Watch | undefined,
-  ): Promise<Outcome> {
-    const { activity, settings } = this.#shared
+  async #checkAndDispatch(event: ParsedEvent | Rejection, options: DispatchOptions): Promise<Outcome> {
+    const { reporter, settings } = this.#shared
     const waitMs = checkMs('dispatch', 'waitMs', options, settings.deadlineMs, LONGEST_TIMER_MS)
     if (event instanceof Rejection)
       throw new PosternError('event_invalid', `dispatch() was given something that is not an event: ${event.reason}`)
+    return reporter.watch('dispatch', (watch) => this.#dispatch(event, waitMs, watch))
+  }
+
+  async #dispatch(event: ParsedEvent, waitMs: number, watch: Watch | undefined): Promise<Outcome> {
+    const { activity, settings } = this.#shared
     activity.begin()
     if (this.#shared.isNestedDeep) await undefined
     const startedAt = settings.clock.monotonic()
