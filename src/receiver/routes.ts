@@ -12,7 +12,7 @@ import { type Interceptor, intercept } from './intercept.ts'
 import type { Settings } from './options.ts'
 
 const REOPENED =
-  'Handlers are registered after the first delivery. Since NODE_ENV is "development", each takes the place of the one with its pattern and name: their module was loaded again. One that was removed from the code runs until the server is started anew. In production this is an error.'
+  'Handlers are registered after the first delivery, or after one was refused. Since NODE_ENV is "development", each takes the place of the one with its pattern and name: their module was loaded again. One that was removed from the code runs until the server is started anew. In production this is an error.'
 
 /** A handler ready to run: its name is final, and the interceptors are around it. */
 export interface NamedHandler {
@@ -60,6 +60,8 @@ export class Routes {
   #interceptors: Interceptor[] = []
   /** Counts how many times registration began again, which only development servers cause. */
   #generation = 0
+  /** Whether a handler was refused: its module is loaded again once it is mended, perhaps before any delivery. */
+  #wasRefused = false
   /** The generation of all interceptors. */
   #interceptedIn = 0
   #built:
@@ -83,6 +85,12 @@ export class Routes {
 
   add(text: unknown, options: unknown, handler: unknown): void {
     this.#open('on')
+    this.#wasRefused = true
+    this.#add(text, options, handler)
+    this.#wasRefused = false
+  }
+
+  #add(text: unknown, options: unknown, handler: unknown): void {
     const pattern = parsePattern(text, this.#models, this.#events)
     if (typeof handler !== 'function')
       throw new ConfigurationError(
@@ -148,8 +156,9 @@ export class Routes {
 
   /** Opens registration again in development, where the module that registers was loaded again. */
   #open(method: string): void {
-    if (this.#built === undefined) return
-    if (readNodeEnv() !== 'development')
+    const isDevelopment = readNodeEnv() === 'development'
+    if (this.#built === undefined && !(this.#wasRefused && isDevelopment)) return
+    if (!isDevelopment)
       throw new ConfigurationError(
         'registration_frozen',
         `.${method}() was called after the first delivery. Register every handler before the receiver is mounted: an event that came in between would have been acknowledged without it.`,

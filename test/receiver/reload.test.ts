@@ -54,6 +54,22 @@ describe('a module with handlers that is loaded again', () => {
     expect(failure(() => receiver.on('contact.created', note('3'))).code).toBe('handler_unnamed')
   })
 
+  it('is loaded again after it was refused, with no delivery in between', async () => {
+    const { runs, warnings, make, note } = setUp()
+    const receiver = make()
+    const load = (version: string, pattern: string) =>
+      receiver.on('contact.created', note(`created ${version}`)).on(pattern as '*', note(`all ${version}`))
+    expect(failure(() => load('1', 'contact.craeted')).code).toBe('pattern_invalid')
+    load('2', '*')
+    await receiver.dispatch(events.contact.created())
+    expect(failure(() => load('3', 'contact.created')).code).toBe('handler_unnamed')
+    expect(failure(() => load('4', 'contact.created')).code).toBe('handler_unnamed')
+    load('5', '*')
+    await receiver.dispatch(events.contact.created())
+    expect(runs).toEqual(['created 2', 'all 2', 'created 5', 'all 5'])
+    expect(warnings).toHaveLength(4)
+  })
+
   it('replaces its interceptors as well', async () => {
     const { runs, make, note } = setUp()
     const receiver = make().on('contact.created', note('handler'))
@@ -125,6 +141,13 @@ describe.each(['production', 'test', ''])('with NODE_ENV %j', (environment) => {
     await receiver.dispatch(events.contact.created())
     expect(failure(() => receiver.on('contact.created', note('2'))).code).toBe('registration_frozen')
     expect(failure(() => receiver.intercept((run) => run())).code).toBe('registration_frozen')
+  })
+
+  it('still refuses a second handler without a name after another one was refused', () => {
+    const { make, note } = setUp()
+    const receiver = make().on('contact.created', note('1'))
+    for (let time = 0; time < 2; time++)
+      expect(failure(() => receiver.on('contact.created', note('2'))).code).toBe('handler_unnamed')
   })
 
   it('refuses a second receiver of one name on one store', () => {
