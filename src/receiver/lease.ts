@@ -123,12 +123,13 @@ export class Lease {
     const answers = untold.map((position) => this.#advance(position))
     const goOn = (told: readonly unknown[]) => {
       if (told.some((answer) => typeof answer !== 'boolean'))
-        throw new TypeError('store.advance() returned neither true nor false')
+        throw new StoreFailure(new TypeError('it returned neither true nor false'), 'advance')
       const rest = this.#untold?.filter((position) => !untold.includes(position)) ?? []
       this.#untold = rest.length === 0 ? undefined : rest
       return call()
     }
-    return answers.some(isThenable) ? Promise.all(answers).then(goOn) : goOn(answers)
+    const fail = (cause: unknown) => Promise.reject(new StoreFailure(cause, 'advance'))
+    return answers.some(isThenable) ? Promise.all(answers).then(goOn, fail) : goOn(answers)
   }
 
   /** Rejects if the store throws: what it answers for other positions is waited for as well. */

@@ -16,10 +16,10 @@ export class StoreFailure {
   /** Beside `state` of a claim. */
   readonly state = 'failed'
   readonly cause: unknown
-  readonly #method: 'positions' | undefined
+  readonly #method: 'positions' | 'advance' | undefined
 
   /** @param method if another one failed than that of which the caller tells */
-  constructor(cause: unknown, method?: 'positions') {
+  constructor(cause: unknown, method?: 'positions' | 'advance') {
     this.cause = cause
     this.#method = method
   }
@@ -49,7 +49,7 @@ export function callStore<T>(
     if (!isThenable(answer)) return check(answer)
     return shared.storeTimers.waitFor(answer, limitMs, check, toFailure, onLate)
   } catch (cause) {
-    return new StoreFailure(cause)
+    return toFailure(cause)
   }
 }
 
@@ -69,4 +69,4 @@ export function toBoolean(answer: unknown): boolean | StoreFailure {
   return typeof answer === 'boolean' ? answer : new StoreFailure(new TypeError('it returned neither true nor false'))
 }
 
-const toFailure = (cause: unknown) => new StoreFailure(cause)
+const toFailure = (cause: unknown) => (cause instanceof StoreFailure ? cause : new StoreFailure(cause))
