@@ -26,16 +26,15 @@ export class Turns {
     this.#lookUp = lookUp
   }
 
-  /** Waits for an answer of the engine the first time only. */
+  /** Waits for an answer of the engine the first time, and after a pause in which what the account has used may have been worked off. */
   async next(account: string): Promise<number> {
-    const now = performance.now()
-    // What it has used was long worked off, or is so few a second that they may go first.
-    if (now - this.#lookedAt >= 2 * LOOK_EVERY_MS) this.#usedByAccount.clear()
-    if (now - this.#lookedAt >= LOOK_EVERY_MS) {
-      this.#lookedAt = now
+    const silentMs = performance.now() - this.#lookedAt
+    if (silentMs >= LOOK_EVERY_MS) {
+      this.#lookedAt = performance.now()
       this.#looking = this.#look()
     }
-    if (this.#next === 0) await this.#looking
+    const isAhead = (this.#usedByAccount.get(account) ?? 0) > this.#next + 1
+    if (this.#next === 0 || (isAhead && silentMs >= 2 * LOOK_EVERY_MS)) await this.#looking
     const used = Math.max(this.#usedByAccount.get(account) ?? 0, this.#next)
     this.#usedByAccount.set(account, used + 1 / ITEMS_A_TURN)
     return Math.min(Math.floor(used), LAST - 1)

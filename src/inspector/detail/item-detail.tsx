@@ -56,7 +56,8 @@ export function Standing({ item }: { readonly item: InboxDetail }): JSX.Element 
         </span>{' '}
         {state === 'dead' && (
           <>
-            <b>dead letter</b> · {last?.code} · <Ago at={dueAt} isReal />
+            <b>dead letter</b>
+            {last && last.code !== 'dead_letter' && ` · ${last.code}`} · <Ago at={dueAt} isReal />
           </>
         )}
         {state === 'running' && <b>a worker runs it</b>}

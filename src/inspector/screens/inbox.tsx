@@ -183,7 +183,7 @@ function Line({ row, isChosen, choose }: LineOptions): JSX.Element {
           <span class="dim">not begun</span>
         ) : (
           <span class="result bad" title={last.error ?? undefined}>
-            <b>{last.code}</b> <span class="wide dim">{shortenError(last.error)}</span>
+            <b>{last.code}</b> <span class="error dim">{shortenError(last.error)}</span>
           </span>
         )}
       </td>

@@ -79,6 +79,22 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     expect(order.indexOf('quick')).toBeLessThan(50)
   }, 60_000)
 
+  it('runs the first item of an account soon, though the backlog of another came in bursts with pauses', async () => {
+    const { inbox, put } = openOne()
+    for (let burst = 0; burst < 6; burst++) {
+      await put('flood', 50)
+      await sleep(600)
+    }
+    await put('quick', 1)
+    const order: string[] = []
+    work(inbox, ({ accountKey }) => {
+      order.push(accountKey)
+      return DONE
+    })
+    await until(() => order.includes('quick'))
+    expect(order.indexOf('quick')).toBeLessThan(50)
+  }, 60_000)
+
   it('runs new items before those that are tried again', async () => {
     const { inbox, put } = openOne()
     await put('acme', 30)
