@@ -1,0 +1,55 @@
+import puppeteer, { type Browser, type Page } from 'puppeteer-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findEngine } from '../engines/require.ts'
+import { answer, serve, start } from './support.ts'
+
+const FIREFOX = findEngine('firefox-esr', '/usr/bin')
+
+/** A page that follows the emulator, and everything that it complained of. */
+async function open(browser: Browser, url: string, complaints: string[]): Promise<Page> {
+  const page = await browser.newPage()
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warn') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  await page.goto(url)
+  await page.waitForSelector('#link.live')
+  return page
+}
+
+describe.skipIf(FIREFOX === undefined)('the inspector in Firefox', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await puppeteer.launch({ browser: 'firefox', executablePath: FIREFOX ?? '', headless: true })
+  }, 60_000)
+  afterAll(() => browser?.close())
+
+  it('follows two tabs live, opens a delivery by the keyboard, and shows every screen', {
+    timeout: 60_000,
+  }, async () => {
+    const crm = await start()
+    crm.webhooks.create({ url: `${await serve(answer(500, 'handler_failed'))}/hooks`, events: ['contact.created'] })
+    const complaints: string[] = []
+    const other = await open(browser, `${crm.url}/_inspector`, complaints)
+    const page = await open(browser, `${crm.url}/_inspector`, complaints)
+    crm.events.emit({ type: 'contact.created' })
+    await Promise.all([page, other].map((each) => each.waitForSelector('tr.row .result.bad')))
+    for (const key of ['j', 'Enter'] as const) await page.keyboard.press(key)
+    await page.waitForSelector('.verdict')
+    expect(await page.$eval('.verdict', ({ textContent }) => textContent)).toContain('500 handler_failed')
+    expect(await page.$eval('.steps', ({ textContent }) => textContent)).toContain('sha256=')
+    await page.keyboard.press('Escape')
+    for (const [key, text] of [
+      ['2', 'Nothing has failed'],
+      ['3', 'Webhooks'],
+      ['4', 'Records'],
+      ['5', 'No call of the API yet'],
+      ['6', 'Clock and faults'],
+      ['7', 'Assumptions'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await page.waitForFunction(`document.querySelector('main').textContent.includes(${JSON.stringify(text)})`)
+    }
+    expect(complaints).toEqual([])
+  })
+})
