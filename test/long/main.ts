@@ -26,6 +26,7 @@ const PARTS: Readonly<Record<string, readonly Command[]>> = {
     { line: ['tsx', 'test/simulation/main.ts', '--inbox', '--seeds', '0..9999'] },
     { line: ['tsx', 'test/simulation/main.ts', '--find'] },
   ],
+  page: [{ line: ['node', '--import', 'tsx', '--expose-gc', 'test/long/page.ts'] }],
   mutation: [{ line: ['tsx', 'test/long/mutation.ts'] }],
 }
 
