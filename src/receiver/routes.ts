@@ -12,7 +12,7 @@ import { type Interceptor, intercept } from './intercept.ts'
 import type { Settings } from './options.ts'
 
 const REOPENED =
-  'Handlers are registered after the first delivery, or after one was refused. Since NODE_ENV is "development", each takes the place of the one with its pattern and name: their module was loaded again. One that was removed from the code runs until the server is started anew. In production this is an error.'
+  'Handlers are registered after the first delivery, or after one was refused. Since NODE_ENV is "development", each takes the place of the one with its pattern and name: their module was loaded again. One that was removed from the code runs until the server is started anew. Interceptors that are registered now replace all earlier ones. In production this is an error.'
 
 /** A handler ready to run: its name is final, and the interceptors are around it. */
 export interface NamedHandler {

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../protocol/schedule.ts'
+import { readCode } from '../../wire/code-word.ts'
 import { toPrintable } from './print-table.ts'
 import { showTime } from './show-time.ts'
 
@@ -89,7 +90,7 @@ export function toRecord(delivery: ShownDelivery, attempt: ShownAttempt): object
     isAcknowledged: attempt.failure === undefined,
     status: attempt.status ?? null,
     error: attempt.failure === undefined || attempt.failure === 'status' ? null : attempt.failure,
-    code: readCode(attempt.responseBody) ?? null,
+    code: readCode(attempt.responseBody),
     durationMs: Math.round(attempt.durationMs * 10) / 10,
     delivery: delivery.status,
     nextAttemptAt: delivery.nextAttemptAt === undefined ? null : new Date(delivery.nextAttemptAt).toISOString(),
@@ -99,11 +100,6 @@ export function toRecord(delivery: ShownDelivery, attempt: ShownAttempt): object
 /** The status, or a word for why there is none. */
 export function toResult({ status, failure }: Pick<ShownAttempt, 'status' | 'failure'>): string {
   return status === undefined ? (failure ?? '') : String(status)
-}
-
-/** The code word in the answer of a receiver of this package. */
-export function readCode(body: string): string | undefined {
-  return /^\{"code":"(\w{1,40})"/.exec(body)?.[1]
 }
 
 function showNext({ status, nextAttemptAt }: ShownDelivery, attempt: ShownAttempt, scale: number): string {

@@ -2,10 +2,11 @@ import type { WebhookEvent } from '../../protocol/events.ts'
 import type { Attempt } from '../../testing/attempt.ts'
 import { createSender } from '../../testing/sender.ts'
 import { urlTarget } from '../../testing/url-target.ts'
+import { readCode } from '../../wire/code-word.ts'
 import { toConnectionFailure } from '../../wire/connection-failure.ts'
 import { showTarget } from '../../wire/target.ts'
 import { EXIT, hasColour, type Io } from '../io.ts'
-import { formatAttempt, readCode } from '../output/attempt-line.ts'
+import { formatAttempt } from '../output/attempt-line.ts'
 import { createHints } from '../output/hints.ts'
 import { sendAll, shuffle } from './send-all.ts'
 
@@ -103,7 +104,7 @@ function toJson(io: Io): Write {
       isAcknowledged,
       status: attempt.status ?? null,
       error: attempt.status === undefined ? toResult(attempt) : null,
-      code: readCode(attempt.body) ?? null,
+      code: readCode(attempt.body),
       durationMs: Math.round(attempt.durationMs * 10) / 10,
     }
     io.stdout.write(`${JSON.stringify(line)}\n`)
