@@ -26,11 +26,7 @@ type ExpressHandler<Request> = (
  * @example app.post('/webhooks', expressHandler(receiver))
  */
 export function expressHandler(receiver: Receives): ExpressHandler<IncomingMessage>
-export function expressHandler(
-  receiver: Receives,
-  options: AdapterOptions<RoutedRequest>,
-): ExpressHandler<RoutedRequest>
-export function expressHandler<Request extends IncomingMessage>(
+export function expressHandler<Request extends IncomingMessage = RoutedRequest>(
   receiver: Receives,
   options: AdapterOptions<Request>,
 ): ExpressHandler<Request>

@@ -76,17 +76,19 @@ export interface AnyEvent<Data = OpenData> extends WebhookEvent<string, Data> {
   readonly action?: Action
 }
 
+// Written out, not as Readonly<Record<…>>: the compiler shows an alias of an alias by the inner one.
+
 /** Model keys with the schema of their records. */
-export type ModelSchemas = Readonly<Record<string, StandardSchema>>
+export type ModelSchemas = { readonly [model: string]: StandardSchema }
 
 /** Further event types with the schema of their `data`. */
-export type EventSchemas = Readonly<Record<string, StandardSchema>>
+export type EventSchemas = { readonly [type: string]: StandardSchema }
 
 /** The models of a receiver that declares none: every model key is taken, with an open record. */
-export type OpenModels = Readonly<Record<string, StandardSchema<unknown, OpenRecord>>>
+export type OpenModels = { readonly [model: string]: StandardSchema<unknown, OpenRecord> }
 
 /** No further event types. */
-export type NoEvents = Readonly<Record<never, StandardSchema>>
+export type NoEvents = { readonly [type in never]: StandardSchema }
 
 /** The patterns that can be registered: an editor completes these. */
 export type Pattern<M, E> =

@@ -21,19 +21,30 @@ export interface OutcomeInfo {
   readonly durationMs: number
 }
 
-export interface ReceiverOptions<M, E, S extends Store = Store> {
-  /**
-   * The webhook's signing secret: text or bytes, `{ secret, accountKey }` to bind it to one account, a list of these, or a function
-   * that chooses by source or account. `undefined` is in the type so that `process.env.WEBHOOK_SECRET` can be given as it is; at run
-   * time it is refused with `secret_unusable`.
-   */
-  readonly secret: Secrets | SecretsFunction | undefined
+/** What `createReceiver` takes. */
+export type ReceiverOptions<M, E, S extends Store = Store> = TypedOptions<M, E, S> & CommonOptions
+
+/**
+ * The options that the types of handlers come from, apart from `secret`: the compiler infers nothing from an object that lacks a required
+ * property, and would complain of the models in place of a misspelt `secret`.
+ */
+interface TypedOptions<M, E, S> {
   /** The models whose records handlers get, with their schemas. Once given, any other model name is a compile error. */
   readonly models?: M
   /** Further event types, which are not about records, with the schema of their `data`. */
   readonly events?: E & ([keyof E] extends [never] ? Readonly<Record<string, never>> : unknown)
   /** Remembers handled events. Default: `memoryStore()`, for one process. */
   readonly store?: S
+}
+
+/** The options that change no type. */
+interface CommonOptions {
+  /**
+   * The webhook's signing secret: text or bytes, `{ secret, accountKey }` to bind it to one account, a list of these, or a function
+   * that chooses by source or account. `undefined` is in the type so that `process.env.WEBHOOK_SECRET` can be given as it is; at run
+   * time it is refused with `secret_unusable`.
+   */
+  readonly secret: Secrets | SecretsFunction | undefined
   /**
    * Takes events in: a delivery is answered 200 `accepted` once its event is on disk, and workers run the handlers (`receiver.work`).
    * Default: none, and handlers run before the answer.

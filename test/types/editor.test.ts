@@ -19,6 +19,11 @@ interface Wrong {
   readonly unnamed?: readonly string[]
 }
 
+const OPTIONS = 'ReceiverOptions<OpenModels, NoEvents, Store>'
+const OPTIONS_OF_PLAIN = 'ReceiverOptions<{ plain: StandardSchema<Plain, Plain>; }, NoEvents, Store>'
+const unknownOption = (name: string, type: string, meant: string) =>
+  `Object literal may only specify known properties, but '${name}' does not exist in type '${type}'. Did you mean to write '${meant}'?`
+
 const wrongPatterns: readonly Wrong[] = [
   {
     what: 'a misspelt action',
@@ -93,6 +98,46 @@ const wrongPatterns: readonly Wrong[] = [
   { what: 'a star in a name, without declared models', line: "open.on('con*.created', () => {})", named: ['.created'] },
 ]
 
+/** A slip, and the whole first line of its only message. */
+const SLIPS: readonly (readonly [string, string])[] = [
+  ["createReceiver({ secrets: ['s'] })", unknownOption('secrets', OPTIONS, 'secret')],
+  ["createReceiver({ secrets: 's', models: plain })", unknownOption('secrets', OPTIONS_OF_PLAIN, 'secret')],
+  [
+    "createReceiver({ secrets: 's', models: plain }).on('plain.created', (event) => event.data.record.title)",
+    unknownOption('secrets', OPTIONS_OF_PLAIN, 'secret'),
+  ],
+  ["createReceiver({ secret: 's', model: plain })", unknownOption('model', OPTIONS, 'models')],
+  ["createReceiver({ secret: 's', stor: memoryStore() })", unknownOption('stor', OPTIONS, 'store')],
+  ["createReceiver({ secret: 's', deadline: 8_000 })", unknownOption('deadline', OPTIONS, 'deadlineMs')],
+  ["createReceiver('s')", `Argument of type 'string' is not assignable to parameter of type '${OPTIONS}'.`],
+  [
+    "createReceiver({ secret: 's', store: memoryStore })",
+    "Type '(options?: MemoryStoreOptions) => MemoryStore' is not assignable to type 'Store'.",
+  ],
+  ["createReceiver({ secret: 's', models: [contact] })", "' is not assignable to type 'ModelSchemas'."],
+  [
+    "createReceiver({ secret: 's', models: { contact: { email: 'string' } } })",
+    "Object literal may only specify known properties, and 'email' does not exist in type 'StandardSchema<unknown, unknown>'.",
+  ],
+  [
+    "createReceiver({ secret: 's', events: { 'invoice.paid': 'number' } })",
+    "Type 'string' is not assignable to type 'StandardSchema<unknown, unknown>'.",
+  ],
+  ["receiver.on('contact.created', { names: 'x' }, () => {})", unknownOption('names', 'HandlerOptions', 'name')],
+  ["receiver.on('contact.created', welcom)", "Cannot find name 'welcom'."],
+  ['expressHandler()', 'Expected 1-2 arguments, but got 0.'],
+  [
+    "expressHandler({ secret: 's' })",
+    "Object literal may only specify known properties, and 'secret' does not exist in type 'Receives'.",
+  ],
+  [
+    "expressHandler(receiver, { sources: () => 'x' })",
+    unknownOption('sources', 'AdapterOptions<RoutedRequest>', 'source'),
+  ],
+  ["nodeHandler(receiver, { paths: '/x' })", unknownOption('paths', 'NodeHandlerOptions', 'path')],
+  ["nextHandler(receiver, { sources: () => 'x' })", unknownOption('sources', 'FetchHandlerOptions', 'source')],
+]
+
 const MISSPELT_MODEL =
   "receiver.on('contcat.created', { name: 'x' }, async (event) => { event.data.record._id.trim() })"
 const MISSPELT_FIELD = "receiver.on('contact.created', (event) => event.data.record.emial)"
@@ -105,6 +150,13 @@ describe('the message', () => {
     MISSPELT_MODEL,
     MISSPELT_FIELD,
     OTHER_HANDLER,
+    "import { memoryStore } from 'postern'",
+    "import { expressHandler } from 'postern/express'",
+    "import { nextHandler } from 'postern/next'",
+    "import { nodeHandler } from 'postern/node'",
+    'interface Plain { readonly _id: string; readonly title: string }',
+    'const plain = { plain: record<Plain>() }',
+    ...SLIPS.map(([line]) => line),
   ])
   const errors = editor.errors()
 
@@ -127,6 +179,10 @@ describe('the message', () => {
     )
     for (const name of named) expect(message).toContain(name)
     for (const name of unnamed) expect(message).not.toContain(name)
+  })
+
+  it.each(SLIPS)('is one line that names what is wrong in %s', (line, message) => {
+    expect(messageFor(line)).toContain(message)
   })
 
   it('names the field that was probably meant', () => {
