@@ -278,10 +278,9 @@ describe('every subpath but those for Vitest, OpenTelemetry and BullMQ', () => {
       import { expressHandler } from 'postern/express'
       import { contact } from 'postern/models'
       import { nodeHandler } from 'postern/node'
-      import { events, signed } from 'postern/testing'
+      import { events, signed, silentLogger } from 'postern/testing'
       const secret = 'test-secret'
-      const logger = { debug() {}, info() {}, warn() {}, error() {} }
-      const receiver = createReceiver({ secret, logger, models: { contact } }).on('contact.*', () => {})
+      const receiver = createReceiver({ secret, logger: silentLogger, models: { contact } }).on('contact.*', () => {})
       const statuses = []
       const express = expressHandler(receiver)
       for (const listener of [nodeHandler(receiver), (request, response) => express(request, response, () => {})]) {
@@ -347,15 +346,14 @@ describe('a file of tests in the empty project', () => {
     import { createReceiver } from 'postern'
     import { contact } from 'postern/models'
     import { nodeHandler } from 'postern/node'
-    import { createSender, events, manualClock, nodeTarget, recordHandlers } from 'postern/testing'
+    import { createSender, events, manualClock, nodeTarget, recordHandlers, silentLogger } from 'postern/testing'
     ${imports}
 
     const secret = 'test-secret'
-    const logger = { debug() {}, info() {}, warn() {}, error() {} }
     let clock, sender, handled
     beforeEach(() => {
       clock = manualClock('2025-01-01T00:00:00Z')
-      const receiver = createReceiver({ secret, clock, logger, models: { contact } }).on('contact.*', () => {})
+      const receiver = createReceiver({ secret, clock, logger: silentLogger, models: { contact } }).on('contact.*', () => {})
       handled = recordHandlers(receiver)
       sender = createSender({ target: nodeTarget(nodeHandler(receiver)), secret, clock })
     })

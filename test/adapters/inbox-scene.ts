@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, type Inbox, type Outcome, type PosternError, type WebhookEvent } from 'postern'
-import { events, signed } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Worker } from './stores/start-worker.ts'
 
@@ -13,7 +13,7 @@ export function makeScene(inbox: Inbox, options: Partial<Parameters<typeof creat
   const receiver = createReceiver({
     secret: SECRET,
     inbox,
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    logger: silentLogger,
     onError: (error) => void errors.push(error),
     ...options,
   })

@@ -1,4 +1,5 @@
 import { type Client, type ClientOptions, createClient } from 'postern/client'
+import { silentLogger } from 'postern/testing'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { clientOf, EMAIL, PASSWORD, startService } from './support.ts'
 
@@ -73,7 +74,7 @@ describe('options', () => {
 
 describe('arguments of calls', () => {
   const warn = vi.fn()
-  const logger = { debug() {}, info() {}, warn, error() {} }
+  const logger = { ...silentLogger, warn }
   const fetch = async (request: Request) =>
     request.url.endsWith('/login')
       ? Response.json({ accessToken: 'a' })

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
 import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
+import { silentLogger } from 'postern/testing'
 import { afterEach } from 'vitest'
 
 const cleanUps: (() => Promise<unknown>)[] = []
@@ -7,7 +8,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
 })
 
-export const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
+export const quiet = { ...silentLogger, error: console.error }
 
 /** An emulator on a manual clock, which ends with the test. */
 export async function start(options: EmulatorOptions = {}): Promise<Emulator> {

@@ -1,11 +1,10 @@
 import { createReceiver } from 'postern'
 import { sqliteStore } from 'postern/sqlite'
-import { events } from 'postern/testing'
+import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { Scene, SECRET, until } from './scene.ts'
 
 const event = events.contact.created
-const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** An event of which one handler has finished, as the store knows, and another has failed once. */
 async function half(scene: Scene): Promise<string> {
@@ -24,7 +23,7 @@ async function half(scene: Scene): Promise<string> {
 /** The next deployment. */
 function workAgain(scene: Scene, register: (receiver: ReturnType<typeof createReceiver>) => void) {
   const store = sqliteStore({ database: scene.database })
-  const receiver = createReceiver({ secret: SECRET, leaseMs: 2_000, inbox: scene.inbox, store, logger: silent })
+  const receiver = createReceiver({ secret: SECRET, leaseMs: 2_000, inbox: scene.inbox, store, logger: silentLogger })
   register(receiver)
   return receiver.work({ attempts: 2, delay: () => 0 })
 }

@@ -1,6 +1,6 @@
 import { createReceiver, type Inbox, sign } from 'postern'
 import { sqliteStore } from 'postern/sqlite'
-import { events } from 'postern/testing'
+import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { AT_ONCE, Scene } from './scene.ts'
 
@@ -47,7 +47,7 @@ describe('context.transaction in a worker', () => {
       name: 'transactions',
       inbox: scene.inbox,
       store: sqliteStore({ database: scene.database }),
-      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      logger: silentLogger,
     })
     let saves = 0
     let notes = 0

@@ -14,6 +14,7 @@ import {
   type WorkOptions,
 } from 'postern'
 import { openSqlite, type SqliteDatabase, sqliteInbox, sqliteStore } from 'postern/sqlite'
+import { silentLogger } from 'postern/testing'
 import { onTestFinished } from 'vitest'
 
 export const SECRET = 'whsec_inbox'
@@ -43,7 +44,7 @@ export class Scene {
       onOutcome: (outcome) => void this.outcomes.push(outcome),
       onError: (error) => void this.errors.push(error),
       onDeadLetter: (item, error) => void this.dead.push({ item, error }),
-      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      logger: silentLogger,
       ...options,
     })
     onTestFinished(async () => {

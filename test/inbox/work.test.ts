@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, DeadLetter, type Inbox, memoryStore, RetryLater, type StandardSchema, sign } from 'postern'
 import { openSqlite } from 'postern/sqlite'
-import { events, manualClock } from 'postern/testing'
+import { events, manualClock, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { AT_ONCE, Scene, SECRET, until } from './scene.ts'
 
@@ -240,12 +240,12 @@ describe('an event that fails', () => {
     scene.receiver.on('contact.created', () => {})
     await scene.deliver(event())
     await scene.receiver.close()
-    const older = createReceiver({ secret: SECRET, inbox: scene.inbox, store: memoryStore(), logger: silent })
+    const older = createReceiver({ secret: SECRET, inbox: scene.inbox, store: memoryStore(), logger: silentLogger })
     older.on('contact.deleted', () => {})
     const worker = older.work({ delay: () => 50 })
     await until('it was tried', async () => ((await scene.inbox.list('waiting')).entries[0]?.failures ?? 0) > 1)
     await worker.close()
-    const newer = createReceiver({ secret: SECRET, inbox: scene.inbox, store: memoryStore(), logger: silent })
+    const newer = createReceiver({ secret: SECRET, inbox: scene.inbox, store: memoryStore(), logger: silentLogger })
     let runs = 0
     newer.on('contact.created', () => void runs++)
     newer.work(AT_ONCE)
@@ -262,7 +262,7 @@ describe('an event that fails', () => {
     const errors: string[] = []
     let runs = 0
     const onError = ({ code }: { readonly code: string }) => void errors.push(code)
-    const other = createReceiver({ secret: SECRET, name: 'other', inbox: scene.inbox, onError, logger: silent })
+    const other = createReceiver({ secret: SECRET, name: 'other', inbox: scene.inbox, onError, logger: silentLogger })
     other.on('*', () => void runs++)
     other.work({ delay: () => 5_000 })
     await until('it was tried', () => errors.length > 0)
@@ -397,5 +397,3 @@ describe('receiver.work', () => {
     expect(() => inbox().work(options as never)).toThrow(message)
   })
 })
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }

@@ -4,14 +4,13 @@ import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { createReceiver, type Outcome, type WebhookEvent } from 'postern'
 import { nodeHandler } from 'postern/node'
-import { events, signed } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { fetchHandler } from 'postern/web'
 import { describe, expect, it } from 'vitest'
 import { Bench, evilError, evilProxy, settle, thenable } from '../receiver/support.ts'
 import { tryForAMinute } from './for-a-minute.ts'
 
 const SECRET = 'whsec_long'
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const LIMIT = 3_000
 
 /** Anything that a line of JavaScript can throw, in a box: fast-check looks at its values, and some of these throw then. */
@@ -69,7 +68,7 @@ describe('for a minute', { concurrent: false }, () => {
 
   it('chunkings over node:http', async () => {
     const seen: string[] = []
-    const receiver = createReceiver({ secret: SECRET, logger: SILENT, maxBodyBytes: LIMIT })
+    const receiver = createReceiver({ secret: SECRET, logger: silentLogger, maxBodyBytes: LIMIT })
     receiver.on('*', (event) => void seen.push(event.id))
     const server = createServer(nodeHandler(receiver)).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -105,7 +104,7 @@ describe('for a minute', { concurrent: false }, () => {
 
   it('chunkings of a Fetch body', async () => {
     const seen: string[] = []
-    const receiver = createReceiver({ secret: SECRET, logger: SILENT, maxBodyBytes: LIMIT })
+    const receiver = createReceiver({ secret: SECRET, logger: silentLogger, maxBodyBytes: LIMIT })
     receiver.on('*', (event) => void seen.push(event.id))
     const handle = fetchHandler(receiver)
     await tryForAMinute(

@@ -2,10 +2,11 @@
 import { createServer } from 'node:http'
 import { createReceiver } from 'postern'
 import { nodeHandler } from 'postern/node'
+import { silentLogger } from 'postern/testing'
 import type { FromServer, ToServer } from './messages.ts'
 import { SECRET } from './messages.ts'
 
-const receiver = createReceiver({ secret: SECRET, logger: { debug() {}, info() {}, warn() {}, error() {} } })
+const receiver = createReceiver({ secret: SECRET, logger: silentLogger })
 receiver.on('sync.completed', () => {}).on('sync.failed', () => new Promise(() => {}))
 
 const tell = (message: FromServer) => process.send?.(message)

@@ -9,12 +9,11 @@ import { createReceiver, type Receiver, type ReceiverOptions } from 'postern'
 import { expressHandler } from 'postern/express'
 import { nodeHandler } from 'postern/node'
 import { instrument } from 'postern/otel'
-import { events, type SignedOptions, signed } from 'postern/testing'
+import { events, type SignedOptions, signed, silentLogger } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { enableContexts, Sdk } from './scene.ts'
 
 const SECRET = 'whsec_otel'
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
 beforeAll(enableContexts)
 afterAll(() => context.disable())
@@ -35,7 +34,7 @@ interface Options extends Partial<ReceiverOptions<never, never>> {
 
 /** A receiver under instrumentation, and how to send to it over HTTP. */
 function makeScene(options: Options = {}, sdk = new Sdk()) {
-  const receiver = createReceiver({ secret: SECRET, logger: SILENT, ...options } as ReceiverOptions<never, never>)
+  const receiver = createReceiver({ secret: SECRET, logger: silentLogger, ...options } as ReceiverOptions<never, never>)
   const instrumentation = instrument(receiver, sdk.providers)
   const send = async (url: string, event = events.contact.created(), tamper?: SignedOptions['tamper']) => {
     const response = await fetch(signed(event, { secret: SECRET, ...(tamper && { tamper }) }).request(url))

@@ -1,7 +1,7 @@
 import { context, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
 import { createReceiver, memoryStore, type Receiver, type ReceiverOptions } from 'postern'
 import { type InstrumentOptions, instrument } from 'postern/otel'
-import { events, type SignedOptions, signed } from 'postern/testing'
+import { events, type SignedOptions, signed, silentLogger } from 'postern/testing'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { failure, watchRejections } from '../receiver/support.ts'
 import { enableContexts, Sdk } from './scene.ts'
@@ -15,8 +15,10 @@ afterEach(() => {
 watchRejections()
 
 function make(options: Partial<ReceiverOptions<never, never>> = {}) {
-  const logger = { debug() {}, info() {}, warn() {}, error() {} }
-  return createReceiver({ secret: SECRET, logger, ...options } as ReceiverOptions<never, never>) as unknown as Receiver
+  return createReceiver({ secret: SECRET, logger: silentLogger, ...options } as ReceiverOptions<
+    never,
+    never
+  >) as unknown as Receiver
 }
 
 function send(receiver: Receiver, event = events.contact.created(), tamper: SignedOptions['tamper'] = 'none') {

@@ -9,7 +9,7 @@ import {
   record,
   type WebhookEvent,
 } from 'postern'
-import { events, signed } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import {
   atOnce,
@@ -31,7 +31,6 @@ const make = (options: unknown) => createReceiver(options as ReceiverOptions<nev
 const store = () => memoryStore()
 const without = (method: string) => ({ ...methods, [method]: undefined })
 const methods = { retentionMs: 1e9, claim() {}, renew() {}, complete() {}, release() {} }
-const logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 describe('options', () => {
   it.each<[string, unknown, string]>([
@@ -65,7 +64,7 @@ describe('options', () => {
       'clock has no method monotonic()',
     ],
     ['a clock that is no object', { clock: 5 }, 'clock has no method now()'],
-    ['a logger without debug', { logger: { ...logger, debug: 1 } }, 'logger has no method debug()'],
+    ['a logger without debug', { logger: { ...silentLogger, debug: 1 } }, 'logger has no method debug()'],
     ['null for a logger', { logger: null }, 'it needs debug, info, warn, error'],
     ['onOutcome that is no function', { onOutcome: 'log' }, 'onOutcome is "log"; give a function'],
     ['onError that is no function', { onError: {} }, 'onError is an object; give a function'],
@@ -658,7 +657,7 @@ describe('dispatch', () => {
 
 it('stands on a memory store of its own by default, on the given clock', async () => {
   const clock = new ManualClock()
-  const receiver = createReceiver({ secret: SECRET, clock, logger })
+  const receiver = createReceiver({ secret: SECRET, clock, logger: silentLogger })
   receiver.on('*', () => {})
   const event = events.syncCompleted()
   expect((await receiver.dispatch(event)).outcome).toBe('handled')

@@ -11,10 +11,10 @@ import {
   nodeTarget,
   recordHandlers,
   type Sender,
+  silentLogger,
 } from 'postern/testing'
 import 'postern/testing/vitest'
 import { beforeEach, expect, test } from 'vitest'
-import { silent } from './support.ts'
 
 // A file of tests as a user writes it, against an app as a user has it.
 
@@ -22,7 +22,7 @@ function buildApp(options: { readonly secret: string; readonly clock: Clock }) {
   const receiver: Receiver<{ contact: typeof contact }> = createReceiver({
     ...options,
     models: { contact },
-    logger: silent,
+    logger: silentLogger,
   })
   receiver.on('contact.created', () => {}).on('contact.*', { name: 'audit' }, async () => {})
   return { app: express().post('/webhooks', expressHandler(receiver)), receiver }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { createReceiver, type Secret, verify } from 'postern'
-import { type BodyFormat, events, signed, type Tamper } from 'postern/testing'
+import { type BodyFormat, events, signed, silentLogger, type Tamper } from 'postern/testing'
 import { fetchHandler } from 'postern/web'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../support/runs.ts'
@@ -139,7 +139,7 @@ describe('a tampered delivery', () => {
         const { bytes, signature } = signed(event, { secret: SECRET, format, tamper })
         expect(verify(bytes, signature, SECRET)).toBe(false)
         let handled = 0
-        const receiver = createReceiver({ secret: SECRET, logger: silent }).on('*', () => handled++)
+        const receiver = createReceiver({ secret: SECRET, logger: silentLogger }).on('*', () => handled++)
         expect(await receiver.receive({ body: bytes, signature })).toMatchObject({
           outcome: 'rejected',
           code,
@@ -191,7 +191,7 @@ describe('request()', () => {
   })
 
   it('is handled by a receiver on a Fetch host', async () => {
-    const handle = fetchHandler(createReceiver({ secret: SECRET, logger: silent }).on('sync.completed', () => {}))
+    const handle = fetchHandler(createReceiver({ secret: SECRET, logger: silentLogger }).on('sync.completed', () => {}))
     const good = await handle(signed(events.syncCompleted(), { secret: SECRET }).request())
     expect([good.status, await good.json()]).toEqual([200, { code: 'handled', id: expect.any(String) }])
     for (const [tamper] of tampers) {
@@ -200,5 +200,3 @@ describe('request()', () => {
     }
   })
 })
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }

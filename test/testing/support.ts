@@ -7,14 +7,21 @@ import { expressHandler } from 'postern/express'
 import { fastifyPlugin } from 'postern/fastify'
 import { contact } from 'postern/models'
 import { nodeHandler } from 'postern/node'
-import { fastifyTarget, fetchTarget, manualClock, nodeTarget, type Target, urlTarget } from 'postern/testing'
+import {
+  fastifyTarget,
+  fetchTarget,
+  manualClock,
+  nodeTarget,
+  silentLogger,
+  type Target,
+  urlTarget,
+} from 'postern/testing'
 import { fetchHandler } from 'postern/web'
 import { beforeAll, expect, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 
 export const secret = 'test-secret'
 export const START = '2025-01-01T00:00:00Z'
-export const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 // Fails all tests immediately if the clock is broken: most would wait for it in vain.
 beforeAll(async () => {
@@ -29,7 +36,7 @@ beforeAll(async () => {
 }, 8_000)
 
 export function newReceiver(clock?: Clock): Receiver<{ readonly contact: typeof contact }> {
-  return createReceiver({ secret, logger: silent, models: { contact }, ...(clock && { clock }) })
+  return createReceiver({ secret, logger: silentLogger, models: { contact }, ...(clock && { clock }) })
 }
 
 /** Every kind of target, with a receiver behind it. */

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { type InboxItem, type Settlement, systemClock, type TakenItem } from 'postern'
 import { type BullmqInbox, bullmqInbox } from 'postern/bullmq'
+import { silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { redisProgram, startRedis } from '../../../engines/redis-server.ts'
 import { serverFor } from '../../../engines/server-for.ts'
@@ -164,7 +165,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
   it('drops dead letters that are too old, and says so', async () => {
     const { queue, inbox, put } = openOne()
     const log: unknown[] = []
-    inbox.reportTo?.({ debug() {}, info() {}, warn: (...line) => void log.push(line), error() {} })
+    inbox.reportTo?.({ ...silentLogger, warn: (...line) => void log.push(line) })
     await put('acme', 3)
     const burying = work(inbox, (item) => ({ next: 'bury', marks: [], tried: tried(item) }))
     await until(async () => (await inbox.counts()).dead === 3)
@@ -172,7 +173,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     await makeOld(backend, server().url, queue, 2)
     const again = bullmqInbox({ connection: server().url, queue }) // whose last look was not just now
     onTestFinished(() => again.close())
-    again.reportTo?.({ debug() {}, info() {}, warn: (...line) => void log.push(line), error() {} })
+    again.reportTo?.({ ...silentLogger, warn: (...line) => void log.push(line) })
     work(again, () => DONE)
     await until(async () => (await inbox.counts()).dead === 1)
     await until(() => log.length > 0)
@@ -234,7 +235,7 @@ describe.skipIf(redisProgram === undefined)('bullmqInbox on a Redis that does no
     onTestFinished(() => server.remove())
     const { inbox, put } = open('redis', server.url)
     const log: string[] = []
-    inbox.reportTo?.({ debug() {}, info() {}, warn: (_fields, line) => void log.push(line), error() {} })
+    inbox.reportTo?.({ ...silentLogger, warn: (_fields, line) => void log.push(line) })
     await put('acme', 1)
     work(inbox, () => DONE)
     await until(async () => (await inbox.counts()).waiting === 0)

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Store } from 'postern'
 import { type BareRedisClient, redisStore } from 'postern/redis'
+import { silentLogger } from 'postern/testing'
 import { createClient, createClientPool } from 'redis'
 import * as redis4 from 'redis4'
 import { describe, expect, it, type TestContext, vi } from 'vitest'
@@ -56,7 +57,7 @@ const REAL = ['node-redis', 'node-redis 4', 'a pool of node-redis', 'ioredis']
 /** What a store warns of. */
 function warningsOf(store: Store): readonly string[] {
   const warnings: string[] = []
-  store.reportTo?.({ debug() {}, info() {}, warn: (_fields, message) => void warnings.push(message), error() {} })
+  store.reportTo?.({ ...silentLogger, warn: (_fields, message) => void warnings.push(message) })
   return warnings
 }
 

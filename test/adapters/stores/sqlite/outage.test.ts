@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, type PosternError } from 'postern'
 import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
-import { events, signed } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { drivers } from './drivers.ts'
 import { closing, makeFolder } from './folder.ts'
@@ -22,7 +22,7 @@ describe.each(drivers)('on %s', (driver) => {
     const receiver = createReceiver({
       secret: SECRET,
       store: sqliteStore({ database }),
-      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      logger: silentLogger,
       onError: (error) => errors.push(error as PosternError), // the receiver gives nothing else
     })
     receiver.on('contact.created', async ({ id }) => {

@@ -1,6 +1,6 @@
 import { createReceiver, type Outcome, type PosternError } from 'postern'
 import { openSqlite, type SqliteDatabase, sqliteStore } from 'postern/sqlite'
-import { events, signed } from 'postern/testing'
+import { events, signed, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { drivers } from './drivers.ts'
 import { closing, makeFolder } from './folder.ts'
@@ -17,7 +17,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     const receiver = createReceiver({
       secret: SECRET,
       store: sqliteStore({ database }),
-      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      logger: silentLogger,
       onError: (error) => errors.push(error as PosternError), // the receiver gives nothing else
     })
     const send = (event: ReturnType<typeof events.contact.created>): Promise<Outcome> => {
