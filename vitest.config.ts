@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { closingLine } from './scripts/closing-line.ts'
 import { entries } from './scripts/entries.ts'
+import { progress } from './scripts/progress.ts'
 
 const alias = Object.entries(entries).map(([name, file]) => ({
   find: name === 'index' ? /^postern$/ : new RegExp(`^postern/${name}$`),
@@ -13,7 +14,8 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ['test/**/*.test.ts'],
-    reporters: [process.stdout.isTTY ? 'default' : 'dot', closingLine],
+    // Without a terminal: failures only, and what tests print.
+    reporters: [process.stdout.isTTY ? 'default' : ['minimal', { silent: false }], progress(), closingLine],
     pool: 'forks',
     // Most tests wait: for processes, for leases to end, for engines that are away.
     maxWorkers: 4,
