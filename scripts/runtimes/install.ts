@@ -11,9 +11,22 @@ const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'pos
 /** The path of a runtime's binary, out of the cache or, once, from the npm registry that npm is set up for. */
 export async function install(runtime: Runtime): Promise<string> {
   if (process.platform !== 'linux') throw new Error('the packages of the runtimes are named for Linux only')
-  const home = join(CACHE, `${runtime.package}@${runtime.version}`.replaceAll('/', '+'))
+  const home = homeOf(runtime)
   if (!existsSync(home)) await fill(home, `${runtime.package}@${runtime.version}`)
-  return join(home, 'node_modules', runtime.package, runtime.binary)
+  return binaryOf(runtime)
+}
+
+/** The path of a runtime's binary, if the cache holds it. */
+export function installed(runtime: Runtime): string | undefined {
+  return existsSync(homeOf(runtime)) ? binaryOf(runtime) : undefined
+}
+
+function homeOf(runtime: Runtime): string {
+  return join(CACHE, `${runtime.package}@${runtime.version}`.replaceAll('/', '+'))
+}
+
+function binaryOf(runtime: Runtime): string {
+  return join(homeOf(runtime), 'node_modules', runtime.package, runtime.binary)
 }
 
 async function fill(home: string, spec: string): Promise<void> {
