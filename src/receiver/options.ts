@@ -21,7 +21,7 @@ export interface OutcomeInfo {
   readonly durationMs: number
 }
 
-/** What `createReceiver` takes. */
+/** The options of `createReceiver`. */
 export type ReceiverOptions<M, E, S extends Store = Store> = TypedOptions<M, E, S> & CommonOptions
 
 /**

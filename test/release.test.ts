@@ -1,0 +1,328 @@
+import { appendFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { hasVersion, moveEntries } from '../scripts/release/changelog.ts'
+import { compareContents, formatContents } from '../scripts/release/contents.ts'
+import { run as runCommand } from '../scripts/release/run.ts'
+import { nextVersion } from '../scripts/release/version.ts'
+import { ROOT } from './support/repository.ts'
+
+/** A build, an installation and a run take some ten seconds on an idle machine. */
+const SLOW = 180_000
+const TSX = join(ROOT, 'node_modules/tsx/dist/cli.mjs')
+const CONTENTS = 'scripts/release/contents.txt'
+
+/** Who commits, and that nothing is signed, whatever git is set up for here. */
+const GIT = {
+  ...{ GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@example.test' },
+  ...{ GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@example.test' },
+  ...{ GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_0: 'commit.gpgsign', GIT_CONFIG_VALUE_0: 'false' },
+  ...{ GIT_CONFIG_KEY_1: 'tag.gpgsign', GIT_CONFIG_VALUE_1: 'false' },
+}
+
+let folder: string
+/** Our own repository as it is here, ready for a release, with a build without declarations and a check that takes no time. */
+let ready: string
+
+beforeAll(async () => {
+  Object.assign(process.env, GIT)
+  folder = await mkdtemp(join(tmpdir(), 'postern-releases-'))
+  ready = join(folder, 'ready')
+  await runCommand(folder, 'git', 'clone', '--quiet', '--no-local', '--depth=1', `file://${ROOT}`, ready)
+  await runCommand(ready, 'git', 'checkout', '--quiet', '-B', 'main')
+  await symlink(join(ROOT, 'node_modules'), join(ready, 'node_modules'))
+  for (const path of await changedHere()) await writeFile(join(ready, path), await readFile(join(ROOT, path)))
+  await edit(ready, 'package.json', (text) => {
+    const { scripts, ...rest } = JSON.parse(text)
+    const repository = { type: 'git', url: 'git+https://github.com/example/postern.git' }
+    return JSON.stringify({
+      ...{ ...rest, version: '0.1.0', repository },
+      scripts: { ...scripts, prepack: 'tsup --silent --no-dts', check: 'node -e ""' },
+    })
+  })
+  await edit(ready, 'CHANGELOG.md', () => '# Changes\n\n## Unreleased\n\n### Added\n\n- A thing.\n')
+  await release(ready, '--contents')
+  await commit(ready)
+}, SLOW)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** What is not committed yet of the files that a release is made of. */
+async function changedHere(): Promise<readonly string[]> {
+  const names = await runCommand(
+    ROOT,
+    'git',
+    'diff',
+    '--name-only',
+    '--diff-filter=d',
+    'HEAD',
+    '--',
+    'src',
+    'adapters',
+    'scripts',
+    '*.json',
+  )
+  return names.split('\n').filter((name) => name !== '')
+}
+
+async function edit(repository: string, path: string, change: (text: string) => string): Promise<void> {
+  await writeFile(join(repository, path), change(await readFile(join(repository, path), 'utf8')))
+}
+
+async function commit(repository: string): Promise<void> {
+  await runCommand(repository, 'git', 'add', '--all')
+  await runCommand(repository, 'git', 'commit', '--quiet', '--message', 'Change something')
+}
+
+/** A repository that is ready for a release, with a bare one as its origin. */
+async function newRepository(): Promise<{ readonly root: string; readonly origin: string }> {
+  const home = await mkdtemp(join(folder, 'one-'))
+  const [root, origin] = [join(home, 'repository'), join(home, 'origin.git')]
+  await runCommand(home, 'git', 'clone', '--quiet', '--bare', ready, origin)
+  await runCommand(home, 'git', 'clone', '--quiet', origin, root)
+  await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  return { root, origin }
+}
+
+/** Runs the command in a repository. */
+function release(root: string, ...args: readonly string[]): Promise<string> {
+  return runCommand(root, process.execPath, TSX, join(ROOT, 'scripts/release/main.ts'), ...args)
+}
+
+/** All that a release could leave behind. */
+async function stateOf(root: string): Promise<readonly string[]> {
+  return Promise.all([
+    runCommand(root, 'git', 'rev-parse', 'HEAD'),
+    runCommand(root, 'git', 'tag', '--list'),
+    runCommand(root, 'git', 'worktree', 'list'),
+    runCommand(root, 'git', 'status', '--porcelain'),
+  ])
+}
+
+/** Expects a release to be refused with this text, and to leave everything as it was. */
+async function expectRefusal(root: string, args: readonly string[], why: string | RegExp): Promise<void> {
+  const before = await stateOf(root)
+  await expect(release(root, ...args)).rejects.toThrow(why)
+  expect(await stateOf(root)).toEqual(before)
+}
+
+/** A registry on loopback that knows these versions, or one that is away; npm is set up for it. */
+async function useRegistry(versions: readonly string[] | 'away'): Promise<void> {
+  const server = createServer((_request, response) => {
+    const manifests = Object.fromEntries(
+      (versions as readonly string[]).map((version) => [version, { name: 'postern', version }]),
+    )
+    const known = { name: 'postern', 'dist-tags': { latest: versions.at(-1) }, versions: manifests }
+    response.writeHead(versions.length > 0 ? 200 : 404, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(versions.length > 0 ? known : { error: 'not_found' }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const close = () => new Promise((resolve) => server.close(resolve))
+  if (versions === 'away') await close()
+  else onTestFinished(() => void close())
+  process.env.npm_config_registry = `http://127.0.0.1:${port}/`
+  onTestFinished(() => void delete process.env.npm_config_registry)
+}
+
+describe('npm run release', { timeout: SLOW }, () => {
+  it.each<[string, (root: string) => Promise<unknown>, string]>([
+    ['a branch other than main', (root) => runCommand(root, 'git', 'switch', '-qc', 'other'), 'the branch is other'],
+    ['no branch', (root) => runCommand(root, 'git', 'checkout', '-q', '--detach'), 'the branch is none'],
+    ['a changed file', (root) => appendFile(join(root, 'README.md'), 'more'), 'not committed:\n M README.md'],
+    ['a new file', (root) => writeFile(join(root, 'secrets.txt'), 'x'), 'not committed:\n?? secrets.txt'],
+    ['a tag that is there', (root) => runCommand(root, 'git', 'tag', 'v0.1.1'), 'the tag v0.1.1 is there already'],
+    [
+      'changes without an entry',
+      async (root) => {
+        await edit(
+          root,
+          'CHANGELOG.md',
+          () => '# Changes\n\n## Unreleased\n\n### Added\n\n## 0.1.0 - 2026-01-01\n\n- A thing.\n',
+        )
+        await commit(root)
+      },
+      'no entries under "Unreleased"',
+    ],
+    [
+      'no repository in package.json',
+      async (root) => {
+        await edit(root, 'package.json', (text) => text.replace('"repository"', '"repo"'))
+        await commit(root)
+      },
+      'package.json names no repository',
+    ],
+  ])('refuses %s', async (_what, spoil, why) => {
+    const { root } = await newRepository()
+    await spoil(root)
+    await expectRefusal(root, ['patch', '--offline'], why)
+  })
+
+  it('names all reasons together', async () => {
+    const { root } = await newRepository()
+    await runCommand(root, 'git', 'switch', '-qc', 'other')
+    await runCommand(root, 'git', 'tag', 'v0.1.1')
+    await expectRefusal(root, ['patch', '--offline'], /the branch is other[\s\S]*the tag v0\.1\.1 is there/)
+  })
+
+  it.each([
+    [[]],
+    [['patch', 'minor']],
+    [['patch', '--publish']],
+    [['0.0.9']],
+    [['1.0']],
+    [['v1.0.0']],
+    [['1.0.0-beta.1']],
+  ])('refuses the arguments %j', async (args) => {
+    const { root } = await newRepository()
+    await expectRefusal(root, args, /usage:|Unknown option|is no version/)
+  })
+
+  it('refuses a tag and commits that only origin has, and an origin that is away', async () => {
+    await useRegistry([])
+    const { root, origin } = await newRepository()
+    await runCommand(origin, 'git', 'tag', 'v0.1.1')
+    await expectRefusal(root, ['patch'], 'the tag v0.1.1 is on origin already')
+    const other = join(origin, '../other')
+    await runCommand(folder, 'git', 'clone', '--quiet', origin, other)
+    await appendFile(join(other, 'README.md'), 'more')
+    await commit(other)
+    await runCommand(other, 'git', 'push', '--quiet', 'origin', 'main')
+    await expectRefusal(root, ['minor'], 'main of origin has commits that are not here')
+    await rm(origin, { recursive: true })
+    await expectRefusal(root, ['minor'], 'origin cannot be reached; --offline')
+  })
+
+  it('refuses a version that the registry has, and a registry that is away', async () => {
+    const { root } = await newRepository()
+    await useRegistry(['0.1.0', '0.1.1'])
+    await expectRefusal(root, ['patch'], 'postern 0.1.1 is in the registry already')
+    await useRegistry('away')
+    await expectRefusal(root, ['minor'], 'the registry cannot be reached; --offline')
+  })
+
+  it('leaves nothing behind when a check fails, or the tarball is not as listed', async () => {
+    const { root } = await newRepository()
+    await edit(root, 'package.json', (text) => text.replace('node -e \\"\\"', 'node -e \\"process.exit(3)\\"'))
+    await commit(root)
+    await expectRefusal(root, ['patch', '--offline'], 'npm run --silent check failed')
+
+    await runCommand(root, 'git', 'revert', '--no-edit', 'HEAD')
+    await edit(root, CONTENTS, (text) =>
+      text.replace(/^.* LICENSE\n/m, ' 999999 CHANGELOG.txt\n').replace(/^ *\d+ (SECURITY)/m, '1 $1'),
+    )
+    await commit(root)
+    await expectRefusal(
+      root,
+      ['patch', '--offline'],
+      /LICENSE is new[\s\S]*SECURITY.md has \d+ bytes, 1 in[\s\S]*CHANGELOG.txt is missing/,
+    )
+  })
+
+  it('tries everything in a dry run, and changes nothing', async () => {
+    const { root } = await newRepository()
+    const before = await stateOf(root)
+    const said = await release(root, 'minor', '--dry-run', '--offline')
+    expect(said).toMatch(/packed \d+ files, \d+ kB/)
+    expect(said).toMatch(/^Node [\d.]+: \d+ of \d+ subpaths load without peers, 200 and 401, postern 0\.2\.0$/m)
+    expect(said).toMatch(/dry run: nothing was committed or tagged$/)
+    expect(await stateOf(root)).toEqual(before)
+  })
+
+  it('makes one commit and one tag, which can be pushed and packed by the workflow', async () => {
+    const { root, origin } = await newRepository()
+    const [before] = await stateOf(root)
+    const said = await release(root, '0.1.0', '--offline')
+    expect(said).toMatch(/git push --atomic origin main v0\.1\.0$/)
+    const today = new Date().toISOString().slice(0, 10)
+    const [head, tags, trees, changed] = await stateOf(root)
+    expect({ tags, changed }).toEqual({ tags: 'v0.1.0', changed: '' })
+    expect(trees?.split('\n')).toHaveLength(1)
+    expect(await runCommand(root, 'git', 'rev-parse', 'HEAD^', 'v0.1.0^{commit}')).toBe(`${before}\n${head}`)
+    expect(await readFile(join(root, 'CHANGELOG.md'), 'utf8')).toContain(
+      `## Unreleased\n\n## 0.1.0 - ${today}\n\n### Added\n\n- A thing.`,
+    )
+    expect(JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))).toMatchObject({ version: '0.1.0' })
+
+    const packTag = (tag: string) =>
+      runCommand(root, process.execPath, TSX, join(ROOT, 'scripts/release/pack-tag.ts'), tag, '.data/packed')
+    await expect(packTag('v0.1.0')).rejects.toThrow('v0.1.0 is not on main of origin')
+    await runCommand(root, 'git', 'push', '--quiet', '--atomic', 'origin', 'main', 'v0.1.0')
+    expect(await runCommand(origin, 'git', 'rev-parse', 'v0.1.0^{commit}', 'main')).toBe(`${head}\n${head}`)
+    await expect(packTag('v0.2.0')).rejects.toThrow('the tag is v0.2.0, and package.json says 0.1.0')
+    expect(await packTag('v0.1.0')).toMatch(/postern-0\.1\.0\.tgz: \d+ files$/)
+  })
+})
+
+describe('nextVersion', () => {
+  it.each([
+    ['0.1.9', 'patch', '0.1.10'],
+    ['0.1.9', 'minor', '0.2.0'],
+    ['0.9.9', 'major', '1.0.0'],
+    ['0.1.0', '0.1.0', '0.1.0'],
+    ['0.9.0', '0.10.0', '0.10.0'],
+    ['0.10.0', '0.9.0', undefined],
+    ['1.0.0', '0.99.99', undefined],
+    ['1.0.0', '01.0.1', undefined],
+    ['1.0.0', '1.0.1 ', undefined],
+    ['1.0.0-rc.1', 'patch', undefined],
+  ])('of %s by %s is %s', (current, wanted, version) => {
+    expect(nextVersion(current, wanted)).toBe(version)
+  })
+})
+
+describe('the changes', () => {
+  it('move to their version, under an empty "Unreleased"', () => {
+    const moved = moveEntries(
+      '# Changes\n\n## Unreleased\n\n- B\n\n## 1.0.0 - 2026-01-01\n\n- A\n',
+      '1.1.0',
+      '2026-02-02',
+    )
+    expect(moved).toBe('# Changes\n\n## Unreleased\n\n## 1.1.0 - 2026-02-02\n\n- B\n\n## 1.0.0 - 2026-01-01\n\n- A\n')
+    expect(['1.1.0', '1.0.0', '1.1', '1x1.0', '2.0.0'].map((version) => hasVersion(moved, version))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ])
+  })
+})
+
+describe('the list of contents', () => {
+  const files = [
+    { path: 'dist/index.js', size: 10_000 },
+    { path: 'dist/chunk-AB12CD34.js', size: 40_000 },
+    { path: 'dist/chunk-ZZ12CD34.js', size: 20_000 },
+    { path: 'dist/store-CGdjV7Uy.d.ts', size: 100 },
+    { path: 'README.md', size: 100 },
+  ]
+  const list = formatContents(files)
+
+  it('sums up parts that differ by their hash', () => {
+    expect(list).toBe('    100 README.md\n  60000 dist/chunk-*.js\n  10000 dist/index.js\n    100 dist/store-*.d.ts\n')
+  })
+
+  it.each<[string, readonly { path: string; size: number }[], readonly string[]]>([
+    ['the same files', files, []],
+    ['other hashes', files.map(({ path, size }) => ({ path: path.replace('AB12', 'XY99'), size })), []],
+    ['a fifth more', files.map(({ path, size }) => ({ path, size: size * 1.2 })), []],
+    [
+      'more than that',
+      [...files.slice(1), { path: 'dist/index.js', size: 12_500 }],
+      ['dist/index.js has 12500 bytes, 10000 in the list'],
+    ],
+    ['a new file', [...files, { path: '.env', size: 1 }], ['.env is new (1 bytes)']],
+    ['a missing file', files.slice(0, -1), ['README.md is missing']],
+    [
+      'nothing',
+      [],
+      ['README.md', 'dist/chunk-*.js', 'dist/index.js', 'dist/store-*.d.ts'].map((path) => `${path} is missing`),
+    ],
+  ])('compared with %s', (_what, found, differences) => {
+    expect(compareContents(list, found)).toEqual(differences)
+  })
+})
