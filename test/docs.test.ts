@@ -6,6 +6,7 @@ import { createReceiver, verify } from 'postern'
 import { events, type SignedDelivery, signed } from 'postern/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
+import { drawApiPages } from '../scripts/api-pages.ts'
 import { drawPictures } from '../scripts/draw-pictures.ts'
 import { RUNTIMES } from '../scripts/runtimes/runtimes.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS, SERVICE_DEADLINE_MS } from '../src/protocol/schedule.ts'
@@ -41,7 +42,8 @@ const documents = [
   'SECURITY.md',
   ...listFiles('docs', '.md'),
 ]
-const blocks = readBlocks(documents)
+// The declarations and examples on the pages of the exports are the source's own.
+const blocks = readBlocks(documents.filter((path) => !path.startsWith('docs/reference/api/')))
 const folder = makeFolder()
 const examples = writeExamples(blocks, folder)
 const examplesFor = (...uses: readonly Example['use'][]) => examples.filter(({ use }) => uses.includes(use))
@@ -292,6 +294,20 @@ describe('the README', () => {
   })
 })
 
+describe('docs/reference/api', () => {
+  const pages = drawApiPages()
+
+  it('has a page for each subpath, and no other', () => {
+    expect(listFiles('docs/reference/api', '.md')).toEqual(
+      [...pages.keys()].map((file) => `docs/reference/api/${file}`).sort(),
+    )
+  })
+
+  it.each([...pages])('is written from the source as it is now: %s', (file, text) => {
+    expect(readText(`docs/reference/api/${file}`), 'run npx tsx scripts/api-pages.ts').toBe(text)
+  })
+})
+
 it.each([...drawPictures()])('%s is drawn from its text as it is now', (path, picture) => {
   expect(readFileSync(path, 'utf8')).toBe(picture)
 })
@@ -305,13 +321,6 @@ it('ARCHITECTURE.md names files and folders that exist', () => {
 })
 
 describe('docs/guides', () => {
-  const guides = listFiles('docs/guides', '.md').filter((path) => !path.endsWith('/README.md'))
-
-  it('are all in the index', () => {
-    const links = listLinks(readText('docs/guides/README.md'))
-    expect(guides.filter((path) => !links.includes(path.slice('docs/guides/'.length)))).toEqual([])
-  })
-
   it('name only runtimes that are tested', () => {
     const rows = readTable(readText('docs/guides/fetch-hosts.md'))
     const names = rows.map(([host = '']) => host.toLowerCase().split(' ')[0])
@@ -377,13 +386,44 @@ describe('docs/reference/receiver.md', () => {
   })
 })
 
-describe('links between the documents', () => {
-  const links = documents.flatMap((document) => listLinks(readText(document)).map((link) => ({ document, link })))
+describe('the indexes of docs/', () => {
+  const indexes = listFiles('docs', '/README.md')
+  const linksOf = (path: string) =>
+    listLinks(readText(path)).map((link) => join(dirname(path), link.replace(/#.*/, '')))
 
-  it.each(links.filter(({ link }) => !/^https?:/.test(link)))('$document -> $link', ({ document, link }) => {
+  it('are all reached from docs/README.md, and that from the README', () => {
+    expect(linksOf('README.md')).toContain('docs/README.md')
+    const reached = new Set(['docs/README.md'])
+    for (const path of reached) for (const link of linksOf(path)) if (indexes.includes(link)) reached.add(link)
+    expect([...reached].sort()).toEqual(
+      ['docs/README.md', ...indexes.filter((path) => path !== 'docs/README.md')].sort(),
+    )
+  })
+
+  it('list every page of their folder', () => {
+    const missing = listFiles('docs', '.md').filter((path) => {
+      const index = `${dirname(path)}/README.md`
+      return path !== index && !(indexes.includes(index) && linksOf(index).includes(path))
+    })
+    expect(missing).toEqual([])
+  })
+})
+
+describe('links between the documents', () => {
+  const anchors = new Map<string, readonly string[]>()
+  const anchorsOf = (path: string) => {
+    const known = anchors.get(path) ?? listAnchors(readText(path))
+    anchors.set(path, known)
+    return known
+  }
+  const isDead = (document: string, link: string) => {
     const [path = '', anchor] = link.split('#')
     const target = path === '' ? document : join(dirname(document), path)
-    const text = readText(target)
-    if (anchor !== undefined) expect(listAnchors(text)).toContain(anchor)
+    return !existsSync(join(ROOT, target)) || (anchor !== undefined && !anchorsOf(target).includes(anchor))
+  }
+
+  it.each(documents)('lead somewhere: %s', (document) => {
+    const links = listLinks(readText(document)).filter((link) => !/^https?:/.test(link))
+    expect(links.filter((link) => isDead(document, link))).toEqual([])
   })
 })

@@ -58,13 +58,19 @@ export function listAnchors(markdown: string): readonly string[] {
       .replace(/[^\p{L}\p{N}_ -]/gu, '')
       .replaceAll(' ', '-'),
   )
-  return [...headings, ...[...withoutCode.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)]
+  const numbered = headings.map((heading, index) => {
+    const before = headings.slice(0, index).filter((other) => other === heading).length
+    return before === 0 ? heading : `${heading}-${before}`
+  })
+  return [...numbered, ...[...withoutCode.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)]
 }
 
-/** Where the links of a text lead; code is left out. */
+/** Where the links and pictures of a text lead; code is left out. */
 export function listLinks(markdown: string): readonly string[] {
   const withoutCode = markdown.replace(/^ *```[\s\S]*?^ *```/gm, '').replace(/`[^`\n]*`/g, '`')
-  return [...withoutCode.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
+  return [...withoutCode.matchAll(/\]\(([^)\s]+)\)| (?:src|srcset|href)="([^"]+)"/g)].map(
+    ([, target, attribute]) => target ?? attribute ?? '',
+  )
 }
 
 function toPlain(text: string): string {
