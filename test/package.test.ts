@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, posix } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { entries } from '../scripts/entries.ts'
 import { readFacts } from './support/imports.ts'
+import { listLinks } from './support/markdown.ts'
 import { installAlone, pack, run } from './support/package.ts'
 import { findFreePort } from './support/programs.ts'
-import { ROOT } from './support/repository.ts'
+import { listFiles, ROOT } from './support/repository.ts'
 import { startShell } from './support/shell.ts'
 
 /** Building, packing and installing take some ten seconds on an idle machine, each check of types some seconds. */
@@ -21,7 +23,10 @@ const FOR_VITEST = 'postern/testing/vitest'
 /** Load only if their peers are installed. */
 const WITH_PEERS = ['postern/otel', 'postern/bullmq']
 const standalone = specifiers.filter((specifier) => specifier !== FOR_VITEST && !WITH_PEERS.includes(specifier))
-const documents = packageJson.files.filter((file) => file !== 'dist')
+const documents = packageJson.files.flatMap((file) => {
+  if (file === 'dist') return []
+  return file === 'docs' ? listFiles('docs', '.md', '.svg', '.txt', '.webp', '.json', '.yml') : [file]
+})
 
 let folder: string
 let tarball: string
@@ -60,6 +65,20 @@ describe('the tarball', () => {
     expect(others.sort()).toEqual(['package.json', ...documents].map((file) => `package/${file}`).sort())
     for (const name of Object.keys(entries))
       expect(files).toEqual(expect.arrayContaining([`package/dist/${name}.js`, `package/dist/${name}.d.ts`]))
+  })
+
+  it('holds whatever its documents link to', async () => {
+    const home = join(project, 'node_modules/postern')
+    const isDead = (document: string, link: string) =>
+      !existsSync(join(home, dirname(document), link.replace(/#.*/, '')))
+    const pages = documents.filter((file) => file.endsWith('.md'))
+    const dead = pages.flatMap((document) =>
+      listLinks(readFileSync(join(home, document), 'utf8'))
+        .filter((link) => !/^(?:https?:|#)/.test(link) && isDead(document, link))
+        .map((link) => `${document} -> ${link}`),
+    )
+    expect(dead).toEqual([])
+    expect(pages.length).toBeGreaterThan(100)
   })
 
   it('says nothing of the machine and the folder that made it', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -36,7 +36,7 @@ export async function pack(folder: string): Promise<string> {
     join(stage, 'dist'),
   )
   const documents = packageJson.files.filter((file) => file !== 'dist')
-  for (const file of ['package.json', ...documents]) await copyFile(join(ROOT, file), join(stage, file))
+  for (const file of ['package.json', ...documents]) await cp(join(ROOT, file), join(stage, file), { recursive: true })
   await run(stage, 'npm', 'pack', '--ignore-scripts', '--pack-destination', folder)
   const [tarball, ...others] = (await readdir(folder)).filter((file) => file.endsWith('.tgz'))
   if (tarball === undefined || others.length > 0) throw new Error('npm pack did not leave exactly one tarball')
