@@ -1,4 +1,5 @@
 /** `npm run bench`: every figure that the docs state, measured side by side in one run. `npm run bench -- in-process http` picks sections. */
+import { benchComparison } from './comparison/main.ts'
 import { benchCost } from './cost/main.ts'
 import { benchEmulator } from './emulator/main.ts'
 import { benchHttp } from './http/main.ts'
@@ -12,6 +13,7 @@ import { benchScale } from './scale/main.ts'
 import { benchSqlite } from './sqlite/main.ts'
 
 const SECTIONS: Readonly<Record<string, (options: { readonly isQuick: boolean }) => Promise<void>>> = {
+  comparison: benchComparison,
   cost: benchCost,
   emulator: benchEmulator,
   http: benchHttp,
