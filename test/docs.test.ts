@@ -409,6 +409,32 @@ describe('the indexes of docs/', () => {
   })
 })
 
+describe('docs/decisions', () => {
+  const notes = listFiles('docs/decisions', '.md').filter((path) => !path.endsWith('/README.md'))
+  const rows = readText('docs/decisions/README.md')
+    .split('\n')
+    .filter((line) => line.startsWith('- '))
+
+  it('are each listed once, by number and title', () => {
+    const listed = rows.map((row) => /^- \[(.*?)\]\(([\w.-]+)\)/.exec(row)?.slice(1))
+    const expected = notes.map((path) => [
+      readText(path).split('\n')[0]?.slice(2),
+      path.slice('docs/decisions/'.length),
+    ])
+    expect(listed.sort()).toEqual(expected.sort())
+  })
+
+  it('are marked in the list if they are superseded, and in their second line', () => {
+    const isMarked = (path: string) =>
+      /^\*\*(?:Superseded|In part superseded) by \[/.test(readText(path).split('\n')[2] ?? '')
+    const inList = rows.filter((row) => row.includes('superseded')).map((row) => row.slice(3, 7))
+    expect(inList.sort()).toEqual(
+      notes.filter(isMarked).map((path) => path.slice('docs/decisions/'.length).slice(0, 4)),
+    )
+    expect(inList).not.toEqual([])
+  })
+})
+
 describe('links between the documents', () => {
   const anchors = new Map<string, readonly string[]>()
   const anchorsOf = (path: string) => {
