@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createReceiver, verify } from 'postern'
 import { events, type SignedDelivery, signed } from 'postern/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
-import { drawApiPages } from '../scripts/api-pages.ts'
 import { drawPictures } from '../scripts/draw-pictures.ts'
 import { RUNTIMES } from '../scripts/runtimes/runtimes.ts'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS, SERVICE_DEADLINE_MS } from '../src/protocol/schedule.ts'
@@ -19,9 +18,9 @@ import {
   removeFolder,
   writeExamples,
 } from './support/examples.ts'
-import { findSection, listAnchors, listLinks, readTable } from './support/markdown.ts'
+import { findSection, readTable } from './support/markdown.ts'
 import { findFreePort, start, untilItListens } from './support/programs.ts'
-import { listFiles, ROOT, readText } from './support/repository.ts'
+import { listDocuments, ROOT, readText } from './support/repository.ts'
 import { type CreateApp, measureLeak, SCENARIOS, sendSignedByNothing } from './support/scenarios.ts'
 import { checkTypes } from './support/types.ts'
 
@@ -34,14 +33,7 @@ const DEPLOYMENT = 'docs/guides/deployment.md'
 // Python is run by test/check/reference.test.ts.
 const LANGUAGES = ['ts', 'js', 'sh', 'json', 'text', 'python']
 
-const documents = [
-  'README.md',
-  'ARCHITECTURE.md',
-  'CHANGELOG.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  ...listFiles('docs', '.md'),
-]
+const documents = listDocuments()
 // The declarations and examples on the pages of the exports are the source's own.
 const blocks = readBlocks(documents.filter((path) => !path.startsWith('docs/reference/api/')))
 const folder = makeFolder()
@@ -294,20 +286,6 @@ describe('the README', () => {
   })
 })
 
-describe('docs/reference/api', () => {
-  const pages = drawApiPages()
-
-  it('has a page for each subpath, and no other', () => {
-    expect(listFiles('docs/reference/api', '.md')).toEqual(
-      [...pages.keys()].map((file) => `docs/reference/api/${file}`).sort(),
-    )
-  })
-
-  it.each([...pages])('is written from the source as it is now: %s', (file, text) => {
-    expect(readText(`docs/reference/api/${file}`), 'run npx tsx scripts/api-pages.ts').toBe(text)
-  })
-})
-
 it.each([...drawPictures()])('%s is drawn from its text as it is now', (path, picture) => {
   expect(readFileSync(path, 'utf8')).toBe(picture)
 })
@@ -383,73 +361,5 @@ describe('docs/reference/receiver.md', () => {
     for (const value of [least, most]) expect(() => create({ [name]: value })).not.toThrow()
     for (const value of [least - 1, most + 1])
       expect(() => create({ [name]: value })).toThrow(expect.objectContaining({ code: 'option_invalid' }))
-  })
-})
-
-describe('the indexes of docs/', () => {
-  const indexes = listFiles('docs', '/README.md')
-  const linksOf = (path: string) =>
-    listLinks(readText(path)).map((link) => join(dirname(path), link.replace(/#.*/, '')))
-
-  it('are all reached from docs/README.md, and that from the README', () => {
-    expect(linksOf('README.md')).toContain('docs/README.md')
-    const reached = new Set(['docs/README.md'])
-    for (const path of reached) for (const link of linksOf(path)) if (indexes.includes(link)) reached.add(link)
-    expect([...reached].sort()).toEqual(
-      ['docs/README.md', ...indexes.filter((path) => path !== 'docs/README.md')].sort(),
-    )
-  })
-
-  it('list every page of their folder', () => {
-    const missing = listFiles('docs', '.md').filter((path) => {
-      const index = `${dirname(path)}/README.md`
-      return path !== index && !(indexes.includes(index) && linksOf(index).includes(path))
-    })
-    expect(missing).toEqual([])
-  })
-})
-
-describe('docs/decisions', () => {
-  const notes = listFiles('docs/decisions', '.md').filter((path) => !path.endsWith('/README.md'))
-  const rows = readText('docs/decisions/README.md')
-    .split('\n')
-    .filter((line) => line.startsWith('- '))
-
-  it('are each listed once, by number and title', () => {
-    const listed = rows.map((row) => /^- \[(.*?)\]\(([\w.-]+)\)/.exec(row)?.slice(1))
-    const expected = notes.map((path) => [
-      readText(path).split('\n')[0]?.slice(2),
-      path.slice('docs/decisions/'.length),
-    ])
-    expect(listed.sort()).toEqual(expected.sort())
-  })
-
-  it('are marked in the list if they are superseded, and in their second line', () => {
-    const isMarked = (path: string) =>
-      /^\*\*(?:Superseded|In part superseded) by \[/.test(readText(path).split('\n')[2] ?? '')
-    const inList = rows.filter((row) => row.includes('superseded')).map((row) => row.slice(3, 7))
-    expect(inList.sort()).toEqual(
-      notes.filter(isMarked).map((path) => path.slice('docs/decisions/'.length).slice(0, 4)),
-    )
-    expect(inList).not.toEqual([])
-  })
-})
-
-describe('links between the documents', () => {
-  const anchors = new Map<string, readonly string[]>()
-  const anchorsOf = (path: string) => {
-    const known = anchors.get(path) ?? listAnchors(readText(path))
-    anchors.set(path, known)
-    return known
-  }
-  const isDead = (document: string, link: string) => {
-    const [path = '', anchor] = link.split('#')
-    const target = path === '' ? document : join(dirname(document), path)
-    return !existsSync(join(ROOT, target)) || (anchor !== undefined && !anchorsOf(target).includes(anchor))
-  }
-
-  it.each(documents)('lead somewhere: %s', (document) => {
-    const links = listLinks(readText(document)).filter((link) => !/^https?:/.test(link))
-    expect(links.filter((link) => isDead(document, link))).toEqual([])
   })
 })

@@ -16,3 +16,9 @@ export function listFiles(folder: string, ...extensions: readonly string[]): rea
     .filter((path) => extensions.some((extension) => path.endsWith(extension)))
     .sort()
 }
+
+/** Paths of all documents that people read, from the root. */
+export function listDocuments(): readonly string[] {
+  const own = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
+  return [...own, ...listFiles('docs', '.md')]
+}

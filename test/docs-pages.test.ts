@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { drawApiPages } from '../scripts/api-pages.ts'
+import { listAnchors, listLinks } from './support/markdown.ts'
+import { listDocuments, listFiles, ROOT, readText } from './support/repository.ts'
+
+// How the documents hang together. What stands in them is judged by docs.test.ts.
+
+describe('the indexes of docs/', () => {
+  const indexes = listFiles('docs', '/README.md')
+  const linksOf = (path: string) =>
+    listLinks(readText(path)).map((link) => join(dirname(path), link.replace(/#.*/, '')))
+
+  it('are all reached from docs/README.md, and that from the README', () => {
+    expect(linksOf('README.md')).toContain('docs/README.md')
+    const reached = new Set(['docs/README.md'])
+    for (const path of reached) for (const link of linksOf(path)) if (indexes.includes(link)) reached.add(link)
+    expect([...reached].sort()).toEqual(
+      ['docs/README.md', ...indexes.filter((path) => path !== 'docs/README.md')].sort(),
+    )
+  })
+
+  it('list every page of their folder', () => {
+    const missing = listFiles('docs', '.md').filter((path) => {
+      const index = `${dirname(path)}/README.md`
+      return path !== index && !(indexes.includes(index) && linksOf(index).includes(path))
+    })
+    expect(missing).toEqual([])
+  })
+})
+
+describe('links between the documents', () => {
+  const anchors = new Map<string, readonly string[]>()
+  const anchorsOf = (path: string) => {
+    const known = anchors.get(path) ?? listAnchors(readText(path))
+    anchors.set(path, known)
+    return known
+  }
+  const isDead = (document: string, link: string) => {
+    const [path = '', anchor] = link.split('#')
+    const target = path === '' ? document : join(dirname(document), path)
+    return !existsSync(join(ROOT, target)) || (anchor !== undefined && !anchorsOf(target).includes(anchor))
+  }
+
+  it.each(listDocuments())('lead somewhere: %s', (document) => {
+    const links = listLinks(readText(document)).filter((link) => !/^https?:/.test(link))
+    expect(links.filter((link) => isDead(document, link))).toEqual([])
+  })
+})
+
+describe('docs/reference/api', () => {
+  const pages = drawApiPages()
+
+  it('has a page for each subpath, and no other', () => {
+    expect(listFiles('docs/reference/api', '.md')).toEqual(
+      [...pages.keys()].map((file) => `docs/reference/api/${file}`).sort(),
+    )
+  })
+
+  it.each([...pages])('is written from the source as it is now: %s', (file, text) => {
+    expect(readText(`docs/reference/api/${file}`), 'run npx tsx scripts/api-pages.ts').toBe(text)
+  })
+})
+
+describe('docs/decisions', () => {
+  const notes = listFiles('docs/decisions', '.md').filter((path) => !path.endsWith('/README.md'))
+  const rows = readText('docs/decisions/README.md')
+    .split('\n')
+    .filter((line) => line.startsWith('- '))
+
+  it('are each listed once, by number and title', () => {
+    const listed = rows.map((row) => /^- \[(.*?)\]\(([\w.-]+)\)/.exec(row)?.slice(1))
+    const expected = notes.map((path) => [
+      readText(path).split('\n')[0]?.slice(2),
+      path.slice('docs/decisions/'.length),
+    ])
+    expect(listed.sort()).toEqual(expected.sort())
+  })
+
+  it('are marked in the list if they are superseded, and in their second line', () => {
+    const isMarked = (path: string) =>
+      /^\*\*(?:Superseded|In part superseded) by \[/.test(readText(path).split('\n')[2] ?? '')
+    const inList = rows.filter((row) => row.includes('superseded')).map((row) => row.slice(3, 7))
+    expect(inList.sort()).toEqual(
+      notes.filter(isMarked).map((path) => path.slice('docs/decisions/'.length).slice(0, 4)),
+    )
+    expect(inList).not.toEqual([])
+  })
+})
