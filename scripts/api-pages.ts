@@ -40,6 +40,12 @@ interface Place {
   readonly anchor: string
 }
 
+function aboutOf(entry: string): string {
+  const about = ABOUT[entry]
+  if (about === undefined) throw new Error(`ABOUT does not say what ${specifierOf(entry)} is for`)
+  return about
+}
+
 const pageOf = (entry: string) => `${entry === 'index' ? 'postern' : entry.replace('/', '-')}.md`
 const specifierOf = (entry: string) => (entry === 'index' ? 'postern' : `postern/${entry}`)
 
@@ -57,7 +63,7 @@ export function drawApiPages(): ReadonlyMap<string, string> {
     const page = pageOf(entry)
     pages.set(page, drawPage(entry, exported, places))
     const links = sorted(exported).map(([name, { id }]) => linkTo(places, id, '', name))
-    rows.push(`| [\`${specifierOf(entry)}\`](${page}) | ${ABOUT[entry] ?? ''} ${links.join(', ')} |`)
+    rows.push(`| [\`${specifierOf(entry)}\`](${page}) | ${aboutOf(entry)} ${links.join(', ')} |`)
   }
   pages.set('README.md', `${HEAD}| import from | exports |\n|---|---|\n${rows.join('\n')}\n`)
   return pages
@@ -81,7 +87,7 @@ function drawPage(entry: string, exported: ReadonlyMap<string, Declaration>, pla
   )
   const innerPlaces = new Map(places)
   for (const { id, name } of inner) addPlace(innerPlaces, id, page, name)
-  const parts = [`# \`${specifierOf(entry)}\``, ABOUT[entry] ?? '']
+  const parts = [`# \`${specifierOf(entry)}\``, aboutOf(entry)]
   if (guests.length > 0)
     parts.push(`Also exported here: ${guests.map(([name, { id }]) => linkTo(places, id, page, name)).join(', ')}.`)
   parts.push(...own.map(([name, declaration]) => drawDeclaration(name, declaration, page, innerPlaces)))
