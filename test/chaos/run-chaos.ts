@@ -60,8 +60,9 @@ const COPIED_SHARE = 0.3
 const FAILURE_RATE = 0.05
 /** Kills and faults are over by this part of the events, so that the end of a run shows recovery. */
 const DISTURBED_PART = 0.9
-/** For which an inbox has to be worked off after the last delivery. */
-const LONGEST_BACKLOG_MS = 300_000
+/** What is left in an inbox is stuck if nothing changes for this time, or if it never ends, whatever the speed of the machine. */
+const STANDSTILL_MS = 120_000
+const LONGEST_BACKLOG_MS = 3_600_000
 
 /** Sends signed events to workers that are killed all the time, and judges what became of each. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -179,12 +180,16 @@ function countNotOnce(ids: readonly string[], effects: readonly string[] | undef
 
 /** Waits until an inbox is worked off, and says what is left in it. */
 async function judgeInbox(inbox: Inbox, poisoned: readonly string[]) {
-  const left = async () => {
-    const { waiting, running } = await inbox.counts()
-    return waiting + running
-  }
   const endsAt = performance.now() + LONGEST_BACKLOG_MS
-  while ((await left()) > 0 && performance.now() < endsAt) await sleep(100)
+  let counts = await inbox.counts()
+  let changedAt = performance.now()
+  const left = () => counts.waiting + counts.running
+  while (left() > 0 && performance.now() < Math.min(endsAt, changedAt + STANDSTILL_MS)) {
+    await sleep(100)
+    const before = JSON.stringify(counts)
+    counts = await inbox.counts()
+    if (JSON.stringify(counts) !== before) changedAt = performance.now()
+  }
   const dead = new Set<string>()
   let after: string | undefined
   do {
@@ -194,7 +199,7 @@ async function judgeInbox(inbox: Inbox, poisoned: readonly string[]) {
   } while (after !== undefined)
   const poisonedAndDead = poisoned.filter((id) => dead.has(id)).length
   const faults = {
-    stuck: await left(),
+    stuck: left(),
     deadLetters: dead.size - poisonedAndDead,
     poisonedNotDead: poisoned.length - poisonedAndDead,
   }
