@@ -196,7 +196,7 @@ describe('the span of a delivery', () => {
     const begun: string[] = []
     const onStart = ({ name }: { readonly name: string }) => void begun.push(name)
     const processor = { onStart, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} }
-    const receiver = createReceiver({ secret: SECRET, logger: SILENT }).on('*', () => {})
+    const receiver = createReceiver({ secret: SECRET, logger: silentLogger }).on('*', () => {})
     instrument(receiver, { tracerProvider: new BasicTracerProvider({ spanProcessors: [processor] }) })
     await expect(receiver.dispatch({} as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as plain JavaScript may
     await expect(receiver.dispatch(events.contact.created(), { waitMs: -1 })).rejects.toMatchObject({
