@@ -1,54 +1,54 @@
 import type { Answer, Delivery } from './exchange.ts'
 import type { Probe } from './probe.ts'
 
-/** What the checks are about, in the order in which they run. */
+/** Groups of checks, in the order in which they run. */
 export const GROUPS = ['reach', 'signature', 'bytes', 'meaning', 'time', 'leak', 'effect', 'load'] as const
 
-/** A part of the checks. */
+/** Group of checks. */
 export type Group = (typeof GROUPS)[number]
 
-/** The worst that a check can come to. */
+/** Worst status that a check can have. */
 export type Level = 'fail' | 'warn' | 'info'
 
-/** What a check came to. `skipped` is what was not asked for or can't be seen; it is never a pass. */
+/** Status of a check. `skipped` means not requested or not observable; it is never a pass. */
 export type Status = 'pass' | Level | 'skipped'
 
 export interface Verdict {
   readonly status: Status
-  /** What came back, in one line. */
+  /** Answer of the receiver in one line. */
   readonly reason: string
 }
 
-/** What the page of a check says. All of it is plain text for people. */
+/** Text on the page of a check. All of it is plain text for people. */
 interface CaseText {
   readonly id: string
   readonly level: Level
-  /** What is sent. */
+  /** Describes the deliveries. */
   readonly sends: string
-  /** What has to come back. */
+  /** Describes the expected answer. */
   readonly expects: string
-  /** Why it matters. */
+  /** Explains the harm if the check fails. */
   readonly why: string
-  /** What is mostly wrong where it does not. */
+  /** Describes the usual fix. */
   readonly fix: string
-  /** Nothing else is sent meanwhile. */
+  /** Set if no other check may run at the same time. */
   readonly alone?: true
 }
 
-/** One delivery, and what its answer has to be. */
+/** Check of one delivery and its answer. */
 export interface SingleCase extends CaseText {
   readonly deliver: (make: Maker) => Delivery
   readonly judge: (answer: Answer) => Verdict
 }
 
-/** Several deliveries, or one that is seen through the probe. */
+/** Check of several deliveries, or of one that needs the probe. */
 interface SeriesCase extends CaseText {
   readonly run: (scene: Scene) => Promise<Verdict>
 }
 
 export type Case = SingleCase | SeriesCase
 
-/** The envelope of a test event. */
+/** Envelope of a test event. */
 export interface TestEvent {
   readonly id: string
   readonly type: string
@@ -57,56 +57,56 @@ export interface TestEvent {
   readonly data: unknown
 }
 
-/** A record of a test event. */
+/** Record of a test event. */
 export interface TestRecord {
   readonly _id: string
   readonly [field: string]: unknown
 }
 
-/** What all checks of one run have in common. */
+/** Factory of the events and deliveries of one run, shared by all its checks. */
 export interface Maker {
-  /** A new event with an id that no other run used. */
+  /** Makes an event with an id that no other run uses. */
   event(changes?: Readonly<Record<string, unknown>>): TestEvent
-  /** A documented contact, with an id and an address that no other record has. */
+  /** Makes a contact with the documented fields, and an id and an address that no other record has. */
   contact(changes?: Readonly<Record<string, unknown>>): TestRecord
-  /** A delivery as the service sends it, but for what is changed. */
+  /** Makes a delivery as the service sends it, except for the changes. */
   delivery(body: TestEvent | string | Uint8Array, changes?: DeliveryChanges): Delivery
 }
 
-/** The one thing that differs from a good delivery. */
+/** Differences from a genuine delivery. */
 export interface DeliveryChanges {
-  /** The signature header by the right signature, or by a digest of another algorithm: one value, several, or none. */
+  /** Computes the signature header from the right signature, or from a digest of another algorithm: one value, several, or none. */
   readonly signature?: (right: string, hmac: (algorithm: string) => string) => string | readonly string[] | undefined
-  /** The name of its header, in place of the documented one. */
+  /** Name of the signature header, instead of the documented one. */
   readonly signatureName?: string
-  /** The same for a shell: what the right signature is piped through. */
+  /** Shell pipe that makes the same change to the right signature. */
   readonly pipe?: string
-  /** What is sent in place of the body that was signed. */
+  /** Bytes to send instead of the signed body. */
   readonly bytes?: Uint8Array
   readonly contentType?: string
   readonly contentEncoding?: 'gzip'
-  /** The body leaves in pieces of so many bytes. */
+  /** Size of the pieces in which the body is sent, in bytes. */
   readonly pieceSize?: number
-  /** Without a declared length, in chunked encoding. */
+  /** Sends the body in chunked encoding, without a declared length. */
   readonly isChunked?: true
   readonly method?: 'GET'
 }
 
-/** What a series of deliveries has at hand. */
+/** Tools of a check that sends several deliveries. */
 export interface Scene {
   readonly make: Maker
   readonly target: URL
-  /** What no answer may hold. */
+  /** Secret that no answer may hold. */
   readonly secret: Uint8Array
-  /** How long a receiver may put a delivery off, and how long what it acknowledged may take until it is done. */
+  /** Time for which a receiver may put a delivery off, and time for the work of an acknowledged event. */
   readonly patienceMs: number
   readonly probe: Probe | undefined
-  /** Sends a delivery, and sends it again as long as the answer is a 429 or 503 that says when to. */
+  /** Sends a delivery, and retries as long as the answer is a 429 or 503 with `Retry-After`. */
   send(delivery: Delivery): Promise<Answer>
-  /** Sends a delivery one time. */
+  /** Sends a delivery once. */
   sendOnce(delivery: Delivery): Promise<Answer>
-  /** Sends deliveries one after the other by one connection, or by another where the receiver ended it. */
+  /** Sends deliveries one after the other over one connection; opens another if the receiver closed it. */
   sendInTurn(deliveries: readonly Delivery[]): Promise<readonly Answer[]>
-  /** Waits for so long. Rejects when the run is interrupted. */
+  /** Waits for the given time. Rejects when the run is interrupted. */
   wait(ms: number): Promise<void>
 }

@@ -23,7 +23,7 @@ const BY_GROUP: Readonly<Record<Group, readonly Case[]>> = {
   load,
 }
 
-/** A check and the group that it stands in. */
+/** Check with its group. */
 export type GroupedCase = Case & { readonly group: Group }
 
 /** All checks, in the order in which they run. */

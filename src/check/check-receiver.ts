@@ -10,35 +10,35 @@ import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
 import { createScene } from './scene.ts'
 
-/** How far a run is. */
+/** Progress of a run. */
 export interface CheckProgress {
   readonly done: number
   readonly total: number
 }
 
 export interface CheckOptions {
-  /** The signing secret of the receiver. */
+  /** Signing secret of the receiver. */
   readonly secret: Secret
-  /** How long an answer may take; default 10 s, which is the service's deadline. */
+  /** Time limit for an answer; default 10 s, which is the service's deadline. */
   readonly timeoutMs?: number
   /**
-   * How long the receiver may put a delivery off by 429 or 503 with `Retry-After`, and how long what it acknowledged may take until it
-   * is done, tries after a failure included; default 30 s, after which the service comes back too.
+   * Time for which the receiver may put a delivery off with 429 or 503 and `Retry-After`, and time for the work of an acknowledged
+   * event, its retries included; default 30 s, after which the service retries too.
    */
   readonly patienceMs?: number
-  /** Checks under way at the same time; default 8. */
+  /** Number of checks that run at the same time; default 8. */
   readonly concurrency?: number
-  /** Ids or groups: nothing else is checked. */
+  /** Ids or groups of the checks to run; all by default. */
   readonly only?: readonly string[]
-  /** Ids or groups that are left out, and reported as skipped. */
+  /** Ids or groups of checks to leave out and report as skipped. */
   readonly skip?: readonly string[]
-  /** The `accountKey` of the test events; default `check`. */
+  /** `accountKey` of the test events; default `check`. */
   readonly accountKey?: string
-  /** Shows how often the work was done. What needs it is skipped without one. */
+  /** Reports how often the work was done. Without a probe, checks that need one are skipped. */
   readonly probe?: Probe
-  /** Hosts that are not this machine are refused without it: the checks send events that look real. */
+  /** Allows hosts other than this machine, which are refused by default: the checks send events that look real. */
   readonly allowRemote?: boolean
-  /** Ends the run; what has not begun is reported as skipped. */
+  /** Ends the run; checks that have not begun are reported as skipped. */
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: CheckProgress) => void
 }
@@ -46,14 +46,14 @@ export interface CheckOptions {
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
 
 /**
- * Judges a receiver by what it answers over HTTP, in whatever language it is written. Some 280 deliveries of test events are sent, to the
- * URL that is given and nowhere else; their ids begin with `evt_chk_`.
+ * Judges a receiver in any language by its answers over HTTP. Sends some 280 deliveries of test events to the given URL and nowhere
+ * else; their ids begin with `evt_chk_`.
  *
- * Never rejects for what the receiver does: see `isReachable` and `summary` of the report.
+ * Never rejects because of the receiver: see `isReachable` and `summary` of the report.
  *
  * @param target the URL to which the service delivers
- * @throws ConfigurationError `secret_unusable`; `option_invalid` for a URL that is not http, an id that is no check's, a host that is
- * not this machine without `allowRemote`
+ * @throws ConfigurationError `secret_unusable`; `option_invalid` for a URL that is not http, an unknown id or group, or a host other
+ * than this machine without `allowRemote`
  * @example const { summary } = await checkReceiver('http://localhost:3000/webhooks', { secret })
  */
 export async function checkReceiver(target: string | URL, options: CheckOptions): Promise<Report> {
@@ -112,7 +112,7 @@ interface Trial {
   readonly verdict: Verdict
   readonly ms: number
   readonly repro?: string | undefined
-  /** In place of that of the check. */
+  /** Replaces the hint of the check. */
   readonly hint?: string
 }
 
@@ -133,7 +133,7 @@ async function carryOut(single: GroupedCase, scene: Scene, interrupt: AbortSigna
     return { verdict, ms: end(), repro: toCurl(showTarget(scene.target), delivery) }
   } catch (error) {
     if (interrupt?.aborted === true) return leaveOut('interrupted')
-    // Only the probe of the owner throws; what it was to show stays unseen.
+    // Only the user's probe can throw; then the result cannot be observed.
     const reason = `could not be judged: ${error instanceof Error ? error.message : String(error)}`
     return { verdict: { status: 'fail', reason }, ms: end(), hint: PROBE_FIX }
   }
@@ -146,7 +146,7 @@ function toResult(single: GroupedCase, trial: Trial, command: string): CheckResu
   return { id, group, level, ...verdict, ms, sent: sends, expected: expects, why, hint, doc, repro }
 }
 
-/** Checks that may run together, in order; one that stands alone is a batch of its own. */
+/** Groups checks that may run concurrently, in order; a check marked `alone` is a batch by itself. */
 function toBatches(cases: readonly GroupedCase[]): readonly (readonly GroupedCase[])[] {
   const batches: GroupedCase[][] = []
   let isOpen = false

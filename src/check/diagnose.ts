@@ -8,17 +8,17 @@ import type { RunScene } from './scene.ts'
 import { describe, isRefusal, isSuccess } from './verdict.ts'
 import { WRONG_FORMS } from './wrong-forms.ts'
 
-/** The reason why a plain delivery is not accepted, or no longer is. */
+/** Reason why a plain delivery is not accepted, or no longer is. */
 export interface Finding {
   readonly code: Diagnosis['code']
   readonly text: string
-  /** No receiver is there whose other answers could be judged. */
+  /** True if there is no receiver whose other answers could be judged. */
   readonly isAbsent: boolean
-  /** Checks of the signature that fail by the same mistake. */
+  /** Signature checks that fail because of the same mistake. */
   readonly also: readonly string[]
 }
 
-/** Sends a plain delivery again and, if it is refused once more, in the forms that receivers with a usual mistake accept. */
+/** Sends a plain delivery again and, if it is refused again, in the forms that receivers with common mistakes accept. */
 export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
   const { make, send, target } = scene
   const answer = await send(make.delivery(make.event()))
@@ -32,7 +32,7 @@ export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
   return (await findMistake(scene)) ?? { code, text: toText(code, answer, target), isAbsent: false, also: [] }
 }
 
-/** A receiver that refuses a wrong signature by another status has accepted the right one. */
+/** Finds a receiver that refuses a wrong signature with another status: such a receiver has accepted the right signature. */
 async function findRefusedEvent({ make, send }: RunScene, answer: Answer): Promise<Finding | undefined> {
   const forged = await send(make.delivery(make.event(), FORGED))
   if (!isRefusal(forged) || forged.status === answer.status) return undefined
@@ -41,7 +41,7 @@ async function findRefusedEvent({ make, send }: RunScene, answer: Answer): Promi
   return { code: 'event_refused', text, isAbsent: false, also: [] }
 }
 
-/** Answers of a receiver that is there, and may have a mistake. */
+/** Answers of a receiver that is running, and may have a mistake. */
 const REFUSALS: readonly Diagnosis['code'][] = ['refused', 'server_error', 'cut_off']
 
 function toCode({ status, failureKind }: Answer): Diagnosis['code'] {
@@ -67,24 +67,24 @@ async function findMistake({ make, send, secret }: RunScene): Promise<Finding | 
     const answers = await Promise.all(mistake.deliver(make, Buffer.from(secret)).map(send))
     const also = 'also' in mistake ? mistake.also : []
     if (answers.some(isSuccess))
-      return { code: code as keyof typeof WRONG_FORMS, text: mistake.text, isAbsent: false, also } // its own keys
+      return { code: code as keyof typeof WRONG_FORMS, text: mistake.text, isAbsent: false, also } // the keys of WRONG_FORMS
   }
   return undefined
 }
 
-/** The finding of a receiver that answered, and at whose URL nothing listens any more. */
+/** Makes the finding for a receiver that has answered, but no longer listens. */
 export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
   const text = `The receiver answered, and then nothing listened at ${showTarget(target)} any more: a delivery has ended its process. Look at the first checks whose connection ended without an answer, and at its log.`
   const after = checks.filter(({ reason }) => reason.includes(GONE))
   return { code: 'ended', text, isAbsent: false, also: after.map(({ id }) => id) }
 }
 
-/** A receiver that fails at everything. */
+/** Codes of a receiver that fails on every delivery. */
 const FAILING: readonly Diagnosis['code'][] = ['server_error', 'cut_off']
-/** Checks that are judged though a plain delivery is not accepted. */
+/** Checks that are judged even if a plain delivery is not accepted. */
 const JUDGED = ['signature', 'leak', 'https', 'get-not-2xx']
 
-/** Returns the diagnosis of the report, with the failures that follow from the finding. */
+/** Makes the diagnosis of the report from the finding, and adds the failures that follow from it. */
 export function toDiagnosis({ code, text, also }: Finding, checks: readonly CheckResult[]): Diagnosis {
   const isJudged = ({ id, group }: CheckResult) => JUDGED.includes(id) || JUDGED.includes(group)
   const follows = checks

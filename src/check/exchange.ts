@@ -1,36 +1,36 @@
 import type { ConnectionFailure } from '../wire/connection-failure.ts'
 
-/** One HTTP request, as it is to stand on the wire. */
+/** HTTP request of one delivery, exactly as it is sent. */
 export interface Delivery {
   readonly method: 'POST' | 'GET'
   readonly body: Uint8Array
-  /** The name of the header of the signature. */
+  /** Name of the signature header. */
   readonly signatureName: string
-  /** Each is a header line of its own. */
+  /** Signatures, each sent in a separate header line. */
   readonly signatures: readonly string[]
   readonly contentType: string
   readonly contentEncoding: string | undefined
   readonly pieceSize: number | undefined
   readonly isChunked: boolean
-  /** What makes the signature in a shell: a pipe behind `postern sign`, or nothing where it can't be told so. */
+  /** Shell pipe that makes the signature from the output of `postern sign`; undefined if no pipe can make it. */
   readonly pipe: string | undefined
 }
 
-/** What came back, or why nothing did. */
+/** Answer to a delivery, or the reason why none came. */
 export interface Answer {
-  /** Undefined where there was no answer. */
+  /** HTTP status; undefined if there was no answer. */
   readonly status: number | undefined
-  /** In words, where there was no answer. */
+  /** Describes the failure if there was no answer. */
   readonly failure: string | undefined
-  /** The kind of it, as a word. */
+  /** Kind of the failure as one word. */
   readonly failureKind: ConnectionFailure['kind'] | 'timeout' | undefined
-  /** Nothing listens there, or not by TLS. */
+  /** True if nothing listens at the target, or it does not speak TLS. */
   readonly isUnreachable: boolean
-  /** The words behind the status. */
+  /** Reason phrase after the status. */
   readonly words: string
-  /** By their names in lower case. They are searched, and never shown. */
+  /** Headers by name in lower case. Checks search them, and no report shows them. */
   readonly headers: Readonly<Record<string, string>>
-  /** The first 64 KiB. They are searched, and never shown. */
+  /** First 64 KiB of the body. Checks search them, and no report shows them. */
   readonly body: string
   readonly ms: number
 }

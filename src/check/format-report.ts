@@ -9,10 +9,10 @@ import {
   sortByStatus,
 } from './report.ts'
 
-/** How a report is written: JUnit as XML with a suite for each group, Markdown for pull requests. */
+/** Format of a report: JUnit is XML with a suite for each group, Markdown is for pull requests. */
 export type ReportFormat = 'json' | 'junit' | 'markdown'
 
-/** A report as text, for a file. */
+/** Writes a report as text, for a file. */
 export function formatReport(report: Report, format: ReportFormat): string {
   switch (format) {
     case 'json':
@@ -85,7 +85,7 @@ function toParagraph(diagnosis: Diagnosis): string {
     : `${told}\n\n${showFollowing(diagnosis)}: ${follows.map((id) => `\`${id}\``).join(', ')}.`
 }
 
-/** All that is to be said of a check that did not pass. */
+/** Lists the details of a check that did not pass, one per line. */
 export function toDetail({ sent, expected, reason, why, hint, doc, repro }: CheckResult): readonly string[] {
   return [
     `sent: ${sent}`,
@@ -104,7 +104,7 @@ function seconds(ms: number): string {
 
 function escapeXml(text: string): string {
   const names: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' }
-  // XML has no way at all to write these.
+  // XML cannot represent these characters, not even escaped.
   return text
     .replace(/[\ufffe\uffff]|[^\P{Cc}\n\t]/gu, '\ufffd')
     .replace(/[<>&"]/g, (character) => names[character] ?? '')

@@ -22,7 +22,7 @@ export function createMaker({ secret, accountKey }: MakerOptions): Maker {
     data: { record: contact() },
     ...changes,
   })
-  /** Its name is not ASCII, as names are, and its id has the form that ids of records most likely have. */
+  /** Makes a contact with a non-ASCII name, as real ones have, and an id in the most likely form of record ids. */
   const contact = (changes: Readonly<Record<string, unknown>> = {}): TestRecord => {
     const _id = `c4ec${run}${(++count).toString(16).padStart(10, '0')}`
     const email = `check.${_id}@example.test`
@@ -50,7 +50,7 @@ function createDelivery(signed: Uint8Array, secret: Secret, changes: DeliveryCha
   }
 }
 
-/** Events are written with blanks behind colons and commas, so that what is parsed and written again is not the same. */
+/** Serializes events with spaces after colons and commas, so that a body that is parsed and serialized again differs. */
 function toBytes(body: TestEvent | string | Uint8Array): Uint8Array {
   if (body instanceof Uint8Array) return body
   return Buffer.from(typeof body === 'string' ? body : formatJson(body, 'spaced'))

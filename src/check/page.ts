@@ -2,18 +2,18 @@ import { GROUPS, type Group } from './case.ts'
 import type { GroupedCase } from './cases.ts'
 
 const ABOUT: Readonly<Record<Group, string>> = {
-  reach: 'Deliveries get there, and answers come back in time.',
-  signature: 'Everything is refused that the service has not signed, in whatever form it comes.',
-  bytes: 'Everything is accepted that was signed, however it is written.',
-  meaning: 'Events are taken for what they are, known or not, new or again.',
-  time: 'Events are taken for as long as the service may send them.',
-  leak: 'Refusals do not tell the sender anything that helps to forge.',
+  reach: 'Deliveries reach the receiver, and its answers come back in time.',
+  signature: 'The receiver refuses everything that the service has not signed, in whatever form it comes.',
+  bytes: 'The receiver accepts everything that is signed, however the JSON is formatted.',
+  meaning: 'The receiver handles each event for what it is: known or not, new or a duplicate.',
+  time: 'The receiver accepts events for as long as the service may send them.',
+  leak: 'Refusals tell the sender nothing that helps to forge a signature.',
   effect:
-    'The work is done as often as it should be. All of it needs a probe. One more event is sent behind the others where a queue has to be waited for.',
-  load: 'Size, emptiness and crowds are borne.',
+    'The work of each event is done as often as it should be. All of these checks need a probe. To wait for a queue, a check sends one more event after the others.',
+  load: 'The receiver withstands large bodies, empty bodies and bursts.',
 }
 
-/** The page of a check, for a terminal. */
+/** Writes the page of a check for a terminal. */
 export function toPage(single: GroupedCase): string {
   return `# ${single.id}
 
@@ -25,7 +25,7 @@ Alone: \`npx postern check URL --only ${single.id}\`
 `
 }
 
-/** All checks on one page, for the documents. */
+/** Writes all checks as one page, for `docs/reference/checks.md`. */
 export function toReference(cases: readonly GroupedCase[]): string {
   const groups = GROUPS.map((group) => {
     const own = cases.filter((single) => single.group === group)
@@ -33,12 +33,12 @@ export function toReference(cases: readonly GroupedCase[]): string {
   })
   return `# Checks
 
-What \`postern check\` and \`checkReceiver\` try, in the order in which they do. This page is written by \`scripts/check-page.ts\` from the
-source of the checks; \`npx postern check --explain ID\` prints a part of it. How to run them:
-[the command line](cli.md#postern-check), and [for a receiver in another language](../guides/other-languages.md).
+This page lists the checks of \`postern check\` and \`checkReceiver\` in the order in which they run. \`scripts/check-page.ts\` generates it
+from the source of the checks; \`npx postern check --explain ID\` prints the part about one check. To run them, see
+[the command line](cli.md#postern-check) and [the guide for receivers in other languages](../guides/other-languages.md).
 
-Not among them: whether signatures are compared in constant time, since over a network the noise is larger than the difference; and
-whether ids are forgotten too early, since a check would have to wait for hours.
+Two things are not checked: that signatures are compared in constant time, since the noise of a network is larger than the difference;
+and that ids are kept long enough, since a check would have to wait for hours.
 
 ${groups.join('\n\n')}
 `

@@ -3,20 +3,20 @@ import { text } from 'node:stream/consumers'
 
 const TIMEOUT_MS = 10_000
 
-/** A command is a group of processes, so that it ends as a whole. */
+/** True if a command can run as a process group, so that all its processes end together. */
 const HAS_GROUPS = process.platform !== 'win32'
 
-/** What the receiver's owner lets the checker see of the work. */
+/** Access to the work of the receiver, provided by its owner for the checker. */
 export interface Probe {
-  /** How often the work for this event id has been done to its end. */
+  /** Returns how often the work of this event id has been completed. */
   runs(id: string): Promise<number>
-  /** Makes the next run of this event id fail. */
+  /** Makes the next run of the work of this event id fail. */
   fail(id: string): Promise<void>
 }
 
 /**
- * A probe over HTTP: `GET url?id=…` gives `{ "runs": n }`, and `POST url?id=…&fail=1` makes the next run fail. Rejects where the
- * answer is anything else.
+ * Creates a probe over HTTP: `GET url?id=…` returns `{ "runs": n }`, and `POST url?id=…&fail=1` makes the next run fail. Rejects on
+ * any other answer.
  */
 export function urlProbe(url: URL): Probe {
   const ask = async (method: string, id: string, fail: boolean) => {
@@ -25,7 +25,7 @@ export function urlProbe(url: URL): Probe {
     if (fail) question.searchParams.set('fail', '1')
     const init = { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) } as const
     const response = await fetch(question, init).catch((error: Error) => {
-      // The reason stands behind the words "fetch failed".
+      // The error says only "fetch failed"; its cause has the reason.
       const { message } = error.cause instanceof Error ? error.cause : error
       throw new Error(`the probe gave no answer: ${message}`, { cause: error })
     })
@@ -40,10 +40,10 @@ export function urlProbe(url: URL): Probe {
   }
 }
 
-/** A probe by a command of the shell: it is given `runs ID` or `fail ID`, and prints the number, or `{ "runs": n }`. */
+/** Creates a probe that runs a shell command with `runs ID` or `fail ID`; for `runs`, it prints the number or `{ "runs": n }`. */
 export function commandProbe(command: string): Probe {
   const ask = async (word: string, id: string) => {
-    // Ids are letters, digits and underscores.
+    // Ids hold only letters, digits and underscores, so they need no quotes.
     const child = spawn(`${command} ${word} ${id}`, {
       shell: true,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -61,7 +61,7 @@ export function commandProbe(command: string): Probe {
   }
 }
 
-/** Waits until the command has ended. Rejects if it takes too long, and ends it. */
+/** Waits until the command has ended. If it takes too long, ends it and rejects. */
 async function waitFor(child: ChildProcess): Promise<number | null> {
   let timer: NodeJS.Timeout | undefined
   try {

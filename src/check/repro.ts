@@ -4,8 +4,8 @@ import type { Delivery } from './exchange.ts'
 const MAX_BODY_BYTES = 2_000
 
 /**
- * A line for a POSIX shell that sends the same delivery, the signature being made by `postern sign`: the line itself holds neither
- * a secret nor a digest. Undefined where a line cannot say it.
+ * Writes a POSIX shell command that sends the same delivery. `postern sign` makes the signature, so that the command holds neither a
+ * secret nor a digest. Undefined if no single command can send it.
  */
 export function toCurl(target: string, delivery: Delivery): string | undefined {
   const { method, body, contentType, pieceSize, isChunked } = delivery
@@ -26,7 +26,7 @@ function toHeader({ signatureName, signatures, pipe }: Delivery, text: string): 
   return `-H "${signatureName}: $(printf %s ${text} | npx postern sign${pipe})"`
 }
 
-/** The line that runs one check alone. */
+/** Writes the command that runs one check alone. */
 export function toCommand(target: string, id: string): string {
   return `npx postern check ${quoteForShell(target)} --only ${id}`
 }

@@ -20,13 +20,13 @@ export interface SceneOptions {
   readonly signal: AbortSignal | undefined
 }
 
-/** What a run sends by, and whether anything has answered yet. */
+/** Scene of one run, which knows if the receiver has ever answered. */
 export interface RunScene extends Scene {
-  /** Nothing listens there, and nothing ever has in this run. */
+  /** Returns true if nothing listens at the target, and nothing has during this run. */
   isLost(): boolean
-  /** Nothing listens there any more. */
+  /** Returns true if nothing listens at the target any more. */
   isGone(): boolean
-  /** Forgets the signal. */
+  /** Removes the listener from the signal. */
   close(): void
 }
 
@@ -39,13 +39,13 @@ export function createScene({
   probe,
   signal,
 }: SceneOptions): RunScene {
-  /** Deliveries that are under way when the run is interrupted have a moment to end. */
+  /** Aborts deliveries that are still under way a moment after the run is interrupted. */
   const cut = new AbortController()
   const cutSoon = () => setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
   signal?.addEventListener('abort', cutSoon, { once: true })
   let answers = 0
   let isUnreachable = false
-  /** What is left of it for all deliveries, once one was put off until the end of it. */
+  /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, { signal })
   const sendOnce = async (delivery: Delivery, agent?: KeptConnection): Promise<Answer> => {
@@ -62,7 +62,7 @@ export function createScene({
       const answer = await attempt()
       if (!isPutOff(answer)) return answer
       const waitMs = Math.max(readRetryAfterMs(answer) ?? 0, 50)
-      // From the first answer on: what is put off by just the patience is waited for.
+      // Counts from the first answer, so that a delivery put off by exactly `patienceMs` is still sent again.
       const now = performance.now()
       end ??= now + patience
       if (now + waitMs > end) {
@@ -86,7 +86,7 @@ export function createScene({
       for (const delivery of deliveries) {
         const sendKept = async () => {
           const answer = await sendOnce(delivery, agent)
-          // The receiver may end a connection that is idle: clients then open another.
+          // The receiver may close an idle connection: clients then open another.
           return answer.failureKind === 'reset' && answers.length > 0 ? sendOnce(delivery, agent) : answer
         }
         answers.push(await sendPatiently(sendKept))

@@ -16,13 +16,13 @@ const NOTHING = {
 
 export interface SendOptions {
   readonly timeoutMs: number
-  /** Cuts the connection. */
+  /** Signal that cuts the connection. */
   readonly cut: AbortSignal
-  /** Keeps the connection. Default: each delivery has one of its own. */
+  /** Agent that keeps the connection. Default: a new connection for each delivery. */
   readonly agent?: KeptConnection | undefined
 }
 
-/** Sends one delivery. Never rejects: what goes wrong is in the answer. */
+/** Sends one delivery. Never rejects: the answer reports any failure. */
 export async function send(target: URL, delivery: Delivery, { timeoutMs, cut, agent }: SendOptions): Promise<Answer> {
   const started = performance.now()
   const timeout = AbortSignal.timeout(timeoutMs)
@@ -42,7 +42,7 @@ export async function send(target: URL, delivery: Delivery, { timeoutMs, cut, ag
 
 function toRequest(delivery: Delivery, isKept: boolean): WireRequest {
   const { method, body, signatureName, signatures, contentType, contentEncoding, pieceSize, isChunked } = delivery
-  // Some hosts refuse what does not name its program.
+  // Some hosts refuse requests without a user agent.
   const headers: [name: string, value: string][] = [
     ['User-Agent', 'postern-check'],
     ['Content-Type', contentType],
@@ -57,7 +57,7 @@ function toRequest(delivery: Delivery, isKept: boolean): WireRequest {
 
 async function* toPieces(body: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < body.length; at += size) {
-    if (at > 0) await sleep(1) // else the system sends several as one
+    if (at > 0) await sleep(1) // otherwise the system sends several pieces as one
     yield body.subarray(at, at + size)
   }
 }

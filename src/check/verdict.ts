@@ -1,38 +1,38 @@
 import type { Status, Verdict } from './case.ts'
 import type { Answer } from './exchange.ts'
 
-/** The delivery was acknowledged. */
+/** Passes if the delivery was acknowledged. */
 export function mustBeAccepted(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) ? 'pass' : 'fail', answer)
 }
 
-/** The same, where the service's text does not say that it sends such a thing. */
+/** Passes if the delivery was acknowledged, otherwise warns: for deliveries that the documentation of the service does not promise. */
 export function shouldBeAccepted(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) ? 'pass' : 'warn', answer)
 }
 
-/** The delivery was turned away by a 4xx: by 401 or, with a note, another. */
+/** Passes if the delivery was refused by a 4xx: by 401 or, with a note, by another. */
 export function mustBeRefused(answer: Answer): Verdict {
   if (!isRefusal(answer)) return toVerdict('fail', answer)
   return toVerdict('pass', answer, answer.status === 401 ? '' : '; 401 is usual')
 }
 
-/** The delivery was turned away by any 4xx. */
+/** Passes if the delivery was refused by any 4xx. */
 export function mustBeTurnedAway(answer: Answer): Verdict {
   return toVerdict(isRefusal(answer) ? 'pass' : 'fail', answer)
 }
 
-/** The same, where taking it does little harm. A crash is still a failure. */
+/** Passes like `mustBeRefused`, but only warns if the delivery was accepted, which does little harm. A crash is still a failure. */
 export function shouldBeRefused(answer: Answer): Verdict {
   return isSuccess(answer) ? toVerdict('warn', answer) : mustBeRefused(answer)
 }
 
-/** Taken or turned away, but not by a crash. */
+/** Passes if the delivery was accepted or refused, and fails if the receiver crashed. */
 export function mustNotCrash(answer: Answer): Verdict {
   return toVerdict(isSuccess(answer) || isRefusal(answer) ? 'pass' : 'fail', answer)
 }
 
-/** The check can't be made: an event that it needs was not acknowledged. */
+/** Skips a check: an event that it needs was not acknowledged. */
 export function notAccepted(answer: Answer): Verdict {
   return { status: 'skipped', reason: `the event was not accepted: ${describe(answer)}` }
 }
@@ -49,12 +49,12 @@ export function isRedirect({ status = 0 }: Answer): boolean {
   return status >= 300 && status < 400
 }
 
-/** The receiver has not looked at the delivery, and says when it will. */
+/** Returns true if the receiver has not processed the delivery and says when to retry. */
 export function isPutOff(answer: Answer): boolean {
   return (answer.status === 429 || answer.status === 503) && readRetryAfterMs(answer) !== undefined
 }
 
-/** Seconds or a date in `Retry-After`; undefined if the answer does not say when to come again. */
+/** Reads `Retry-After` in seconds or as a date; undefined if the answer does not say when to retry. */
 export function readRetryAfterMs({ headers: { 'retry-after': text = '' } }: Answer): number | undefined {
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
@@ -64,7 +64,7 @@ export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {
   return { status, reason: describe(answer) + note }
 }
 
-/** The status and its time, or why there is none. The body is never told. */
+/** Describes the status and its time, or why there is none. Never includes the body. */
 export function describe({ status, failure, isUnreachable, ms }: Answer): string {
   if (status !== undefined) return `${status} after ${Math.round(ms)} ms`
   return isUnreachable
@@ -72,7 +72,7 @@ export function describe({ status, failure, isUnreachable, ms }: Answer): string
     : (failure ?? 'no answer')
 }
 
-/** How often each answer came: `7 × 200, 1 × 409`. */
+/** Counts each answer: `7 × 200, 1 × 409`. */
 export function countAnswers(answers: readonly Answer[]): string {
   const counts = new Map<string, number>()
   for (const { status, failure } of answers) {

@@ -5,15 +5,15 @@ import type { Maker } from './case.ts'
 import type { Delivery } from './exchange.ts'
 import { signWith } from './forgery.ts'
 
-/** A mistake in a receiver, and deliveries that only a receiver with this mistake accepts. */
+/** Mistake in a receiver, with deliveries that only a receiver with this mistake accepts. */
 interface Mistake {
   readonly text: string
-  /** Checks of other groups that the mistake makes fail as well. */
+  /** Checks of other groups that fail because of the mistake as well. */
   readonly also?: readonly string[]
   readonly deliver: (make: Maker, secret: Buffer) => readonly Delivery[]
 }
 
-/** A delivery of a new event with a header that is made of its body. */
+/** Makes a delivery of a new event with a header computed from its body. */
 function withHeader(make: Maker, toHeader: (body: Uint8Array) => string): Delivery {
   const { body } = make.delivery(make.event())
   return make.delivery(body, { signature: () => toHeader(body) })
@@ -32,13 +32,13 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, sortKeys(inner)]))
 }
 
-/** As other services name it, and people who have to think of a name. */
+/** Header names that other services use, and that people are likely to choose. */
 const OTHER_HEADERS = [
   ...['X-Hub-Signature-256', 'X-Hub-Signature', 'X-Signature', 'X-Signature-256', 'X-Signature-Sha256'],
   ...['X-Webhook-Signature', 'Webhook-Signature', 'Signature', 'Service-Signature', 'X-Hmac-Sha256'],
 ]
 
-/** Mistakes that make a receiver refuse plain deliveries, by their code; the first one found is told. */
+/** Mistakes that make a receiver refuse plain deliveries, by code; the first match is reported. */
 export const WRONG_FORMS = {
   other_header: {
     text: 'The receiver reads the signature from another header, as that of another service. Read X-Service-Signature.',
@@ -134,7 +134,7 @@ export const WRONG_FORMS = {
     deliver: (make) => {
       const event = make.event()
       const record = { _id: make.contact()._id, firstName: 'Zoe' }
-      // Indented by three, as nobody who parses it writes it again.
+      // Indents by three, which no serializer does by default.
       return [make.delivery(JSON.stringify({ ...event, data: { record } }, null, 3))]
     },
   },

@@ -4,10 +4,10 @@ import { countAnswers, describe, isSuccess, notAccepted, readRetryAfterMs } from
 import { readRuns, timesDone, withProbe } from './with-probe.ts'
 
 const COPIES = 8
-/** Waits between further attempts, as parts of the patience. */
+/** Delays between further attempts, as fractions of `patienceMs`. */
 const RETRY_WAITS = [1 / 30, 5 / 30, 24 / 30]
 
-/** Sends it as often as the service does, though not as slowly, until it is accepted. */
+/** Sends a delivery until it is accepted: as often as the service does, but faster. */
 async function sendUntilAccepted({ sendOnce, patienceMs, wait }: Scene, delivery: Delivery): Promise<Answer> {
   let answer = await sendOnce(delivery)
   for (const part of RETRY_WAITS) {
@@ -18,18 +18,18 @@ async function sendUntilAccepted({ sendOnce, patienceMs, wait }: Scene, delivery
   return answer
 }
 
-/** The receiver has not begun with it: nothing listens, the limit is reached, or the secret is another one. */
+/** Returns true if the receiver has not started on the event: nothing listens, a rate limit is reached, or the secret is wrong. */
 const isUnseen = ({ status, isUnreachable }: Answer) => isUnreachable || status === 429 || status === 401
 
-/** What becomes of an event whose work fails. */
+/** Checks the outcome of an event whose work fails. */
 export const effectFailure: readonly Case[] = [
   {
     id: 'effect-ack-after-work',
     level: 'fail',
     sends: 'An event whose work the probe makes fail.',
     expects: 'No 2xx; or a 2xx after which the work is done again without another delivery, as an inbox does.',
-    why: 'A 2xx ends the retries. What fails behind it is lost, and nobody learns of it.',
-    fix: 'Answer when the work is done, or when the event is safely stored and its work will be tried again.',
+    why: 'A 2xx ends the retries. Work that fails after it is lost, and nobody notices.',
+    fix: 'Answer when the work is done, or when the event is safely stored and its work will be retried.',
     run: withProbe(async (scene) => {
       const { make, sendOnce, probe } = scene
       const event = make.event()
@@ -44,10 +44,10 @@ export const effectFailure: readonly Case[] = [
   {
     id: 'effect-copies-of-failure',
     level: 'fail',
-    sends: `An event whose work the probe makes fail once, ${COPIES} times at once.`,
-    expects: 'No 2xx; or a 2xx after which the probe says that the work was done.',
-    why: 'A copy comes while the work is still under way, where that takes longer than the service waits. A 2xx to it ends the retries, and the event is lost if the work fails.',
-    fix: 'Let the copy wait for the result of the first one, or answer it 409 or 503. Answer 2xx when the work is done.',
+    sends: `An event whose work the probe makes fail once, ${COPIES} times concurrently.`,
+    expects: 'No 2xx; or a 2xx after which the probe reports that the work was done.',
+    why: 'If the work takes longer than the service waits, a duplicate arrives while the first is still being handled. A 2xx to the duplicate ends the retries, and the event is lost if the work fails.',
+    fix: 'Let the duplicate wait for the result of the first delivery, or answer it 409 or 503. Answer 2xx when the work is done.',
     alone: true,
     run: withProbe(async (scene) => {
       const { make, sendOnce, probe } = scene
@@ -56,7 +56,7 @@ export const effectFailure: readonly Case[] = [
       const delivery = make.delivery(event)
       const answers = await Promise.all(Array.from({ length: COPIES }, () => sendOnce(delivery)))
       const reason = countAnswers(answers)
-      if (answers.every(isUnseen)) return { status: 'skipped', reason: `no copy was accepted: ${reason}` }
+      if (answers.every(isUnseen)) return { status: 'skipped', reason: `no delivery was accepted: ${reason}` }
       if (!answers.some(isSuccess)) return { status: 'pass', reason }
       const runs = await readRuns(scene, event.id)
       return { status: runs > 0 ? 'pass' : 'fail', reason: `${reason}; ${timesDone(runs)}` }
@@ -66,9 +66,9 @@ export const effectFailure: readonly Case[] = [
     id: 'effect-retry-after-failure',
     level: 'fail',
     sends: 'An event whose work the probe makes fail once, and then the same event again, up to four times.',
-    expects: '2xx to one of them, and the probe says that the work was done.',
-    why: 'Who notes the id before the work is done takes the retry for a copy, and the event is lost behind a 2xx.',
-    fix: 'Note an id as handled when its work has succeeded, and let go of it when the work fails.',
+    expects: '2xx to one of them, and the probe reports that the work was done.',
+    why: 'A receiver that marks the id as handled before the work is done takes the retry for a duplicate, answers 2xx, and the event is lost.',
+    fix: 'Mark an id as handled when its work has succeeded, and release it when the work fails.',
     run: withProbe(async (scene) => {
       const { make, sendOnce, probe } = scene
       const event = make.event()

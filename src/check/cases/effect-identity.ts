@@ -4,14 +4,15 @@ import { readRuns, withProbe } from './with-probe.ts'
 
 const agoOf = (ms: number) => new Date(Date.now() - ms).toISOString()
 
-/** Whether events are told apart by their ids, and by nothing else. */
+/** Checks that the receiver tells events apart by their ids, and by nothing else. */
 export const effectIdentity: readonly Case[] = [
   {
     id: 'effect-each-event',
     level: 'fail',
-    sends: 'Two contact.updated events of the same record, with an id each; the second is later, and of another name.',
-    expects: 'The probe says that the work of both was done.',
-    why: 'A record changes more than once. Who remembers the id of the record takes the second change for a copy, and loses it.',
+    sends:
+      'Two contact.updated events of the same record, each with its own id; the second is later, and changes the name.',
+    expects: 'The probe reports that the work of both was done.',
+    why: 'A record changes more than once. A receiver that remembers the id of the record takes the second change for a duplicate, and loses it.',
     fix: 'Remember the id of the event, not the _id of its record.',
     run: withProbe(async (scene) => {
       const { make, send } = scene
@@ -31,10 +32,11 @@ export const effectIdentity: readonly Case[] = [
   {
     id: 'effect-similar-ids',
     level: 'warn',
-    sends: 'Three events whose ids differ in little: in the case of a letter, or in the last of 200 characters.',
-    expects: 'The probe says that the work of each was done; otherwise a warning.',
-    why: 'How ids are written is not documented. Many databases compare text without case (MySQL, SQL Server), or cut it off: one event is then taken for a copy of another, and lost behind a 2xx.',
-    fix: 'Compare ids byte by byte (a binary collation, such as utf8mb4_bin), in a column that is long enough, or store a hash of the id.',
+    sends:
+      'Pairs of events with nearly equal ids: they differ in the case of one letter, or in the last of 200 characters.',
+    expects: 'The probe reports that the work of each was done; otherwise a warning.',
+    why: 'The form of ids is not documented. Many databases ignore case when they compare text (MySQL, SQL Server), or truncate it: the receiver then takes one event for a duplicate of another, answers 2xx, and loses it.',
+    fix: 'Compare ids byte by byte (with a binary collation, such as utf8mb4_bin) in a column that is long enough, or store a hash of the id.',
     run: withProbe(async (scene) => {
       const { make, send } = scene
       const { id: start } = make.event()
@@ -47,7 +49,7 @@ export const effectIdentity: readonly Case[] = [
       for (const { what, ids } of pairs) {
         for (const [at, id] of ids.entries()) {
           const answer = await send(make.delivery({ ...make.event(), id }))
-          if (!isSuccess(answer) && at === 0) break // another check says so
+          if (!isSuccess(answer) && at === 0) break // another check reports it
           if (!isSuccess(answer)) return { status: 'warn', reason: `ids differ ${what}: ${describe(answer)}` }
           const isDone = (await readRuns(scene, id)) > 0
           if (!isDone && at === 0) break

@@ -5,11 +5,11 @@ import { countAnswers, describe, isPutOff, isSuccess, notAccepted } from '../ver
 import { type ProbedScene, readRuns, readSettled, timesDone, withProbe } from './with-probe.ts'
 
 const COPIES = 8
-/** More than a list of the last few holds, and fewer than a crowd. */
+/** More events than a short list of recent ids holds, and fewer than overload a receiver. */
 const OTHERS = 50
 const TOGETHER = 20
 
-/** The work of an event is done once, though it is sent again: `more` sends whatever follows the first delivery. */
+/** Passes if the work of an event is done once, though the event is sent again: `more` sends what follows the first delivery. */
 const once = (more: (scene: ProbedScene, event: TestEvent) => Promise<unknown>) =>
   withProbe(async (scene) => {
     const event = scene.make.event()
@@ -23,7 +23,7 @@ const once = (more: (scene: ProbedScene, event: TestEvent) => Promise<unknown>) 
 
 const sendAll = ({ send }: Scene, deliveries: readonly Delivery[]) => Promise.all(deliveries.map(send))
 
-/** Those whose work has not been done when time is up. */
+/** Returns the events whose work is not done when `patienceMs` is over. */
 async function findUndone({ probe, patienceMs, wait }: ProbedScene, events: readonly TestEvent[]) {
   const end = performance.now() + patienceMs
   const undone = new Set(events)
@@ -34,34 +34,34 @@ async function findUndone({ probe, patienceMs, wait }: ProbedScene, events: read
   }
 }
 
-/** Nothing has looked at the delivery. */
+/** Returns true if the receiver has not processed the delivery: nothing listens, or it put the delivery off. */
 const isUnseen = (answer: Answer) => answer.isUnreachable || isPutOff(answer)
 
-/** Whether the work is done as often as it should be. All of it needs a probe. */
+/** Checks that the work of each event is done as often as it should be. All of them need a probe. */
 export const effect: readonly Case[] = [
   {
     id: 'effect-once',
     level: 'fail',
     sends: 'The same event twice, one after the other.',
-    expects: 'The probe says that its work was done once.',
-    why: 'The service repeats a delivery whose answer it did not see; doing its work again makes second orders and second mails.',
-    fix: 'Remember the ids of handled events for at least three hours, better seven days.',
+    expects: 'The probe reports that its work was done once.',
+    why: 'The service retries a delivery whose answer it did not receive; doing its work again creates a second order or sends a second e-mail.',
+    fix: 'Remember the ids of handled events for at least three hours, or better for seven days.',
     run: once(({ make, send }, event) => send(make.delivery(event))),
   },
   {
     id: 'effect-once-at-once',
     level: 'fail',
-    sends: `The same event ${COPIES} times at once.`,
-    expects: 'The probe says that its work was done once.',
-    why: 'Between looking whether an id is known and writing it down there is room for a copy.',
-    fix: 'Claim the id in one atomic step (a unique key, SET NX), before the work begins.',
+    sends: `The same event ${COPIES} times concurrently.`,
+    expects: 'The probe reports that its work was done once.',
+    why: 'A duplicate can arrive between the check for a known id and the write that stores it.',
+    fix: 'Claim the id in one atomic step (a unique key, SET NX) before the work begins.',
     alone: true,
     run: withProbe(async (scene) => {
       const event = scene.make.event()
       const delivery = scene.make.delivery(event)
       const answers = await sendAll(scene, Array(COPIES).fill(delivery))
       if (!answers.some(isSuccess))
-        return { status: 'skipped', reason: `no copy was accepted: ${countAnswers(answers)}` }
+        return { status: 'skipped', reason: `no delivery was accepted: ${countAnswers(answers)}` }
       await readRuns(scene, event.id)
       const runs = await readSettled(scene, event.id)
       return { status: runs === 1 ? 'pass' : 'fail', reason: `${timesDone(runs)}; ${countAnswers(answers)}` }
@@ -70,10 +70,10 @@ export const effect: readonly Case[] = [
   {
     id: 'effect-once-other-bytes',
     level: 'fail',
-    sends: 'An event, and then the same id with another timestamp, and so with other bytes and another signature.',
-    expects: 'The probe says that its work was done once.',
-    why: 'Only the id tells an event from another. Whether a retry has the bytes of the first attempt is not documented.',
-    fix: 'Remember the id of the event, and not a hash of the body, the signature or several fields.',
+    sends: 'An event, and then the same id with another timestamp, and therefore other bytes and another signature.',
+    expects: 'The probe reports that its work was done once.',
+    why: 'Only the id identifies an event. The service does not document that a retry has the same bytes as the first attempt.',
+    fix: 'Remember the id of the event, not a hash of the body, the signature or several fields.',
     run: once(({ make, send }, event) =>
       send(make.delivery({ ...event, timestamp: new Date(Date.now() + 1_000).toISOString() })),
     ),
@@ -82,9 +82,9 @@ export const effect: readonly Case[] = [
     id: 'effect-once-after-others',
     level: 'fail',
     sends: `An event, ${OTHERS} others concurrently, and then the first one again.`,
-    expects: 'The probe says that its work was done once.',
-    why: 'The last attempt comes more than two and a half hours after the first, and any number of events between them.',
-    fix: 'Keep the ids for a time, three hours at least and better seven days, however many they are.',
+    expects: 'The probe reports that its work was done once.',
+    why: 'The last attempt comes more than two and a half hours after the first, with any number of events between them.',
+    fix: 'Keep ids by time, not by number: for at least three hours, or better for seven days.',
     alone: true,
     run: once(async (scene, event) => {
       const others = Array.from({ length: OTHERS }, () => scene.make.delivery(scene.make.event()))
@@ -95,10 +95,10 @@ export const effect: readonly Case[] = [
   {
     id: 'effect-each-at-once',
     level: 'fail',
-    sends: `${TOGETHER} events at once, with an id each.`,
-    expects: 'The probe says that the work was done of all that got a 2xx.',
-    why: 'Requests that keep their event in one shared variable take that of another: it is done in place of their own, which is lost behind a 2xx.',
-    fix: 'Keep what belongs to a request in variables of its own, not of the module or of an object that all requests share.',
+    sends: `${TOGETHER} events concurrently, each with its own id.`,
+    expects: 'The probe reports that the work of every event that got a 2xx was done.',
+    why: 'If requests keep their event in a shared variable, one request reads the event of another: it handles that one, answers 2xx, and its own event is lost.',
+    fix: 'Keep the data of a request in local variables, not in the module or in an object that all requests share.',
     alone: true,
     run: withProbe(async (scene) => {
       const { make } = scene
@@ -117,8 +117,8 @@ export const effect: readonly Case[] = [
     id: 'effect-none-refused',
     level: 'fail',
     sends: 'An event with a wrong signature.',
-    expects: 'The probe says that its work was not done.',
-    why: 'A refusal that comes after the work is none.',
+    expects: 'The probe reports that its work was not done.',
+    why: 'A refusal after the work has been done protects nothing.',
     fix: 'Check the signature before anything else.',
     run: withProbe(async (scene) => {
       const { make, send } = scene
@@ -132,10 +132,10 @@ export const effect: readonly Case[] = [
   {
     id: 'effect-after-forgery',
     level: 'fail',
-    sends: 'An event with a wrong signature, and then the same one as the service signs it.',
-    expects: '2xx to the second, and the probe says that its work was done.',
-    why: 'Who notes an id before the signature is checked takes the genuine event for a copy: whoever guesses an id makes its event be lost.',
-    fix: 'Check the signature before anything is noted of the event.',
+    sends: 'An event with a wrong signature, and then the same event with the right one.',
+    expects: '2xx to the second, and the probe reports that its work was done.',
+    why: 'A receiver that stores an id before it checks the signature takes the genuine event for a duplicate: anyone who guesses an id can make its event get lost.',
+    fix: 'Check the signature before storing anything about the event.',
     run: withProbe(async (scene) => {
       const { make, send } = scene
       const event = make.event()

@@ -2,7 +2,7 @@ import type { Case, Scene, Verdict } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
 import { FORGED } from '../forgery.ts'
 
-/** Refusals, each with the signature that would have been right. */
+/** Sends deliveries to be refused, and returns each answer with the digest that would have been right. */
 async function collectRefusals({ make, send }: Scene): Promise<readonly (Answer & { readonly digest: string })[]> {
   const event = make.event()
   const digestOf = ({ signatures: [right = ''] }: Delivery) => right.slice('sha256='.length)
@@ -24,16 +24,16 @@ async function collectRefusals({ make, send }: Scene): Promise<readonly (Answer 
 }
 
 const SENDS =
-  'Deliveries without a signature, with a wrong, a malformed and a short one, with a Content-Encoding, signed ones that are not JSON and of 2 MiB, and a GET request.'
-const FIX = 'Answer with a fixed code word, and write the rest to your own log.'
+  'Deliveries without a signature, with a wrong, a malformed and a short one, and with a Content-Encoding; signed deliveries that are not JSON, or of 2 MiB; and a GET request.'
+const FIX = 'Answer with a fixed error code, and write the details to your own log.'
 
-/** Anything shorter is part of common words. */
+/** A shorter secret may be part of common words. */
 const MIN_SECRET_BYTES = 8
 
-/** Everything that an answer tells beside its status. */
+/** Joins everything in an answer except its status. */
 const textOf = ({ words, headers, body }: Answer) => [words, ...Object.values(headers), body].join('\n')
 
-/** Whether a text holds these bytes, in any of the ways in which programs print bytes. */
+/** Returns true if a text holds these bytes in one of the usual forms: hexadecimal digits, base64 or a list of numbers. */
 function holds(text: string, bytes: Buffer): boolean {
   const list = [...bytes].join(',')
   return (
@@ -45,7 +45,7 @@ function holds(text: string, bytes: Buffer): boolean {
 
 type Refusal = Awaited<ReturnType<typeof collectRefusals>>[number]
 
-/** Those of a run, which all checks look through. */
+/** Refusals by run: all checks of this group search the same ones. */
 const refusals = new WeakMap<Scene, ReturnType<typeof collectRefusals>>()
 
 function refusalsOf(scene: Scene): ReturnType<typeof collectRefusals> {
@@ -54,7 +54,7 @@ function refusalsOf(scene: Scene): ReturnType<typeof collectRefusals> {
   return collected
 }
 
-/** Looks through all refusals; what has not answered has told nothing. */
+/** Searches all refusals; skipped if no answer came. */
 async function search(scene: Scene, what: string, isTold: (answer: Refusal) => boolean): Promise<Verdict> {
   const answers = await refusalsOf(scene)
   if (answers.some(isTold)) return { status: 'fail', reason: `an answer holds ${what}` }
@@ -62,7 +62,7 @@ async function search(scene: Scene, what: string, isTold: (answer: Refusal) => b
   return { status: 'pass', reason: 'no answer holds it' }
 }
 
-/** Whether refusals tell the sender what he must not know. */
+/** Checks that refusals tell the sender nothing that helps an attack. */
 export const leak: readonly Case[] = [
   {
     id: 'leak-digest',
@@ -70,7 +70,7 @@ export const leak: readonly Case[] = [
     sends: SENDS,
     expects:
       'No answer holds the signature that would have been right: not in its body, headers or first line, as hexadecimal digits or as base64.',
-    why: 'Whoever is told the expected digest sends the same body again with it, and is let in.',
+    why: 'An attacker who learns the expected digest sends the same body again with it, and the receiver accepts it.',
     fix: FIX,
     run: (scene) =>
       search(scene, 'the expected digest', (answer) => holds(textOf(answer), Buffer.from(answer.digest, 'hex'))),
@@ -79,8 +79,8 @@ export const leak: readonly Case[] = [
     id: 'leak-secret',
     level: 'fail',
     sends: SENDS,
-    expects: 'No answer holds the secret, in its body, headers or first line.',
-    why: 'The secret is all that an attacker needs.',
+    expects: 'No answer holds the secret in its body, headers or first line.',
+    why: 'An attacker needs nothing but the secret.',
     fix: FIX,
     run: async (scene) => {
       const secret = Buffer.from(scene.secret)
@@ -96,14 +96,14 @@ export const leak: readonly Case[] = [
     id: 'leak-stack',
     level: 'fail',
     sends: SENDS,
-    expects: 'No answer holds a stack trace, in its body, headers or first line.',
-    why: 'Paths, versions and names of functions tell an attacker where to look.',
+    expects: 'No answer holds a stack trace in its body, headers or first line.',
+    why: 'Paths, versions and function names tell an attacker what to look for.',
     fix: 'Catch errors before the framework prints them, and run in production mode.',
     run: (scene) => search(scene, 'a stack trace', (answer) => STACKS.some((stack) => stack.test(textOf(answer)))),
   },
 ]
 
-/** Of JavaScript, Python, Java and C#, Go, Ruby and PHP. */
+/** Stack traces of JavaScript, Python, Java, C#, Go, Ruby and PHP. */
 const STACKS: readonly RegExp[] = [
   /\bat .+[/\\(].+:\d+:\d+/,
   /Traceback \(most recent call last\)/,

@@ -5,14 +5,14 @@ import { sendAtOnce } from './send-at-once.ts'
 const KIB = 1_024
 const BURST = 50
 
-/** Whether the receiver bears size, emptiness and crowds. */
+/** Checks that the receiver withstands large bodies, empty bodies and bursts. */
 export const load: readonly Case[] = [
   {
     id: 'large-body',
     level: 'fail',
     sends: 'An event of 256 KiB.',
     expects: '2xx',
-    why: 'Records have as many and as long fields as users give them, and the service names no limit. Parsers often stop at 100 kB.',
+    why: 'Users decide how many fields a record has and how long they are, and the service documents no limit. Parsers often stop at 100 kB.',
     fix: 'Raise the limit of the body reader, and of the proxy in front of it, to 1 MiB.',
     alone: true,
     deliver: (make) => make.delivery(make.event({ note: 'x'.repeat(256 * KIB) })),
@@ -23,7 +23,7 @@ export const load: readonly Case[] = [
     level: 'fail',
     sends: 'An event of 2 MiB.',
     expects: '2xx or 413; a warning for another 4xx or a connection that ends. Never 5xx.',
-    why: 'Some limit there has to be, and who reaches it should be told by 413.',
+    why: 'A receiver needs some limit, and 413 tells the sender that it was reached.',
     fix: 'Answer 413 from the declared length, and end the connection after the answer.',
     alone: true,
     deliver: (make) => make.delivery(make.event({ note: 'x'.repeat(2 * KIB * KIB) })),
@@ -38,7 +38,7 @@ export const load: readonly Case[] = [
     level: 'fail',
     sends: 'A signed body that is not JSON.',
     expects: '2xx or 4xx, never 5xx.',
-    why: 'An error here is one that nobody has foreseen, and in some servers the end of the process.',
+    why: 'An error here is one that the code did not expect. In some servers it ends the process.',
     fix: 'Catch the error of the JSON parser, and answer 400.',
     alone: true,
     deliver: (make) => make.delivery('{"id": "evt_chk_'),
@@ -47,10 +47,10 @@ export const load: readonly Case[] = [
   {
     id: 'signed-empty',
     level: 'fail',
-    sends: 'An empty body with its right signature.',
+    sends: 'An empty body with the right signature.',
     expects: '2xx or 4xx, never 5xx.',
-    why: 'Body readers often give nothing at all for an empty body, and the code behind them fails on it.',
-    fix: 'Take an empty body for what it is, no bytes, and answer 400.',
+    why: 'Body readers often return undefined for an empty body, and the code that follows throws.',
+    fix: 'Treat an empty body as zero bytes, and answer 400.',
     alone: true,
     deliver: (make) => make.delivery(''),
     judge: mustNotCrash,
@@ -60,8 +60,8 @@ export const load: readonly Case[] = [
     level: 'fail',
     sends: 'The JSON value null, signed.',
     expects: '2xx or 4xx, never 5xx.',
-    why: 'It is JSON and no object. Code that reads a field of it fails where nobody has foreseen it.',
-    fix: 'Look whether the JSON is an object with an id and a type, and answer 400 if it is not.',
+    why: 'It is JSON, but not an object. Code that reads a field of it throws an error that was not expected.',
+    fix: 'Check that the JSON is an object with an id and a type, and answer 400 if it is not.',
     alone: true,
     deliver: (make) => make.delivery('null'),
     judge: mustNotCrash,
@@ -69,10 +69,10 @@ export const load: readonly Case[] = [
   {
     id: 'burst',
     level: 'fail',
-    sends: `${BURST} events at once.`,
-    expects: '2xx to all; a warning where some get 429 or 503 with Retry-After while others get 2xx.',
-    why: 'An import or a sync sends many events in one moment.',
-    fix: 'Let them wait in line instead of refusing them, and keep connections to the database in a pool.',
+    sends: `${BURST} events concurrently.`,
+    expects: '2xx to all; a warning if some get 429 or 503 with Retry-After while others get 2xx.',
+    why: 'An import or a sync sends many events at the same moment.',
+    fix: 'Queue them instead of refusing them, and keep database connections in a pool.',
     alone: true,
     run: async (scene) => {
       const { make } = scene
@@ -89,8 +89,8 @@ export const load: readonly Case[] = [
     level: 'fail',
     sends: 'An event, after all other checks.',
     expects: '2xx',
-    why: 'A receiver that one of the deliveries has stopped takes no further ones.',
-    fix: 'The log of the receiver tells which request ended it. Handle the errors of every request where they come up.',
+    why: 'If one of the deliveries ended the process of the receiver, it accepts no further ones.',
+    fix: 'The log of the receiver says which request ended it. Catch the errors of every request inside its own handler.',
     alone: true,
     deliver: (make) => make.delivery(make.event()),
     judge: mustBeAccepted,

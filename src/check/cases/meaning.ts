@@ -10,43 +10,43 @@ const BUSY = [409, 425, 429, 503]
 type EventCase = Pick<SingleCase, 'id' | 'sends' | 'why' | 'fix'> & { readonly event: (make: Maker) => TestEvent }
 
 const OPEN_FIX =
-  'Answer 2xx to what is signed but of no use to you: a refusal is repeated four times, and then marked as failed.'
+  'Answer 2xx to signed events that you do not use: the service retries a refused one four times, and then marks it as failed.'
 
 const events: readonly EventCase[] = [
   {
     id: 'unknown-type',
     sends: 'An event of a type that no receiver knows, "check.unheard.of".',
-    why: 'The service may bring in types, and a subscription may be wider than the code.',
+    why: 'The service may add types, and a subscription may cover more types than the code handles.',
     fix: OPEN_FIX,
     event: (make) => make.event({ type: 'check.unheard.of', data: {} }),
   },
   {
     id: 'unknown-model',
     sends: 'A created event of a model that no receiver knows, "checkThing".',
-    why: 'Any registered model has events, also those that are made after the code.',
+    why: 'Every registered model has events, including models that were registered after the code was written.',
     fix: OPEN_FIX,
     event: (make) => make.event({ type: 'checkThing.created', data: { record: { _id: make.contact()._id } } }),
   },
   ...SERVICE_EVENT_TYPES.map(
     (type): EventCase => ({
       id: type.replaceAll('.', '-'),
-      sends: `A ${type} event, whose data has no record.`,
-      why: 'What these events carry is not documented; only model events are sure to have a record.',
-      fix: 'Do not reach into data.record of events that are not about a record.',
+      sends: `A ${type} event with no record in its data.`,
+      why: 'The data of these events is not documented; only model events always have a record.',
+      fix: 'Do not read data.record of events that are not about a record.',
       event: (make) => make.event({ type, data: { note: 'sent by postern check' } }),
     }),
   ),
   {
     id: 'extra-fields',
-    sends: 'A contact.created event with fields that are not documented, in the envelope and in the record.',
-    why: 'The documents name only some fields of a record, and services add more.',
-    fix: 'Let schemas keep or drop what they do not know, and not refuse it.',
+    sends: 'A contact.created event with undocumented fields in the envelope and in the record.',
+    why: 'The documentation names only some fields of a record, and services add more.',
+    fix: 'Let schemas keep or drop unknown fields instead of refusing them.',
     event: (make) =>
       make.event({ version: 2, data: { record: make.contact({ tags: ['a'], owner: null }), previous: {} } }),
   },
 ]
 
-/** Whether what is signed is taken for what it is. */
+/** Checks that the receiver handles each event for what it is: known or not, new or a duplicate. */
 export const meaning: readonly Case[] = [
   ...events.map(
     ({ event, ...text }): Case => ({
@@ -63,8 +63,8 @@ export const meaning: readonly Case[] = [
     level: 'warn',
     sends: 'An export.completed event without data.',
     expects: '2xx; otherwise a warning.',
-    why: 'What this event carries is not documented; it may be nothing.',
-    fix: 'Take missing data for an empty object.',
+    why: 'The data of this event is not documented; there may be none.',
+    fix: 'Treat missing data as an empty object.',
     deliver: (make) => make.delivery(make.event({ type: 'export.completed', data: undefined })),
     judge: shouldBeAccepted,
   },
@@ -73,7 +73,7 @@ export const meaning: readonly Case[] = [
     level: 'warn',
     sends: 'An event whose id has 200 characters.',
     expects: '2xx; otherwise a warning.',
-    why: 'The id is text, and its length is not documented. A column that is too short for it refuses the event for ever.',
+    why: 'The id is text, and its length is not documented. A column that is too short refuses the event on every attempt.',
     fix: 'Give the column of ids 255 characters, or store a hash of the id.',
     deliver: (make) => {
       const event = make.event()
@@ -84,10 +84,10 @@ export const meaning: readonly Case[] = [
   {
     id: 'unknown-account',
     level: 'warn',
-    sends: 'An event whose accountKey is one that the receiver can not know.',
-    expects: '2xx, or a 4xx of a receiver that knows its accounts; otherwise a warning.',
-    why: 'A secret of one account may not speak for another, but finding none must not end in an error.',
-    fix: 'Answer 401 where the account has no secret.',
+    sends: 'An event with an accountKey that the receiver cannot know.',
+    expects: '2xx, or a 4xx from a receiver that knows its accounts; otherwise a warning.',
+    why: 'The secret of one account must not authenticate another, but a missing secret must not cause an error.',
+    fix: 'Answer 401 if the account has no secret.',
     deliver: (make) => make.delivery(make.event({ accountKey: 'check-unheard-of' })),
     judge: (answer) => ({ ...mustNotCrash(answer), ...(mustNotCrash(answer).status === 'fail' && { status: 'warn' }) }),
   },
@@ -96,13 +96,13 @@ export const meaning: readonly Case[] = [
     level: 'fail',
     sends: 'The same event twice, one after the other.',
     expects: '2xx both times.',
-    why: 'A delivery whose answer got lost is repeated. A refusal of the copy leaves it failed for ever, though the work is done.',
+    why: 'The service retries a delivery whose answer got lost. If every retry is refused, it stays failed for ever although the work is done.',
     fix: 'Answer 2xx to an event that has been handled, and do not do it again.',
     run: async ({ make, send }) => {
       const delivery = make.delivery(make.event())
       const first = await send(delivery)
       const second = await send(delivery)
-      // Where already the first is refused, other checks say why.
+      // If the first is refused too, other checks say why.
       const isDifferent = isSuccess(first) && !isSuccess(second)
       return {
         status: isDifferent ? 'fail' : isSuccess(first) ? 'pass' : 'skipped',
@@ -113,10 +113,10 @@ export const meaning: readonly Case[] = [
   {
     id: 'duplicates-at-once',
     level: 'fail',
-    sends: `The same event ${COPIES} times at once.`,
-    expects: '2xx to all; a warning where some get 409, 425, 429 or 503 while another gets 2xx.',
-    why: 'A copy can come while the first is still being handled. A refusal costs one of five attempts.',
-    fix: 'Let the copy wait for the result of the first one.',
+    sends: `The same event ${COPIES} times concurrently.`,
+    expects: '2xx to all; a warning if some get 409, 425, 429 or 503 while another gets 2xx.',
+    why: 'A duplicate can arrive while the first delivery is still being handled. A refusal costs one of five attempts.',
+    fix: 'Let the duplicate wait for the result of the first delivery.',
     alone: true,
     run: async (scene) => {
       const delivery = scene.make.delivery(scene.make.event())

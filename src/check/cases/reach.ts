@@ -16,15 +16,15 @@ import {
 
 const COMFORTABLE_MS = 2_000
 
-/** Whether deliveries get there, and answers back in time. */
+/** Checks that deliveries reach the receiver and that its answers come back in time. */
 export const reach: readonly Case[] = [
   {
     id: 'accepts-valid',
     level: 'fail',
-    sends: 'A contact.created event, signed with the secret that was given.',
+    sends: 'A contact.created event, signed with the given secret.',
     expects: '2xx',
     why: 'Anything but a 2xx is a failed attempt; after five of them the event is lost.',
-    fix: 'Is the secret the one of this receiver? Is the signature computed over the bytes as they came in, before any JSON parser? The diagnosis of the report tells what it is, if it is one of the usual mistakes.',
+    fix: 'Is the secret the one of this receiver? Is the signature computed over the bytes as received, before any JSON parser? The diagnosis of the report names the mistake if it is one of the usual ones.',
     alone: true,
     deliver: (make) => make.delivery(make.event()),
     judge: mustBeAccepted,
@@ -34,13 +34,13 @@ export const reach: readonly Case[] = [
     level: 'fail',
     sends: 'A contact.created event, with nothing else under way.',
     expects: `An answer within ${SERVICE_DEADLINE_MS / 1_000} s; a warning above ${COMFORTABLE_MS / 1_000} s.`,
-    why: 'The service counts an attempt as failed when no 2xx came within 10 s, and delivers again what may have been done.',
-    fix: 'Answer as soon as the event is safely stored, and do slow work after that from the store.',
+    why: 'The service counts an attempt as failed if no 2xx arrives within 10 s, and retries an event whose work may have been done.',
+    fix: 'Answer as soon as the event is safely stored, and do slow work from there afterwards.',
     alone: true,
     run: async ({ make, send, sendOnce }) => {
       const delivery = make.delivery(make.event())
       const first = await sendOnce(delivery)
-      // What is put off after the work has begun is late, however fast the answer to the next attempt.
+      // A delivery that is put off after its work has begun is late, however fast the next attempt is answered.
       const answer = isPutOff(first) && first.ms <= COMFORTABLE_MS ? await send(delivery) : first
       if (answer.status === undefined || answer.ms >= SERVICE_DEADLINE_MS) return toVerdict('fail', answer)
       return toVerdict(answer.ms > COMFORTABLE_MS ? 'warn' : 'pass', answer)
@@ -49,10 +49,10 @@ export const reach: readonly Case[] = [
   {
     id: 'no-redirect',
     level: 'fail',
-    sends: 'A contact.created event to the URL exactly as it was given.',
+    sends: 'A contact.created event to the URL exactly as given.',
     expects: 'No 3xx.',
-    why: 'The service takes only a 2xx; a redirect is a failed attempt, also one that only adds or drops a slash at the end of the path.',
-    fix: 'Register the URL that the redirect leads to, with or without the slash, and with https where the host asks for it.',
+    why: 'The service accepts only a 2xx; a redirect is a failed attempt, even one that only adds or drops a slash at the end of the path.',
+    fix: 'Register the URL that the redirect leads to, with or without the slash, and with https if the host asks for it.',
     alone: true,
     deliver: (make) => make.delivery(make.event()),
     judge: (answer) => toVerdict(isRedirect(answer) ? 'fail' : answer.status === undefined ? 'fail' : 'pass', answer),
@@ -60,20 +60,20 @@ export const reach: readonly Case[] = [
   {
     id: 'header-lower-case',
     level: 'warn',
-    sends: 'An event whose signature is in x-service-signature, in lower case.',
+    sends: 'An event with its signature in x-service-signature, in lower case.',
     expects: '2xx; otherwise a warning.',
-    why: 'Names of headers have no case: the service writes X-Service-Signature, and HTTP/2 and many proxies write every name in lower case.',
-    fix: 'Look the header up by a function of the framework, or by a comparison without case.',
+    why: 'Header names are case-insensitive: the service writes X-Service-Signature, and HTTP/2 and many proxies write every name in lower case.',
+    fix: 'Look the header up with a function of the framework, or compare names without case.',
     deliver: (make) => make.delivery(make.event(), { signatureName: SIGNATURE_NAME.toLowerCase() }),
     judge: shouldBeAccepted,
   },
   {
     id: 'keep-alive',
     level: 'fail',
-    sends: 'By one connection, one after the other: an event, an event with a wrong signature, and one more event.',
-    expects: '2xx, 4xx and 2xx. The receiver may end the connection after any of them.',
-    why: 'Clients use a connection again. What is left of one request must not become part of the next: not its body that was not read, and not that its signature was right.',
-    fix: 'Read or discard the whole body before the answer, or answer with "Connection: close" and end the connection. Keep nothing of a request on the connection, such as in a handler object that lives as long as it.',
+    sends: 'Over one connection, one after the other: an event, an event with a wrong signature, and one more event.',
+    expects: '2xx, 4xx and 2xx. The receiver may close the connection after any of them.',
+    why: 'Clients reuse connections. Nothing of one request may leak into the next: neither the unread rest of its body nor the result of its signature check.',
+    fix: 'Read or discard the whole body before answering, or answer with "Connection: close" and close the connection. Keep no data of a request on the connection, for example in a handler object that lives as long as the connection.',
     run: async ({ make, sendInTurn }) => {
       const forged = make.delivery(make.event(), FORGED)
       const answers = await sendInTurn([make.delivery(make.event()), forged, make.delivery(make.event())])
@@ -86,7 +86,7 @@ export const reach: readonly Case[] = [
   {
     id: 'https',
     level: 'warn',
-    sends: 'Nothing: the URL itself is looked at.',
+    sends: 'Nothing: this check reads only the URL.',
     expects: 'https, unless the host is this machine.',
     why: 'Deliveries hold records of people, and the signature does not hide them.',
     fix: 'Put the receiver behind TLS and register its https URL.',
@@ -100,8 +100,8 @@ export const reach: readonly Case[] = [
     id: 'get-not-2xx',
     level: 'warn',
     sends: 'A GET request without a body or a signature.',
-    expects: 'An answer, but no 2xx; 405 is usual, and 404 as good.',
-    why: 'A route that says 2xx to anything also says it when the receiver is not mounted, and nobody notices.',
+    expects: 'An answer, but no 2xx; 405 is usual, and 404 is as good.',
+    why: 'A route that answers 2xx to everything also does so if the receiver is not mounted, and nobody notices.',
     fix: 'Mount the receiver for POST only.',
     deliver: (make) => make.delivery('', { method: 'GET', signature: () => undefined }),
     judge: (answer) => toVerdict(isSuccess(answer) || answer.status === undefined ? 'warn' : 'pass', answer),

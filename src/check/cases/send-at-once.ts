@@ -2,7 +2,7 @@ import type { Scene } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
 import { isPutOff, readRetryAfterMs } from '../verdict.ts'
 
-/** Sends deliveries concurrently, and once more if all of them were put off: earlier checks may have used up a limit. */
+/** Sends deliveries concurrently, and again if all of them were put off: earlier checks may have used up a rate limit. */
 export async function sendAtOnce(
   { sendOnce, wait, patienceMs }: Scene,
   deliveries: readonly Delivery[],

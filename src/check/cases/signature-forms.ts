@@ -3,19 +3,19 @@ import { WRONG_SIGNATURE } from '../forgery.ts'
 import { isSuccess, mustBeRefused, shouldBeRefused, toVerdict } from '../verdict.ts'
 
 const WHY =
-  'Anybody can send this. What is compared without looking at its form can match, or end in an error or the end of the process.'
+  'Anyone can send this. Code that compares a header without checking its form can find a match, throw, or end the process.'
 const FIX =
-  'Take exactly one header of "sha256=" and 64 hexadecimal digits, answer 401 to anything else, and only then compare the bytes of the two digests: timingSafeEqual throws where lengths differ.'
+  'Accept exactly one header of "sha256=" and 64 hexadecimal digits, answer 401 to anything else, and only then compare the bytes of the two digests: timingSafeEqual throws if their lengths differ.'
 const TWO =
-  'The service sends one. Two parts of a system that look at two headers do not agree on what was signed, and one that takes the right out of several lets a sender try many at a time.'
+  'The service sends one. If two parts of a system read different headers, they disagree on what was signed. A receiver that accepts any right one out of several lets a sender try many at a time.'
 const ONE =
-  'Read all values of the header, and answer 401 unless there is exactly one: most frameworks give the first, the last, or both with a comma between them.'
+  'Read all values of the header, and answer 401 unless there is exactly one: most frameworks return the first, the last, or both with a comma between them.'
 
 const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<SingleCase>)[] = [
   {
     id: 'signature-sha1',
     sends: 'An event with "sha1=" and an HMAC-SHA1 of the right secret.',
-    why: 'The service never signs so. Two algorithms are one more than can be kept right.',
+    why: 'The service never signs with SHA-1. A second algorithm is a second place for mistakes.',
     deliver: (make) => make.delivery(make.event(), { signature: (_, hmac) => `sha1=${hmac('sha1')}` }),
   },
   {
@@ -30,12 +30,12 @@ const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
   {
     id: 'signature-short',
-    sends: 'An event with the right signature, less its last two digits.',
+    sends: 'An event with the right signature without its last two digits.',
     deliver: (make) => make.delivery(make.event(), { signature: (right) => right.slice(0, -2), pipe: ' | cut -c1-69' }),
   },
   {
     id: 'signature-long',
-    sends: 'An event with the right signature and two digits more.',
+    sends: 'An event with the right signature and two more digits.',
     deliver: (make) => make.delivery(make.event(), { signature: (right) => `${right}00`, pipe: ' | sed s/$/00/' }),
   },
   {
@@ -52,13 +52,13 @@ const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   {
     id: 'signature-tail',
     sends: 'An event with the right signature and "zz" behind it.',
-    why: 'Many decoders of hexadecimal digits stop at the first character that is none, and say nothing.',
+    why: 'Many hexadecimal decoders stop silently at the first character that is not a digit.',
     deliver: (make) => make.delivery(make.event(), { signature: (right) => `${right}zz`, pipe: ' | sed s/$/zz/' }),
   },
   {
     id: 'signature-list',
     sends: 'An event with one header that holds the right signature, a comma and another form of it: "sha256=…,v1=…".',
-    why: 'The service sends one value. Who takes the one that fits out of several lets a sender try many at a time.',
+    why: 'The service sends one value. A receiver that accepts any right one out of several lets a sender try many at a time.',
     deliver: (make) =>
       make.delivery(make.event(), { signature: (right) => `${right},v1=${right.slice('sha256='.length)}` }),
   },
@@ -83,7 +83,7 @@ const malformed: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
 ]
 
-/** Whether the header is looked at before it is compared. */
+/** Checks that the receiver validates the form of the header before it compares digests. */
 export const signatureForms: readonly Case[] = [
   ...malformed.map(
     (form): Case => ({
@@ -99,8 +99,8 @@ export const signatureForms: readonly Case[] = [
     id: 'signature-no-prefix',
     level: 'fail',
     sends: 'An event with the right digest, without "sha256=".',
-    expects: '401; a warning where it is accepted. Never 5xx.',
-    why: 'Nobody without the secret can make it, but who takes two forms has two to keep right.',
+    expects: '401; a warning if it is accepted. Never 5xx.',
+    why: 'Only the holder of the secret can make it, but a receiver that accepts two forms has two forms to keep right.',
     fix: FIX,
     deliver: (make) =>
       make.delivery(make.event(), { signature: (right) => right.slice('sha256='.length), pipe: ' | cut -c8-' }),
@@ -109,9 +109,9 @@ export const signatureForms: readonly Case[] = [
   {
     id: 'signature-other-prefix',
     level: 'fail',
-    sends: 'An event with the right digest behind "md5=".',
-    expects: '401; a warning where it is accepted. Never 5xx.',
-    why: 'Nobody without the secret can make it, but who does not look at the prefix takes the digest of a weaker algorithm, once the code knows one.',
+    sends: 'An event with the right digest after "md5=".',
+    expects: '401; a warning if it is accepted. Never 5xx.',
+    why: 'Only the holder of the secret can make it, but a receiver that ignores the prefix will accept the digest of a weaker algorithm as soon as its code knows one.',
     fix: FIX,
     deliver: (make) =>
       make.delivery(make.event(), {
@@ -124,8 +124,8 @@ export const signatureForms: readonly Case[] = [
     id: 'signature-hex-case',
     level: 'fail',
     sends: 'An event with the right signature, its digits in upper case.',
-    expects: 'Anything but a 5xx; which of the two is told.',
-    why: 'The service writes lower case today. Who compares bytes and not text need not care.',
+    expects: 'Anything but a 5xx; the report says if upper case is accepted.',
+    why: 'The service writes lower case today. A receiver that compares bytes instead of text accepts both.',
     fix: FIX,
     deliver: (make) =>
       make.delivery(make.event(), {

@@ -3,11 +3,11 @@ import type { Delivery } from '../exchange.ts'
 import { FORGED, signWith } from '../forgery.ts'
 import { mustBeRefused } from '../verdict.ts'
 
-const WHY = 'Whoever knows the URL can send events that the service never sent.'
-/** Accounts that no receiver knows; the second is the name of what every object of JavaScript has. */
+const WHY = 'Anyone who knows the URL can send events that the service never sent.'
+/** Accounts that no receiver knows; the second is the name of a property that every JavaScript object has. */
 const UNKNOWN = ['check-unheard-of', 'constructor']
 
-/** Refused are all of them, or which is not. */
+/** Passes if all deliveries are refused, otherwise names the first one that is not. */
 async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: string, delivery: Delivery])[]) {
   let verdict: Verdict = { status: 'skipped', reason: 'nothing was sent' }
   for (const [what, delivery] of deliveries) {
@@ -17,7 +17,7 @@ async function refuseAll({ send }: Scene, deliveries: readonly (readonly [what: 
   return verdict
 }
 
-/** Whether it is refused whatever it is about. */
+/** Checks that forgeries are refused whatever their type, account or JSON value. */
 export const signatureSubjects: readonly Case[] = [
   {
     id: 'signature-other-types',
@@ -25,8 +25,8 @@ export const signatureSubjects: readonly Case[] = [
     sends:
       'Events of four types with a wrong signature: contact.deleted, finance.payment.completed, one that no receiver knows, and none.',
     expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
-    why: `${WHY} A check that only some routes or types have is forgotten for the next.`,
-    fix: 'Check the signature in one place, before the type is looked at.',
+    why: `${WHY} A check that each route or type repeats is forgotten for the next one.`,
+    fix: 'Check the signature in one place, before reading the type.',
     run: (scene) =>
       refuseAll(
         scene,
@@ -40,10 +40,10 @@ export const signatureSubjects: readonly Case[] = [
     id: 'signature-unknown-account',
     level: 'fail',
     sends:
-      'Events of accounts that the receiver can not know: with a wrong signature, and signed with an empty secret and with the word "undefined".',
+      'Events of accounts that the receiver cannot know: with a wrong signature, signed with an empty secret, and signed with the word "undefined".',
     expects: '401 or another 4xx to each. Never 2xx, never 5xx.',
-    why: `${WHY} Where the secret is looked up by the account, there is none for an unknown one: what comes out must neither be a key nor end in an error.`,
-    fix: 'Answer 401 where the account has no secret, before anything is computed. In JavaScript, look it up in a Map: an object has a "constructor".',
+    why: `${WHY} A receiver that looks up the secret by the account finds none for an unknown account: the result must not be used as a key and must not cause an error.`,
+    fix: 'Answer 401 if the account has no secret, before computing anything. In JavaScript, look it up in a Map: every object has a "constructor".',
     run: (scene) => {
       const { make } = scene
       const forged = UNKNOWN.map(
@@ -62,8 +62,8 @@ export const signatureSubjects: readonly Case[] = [
     level: 'fail',
     sends: 'The JSON value null with a wrong signature.',
     expects: '401; another 4xx passes with a note. Never 2xx, never 5xx.',
-    why: 'Who reads a field of the body before the signature is checked fails at it, and anybody can send it. In some servers that is the end of the process.',
-    fix: 'Check the signature of the bytes first. If the secret depends on the account that the body names, look whether the JSON is an object.',
+    why: 'Code that reads a field of the body before it checks the signature throws on null, and anyone can send it. In some servers the error ends the process.',
+    fix: 'Check the signature of the bytes first. If the secret depends on the account named in the body, first check that the JSON is an object.',
     deliver: (make) => make.delivery('null', FORGED),
     judge: mustBeRefused,
   },

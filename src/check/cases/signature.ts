@@ -3,28 +3,29 @@ import type { Case, SingleCase } from '../case.ts'
 import { FORGED, signWith } from '../forgery.ts'
 import { describe, isSuccess, mustBeRefused, mustBeTurnedAway, notAccepted, toVerdict } from '../verdict.ts'
 
-const WHY = 'Whoever knows the URL can send events that the service never sent.'
+const WHY = 'Anyone who knows the URL can send events that the service never sent.'
 const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
-const DECODED = 'Who accepts this decodes the body to text before signing it: other bytes than the signed ones pass.'
-const BYTES = 'Keep the body as bytes until the signature holds.'
+const DECODED =
+  'A receiver that accepts this decodes the body to text before computing the digest, so bytes that were not signed pass.'
+const BYTES = 'Keep the body as bytes until its signature is verified.'
 const INFLATE =
-  'Answer 415 to any Content-Encoding before the body is read, or switch off the inflating of the body reader.'
+  'Answer 415 to any Content-Encoding before reading the body, or turn off decompression in the body reader.'
 
 const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partial<SingleCase>)[] = [
   {
     id: 'signature-missing',
     sends: 'An event without X-Service-Signature.',
-    fix: 'Refuse what has no signature before anything else is done with it.',
+    fix: 'Refuse a request without a signature before doing anything else with it.',
     deliver: (make) => make.delivery(make.event(), { signature: () => undefined }),
   },
   {
     id: 'signature-bit-flipped',
-    sends: 'An event of which one bit was changed after it was signed.',
+    sends: 'An event with one bit changed after it was signed.',
     deliver: (make) => {
       const event = make.event()
       const { body } = make.delivery(event)
       const bytes = Uint8Array.from(body)
-      // In the name of the status: what is sent is still JSON, and still an event.
+      // Changes a letter inside a value, so that the body is still JSON and still an event.
       const at = Buffer.from(body).lastIndexOf('active')
       bytes[at] = (bytes[at] ?? 0) ^ 1
       return make.delivery(body, { bytes })
@@ -37,16 +38,16 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
   {
     id: 'signature-text',
-    sends: 'An event with a wrong signature and "text/plain" for its content type.',
-    why: `${WHY} The content type is theirs to choose as well.`,
+    sends: 'An event with a wrong signature and the content type "text/plain".',
+    why: `${WHY} They choose the content type as well.`,
     fix: 'Check the signature of every body, whatever its content type.',
     deliver: (make) => make.delivery(make.event(), { ...FORGED, contentType: 'text/plain' }),
   },
   {
     id: 'signature-form',
     sends: 'The fields of an event as a form (application/x-www-form-urlencoded), with a wrong signature.',
-    why: 'A check that is a hook of the JSON parser is not asked where another parser reads the body, and forms make objects as well.',
-    fix: 'Check the signature where the body is used, not in a hook of one parser; and let no other parser read it.',
+    why: 'A check in a hook of the JSON parser does not run if another parser reads the body, and forms are parsed to objects as well.',
+    fix: 'Check the signature next to the code that uses the body, not in a hook of one parser, and let no other parser read it.',
     deliver: (make) => {
       const { id, type, timestamp, accountKey } = make.event()
       const form = new URLSearchParams({ id, type, timestamp, accountKey, 'data[record][_id]': make.contact()._id })
@@ -56,7 +57,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
   {
     id: 'signature-other-body',
-    sends: 'An event with the signature of another one.',
+    sends: 'An event with the signature of another event.',
     deliver: (make) => {
       const { signatures } = make.delivery(make.event())
       return make.delivery(make.event(), { signature: () => signatures })
@@ -64,9 +65,9 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
   {
     id: 'signature-reserialised',
-    sends: 'An event with the signature of the same JSON, parsed and written again without blanks.',
-    why: 'Who accepts this signs the parsed body again, and refuses genuine deliveries whose JSON is written in another way.',
-    fix: 'Read the raw bytes before any JSON parser does, and sign those.',
+    sends: 'An event with the signature of the same JSON, parsed and serialized again without spaces.',
+    why: 'A receiver that accepts this computes the digest over the body it parsed and serialized again, and refuses genuine deliveries whose JSON is formatted differently.',
+    fix: 'Read the raw bytes before any JSON parser does, and compute the digest over those.',
     deliver: (make) => {
       const event = make.event()
       const { signatures } = make.delivery(JSON.stringify(event))
@@ -75,7 +76,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
   {
     id: 'signature-replaced-byte',
-    sends: 'An event signed with U+FFFD in it, in place of which an invalid byte (0xFF) is sent.',
+    sends: 'An event signed with U+FFFD in it, and sent with an invalid byte (0xFF) in its place.',
     why: DECODED,
     fix: BYTES,
     deliver: (make) => {
@@ -88,7 +89,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
   {
     id: 'signature-byte-order-mark',
-    sends: 'An event in front of which a byte order mark was put after it was signed.',
+    sends: 'An event with a byte order mark added in front after it was signed.',
     why: DECODED,
     fix: BYTES,
     deliver: (make) => {
@@ -100,7 +101,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
     id: 'gzip-after-signing',
     sends: 'An event that was compressed after it was signed, with "Content-Encoding: gzip".',
     expects: 'A 4xx, mostly 415 or 401. Never 2xx, never 5xx.',
-    why: 'Who accepts this unpacks what anybody sends before the signature is looked at: a few kilobytes become gigabytes.',
+    why: 'A receiver that accepts this decompresses what anyone sends before it checks the signature: a few kilobytes become gigabytes.',
     fix: INFLATE,
     deliver: (make) => {
       const { body } = make.delivery(make.event())
@@ -110,7 +111,7 @@ const forgeries: readonly (Pick<SingleCase, 'id' | 'sends' | 'deliver'> & Partia
   },
 ]
 
-/** Whether everything is refused that the service has not signed. */
+/** Checks that the receiver refuses everything that the service has not signed. */
 export const signature: readonly Case[] = [
   ...forgeries.map(
     (forgery): Case => ({
@@ -127,7 +128,7 @@ export const signature: readonly Case[] = [
     level: 'fail',
     sends: 'Two events: one signed with an empty secret, one with the word "undefined".',
     expects: '401 or another 4xx to both. Never 2xx, never 5xx.',
-    why: 'Anybody can sign so. It is what a second secret comes to, such as the old one during a rotation, whose variable is not set.',
+    why: 'Anyone can sign with these. A second secret, such as the old one during a rotation, turns into one of them if its environment variable is not set.',
     fix: 'Leave out secrets that are not set, and refuse empty ones when the receiver starts.',
     run: async ({ make, send }) => {
       const verdict = mustBeRefused(await send(signWith(make, '')))
@@ -139,8 +140,8 @@ export const signature: readonly Case[] = [
     level: 'fail',
     sends: 'A genuine event, and then the same one with a wrong signature.',
     expects: '2xx to the first; 401 or another 4xx to the second.',
-    why: 'Who looks for duplicates before the signature tells anybody which events there were.',
-    fix: 'Check the signature first, and look whether the event is known after that.',
+    why: 'A receiver that looks for duplicates before it checks the signature tells anyone which events it has received.',
+    fix: 'Check the signature first, and look for duplicates after that.',
     run: async ({ make, send }) => {
       const event = make.event()
       const first = await send(make.delivery(event))
@@ -152,9 +153,9 @@ export const signature: readonly Case[] = [
     id: 'gzip-before-signing',
     level: 'fail',
     sends:
-      'An event that was compressed before it was signed, with "Content-Encoding: gzip"; if that is accepted, also signed bytes that are no gzip at all.',
-    expects: 'No 2xx; or 2xx to both, of a receiver that stores bytes unseen.',
-    why: 'The service sends nothing compressed. Who unpacks it has a decompressor within reach of the network, with no limit mostly.',
+      'An event that was compressed before it was signed, with "Content-Encoding: gzip"; if that is accepted, also signed bytes that are not gzip.',
+    expects: 'No 2xx; or 2xx to both, from a receiver that stores the bytes without reading them.',
+    why: 'The service never compresses a delivery. A receiver that decompresses one exposes its decompressor to the network, in most cases without a limit.',
     fix: INFLATE,
     run: async ({ make, send }) => {
       const deliver = (signed: Uint8Array) => send(make.delivery(signed, { contentEncoding: 'gzip' }))
@@ -171,8 +172,8 @@ export const signature: readonly Case[] = [
     level: 'fail',
     sends: 'A genuine event, and then another one with its signature.',
     expects: '2xx to the first; 401 or another 4xx to the second.',
-    why: 'A signature that was right once says nothing of other bytes. Whoever has seen one delivery could send any event.',
-    fix: 'Compute the digest of every body. Tell duplicates by the id of the event, after the signature holds.',
+    why: 'A signature that was right once proves nothing about other bytes. Anyone who has seen one delivery could send any event.',
+    fix: 'Compute the digest of every body. Detect duplicates by the id of the event, after verifying the signature.',
     run: async ({ make, send }) => {
       const genuine = make.delivery(make.event())
       const first = await send(genuine)

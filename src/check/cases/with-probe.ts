@@ -2,7 +2,7 @@ import type { Scene, Verdict } from '../case.ts'
 import type { Probe } from '../probe.ts'
 import { isSuccess } from '../verdict.ts'
 
-/** What has been acknowledged may be done a little later. */
+/** Time for work that is done after the acknowledgement. */
 const SETTLE_MS = 300
 
 /** A scene with a probe. */
@@ -10,7 +10,7 @@ export interface ProbedScene extends Scene {
   readonly probe: Probe
 }
 
-/** Judges what only a probe can show; skipped without one. */
+/** Wraps a check that needs a probe; it is skipped without one. */
 export function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (scene: Scene) => Promise<Verdict> {
   return async (scene) =>
     scene.probe === undefined
@@ -18,7 +18,7 @@ export function withProbe(judge: (scene: ProbedScene) => Promise<Verdict>): (sce
       : judge({ ...scene, probe: scene.probe })
 }
 
-/** How often the work has been done once it has come to at least one, or time is up. */
+/** Waits until the work has been done at least once, or `patienceMs` is over, and returns the number of runs. */
 export async function readRuns({ probe, patienceMs, wait }: ProbedScene, id: string): Promise<number> {
   const end = performance.now() + patienceMs
   for (;;) {
@@ -28,7 +28,7 @@ export async function readRuns({ probe, patienceMs, wait }: ProbedScene, id: str
   }
 }
 
-/** The same, when a second run has had time to show: an event behind it tells when a queue has come past it. */
+/** Returns the number of runs after a second run had time to happen: a later event shows that a queue has passed this one. */
 export async function readSettled(scene: ProbedScene, id: string): Promise<number> {
   const { make, send, probe, wait } = scene
   const marker = make.event()
