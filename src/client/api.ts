@@ -1,75 +1,75 @@
 import type { Clock } from '../host/clock.ts'
 import type { Delivery, ListedContact, Webhook } from './records.ts'
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call, its waits included. It then rejects with the signal's reason. */
+  /** Aborts the call, including its waits. It then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What a new webhook is made of. Service text, section 2.3. */
+/** Fields of a new webhook. Service text, section 2.3. */
 export interface NewWebhook {
   readonly url: string
-  /** At least one. Text beyond the documented types is passed on, with a warning. */
+  /** Event types, at least one. An undocumented type is sent as it is, with a warning. */
   readonly events: readonly string[]
   readonly description?: string
-  /** Whether it delivers from the start. What the service does where this is left out is not documented. */
+  /** True if the webhook delivers from the start. The service's default is not documented. */
   readonly active?: boolean
 }
 
-/** What can be changed of a webhook. Only what is given is sent. */
+/** Changes to a webhook. Only the given fields are sent. */
 export interface WebhookChanges {
   readonly url?: string
   readonly events?: readonly string[]
   readonly active?: boolean
 }
 
-/** A webhook that was just made. */
+/** Webhook that was just created. */
 export interface CreatedWebhook {
   readonly webhook: Webhook
-  /** Shown this once and never again. It is nowhere in `webhook`. */
+  /** Signing secret, which the service shows only once. It is not part of `webhook`. */
   readonly secret: string
 }
 
-/** A manual retry that the service took on. What came of it is read from the log. */
+/** Manual retry that the service accepted. Read its outcome from the log. */
 export interface AcceptedRetry {
-  /** The log's line, where the answer has it. */
+  /** Log entry of the delivery, if the answer has it. */
   readonly delivery: Delivery | undefined
 }
 
 export interface WebhookCalls {
   /**
-   * Registers a webhook. Sent again after a failure only where the service can't have carried it out; else `outcome_unknown`: look
-   * for it with `list`. `ensureWebhook` does so by itself.
+   * Registers a webhook. After a failure, retries only if the service cannot have processed the call; otherwise rejects with
+   * `outcome_unknown`: look for the webhook with `list`. `ensureWebhook` does so by itself.
    */
   create(webhook: NewWebhook, options?: CallOptions): Promise<CreatedWebhook>
-  /** All webhooks of the account. */
+  /** Lists all webhooks of the account. */
   list(options?: CallOptions): Promise<readonly Webhook[]>
   get(id: string, options?: CallOptions): Promise<Webhook>
-  /** Gives the webhook as the service has it afterwards. */
+  /** Changes a webhook. Returns it as the service has it afterwards. */
   update(id: string, changes: WebhookChanges, options?: CallOptions): Promise<Webhook>
-  /** Stops deliveries. Whether events of the meantime are delivered later is not documented. */
+  /** Stops deliveries. The service does not document if it later delivers the events of the pause. */
   pause(id: string, options?: CallOptions): Promise<Webhook>
   resume(id: string, options?: CallOptions): Promise<Webhook>
-  /** Removes it for good, mostly with its log. */
+  /** Deletes the webhook for good, on most services with its log. */
   delete(id: string, options?: CallOptions): Promise<void>
 }
 
 /**
- * The service's API. Every call logs in when it has to, waits for the rate limit, and repeats what may be repeated. All reject with a
- * `ServiceError`, or with the reason of the signal that ended them.
+ * Client of the service's API. Every call logs in if needed, waits for the rate limit, and retries if a retry is safe. All reject with
+ * a `ServiceError`, or with the reason of the signal that aborted them.
  */
 export interface Client {
   readonly webhooks: WebhookCalls
-  /** The contacts of the account, page by page as they are asked for. */
+  /** Lists the contacts of the account, and requests each page as it is needed. */
   contacts(options?: CallOptions): AsyncIterable<ListedContact>
-  /** A webhook's delivery log, in the service's order: mostly the newest first. */
+  /** Reads the delivery log of a webhook in the service's order: in most cases the newest first. */
   deliveries(webhookId: string, options?: CallOptions): AsyncIterable<Delivery>
   /**
-   * Asks the service to send a failed delivery again. Never sent again where it may have been carried out: `outcome_unknown`, and the
-   * log tells. `replayFailed` looks there by itself.
+   * Asks the service to retry a failed delivery. Never repeats a call that the service may have processed: rejects with
+   * `outcome_unknown`, and the log shows the outcome. `replayFailed` reads the log by itself.
    */
   retry(webhookId: string, deliveryId: string, options?: CallOptions): Promise<AcceptedRetry>
-  /** The time that this client goes by. */
+  /** Clock of this client. */
   readonly clock: Clock
 }

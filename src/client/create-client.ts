@@ -9,7 +9,7 @@ import { type ClientOptions, checkOptions, type Settings } from './settings.ts'
 import { type Answer, type Call, Transport } from './transport.ts'
 
 const WEBHOOKS = ['api', 'integrations', 'webhooks']
-/** No account has as many; they are kept in memory. */
+/** Limit for the list, which is kept in memory; no account has as many. */
 const MAX_WEBHOOKS = 100_000
 const CONTACTS = ['api', 'sales', 'contacts']
 
@@ -17,7 +17,7 @@ const CONTACTS = ['api', 'sales', 'contacts']
 type Send = (call: Call) => Promise<Answer>
 
 /**
- * A client of the service's API, for one account user. It can be made without a connection: the first call logs in.
+ * Creates a client of the service's API for one user of an account. Opens no connection: the first call logs in.
  *
  * @throws ConfigurationError `option_unknown`, `option_invalid`
  * @example
@@ -51,7 +51,7 @@ function createWebhookCalls(send: Send, settings: Settings): WebhookCalls {
       const { url, events, description, active } = webhook
       checkUrl(url)
       checkEvents(events, settings)
-      // Named one by one: nothing else that the object may hold goes out. JSON leaves out what is undefined.
+      // Lists the fields one by one, so that nothing else in the object is sent. JSON omits undefined fields.
       const body = { url, events, description, active }
       const answer = await send({ method: 'POST', path: WEBHOOKS, body, isRepeatable: false, signal })
       const created = toWebhook(findIdentified(answer.body))
@@ -97,7 +97,7 @@ async function getWebhook(send: Send, id: string, signal: AbortSignal | undefine
   return webhook
 }
 
-/** Twice the same change is once: it may be repeated. Services may answer with nothing (assumption A03). */
+/** Updates a webhook. The call is idempotent. Services may answer with an empty body (assumption A03). */
 async function updateWebhook(send: Send, id: string, changes: WebhookChanges, signal: AbortSignal | undefined) {
   const { url, events, active } = changes
   const body = { url, events, active }
@@ -110,13 +110,13 @@ async function deleteWebhook(send: Send, id: string, signal: AbortSignal | undef
   try {
     await send({ method: 'DELETE', path: [...WEBHOOKS, checkId(id)], isRepeatable: true, signal })
   } catch (error) {
-    // The first try may have been carried out though its answer was lost.
+    // An earlier attempt may have deleted the webhook although its answer was lost.
     if (error instanceof ServiceError && error.code === 'not_found' && (error.attempts ?? 0) > 1) return
     throw error
   }
 }
 
-/** Services differ in how they say it (assumption A14). */
+/** Statuses with which services refuse a retry (assumption A14). */
 const NOT_RETRIABLE: ReadonlySet<number> = new Set([400, 409, 410, 422])
 
 async function retry(send: Send, webhookId: string, deliveryId: string, signal: AbortSignal | undefined) {
@@ -135,7 +135,7 @@ function invalid(message: string): ConfigurationError {
   return new ConfigurationError('option_invalid', message)
 }
 
-/** An id is one segment of a path: an empty one, or one of dots, would make it another path. */
+/** Checks an id, which becomes a segment of a path: an empty id, or one of dots, would change the path. */
 function checkId(id: unknown): string {
   if (typeof id === 'string' && id.length <= 256 && !/^\.{0,2}$/.test(id)) return id
   throw invalid('The id of a webhook or delivery has to be a text of 1 to 256 characters.')

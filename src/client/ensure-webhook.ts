@@ -17,13 +17,13 @@ import { hasCode, ServiceError } from './service-error.ts'
 
 export interface EnsureOptions extends SecretKeeper, CallOptions {
   readonly url: string
-  /** What the webhook is subscribed to, such as `receiver.eventTypes().types`. */
+  /** Event types to subscribe to, such as `receiver.eventTypes().types`. */
   readonly events: readonly string[]
-  /** Stands before the mark by which webhooks that were made here are known. */
+  /** Text of the description. The mark by which `ensureWebhook` knows its own webhooks is appended to it. */
   readonly description?: string
   /**
-   * Also delete an ACTIVE webhook of this URL whose secret is not saved, and make a new one. Default false: it may be somebody else's,
-   * and is refused as `webhook_not_ours`.
+   * Deletes even an ACTIVE webhook of this URL whose secret is not saved, and creates a new one. Default false: another user or program
+   * may own it, so the call rejects with `webhook_not_ours`.
    */
   readonly replaceActive?: boolean
 }
@@ -31,19 +31,19 @@ export interface EnsureOptions extends SecretKeeper, CallOptions {
 export interface EnsuredWebhook {
   readonly webhook: Webhook
   readonly isNew: boolean
-  /** Ids of webhooks that were deleted: nobody knows their secret, or another was made at the same time. */
+  /** Ids of webhooks that were deleted: their secret was not saved, or a concurrent run created another one. */
   readonly deleted: readonly string[]
 }
 
 const check = new OptionChecker('ensureWebhook')
-/** A creation whose answer was lost is looked for, and made again, this often. */
+/** Number of times that a webhook is looked for and created again if the answer to its creation is lost. */
 const MAX_FAILURES = 3
 
 /**
- * Sees to it that the URL has one active webhook whose secret is saved: makes it inactive, has its secret saved, then activates it.
- * Does nothing where all is well, and can be repeated after a crash at any step: what was made without its secret being saved is found
- * and deleted. Of several that run at once the oldest webhook stays. It deletes only what it made, which it knows by the end of the
- * description.
+ * Ensures that the URL has one active webhook whose secret is saved: creates it inactive, calls `saveSecret`, then activates it. Does
+ * nothing if there is such a webhook. Can be repeated after a crash at any step: finds and deletes a webhook whose secret was not saved.
+ * If several runs are concurrent, the oldest webhook stays. Deletes only webhooks that it created, which it recognizes by the end of
+ * their description.
  *
  * @throws ServiceError `webhook_not_ours`, `secret_not_saved`, and those of the calls
  * @example
@@ -80,7 +80,7 @@ export async function ensureWebhook(client: Client, options: EnsureOptions): Pro
       } catch (error) {
         if (!hasCode(error, 'outcome_unknown') || ++failures === MAX_FAILURES) throw error
       }
-      continue // whatever came of it, or of others that run at the same time, is in the list now
+      continue // the list now shows if it was created, here or by a concurrent run
     }
     for (const webhook of findSpare(found, ours)) await drop(webhook)
     const webhook = await activateIfThere(client, ours, events, { signal })
@@ -90,14 +90,14 @@ export async function ensureWebhook(client: Client, options: EnsureOptions): Pro
   throw new ServiceError('answer_unusable', message, { route: 'PUT /api/integrations/webhooks' })
 }
 
-/** The oldest of ours: an active one if there is one, and none that is about to be replaced. */
+/** Picks the oldest of our webhooks, an active one if there is one. Skips a webhook that is about to be replaced. */
 function pick({ saved }: Registrations): Webhook | undefined {
   const replaced = new Set(saved.map(readReplaced))
   const lasting = saved.filter(({ id }) => !replaced.has(id))
   return lasting.find(({ active }) => active === true) ?? lasting[0]
 }
 
-/** What was made here besides: without its secret being saved, or at the same time. */
+/** Lists further webhooks that we created: without a saved secret, or in a concurrent run. */
 function findSpare({ saved, unsaved }: Registrations, ours: Webhook): readonly Webhook[] {
   const replaced = new Set(saved.map(readReplaced))
   const idle = unsaved.filter(({ active }) => active === false)

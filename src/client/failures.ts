@@ -4,12 +4,12 @@ import type { Redactor } from './redactor.ts'
 import { chainOf, codeOf } from './redactor.ts'
 import { type FailedCall, ServiceError } from './service-error.ts'
 
-/** How much of a refusal's text is kept. */
+/** Number of characters of a refusal that are kept. */
 const MAX_TEXT = 2_048
-/** How much of it is looked at: an error of this size is a page for people. */
+/** Number of characters of a refusal that are read: a larger error is an HTML page. */
 const MAX_READ = 65_536
 
-/** Failures that come before a byte of the request was sent. */
+/** Failures that occur before a byte of the request was sent. */
 const NOT_SENT = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -19,22 +19,22 @@ const NOT_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Whether the service can't have seen anything of the request. */
+/** Returns true if the service cannot have received any part of the request. */
 export function wasNotSent(failure: unknown): boolean {
   return chainOf(failure).some((each) => NOT_SENT.has(codeOf(each) ?? ''))
 }
 
-/** What an error needs to know of its call. */
+/** Facts about a call that its error needs. */
 export interface CallFacts {
   readonly route: string
   readonly attempts: number
   readonly isLogin: boolean
-  /** Whether the call may be sent again though it may have been carried out. */
+  /** True if the call is idempotent: it may be sent again even if the service may have processed it. */
   readonly isRepeatable: boolean
   readonly retryAfterMs: number | undefined
 }
 
-/** No answer came, or not the whole of it. */
+/** Makes the error of a call that got no answer, or an incomplete one. */
 export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor): ServiceError {
   const cause = redactor.redactError(failure)
   if (call.isRepeatable && failure instanceof BodyTooLarge)
@@ -51,7 +51,7 @@ export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor)
   return outcomeUnknown(cause.message, call, cause)
 }
 
-/** The service answered, with anything but 2xx. */
+/** Makes the error of a call that the service answered with another status than 2xx. */
 export async function refusalOf(response: Response, call: CallFacts, redactor: Redactor): Promise<ServiceError> {
   const { status } = response
   const text = redactor.redact((await response.text()).slice(0, MAX_READ))
@@ -92,14 +92,14 @@ function outcomeUnknown(what: string, call: FailedCall, cause?: Error): ServiceE
 function targetOf(response: Response): string {
   const location = response.headers.get('location')
   if (location === null || !URL.canParse(location)) return ''
-  return ` to ${new URL(location).origin}` // the rest may repeat what was sent
+  return ` to ${new URL(location).origin}` // the rest may repeat the request
 }
 
 function times(count: number): string {
   return count === 1 ? '1 try' : `${count} tries`
 }
 
-/** What an error's body says, whatever its form (assumption A17). Pages for people say nothing. */
+/** Finds the message in the body of an error, in any form (assumption A17). Ignores HTML pages. */
 function findMessage(text: string): string | undefined {
   const trimmed = text.trim()
   if (trimmed === '' || trimmed.startsWith('<')) return undefined

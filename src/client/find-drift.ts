@@ -1,21 +1,21 @@
-/** What a receiver handles: what its `eventTypes()` gives. */
+/** Event types that a receiver handles, as its `eventTypes()` returns them. */
 export interface HandledTypes {
   readonly types: readonly string[]
-  /** Whether a wildcard also takes types beyond these. */
+  /** True if a wildcard also handles types beyond these. */
   readonly open: boolean
 }
 
-/** Where a receiver's handlers and a webhook's subscription differ. */
+/** Differences between a receiver's handlers and a webhook's subscription. */
 export interface Drift {
-  /** Handled, but not subscribed to: never delivered. */
+  /** Types that are handled but not subscribed to: never delivered. */
   readonly missing: readonly string[]
-  /** Subscribed to, but not handled: delivered, and ignored. Empty where a wildcard takes anything. */
+  /** Types that are subscribed to but not handled: delivered, and ignored. Empty if a wildcard handles any type. */
   readonly unhandled: readonly string[]
   readonly isNone: boolean
 }
 
 /**
- * Compares what a receiver handles with what a webhook is subscribed to.
+ * Compares the event types that a receiver handles with those that a webhook is subscribed to.
  *
  * @example
  * const { missing } = findDrift(receiver.eventTypes(), webhook.events ?? [])

@@ -1,4 +1,4 @@
-/** Names under which services wrap what was asked for (assumptions A03 and A04). */
+/** Names under which services wrap the requested object (assumptions A03 and A04). */
 const WRAPPERS = ['data', 'result', 'webhook', 'delivery', 'item', 'payload']
 const LISTS = [...WRAPPERS, 'items', 'webhooks', 'deliveries', 'contacts', 'docs', 'results', 'records', 'entries']
 
@@ -8,7 +8,7 @@ export function isEntry(value: unknown): value is Entry {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The object that is meant by an answer: wrapped in a known name, or the answer itself. */
+/** Finds the requested object in an answer: wrapped under a known name, or the answer itself. */
 export function findEntry(body: unknown, isMeant: (entry: Entry) => boolean): Entry | undefined {
   if (!isEntry(body)) return undefined
   for (const name of WRAPPERS) {
@@ -18,13 +18,13 @@ export function findEntry(body: unknown, isMeant: (entry: Entry) => boolean): En
   return isMeant(body) ? body : undefined
 }
 
-/** A list in an answer, and the object around it, which may say where the next page is. */
+/** List in an answer, with the objects that enclose it, which may name the next page. */
 export interface FoundList {
   readonly items: readonly unknown[]
   readonly around: readonly Entry[]
 }
 
-/** The first list at the top, one level down, or in a known wrapper; known names go first. */
+/** Finds the first list at the top, one level down, or in a known wrapper; known names go first. */
 export function findList(body: unknown): FoundList | undefined {
   if (Array.isArray(body)) return { items: body, around: [] }
   if (!isEntry(body)) return undefined
@@ -43,7 +43,7 @@ function listIn(entry: Entry): readonly unknown[] | undefined {
   return values.find(Array.isArray)
 }
 
-/** A field of an object that came from outside, where `__proto__` and the like are names as any others. */
+/** Reads an own field of an untrusted object, in which `__proto__` and the like are ordinary names. */
 export function own(entry: Entry, name: string): unknown {
   return Object.hasOwn(entry, name) ? entry[name] : undefined
 }

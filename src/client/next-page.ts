@@ -2,10 +2,10 @@ import { type Entry, isEntry, own } from './find-entry.ts'
 
 export type Query = Readonly<Record<string, string>>
 
-/** Where an answer says that the list goes on: at a query, nowhere, or it doesn't say. */
+/** Next page of a list: a query, `'end'`, or undefined if the answer does not say. */
 export type NextPage = Query | 'end' | undefined
 
-/** Objects in which services put such marks. */
+/** Objects in which services put pagination fields. */
 const PLACES = ['meta', 'pagination', 'paging', 'pageInfo', 'links', '_links', 'page']
 const MORE = ['hasMore', 'has_more', 'hasNextPage', 'has_next_page', 'hasNext']
 const NEXT = ['next', 'nextPage', 'next_page', 'nextCursor', 'next_cursor', 'endCursor', 'cursor']
@@ -13,12 +13,12 @@ const PAGES = ['pages', 'totalPages', 'total_pages', 'pageCount', 'lastPage']
 const TOTALS = ['total', 'totalCount', 'total_count', 'totalDocs']
 
 /**
- * Reads the marks that services put beside a list (assumptions A04, A08, A11). Of an address only the query is taken: credentials go
- * nowhere else because an answer says so.
+ * Reads the pagination fields that services put beside a list (assumptions A04, A08, A11). Uses only the query of a URL: no answer can
+ * send the credentials to another host.
  *
- * @param around the objects around the list
+ * @param around the objects that enclose the list
  * @param page number of the page that was read, from 1
- * @param count how many entries have been read so far
+ * @param count number of entries read so far
  */
 export function findNextPage(around: readonly Entry[], headers: Headers, page: number, count: number): NextPage {
   const link = /<([^>]*)>\s*;[^,]*\brel="?next"?/i.exec(headers.get('link') ?? '')?.[1]

@@ -2,29 +2,29 @@ import type { Clock } from '../host/clock.ts'
 import type { RateHints } from './rate-headers.ts'
 import { sleep } from './sleep.ts'
 
-/** A wait of the client, for progress displays. */
+/** Wait of the client, for progress displays. */
 export interface Wait {
   readonly ms: number
-  /** `rate_limit`: after a 429, or since the service's headers say so. `back_off`: after any other failure. */
+  /** `rate_limit`: after a 429, or because the service's headers require it. `back_off`: after any other failure. */
   readonly reason: 'rate_limit' | 'back_off'
 }
 
-/** Two answers whose windows end this close together are of one window. */
+/** Windows that end within this time of each other are the same window. */
 const SAME_WINDOW_MS = 1_500
 
-/** Holds requests back while the service's own headers say that there are none left, so that none is refused. */
+/** Holds requests back while the service's headers say that none are left, so that the service refuses none. */
 export class RateGate {
   readonly #clock: Clock
   readonly #maxWaitMs: number
   readonly #onWait: (wait: Wait) => void
-  /** How many more may go before `#resetAt`; undefined while nothing is known. */
+  /** Number of requests left before `#resetAt`; undefined if unknown. */
   #left: number | undefined
   #limit: number | undefined
-  /** By the monotonic clock: the wall clock may jump. */
+  /** End of the window, by the monotonic clock: the wall clock may jump. */
   #resetAt = 0
-  /** Number of the last request that came through. */
+  /** Number of the last request that passed the gate. */
   #last = 0
-  /** Number of the last request before the window that we take to be open. */
+  /** Number of the last request before the current window. */
   #lastBefore = 0
 
   constructor(clock: Clock, maxWaitMs: number, onWait: (wait: Wait) => void) {
@@ -33,7 +33,7 @@ export class RateGate {
     this.#onWait = onWait
   }
 
-  /** Waits for its turn. Gives the request's number, to `learn` by. */
+  /** Waits until a request may be sent. Returns the number of the request, for `learn`. */
   async enter(signal: AbortSignal): Promise<number> {
     while (!this.#mayGo()) {
       const ms = Math.max(1, this.#resetAt - this.#clock.monotonic())
@@ -45,15 +45,15 @@ export class RateGate {
     return this.#last
   }
 
-  /** Takes in what the answer to a request says. */
+  /** Updates the limit from the answer to a request. */
   learn(number: number, hints: RateHints, status: number): void {
     const remaining = status === 429 ? 0 : hints.remaining
     const resetMs = status === 429 ? hints.retryAfterMs : hints.resetMs
-    // An answer that was late speaks of a window that is over.
+    // A late answer describes a window that has ended.
     if (remaining === undefined || resetMs === undefined || number <= this.#lastBefore) return
     const now = this.#clock.monotonic()
     const resetAt = now + Math.min(resetMs, this.#maxWaitMs)
-    // The service had not counted what was sent after it.
+    // The service had not yet counted the requests that were sent later.
     const left = remaining - (this.#last - number)
     const isSameWindow = this.#left !== undefined && now < this.#resetAt && resetAt < this.#resetAt + SAME_WINDOW_MS
     this.#left = isSameWindow ? Math.min(this.#left ?? left, left) : left

@@ -1,22 +1,22 @@
-/** What an answer says of the rate limit. Service text, section 8; units are not given there. */
+/** Rate limit as an answer reports it. Service text, section 8, which names no units. */
 export interface RateHints {
   readonly limit: number | undefined
   readonly remaining: number | undefined
-  /** Milliseconds until the window ends, or until the service wants to be asked again. */
+  /** Milliseconds until the window ends, or until the service accepts the next request. */
   readonly resetMs: number | undefined
-  /** The same, from `Retry-After` if it is there. */
+  /** Milliseconds from `Retry-After`, or otherwise the same as `resetMs`. */
   readonly retryAfterMs: number | undefined
 }
 
-/** A time in whole seconds may have been rounded down. */
+/** Allowance for a time in whole seconds, which may have been rounded down. */
 const ROUNDING_MS = 1_000
 
 /**
- * Reads the rate headers, whatever their unit: numbers above 10^12 are milliseconds since 1970, above 10^9 seconds since 1970,
- * others seconds from now; anything else an HTTP date.
+ * Reads the rate headers in any unit: numbers above 10^12 are milliseconds since 1970, above 10^9 seconds since 1970, others seconds
+ * from now; any other value is an HTTP date.
  *
- * @param now our own time. The answer's `Date` is preferred, since both times are then by one clock
- * @param maxWaitMs a wait that is longer than this counts as a clock that is wrong
+ * @param now local time. The answer's `Date` is preferred, since both times are then by the same clock
+ * @param maxWaitMs a longer wait is taken as the sign of a wrong clock
  */
 export function readRateHeaders(headers: Headers, now: number, maxWaitMs: number): RateHints {
   const date = Date.parse(headers.get('date') ?? '')
@@ -48,7 +48,7 @@ function msUntil(text: string | null, clocks: readonly number[], maxWaitMs: numb
   return number === 0 ? 0 : number * 1_000 + ROUNDING_MS
 }
 
-/** By the first clock that makes sense of the time. One that has passed by all of them is now. */
+/** Returns the time until `time` by the first clock for which it is plausible. A time that is past by all clocks means now. */
 function sinceClock(time: number, clocks: readonly number[], maxWaitMs: number, rounding: number): number {
   const waits = clocks.map((clock) => time + rounding - clock)
   return waits.find((wait) => wait > 0 && wait <= maxWaitMs) ?? Math.max(0, ...waits)

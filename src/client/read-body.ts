@@ -1,18 +1,18 @@
-/** More than this is no answer of an API: a log of 10,000 deliveries on one page has some 20 MB. */
+/** Limit of an answer: a log of 10,000 deliveries on one page has some 20 MB. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 
-/** Statuses whose answers have no body, and must not be given one. */
+/** Statuses whose answers must have no body. */
 const WITHOUT_BODY = new Set([101, 204, 205, 304])
 
-/** The body went over its limit. */
+/** Thrown if a body exceeds its limit. */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
 }
 
-/** The same answer with its body read to the end, so that a connection cut on the way is noticed where the request can be repeated. */
+/** Returns the answer with its whole body read, so that a connection that breaks is noticed while the request can still be retried. */
 export async function readWhole(response: Response): Promise<Response> {
   const { status, headers } = response
-  // A fetch that follows redirects though it was told not to, or that hides them.
+  // A custom fetch may follow redirects although `redirect` is `manual`, or hide them.
   if (response.redirected || response.type === 'opaqueredirect')
     return new Response(null, { status: 302, headers: { location: response.url } })
   const text = await readText(response)

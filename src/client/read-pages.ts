@@ -4,10 +4,10 @@ import { idOf } from './records.ts'
 import { hasCode } from './service-error.ts'
 import type { Answer } from './transport.ts'
 
-/** More entries than a list of the service has; one whose pages never end has to end somewhere. */
+/** Limit of entries in a list, far above any real one, for a service whose pages never end. */
 export const MAX_ENTRIES = 5_000_000
 
-/** What is asked where an answer doesn't say how to go on: words that services take, each tried until one is understood. */
+/** Query parameter to try if an answer does not name the next page: each is tried until the service understands one. */
 export type Guess = 'before' | 'page'
 
 interface Identified {
@@ -15,12 +15,12 @@ interface Identified {
 }
 
 /**
- * Reads a list page by page, whatever its form: until a page is empty, says that it is the last, or holds only what was there before.
- * Entries that come twice, because the list grew meanwhile, are given once.
+ * Reads a list page by page, whatever its form, until a page is empty, says that it is the last, or holds only known entries. Yields
+ * an entry once even if it is on two pages because the list grew in the meantime.
  *
- * @param guesses for lists without marks, in the order in which they are tried
- * @param most the list has fewer entries than that
- * @throws ServiceError `answer_unusable` where there is no list, nothing in it has an id, or the pages never end
+ * @param guesses parameters to try, in this order, if the list has no pagination fields
+ * @param most limit that the number of entries stays below
+ * @throws ServiceError `answer_unusable` if there is no list, no entry has an id, or the pages never end
  */
 export async function* readPages<T extends Identified>(
   ask: (query: Query) => Promise<Answer>,
@@ -38,7 +38,7 @@ export async function* readPages<T extends Identified>(
     if (records.length === 0 && list.items.length > 0) throw answer.unusable('nothing in its list has an id')
     const fresh = records.filter(({ id }) => !seen.has(id))
     for (const record of fresh) {
-      if (seen.has(record.id)) continue // twice on one page
+      if (seen.has(record.id)) continue // same entry twice on one page
       seen.add(record.id)
       yield record
     }
@@ -60,7 +60,7 @@ interface Guessed {
   readonly answer: Answer
 }
 
-/** The next page by the first guess that the service understands: it gives something new, or an empty page. */
+/** Requests the next page by the first guess that the service understands: its answer has new entries or is empty. */
 async function tryGuesses(
   ask: (query: Query) => Promise<Answer>,
   guesses: readonly Guess[],
@@ -78,7 +78,7 @@ async function tryGuesses(
   return undefined
 }
 
-/** A service that refuses a question it wasn't said to take has no next page that we could ask for. */
+/** Sends a guess. If the service refuses the undocumented parameter, there is no next page that we could request. */
 async function askIfTaken(ask: (query: Query) => Promise<Answer>, query: Query): Promise<Answer | undefined> {
   try {
     return await ask(query)

@@ -1,27 +1,27 @@
 import * as z from 'zod'
 import { type Entry, findEntry, isEntry, own } from './find-entry.ts'
 
-/** A webhook registration, without its secret. Service text, section 2.3. Only the id is there in every answer. */
+/** Webhook registration without its secret. Service text, section 2.3. Only the id is in every answer. */
 export interface Webhook {
   readonly id: string
   readonly url: string | undefined
   readonly events: readonly string[] | undefined
-  /** Whether it delivers. Undefined where the service doesn't say. */
+  /** True if it delivers. Undefined if the service does not say. */
   readonly active: boolean | undefined
   readonly description: string | undefined
   readonly createdAt: Date | undefined
-  /** The service's own object, without anything secret. */
+  /** Original object of the service, without anything secret. */
   readonly raw: Readonly<Record<string, unknown>>
 }
 
-/** What became of a delivery, in one word for the many that services use. */
+/** State of a delivery, mapped from the many words that services use. */
 export type DeliveryState = 'pending' | 'succeeded' | 'failed' | 'unknown'
 
-/** One line of a webhook's delivery log. Only `id`, `state` and `status` are there in every answer. */
+/** Entry of a webhook's delivery log. Only `id`, `state` and `status` are always present. */
 export interface Delivery {
   readonly id: string
   readonly state: DeliveryState
-  /** The service's own word. */
+  /** State in the service's own word. */
   readonly status: string
   readonly eventId: string | undefined
   readonly eventType: string | undefined
@@ -29,13 +29,13 @@ export interface Delivery {
   readonly createdAt: Date | undefined
   readonly lastAttemptAt: Date | undefined
   readonly nextAttemptAt: Date | undefined
-  /** What the receiver answered last. */
+  /** Status of the receiver's last answer. */
   readonly responseStatus: number | undefined
   readonly error: string | undefined
   readonly raw: Readonly<Record<string, unknown>>
 }
 
-/** A contact of the listing. Service text, section 2.4. */
+/** Contact in the listing. Service text, section 2.4. */
 export interface ListedContact {
   readonly id: string
   readonly firstName: string | undefined
@@ -45,7 +45,7 @@ export interface ListedContact {
   readonly raw: Readonly<Record<string, unknown>>
 }
 
-/** Words of delivery states (assumption A10), in lower case and without blanks, dashes and underscores. */
+/** Words for delivery states (assumption A10), in lower case and without spaces, dashes and underscores. */
 const STATES: Readonly<Record<Exclude<DeliveryState, 'unknown'>, readonly string[]>> = {
   pending: [
     'pending',
@@ -65,7 +65,7 @@ const STATES: Readonly<Record<Exclude<DeliveryState, 'unknown'>, readonly string
 const anyId = z.union([z.string().min(1).max(256), z.int().transform(String)])
 const optionalText = z.string().optional().catch(undefined)
 const optionalCount = z
-  .union([z.number(), z.string().min(1).transform(Number)]) // null is none, and not 0
+  .union([z.number(), z.string().min(1).transform(Number)]) // null means no status, and must not become 0
   .pipe(z.int().nonnegative())
   .optional()
   .catch(undefined)
@@ -114,12 +114,12 @@ const contactFields = z.object({
   status: optionalText,
 })
 
-/** The id of an object of the service: `_id`, or else `id` (assumption A05). */
+/** Returns the id of an object of the service: `_id`, or otherwise `id` (assumption A05). */
 export function idOf(entry: Entry): string | undefined {
   return anyId.safeParse(own(entry, '_id')).data ?? anyId.safeParse(own(entry, 'id')).data
 }
 
-/** The object with an id that is meant by an answer. */
+/** Finds the object with an id in an answer. */
 export function findIdentified(body: unknown): Entry | undefined {
   return findEntry(body, (entry) => idOf(entry) !== undefined)
 }
@@ -166,7 +166,7 @@ function toState(status: string): DeliveryState {
   return STATES.failed.includes(word) ? 'failed' : 'unknown'
 }
 
-/** The secret of a registration, which only the answer that makes it has. Null and a row of stars are none (assumption A03). */
+/** Returns the secret of a registration, which only the answer to its creation has. Null and asterisks count as none (assumption A03). */
 export function secretIn(body: unknown): string | undefined {
   const places = [findIdentified(body), isEntry(body) ? body : undefined]
   for (const place of places) {

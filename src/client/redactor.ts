@@ -1,14 +1,14 @@
-/** Tokens that are remembered: the one in use, and those that answers under way may still speak of. */
+/** Number of secrets to remember: the password, the token in use, and earlier tokens that pending answers may still contain. */
 const MAX_SECRETS = 16
 
-/** A token by its looks, which may be one that we were never given. */
+/** Text that looks like a JWT, which may be a token that this client never received. */
 const JWT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g
 
-/** Strikes what must not be seen out of text that goes into errors and logs. The service may repeat whatever it was sent. */
+/** Redacts secrets from text for errors and logs. The service may repeat anything that it was sent. */
 export class Redactor {
   #secrets: readonly string[] = []
 
-  /** From now on this is struck out. The first one given, the password, is never forgotten. */
+  /** Adds a secret to redact from now on. The first one, the password, is never forgotten. */
   add(secret: string): void {
     if (secret === '' || this.#secrets.includes(secret)) return
     const [first = secret, ...others] = this.#secrets
@@ -21,7 +21,7 @@ export class Redactor {
     return clean.replaceAll(JWT, '[redacted]')
   }
 
-  /** Name, message and code of what was thrown, and nothing else of it: errors of HTTP libraries hold whole requests. */
+  /** Copies only the name, message and code of a thrown value: errors of HTTP libraries hold whole requests. */
   redactError(thrown: unknown): Error {
     const chain = chainOf(thrown)
     const clean = new Error(this.redact(chain.map(describe).join(': ')))
@@ -30,7 +30,7 @@ export class Redactor {
   }
 }
 
-/** An error and its causes, the outermost first. */
+/** Returns an error and its causes, the outermost first. */
 export function chainOf(thrown: unknown): readonly unknown[] {
   const chain: unknown[] = []
   for (let each = thrown; each !== undefined && each !== null && chain.length < 5 && !chain.includes(each); ) {
@@ -40,7 +40,7 @@ export function chainOf(thrown: unknown): readonly unknown[] {
   return chain
 }
 
-/** The `code` that Node and its HTTP client put on errors. */
+/** Reads the `code` that Node and its HTTP client put on errors. */
 export function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 }
@@ -50,7 +50,7 @@ function describe(thrown: unknown): string {
   return thrown.message || codeOf(thrown) || thrown.name
 }
 
-/** As it stands, inside JSON, and inside a URL or form. */
+/** Returns the forms of a secret: plain, inside JSON, and inside a URL or form. */
 function formsOf(secret: string): ReadonlySet<string> {
   return new Set([secret, JSON.stringify(secret).slice(1, -1), encode(secret)])
 }

@@ -5,44 +5,44 @@ import { readReplaced } from './marks.ts'
 import type { Webhook } from './records.ts'
 import { hasCode, ServiceError } from './service-error.ts'
 
-/** Where the owner keeps signing secrets: each under the id of its webhook. */
+/** Storage of signing secrets by the id of their webhook, provided by the user. */
 export interface SecretKeeper {
-  /** Whether the secret of this webhook is saved. */
+  /** Returns true if the secret of this webhook is saved. */
   hasSecret(webhookId: string): boolean | Promise<boolean>
   /**
-   * Saves a secret, which is shown this once. When it resolves, every receiver has to take what is signed with it: deliveries begin
-   * right after.
+   * Saves a secret, which the service shows only once. When it resolves, every receiver must accept deliveries signed with it: they
+   * begin immediately afterwards.
    */
   saveSecret(secret: string, webhook: Webhook): void | Promise<void>
 }
 
-/** Registrations, by whether their secret is saved. The oldest is first. */
+/** Registrations with and without a saved secret, the oldest first. */
 export interface Registrations {
   readonly saved: readonly Webhook[]
   readonly unsaved: readonly Webhook[]
 }
 
-/** Refuses what could not keep a secret before one is made: it would be lost. */
+/** Checks the keeper before a secret is created, which would be lost otherwise. */
 export function checkKeeper(check: OptionChecker, { hasSecret, saveSecret }: SecretKeeper): void {
   for (const [name, value] of Object.entries({ hasSecret, saveSecret }))
     if (typeof value !== 'function') throw check.invalid(`${name} is ${show(value)}; give a function.`)
 }
 
-/** Several runs at the same time change what the others saw: each looks again this often. */
+/** Number of times that a run reads the list again: concurrent runs change what the others have read. */
 export const MAX_ROUNDS = 20
 
-/** A webhook is made this often if its secret is not there after it was saved. */
+/** Number of times that a webhook is created if its saved secret is not found afterwards. */
 const MAX_FORGOTTEN = 3
 
-/** Tells of a keeper that does not find what it has saved, before webhooks are made without end. */
+/** Detects a keeper that does not find the secrets it saved, before webhooks are created without end. */
 export class ForgottenSecrets {
   #count = 0
 
-  /** Returns whether the secret of a new webhook is there. Deletes the webhook if not: nobody can check its deliveries. */
+  /** Returns true if the secret of a new webhook is saved. If not, deletes the webhook: no receiver could verify its deliveries. */
   async isKept(client: Client, webhook: Webhook, keeper: SecretKeeper, options: CallOptions): Promise<boolean> {
     if (await keeper.hasSecret(webhook.id)) return true
     await deleteIfThere(client, webhook.id, options)
-    // Another run may have put its own in the same place.
+    // Another run may have overwritten the secret with its own.
     if (++this.#count < MAX_FORGOTTEN) return false
     const message = `hasSecret does not know webhook ${webhook.id}, though saveSecret has just saved its secret. The webhook was deleted again.`
     throw new ServiceError('secret_not_saved', message, { route: 'POST /api/integrations/webhooks' })
@@ -59,7 +59,7 @@ export function findRegistrations(
   return find(client, (webhook) => webhook.url !== undefined && isSameUrl(webhook.url, url), keeper, options)
 }
 
-/** Finds what was made to replace a webhook. */
+/** Finds the registrations created to replace a webhook. */
 export function findSuccessors(
   client: Client,
   webhookId: string,
@@ -69,7 +69,7 @@ export function findSuccessors(
   return find(client, (webhook) => readReplaced(webhook) === webhookId, keeper, options)
 }
 
-/** Lists of some services leave the URL out, and more; those are read one by one. */
+/** Finds registrations. Some services omit the URL and other fields from the list; those webhooks are read one by one. */
 async function find(
   client: Client,
   isWanted: (webhook: Webhook) => boolean,
@@ -87,7 +87,7 @@ async function find(
   return { saved: saved.sort(oldestFirst), unsaved: unsaved.sort(oldestFirst) }
 }
 
-/** Makes a webhook that does not deliver yet, and has its secret saved. One whose secret can't be saved is of no use, and deleted. */
+/** Creates an inactive webhook, and calls `saveSecret`. If the secret cannot be saved, deletes the webhook, which is useless then. */
 export async function register(
   client: Client,
   wanted: Omit<NewWebhook, 'active'>,
@@ -110,7 +110,7 @@ export async function register(
   return webhook
 }
 
-/** Lets a webhook deliver, with these event types. Changes nothing if it does already. Returns undefined if the webhook is gone. */
+/** Activates a webhook with these event types. Does nothing if it is active with them. Returns undefined if the webhook is gone. */
 export async function activateIfThere(
   client: Client,
   webhook: Webhook,
@@ -122,7 +122,7 @@ export async function activateIfThere(
   return ifThere(client.webhooks.update(webhook.id, { ...(!areSame && { events }), active: true }, options))
 }
 
-/** Deletes a webhook that may be gone already. */
+/** Deletes a webhook, if it still exists. */
 export async function deleteIfThere(client: Client, id: string, options: CallOptions): Promise<void> {
   await ifThere(client.webhooks.delete(id, options))
 }
@@ -150,13 +150,13 @@ function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.every((each) => other.includes(each)) && other.every((each) => one.includes(each))
 }
 
-/** Of those of one moment every run picks the same. */
+/** Sorts the oldest first. Webhooks of the same time are sorted by id, so that every run picks the same one. */
 function oldestFirst(one: Webhook, other: Webhook): number {
   const age = (one.createdAt?.getTime() ?? 0) - (other.createdAt?.getTime() ?? 0)
   return age === 0 ? (one.id < other.id ? -1 : 1) : age
 }
 
-/** The owner's own error, unless it repeats the secret. */
+/** Returns the user's error, unless it repeats the secret. */
 function without(secret: string, error: unknown): unknown {
   if (!(error instanceof Error)) return undefined
   const texts = [error.message, error.stack, ...Object.values(error), error.cause].map(String)

@@ -15,86 +15,86 @@ import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
 
 export interface ReplayOptions extends CallOptions {
   readonly webhookId: string
-  /** Only deliveries that were made since. Default: all of the log. A journal keeps that of the run that began it. */
+  /** Only retries deliveries made since this time. Default: the whole log. A journal keeps the value of its first run. */
   readonly since?: Date
-  /** Only failed deliveries for which it gives true, such as those of one type. */
+  /** Only retries failed deliveries for which it returns true, such as those of one type. */
   readonly filter?: (delivery: Delivery) => boolean
-  /** How many events are brought back at most, the oldest first, those of the journal included. */
+  /** Maximum number of events to replay, the oldest first, including those in the journal. */
   readonly limit?: number
-  /** Retries under way at once. Default 2; 1 to 20. */
+  /** Number of concurrent retries. Default 2; 1 to 20. */
   readonly concurrency?: number
-  /** Only find out what would be retried. */
+  /** Lists the events that would be retried, and retries none. */
   readonly dryRun?: boolean
   /** Makes an interrupted replay resumable. */
   readonly journal?: ReplayJournal
-  /** Milliseconds until the log is looked at for results; the pauses grow to ten times that. Default 1,000. */
+  /** Milliseconds until the log is first read for results; the pauses grow to ten times that. Default 1,000. */
   readonly pollMs?: number
-  /** How long to wait for a further result before the rest counts as unresolved. Default 60,000. */
+  /** Milliseconds to wait for another result before the rest counts as unresolved. Default 60,000. */
   readonly waitMs?: number
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 
 export interface ReplayProgress {
-  /** Events to be brought back, those of an interrupted run included. */
+  /** Events to replay, including those of an interrupted run. */
   readonly total: number
-  /** Retries that the service took on in this run. */
+  /** Retries that the service accepted in this run. */
   readonly retried: number
-  /** Retries of an earlier run, known from the journal. */
+  /** Retries of an earlier run, read from the journal. */
   readonly resumed: number
-  /** Deliveries that the service did not take on: `not_retriable` and `gone`. */
+  /** Deliveries that the service did not accept for retry: `not_retriable` and `gone`. */
   readonly refused: number
   readonly succeeded: number
   readonly failed: number
 }
 
 /**
- * What became of one event. `planned`: by `dryRun` only. `unresolved`: the log had no result in time. `not_retriable`: the service
- * refused. `gone`: the delivery is not there any more.
+ * Outcome of one event. `planned`: only with `dryRun`. `unresolved`: the log had no result in time. `not_retriable`: the service
+ * refused the retry. `gone`: the delivery no longer exists.
  */
 export type ReplayOutcome = 'planned' | 'succeeded' | 'failed' | 'unresolved' | 'not_retriable' | 'gone'
 
 export interface ReplayedEvent {
-  /** The log's line as it was before. */
+  /** Log entry before the retry. */
   readonly delivery: Delivery
-  /** The log's line with the result, where one was read. */
+  /** Log entry with the result; undefined if none was read. */
   readonly after: Delivery | undefined
   readonly outcome: ReplayOutcome
 }
 
 export interface ReplayResult {
-  /** Each event that nobody had got, the oldest first. */
+  /** Events that no delivery had brought through, the oldest first. */
   readonly events: readonly ReplayedEvent[]
-  /** Retries that the service took on in this run. */
+  /** Retries that the service accepted in this run. */
   readonly retried: number
-  /** Retries of an earlier run, known from the journal. */
+  /** Retries of an earlier run, read from the journal. */
   readonly resumed: number
-  /** Failed events that were left out: another delivery of theirs had succeeded, or was under way. */
+  /** Failed events that were skipped because another delivery of the event had succeeded or was pending. */
   readonly skipped: { readonly delivered: number; readonly pending: number }
-  /** When the deliveries that were looked at begin; that of the journal if it has one. Undefined: not limited. */
+  /** Start of the period that was replayed, from the journal if it has one. Undefined: the whole log. */
   readonly since: Date | undefined
 }
 
-/** An event on its way back. */
+/** Event that is being replayed. */
 interface Item {
   readonly before: Delivery
-  /** How many attempts the log counted before the retry. */
+  /** Number of attempts in the log before the retry. */
   readonly attempts: number | undefined
   after: Delivery | undefined
   outcome: ReplayOutcome | undefined
   tries: number
-  /** It isn't known whether the service took the last retry on. */
+  /** True if the service may or may not have accepted the last retry. */
   isUncertain: boolean
 }
 
 const check = new OptionChecker('replayFailed')
-/** A retry whose answer was lost, and which the log doesn't show, is made again this often. */
+/** Number of times that a retry is requested if its answer is lost and the log does not show it. */
 const MAX_TRIES = 3
 
 /**
- * Brings back what failed for good: reads the log, takes one failed delivery of each event that never came through, has them retried
- * with the oldest first, at the pace of the rate limit, and reads from the log what became of them.
+ * Replays events whose retries are used up: reads the log, picks one failed delivery of each event that was never delivered, asks the
+ * service to retry them, the oldest first and within the rate limit, and reads the outcomes from the log.
  *
- * Interrupted by its signal, an error or a crash, it can be called again with the same journal: no accepted retry is repeated.
+ * After an interruption by its signal, an error or a crash, call it again with the same journal: no accepted retry is repeated.
  *
  * @throws ServiceError of the calls; ConfigurationError `option_invalid`
  */
@@ -102,7 +102,7 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
   const { webhookId, filter, limit = Number.POSITIVE_INFINITY, concurrency = 2, signal, journal } = options
   checkReplay(options)
   const earlier = journal === undefined ? NOTHING : await readJournal(journal, webhookId)
-  // Given as a span, it has moved since the first run.
+  // A caller who computes it from a duration passes a later time than in the first run.
   const since = earlier.since === undefined ? options.since : (earlier.since ?? undefined)
   const log = await readLog(client, webhookId, since, signal)
   const isInTime = ({ createdAt }: Delivery) => since === undefined || createdAt === undefined || createdAt >= since
@@ -133,7 +133,7 @@ export async function replayFailed(client: Client, options: ReplayOptions): Prom
   }
 }
 
-/** What is no number would find nothing to retry, or look for results without a pause. */
+/** Checks the options: a value that is not a number would find nothing to retry, or poll for results without a pause. */
 function checkReplay({ since, filter, limit, concurrency = 2, pollMs = 1_000, waitMs = 0 }: ReplayOptions): void {
   check.areFunctions({ filter })
   check.isWhole('concurrency', concurrency, 1, 20)
@@ -147,7 +147,7 @@ function checkReplay({ since, filter, limit, concurrency = 2, pollMs = 1_000, wa
 
 const NOTHING: Journaled = { since: undefined, retries: new Map() }
 
-/** An event that was retried is not retried by another of its deliveries. */
+/** Returns a filter for deliveries of events that are not in the journal: no event is retried by two of its deliveries. */
 function isUnknownTo({ retries }: Journaled): (delivery: Delivery) => boolean {
   const events = new Set([...retries.values()].map(({ eventId }) => eventId))
   return ({ id, eventId }) => !retries.has(id) && (eventId === undefined || !events.has(eventId))
@@ -158,7 +158,7 @@ function toItem(before: Delivery): Item {
   return { before, attempts, after: undefined, outcome: undefined, tries: 0, isUncertain: false }
 }
 
-/** One whose answer never came is made again if the log counts attempts, and no further one. */
+/** Makes an item of a journaled retry. A retry without an answer is repeated if the log counts attempts and shows no new one. */
 function toResumed(before: Delivery, { attempts, isAccepted }: JournaledRetry): Item {
   const tries = attempts === undefined || before.attempts === undefined ? MAX_TRIES : 1
   const item: Item = { ...toItem(before), attempts, tries, isUncertain: !isAccepted }
@@ -166,7 +166,7 @@ function toResumed(before: Delivery, { attempts, isAccepted }: JournaledRetry): 
   return item
 }
 
-/** Takes a result from a line of the log. The line that failed before is there until the retry has been made. */
+/** Reads a result from a log entry. The entry shows the old failure until the retry has been made. */
 function settle(item: Item, line: Delivery): void {
   const { state, attempts } = line
   if (state === 'succeeded') item.outcome = 'succeeded'
@@ -174,7 +174,7 @@ function settle(item: Item, line: Delivery): void {
   if (item.outcome !== undefined) item.after = line
 }
 
-/** A replay under way. */
+/** Replay in progress. */
 class Replay {
   readonly #client: Client
   readonly #options: ReplayOptions
@@ -205,7 +205,7 @@ class Replay {
       isStopped = true
       throw error
     }
-    // All come to rest before the first failure is thrown: what was accepted is in the journal then.
+    // Waits for all workers before it throws the first failure, so that every accepted retry is in the journal.
     const ends = await Promise.allSettled(Array.from({ length: concurrency }, () => work().catch(stop)))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
@@ -246,7 +246,7 @@ class Replay {
     }
   }
 
-  /** One look at the log, as far as it is needed. Gives the lines of what is open still. */
+  /** Reads the log as far as needed. Returns the entries of the items that were still open. */
   async #look(): Promise<ReadonlyMap<string, Delivery>> {
     const { webhookId, signal } = this.#options
     const open = this.#open()
@@ -260,13 +260,13 @@ class Replay {
     }
     for (const [id, item] of open) {
       if (!item.isUncertain || item.outcome !== undefined || seen.get(id)?.state === 'pending') continue
-      // Its answer was lost, and the log shows no sign of it.
+      // The answer to the retry was lost, and the log shows no sign of the retry.
       if (item.tries < MAX_TRIES) await this.#retry(item)
     }
     return seen
   }
 
-  /** Without a count of attempts a retry that failed looks as it did before. */
+  /** Ends the items that are still open. Without a count of attempts, a failed retry looks the same as the failure before it. */
   #giveUp(seen: ReadonlyMap<string, Delivery>): void {
     for (const [id, item] of this.#open()) {
       item.outcome = seen.get(id)?.state === 'failed' && !item.isUncertain ? 'failed' : 'unresolved'

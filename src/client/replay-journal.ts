@@ -1,28 +1,28 @@
 import * as z from 'zod'
 import type { Delivery } from './records.ts'
 
-/** Remembers what a replay asked for, so that one that was interrupted goes on without repeating any retry. One for each replay. */
+/** Journal of the retries of one replay, so that an interrupted replay resumes without repeating any. Use one for each replay. */
 export interface ReplayJournal {
-  /** The lines that were appended before, in any order. */
+  /** Returns the lines that were appended before, in any order. */
   read(): Iterable<string> | Promise<Iterable<string>>
-  /** Called before each retry and after the service took it on, and once with the time from which deliveries are retried. */
+  /** Called before each retry, after the service accepted it, and once with the start of the period to replay. */
   append(line: string): void | Promise<void>
 }
 
-/** A retry of an earlier run. */
+/** Retry of an earlier run. */
 export interface JournaledRetry {
   readonly eventId: string | undefined
-  /** How many attempts the log counted before. */
+  /** Number of attempts in the log before the retry. */
   readonly attempts: number | undefined
-  /** Whether the service is known to have taken it on. */
+  /** True if the service is known to have accepted the retry. */
   readonly isAccepted: boolean
 }
 
-/** What an earlier run did. */
+/** Journal entries of earlier runs. */
 export interface Journaled {
-  /** When the deliveries to be retried begin. `null` if they were not limited; undefined if no earlier run said. */
+  /** Start of the period to replay. `null` for the whole log; undefined if no earlier run recorded it. */
   readonly since: Date | null | undefined
-  /** By the id of the delivery. */
+  /** Retries by the id of their delivery. */
   readonly retries: ReadonlyMap<string, JournaledRetry>
 }
 
@@ -45,11 +45,11 @@ const entry = z.object({
   deliveryId: z.string().optional(),
   eventId: z.string().optional(),
   attempts: z.number().optional(),
-  /** Earlier versions left it out, and wrote only what was accepted. */
+  /** Earlier versions omitted `step`, and wrote only accepted retries. */
   step: z.enum(['asked', 'accepted']).default('accepted'),
 })
 
-/** The entries of one webhook. The last line may have been cut by a crash. */
+/** Reads the entries of one webhook. A crash may have truncated the last line. */
 export async function readJournal(journal: ReplayJournal, webhookId: string): Promise<Journaled> {
   const retries = new Map<string, JournaledRetry>()
   let since: Date | null | undefined
@@ -62,7 +62,7 @@ export async function readJournal(journal: ReplayJournal, webhookId: string): Pr
     const before = retries.get(read.deliveryId)
     retries.set(read.deliveryId, {
       eventId,
-      // The first retry counts: it has changed what the log counted before the second.
+      // The first retry counts: it changed the number in the log before the second was made.
       attempts: attempts === undefined ? undefined : Math.min(attempts, before?.attempts ?? attempts),
       isAccepted: before?.isAccepted === true || step === 'accepted',
     })

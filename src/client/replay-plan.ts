@@ -1,17 +1,17 @@
 import type { Client } from './api.ts'
 import type { Delivery } from './records.ts'
 
-/** What is to be done about a log's failures. */
+/** Plan for the failures of a log. */
 export interface ReplayPlan {
-  /** One delivery for each event that nobody got, the oldest first. */
+  /** One delivery of each event that was never delivered, the oldest first. */
   readonly toRetry: readonly Delivery[]
-  /** Failed events that were delivered all the same. */
+  /** Number of failed events that another delivery brought through. */
   readonly delivered: number
-  /** Failed events that are being delivered again already. */
+  /** Number of failed events with another delivery pending. */
   readonly pending: number
 }
 
-/** Reads a log to its end, or, where it is sorted by time with the newest first, to `since`. */
+/** Reads a log to its end, or to `since` if it is sorted by time with the newest first. */
 export async function readLog(
   client: Client,
   webhookId: string,
@@ -32,9 +32,9 @@ export async function readLog(
 }
 
 /**
- * Groups a log by event: an event that came through once is not sent again, however many of its deliveries failed.
+ * Groups a log by event: an event that was delivered once is not retried, however many of its deliveries failed.
  *
- * @param isWanted which failed deliveries to look at
+ * @param isWanted selects the failed deliveries to consider
  */
 export function planReplay(log: readonly Delivery[], isWanted: (delivery: Delivery) => boolean): ReplayPlan {
   const groups = new Map<string, Delivery[]>()
@@ -60,7 +60,7 @@ function newer(one: Delivery, other: Delivery): Delivery {
   return timeOf(other) > timeOf(one) ? other : one
 }
 
-/** By time. Where times are missing, the order is taken to be the newest first, as logs mostly are. */
+/** Sorts by time. If times are missing, assumes that the log has the newest first, as most logs do. */
 function oldestFirst(deliveries: readonly Delivery[]): readonly Delivery[] {
   const turned = deliveries.toReversed()
   return deliveries.every(({ createdAt }) => createdAt !== undefined)

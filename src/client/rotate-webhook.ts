@@ -10,50 +10,50 @@ import { findSuccessor, settleSuccessor } from './settle-successor.ts'
 import { MAX_POLL_MS, MAX_WAIT_MS, sleep } from './sleep.ts'
 
 export interface RotateOptions extends SecretKeeper, CallOptions {
-  /** The webhook to be replaced. */
+  /** Id of the webhook to replace. */
   readonly webhookId: string
-  /** Where the new one delivers to, mostly the same. */
+  /** URL of the new webhook, usually the same. */
   readonly url: string
-  /** How long both deliver at least. Default 60,000. */
+  /** Minimum time for which both webhooks deliver, in milliseconds. Default 60,000. */
   readonly overlapMs?: number
-  /** Pause between two looks at the logs. Default 10,000. */
+  /** Pause between two reads of the logs, in milliseconds. Default 10,000. */
   readonly pollMs?: number
-  /** How long to wait for what is pending. Default 3 hours, longer than the service's whole schedule; 0 for one look. */
+  /** Milliseconds to wait for pending deliveries. Default 3 hours, longer than the service's whole schedule; 0 reads the logs once. */
   readonly waitMs?: number
-  /** Delete the old webhook even if events failed for good that only its log has, or are held back since it is paused. Default false. */
+  /** Deletes the old webhook even if only its log has events that failed for good or that it holds back while paused. Default false. */
   readonly giveUpFailed?: boolean
   readonly onProgress?: (rotation: Rotation) => void
 }
 
-/** How far a rotation is. */
+/** Progress of a rotation. */
 export interface Rotation {
   /** `waiting`: both deliver; call again. `finished`: the old webhook is deleted. */
   readonly state: 'waiting' | 'finished'
-  /** The new webhook. */
+  /** New webhook. */
   readonly webhook: Webhook
-  /** Deliveries that only the old webhook can still make. */
+  /** Number of deliveries that only the old webhook can still make. */
   readonly pending: number
-  /** Those of a paused webhook, which it holds back until it is resumed. They are not waited for. */
+  /** Number of deliveries that a paused webhook holds back until it is resumed. The rotation does not wait for them. */
   readonly held: number
-  /** Events that failed for good, also when they were retried, and that only the old webhook's log has. */
+  /** Number of events that failed for good, even after a manual retry, and that only the old webhook's log has. */
   readonly failed: number
-  /** Whether both webhooks send an event under one id, so that it is handled once. Undefined until there is such an event. */
+  /** True if both webhooks send an event with the same id, so that it is handled once. Undefined until there is such an event. */
   readonly sharesEventIds: boolean | undefined
 }
 
 const check = new OptionChecker('rotateWebhook')
 
 /**
- * Replaces a webhook, and so its signing secret, without missing a delivery: makes a second one, has its secret saved, lets both deliver
- * for a while, retries what failed, and deletes the first when nothing is left that only it could deliver. Can be repeated after a crash
- * at any step: the new webhook is known by the end of its description, `(postern, replaces ID)`. It takes over the events and the
- * description, and stays paused if the first is.
+ * Replaces a webhook, and so its signing secret, without missing a delivery: creates a second one, calls `saveSecret`, lets both deliver
+ * for a while, retries failed deliveries, and deletes the first one when nothing is left that only it could deliver. Can be repeated
+ * after a crash at any step: the new webhook is recognized by the end of its description, `(postern, replaces ID)`. The new webhook gets
+ * the events and the description of the old one, and stays paused if the old one is.
  *
- * Of several that run at once all come to the same new webhook, if `hasSecret` finds what another one has saved.
+ * Concurrent runs agree on one new webhook, if `hasSecret` of each finds the secrets that the others saved.
  *
- * An event of the overlap comes from both. It is handled once if it has the same id in both: see `sharesEventIds`.
+ * During the overlap, both webhooks send each event. It is handled once if both send the same id: see `sharesEventIds`.
  *
- * @throws ServiceError `secret_not_saved`, `not_found` where neither the webhook nor its successor is there, `answer_unusable` where the
+ * @throws ServiceError `secret_not_saved`, `not_found` if neither the webhook nor its successor exists, `answer_unusable` if the
  *   service does not keep descriptions, and those of the calls
  */
 export async function rotateWebhook(client: Client, options: RotateOptions): Promise<Rotation> {
@@ -68,7 +68,7 @@ export async function rotateWebhook(client: Client, options: RotateOptions): Pro
   try {
     return await waitForOld(client, old, webhook, { ...options, overlapMs, pollMs, waitMs })
   } catch (error) {
-    // Another run may have come to the end of the same rotation.
+    // Another run may have finished the same rotation.
     const isOver = hasCode(error, 'not_found') && (await readIfThere(client, webhookId, { signal })) === undefined
     if (!isOver) throw error
     return toFinished(await findSuccessor(client, webhookId, options))
@@ -81,7 +81,7 @@ function toFinished(webhook: Webhook): Rotation {
 
 type Waiting = RotateOptions & Required<Pick<RotateOptions, 'overlapMs' | 'pollMs' | 'waitMs'>>
 
-/** Lets both deliver until nothing is left that only the old one could deliver, and deletes it. */
+/** Lets both webhooks deliver until nothing is left that only the old one could deliver, and deletes the old one. */
 async function waitForOld(client: Client, old: Webhook, webhook: Webhook, options: Waiting): Promise<Rotation> {
   const { webhookId, overlapMs, pollMs, waitMs, signal } = options
   const { clock } = client
@@ -93,7 +93,7 @@ async function waitForOld(client: Client, old: Webhook, webhook: Webhook, option
     const rotation: Rotation = { ...toFinished(webhook), ...counts, ...(isPaused && hold(counts)), state: 'waiting' }
     options.onProgress?.(rotation)
     const isOver = isPaused || clock.monotonic() - start >= overlapMs
-    const fresh = isPaused ? [] : failed.filter(({ id }) => !retried.has(id)) // it would hold them back as well
+    const fresh = isPaused ? [] : failed.filter(({ id }) => !retried.has(id)) // a paused webhook would hold back the retries as well
     if (fresh.length > 0) {
       for (const { id } of fresh) retried.add(id)
       await replayFailed(client, { webhookId, filter: ({ id }) => fresh.some((each) => each.id === id), signal })
@@ -104,7 +104,7 @@ async function waitForOld(client: Client, old: Webhook, webhook: Webhook, option
       await deleteIfThere(client, webhookId, { signal })
       return { ...rotation, state: 'finished' }
     }
-    // What failed again doesn't get better by waiting.
+    // Waiting does not help events that failed again.
     if (clock.monotonic() - start >= waitMs || (isOver && rotation.pending === 0)) return rotation
     await sleep(clock, pollMs, signal)
   }
@@ -119,9 +119,9 @@ interface Survey {
   readonly counts: Pick<Rotation, 'pending' | 'failed' | 'sharesEventIds'>
 }
 
-/** What is left that only the old webhook could deliver. An event that stands in the new one's log as well is in its care. */
+/** Counts what only the old webhook can still deliver: an event in the log of the new one is left to the new one. */
 async function look(client: Client, oldId: string, newId: string, signal: AbortSignal | undefined): Promise<Survey> {
-  // The old log first: what is in it alone, and younger than the new webhook, would be in the new log by then.
+  // Reads the old log first: an event that is younger than the new webhook is in the new log by the time that one is read.
   const oldLog = await readLog(client, oldId, undefined, signal)
   const newLog = await readLog(client, newId, undefined, signal)
   const cared: ReadonlySet<string | undefined> = new Set(
@@ -129,7 +129,7 @@ async function look(client: Client, oldId: string, newId: string, signal: AbortS
   )
   const isAlone = ({ eventId }: Delivery) => !cared.has(eventId)
   const longAgo = client.clock.now() - MIN_MEMORY_MS
-  // A state with an unknown name may be a pending one, as long as the schedule runs.
+  // An unknown state may mean pending until the retry schedule has ended.
   const mayBePending = ({ state, createdAt }: Delivery) =>
     state === 'pending' || (state === 'unknown' && (createdAt === undefined || createdAt.getTime() > longAgo))
   const pending = oldLog.filter((delivery) => mayBePending(delivery) && isAlone(delivery)).length

@@ -1,24 +1,24 @@
 import { type ErrorCode, PosternError } from '../protocol/errors.ts'
 
-/** What is known of a call that failed. */
+/** Facts about a failed call. */
 export interface FailedCall {
   /** Method and path, such as `GET /api/sales/contacts`. */
   readonly route: string
-  /** Status of the last answer; undefined where none came. */
+  /** Status of the last answer; undefined if none came. */
   readonly status?: number | undefined
-  /** How many times the request was sent. */
+  /** Number of times the request was sent. */
   readonly attempts?: number | undefined
-  /** What the service said, as far as a message was found in its answer. */
+  /** Message of the service, if one was found in its answer. */
   readonly serviceMessage?: string | undefined
-  /** The text of a refusal, cut to 2 KB. Never that of a 2xx answer: those carry secrets. */
+  /** Body of a refusal, truncated to 2 KB. Never the body of a 2xx answer, which may hold secrets. */
   readonly body?: string | undefined
-  /** How long the service asked to be left alone, in milliseconds. */
+  /** Wait that the service asked for, in milliseconds. */
   readonly retryAfterMs?: number | undefined
 }
 
 /**
- * A call to the service's API that came to nothing. Tell errors apart by `code`. Passwords, tokens and signing secrets are struck
- * out of everything that stands in it.
+ * Error of a failed call of the service's API. Tell errors apart by `code`. Passwords, tokens and signing secrets are redacted from
+ * all its fields.
  */
 export class ServiceError extends PosternError {
   override readonly name = 'ServiceError'
@@ -40,7 +40,7 @@ export class ServiceError extends PosternError {
   }
 }
 
-/** Whether this is a failed call with one of these codes. Goes by the code, so that another copy of the package doesn't matter. */
+/** Returns true if this is a failed call with one of these codes. Compares codes, so that it works across two copies of the package. */
 export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): boolean {
   return error instanceof Error && 'code' in error && codes.some((code) => code === error.code)
 }

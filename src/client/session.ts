@@ -7,7 +7,7 @@ import type { Authorisation, Transport } from './transport.ts'
 
 interface Token {
   readonly header: string
-  /** By the monotonic clock; never where only a 401 will tell. */
+  /** Time to renew the token, by the monotonic clock; infinite if only a 401 will show that it expired. */
   readonly renewAt: number
 }
 
@@ -17,7 +17,7 @@ interface Login {
   waiting: number
 }
 
-/** A token is renewed by this much before it expires, or by a tenth of a short life. */
+/** Time before its expiry at which a token is renewed, or a tenth of its lifetime if that is less. */
 const MARGIN_MS = 60_000
 
 const loginAnswer = z.looseObject({
@@ -25,7 +25,7 @@ const loginAnswer = z.looseObject({
   expiresIn: z.coerce.number().positive().optional().catch(undefined),
 })
 
-/** Logs in when a token is needed: once, however many calls wait for it. Service text, sections 2.1, 2.2 and 5. */
+/** Logs in when a token is needed: once, for all calls that wait for it. Service text, sections 2.1, 2.2 and 5. */
 export class Session implements Authorisation {
   readonly #transport: Transport
   readonly #settings: Settings
@@ -47,12 +47,12 @@ export class Session implements Authorisation {
       return (await untilAborted(login.token, signal)).header
     } finally {
       login.waiting--
-      // A login that nobody waits for any more would keep the process awake with its repeats.
+      // The retries of a login for which no call waits any more would keep the process alive.
       if (login.waiting === 0) login.controller.abort()
     }
   }
 
-  /** The service answered 401 to it. Calls that were sent with an older one change nothing. */
+  /** Drops the token to which the service answered 401. Does nothing for an older token. */
   refuse(header: string): void {
     if (this.#token?.header === header) this.#token = undefined
   }
@@ -83,7 +83,7 @@ export class Session implements Authorisation {
     })
     const { data } = loginAnswer.safeParse(findEntry(answer.body, (entry) => Object.hasOwn(entry, 'accessToken')))
     if (data === undefined) throw answer.unusable('it has no accessToken')
-    // A header value may hold nothing else, and what may not stand in it would end up in an error of the HTTP library.
+    // A header value allows only these characters, and the HTTP library would put any other into the text of an error.
     if (!/^[\x21-\x7e]+$/.test(data.accessToken)) throw answer.unusable('its accessToken can not stand in a header')
     redactor.add(data.accessToken)
     const lifetime = tokenLifetime(data.accessToken, data.expiresIn, clock.now()) ?? Number.POSITIVE_INFINITY

@@ -5,32 +5,32 @@ import type { Wait } from './rate-gate.ts'
 import { Redactor } from './redactor.ts'
 
 export interface ClientOptions {
-  /** Where the service is, such as `https://crm.example.com`; a path in it is kept. `http:` is taken for this machine only. */
+  /** URL of the service, such as `https://crm.example.com`; a path in it is kept. `http:` is accepted only for this machine. */
   readonly baseUrl: string | URL | undefined
   readonly email: string | undefined
   readonly password: string | undefined
-  /** Take `http:` for other machines too. The password then goes over the network for all to read. Default false. */
+  /** Accepts `http:` for other machines too. The password then crosses the network in plain text. Default false. */
   readonly allowHttp?: boolean
-  /** How long one try may take, answer included. Default 30,000; 100 to 600,000. */
+  /** Milliseconds for one attempt, including its answer. Default 30,000; 100 to 600,000. */
   readonly timeoutMs?: number
-  /** How often a call is repeated after 429, a server's failure or a broken connection. Default 5; 0 to 20. */
+  /** Maximum number of retries of a call after 429, a 5xx or a broken connection. Default 5; 0 to 20. */
   readonly maxRetries?: number
-  /** The longest single wait, whatever the service asks for. Default 60,000; 100 to 3,600,000. */
+  /** Maximum length of a single wait in milliseconds, whatever the service asks for. Default 60,000; 100 to 3,600,000. */
   readonly maxWaitMs?: number
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>
   readonly clock?: Clock
-  /** From 0 to 1, for the jitter of waits. Default: `Math.random`. */
+  /** Returns a number from 0 to 1 for the jitter of waits. Default: `Math.random`. */
   readonly random?: () => number
-  /** In the shape of pino's. Default: warnings and errors on the console. */
+  /** Logger with the interface of pino. Default: warnings and errors on the console. */
   readonly logger?: Logger
-  /** Told of each wait as it begins, for a progress display. */
+  /** Called at the start of each wait, for a progress display. */
   readonly onWait?: (wait: Wait) => void
 }
 
-/** The options, checked and with every default filled in. */
+/** Options after validation, with all defaults filled in. */
 export interface Settings {
-  /** Ends in a slash. */
+  /** URL that ends in a slash. */
   readonly baseUrl: string
   readonly email: string
   readonly password: string
@@ -90,7 +90,7 @@ export function checkOptions(options: ClientOptions): Settings {
   }
 }
 
-/** The value is never in the message: it may be the password, or one in the wrong place. */
+/** Checks a text option. The message never holds the value: it may be the password, or a password in the wrong option. */
 function checkText(name: string, value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '') return value
   throw check.invalid(
@@ -113,7 +113,7 @@ function checkBaseUrl(value: unknown, allowHttp: boolean): string {
   return url.href.endsWith('/') ? url.href : `${url.href}/`
 }
 
-/** Whether the host is this machine, whoever answers for names: a password may go there without TLS. */
+/** Returns true if the host is this machine, without asking DNS: a password may be sent to it without TLS. */
 export function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }

@@ -19,8 +19,8 @@ interface SuccessorOptions extends SecretKeeper, CallOptions {
 }
 
 /**
- * Finds the webhook that is to replace another, or makes it, and activates it unless the other one is paused. What was made for that
- * besides, by a run that was interrupted or at the same time, is deleted.
+ * Finds or creates the webhook that replaces another one, and activates it unless the old one is paused. Deletes further replacements,
+ * which an interrupted or a concurrent run created.
  */
 export async function settleSuccessor(client: Client, old: Webhook, options: SuccessorOptions): Promise<Webhook> {
   const { signal } = options
@@ -38,7 +38,7 @@ export async function settleSuccessor(client: Client, old: Webhook, options: Suc
     if (ours === undefined) {
       const made = await make(client, { ...old, events }, options)
       await forgotten.isKept(client, made, options, { signal })
-      continue // another one may be there by now
+      continue // a concurrent run may have created another one
     }
     const spare = findSpare(found, ours)
     for (const { id } of spare) await deleteIfThere(client, id, { signal })
@@ -51,7 +51,7 @@ export async function settleSuccessor(client: Client, old: Webhook, options: Suc
   throw notActive(old)
 }
 
-/** The successor of a webhook that is gone. */
+/** Finds the successor of a webhook that no longer exists. */
 export async function findSuccessor(client: Client, webhookId: string, options: SuccessorOptions): Promise<Webhook> {
   const successor = pick(await findSuccessors(client, webhookId, options, { signal: options.signal }))
   if (successor !== undefined) return successor
@@ -63,13 +63,13 @@ function pick({ saved }: Registrations): Webhook | undefined {
   return saved.find(({ active }) => active === true) ?? saved[0]
 }
 
-/** An active one may deliver what no other does. */
+/** Lists the replacements to delete. Keeps active ones: each may deliver events that no other webhook delivers. */
 function findSpare({ saved, unsaved }: Registrations, ours: Webhook): readonly Webhook[] {
   const idle = unsaved.filter(({ active }) => active === false)
   return [...saved.filter(({ active }) => active !== true), ...idle].filter(({ id }) => id !== ours.id)
 }
 
-/** Makes sure that a rotation which is interrupted finds it again: another one would be made each time. */
+/** Creates the successor, and checks that a resumed rotation will find it: otherwise each run would create another one. */
 async function make(
   client: Client,
   { id, events, description }: Webhook & { readonly events: readonly string[] },
@@ -79,7 +79,7 @@ async function make(
   const made = await register(client, { url, events, description: toDescription(description, id) }, options, { signal })
   const { saved, unsaved } = await findSuccessors(client, id, options, { signal })
   if ([...saved, ...unsaved].some((each) => each.id === made.id)) return made
-  // Another run may have deleted it.
+  // Another run may have deleted the webhook.
   if (!(await client.webhooks.list({ signal })).some((each) => each.id === made.id)) return made
   await deleteIfThere(client, made.id, { signal })
   const message = `The service does not keep the description of a webhook, by which a rotation that was interrupted is gone on with. Webhook ${made.id}, which was made, is deleted again.`

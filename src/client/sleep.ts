@@ -1,11 +1,11 @@
 import type { Clock } from '../host/clock.ts'
 
-/** The longest pause between two looks at a log, in milliseconds. */
+/** Longest pause between two reads of a log, in milliseconds. */
 export const MAX_POLL_MS = 3_600_000
-/** The longest time for which a log is watched: a year. */
+/** Longest time to wait for results in a log, in milliseconds: a year. */
 export const MAX_WAIT_MS = 365 * 86_400_000
 
-/** Waits by the clock. Rejects with the signal's reason as soon as it aborts. */
+/** Waits by the clock. Rejects with the signal's reason when it aborts. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
@@ -21,7 +21,7 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined)
   })
 }
 
-/** Gives up on work as soon as the signal aborts. The work itself goes on. */
+/** Stops waiting for work when the signal aborts. The work itself goes on. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 
-/** Above this a lifetime is in milliseconds. One that is misread comes out too short, which costs a login. */
+/** Limit above which a lifetime is read as milliseconds. A misread lifetime is too short, which costs a login. */
 const MAX_SECONDS = 100_000
 
 /**
- * How long a token lasts, in milliseconds from its issue: by its own `exp` where it is a JWT, else by `expiresIn`, whatever the unit.
- * Undefined where neither makes sense; then the 401 tells.
+ * Computes the lifetime of a token in milliseconds from its issue: from its own `exp` if it is a JWT, otherwise from `expiresIn` in any
+ * unit. Undefined if neither makes sense; then only a 401 shows that the token expired.
  *
- * @param now our own time
+ * @param now local time
  */
 export function tokenLifetime(token: string, expiresIn: number | undefined, now: number): number | undefined {
   const { exp, iat } = readClaims(token)
@@ -27,7 +27,7 @@ function toEpochMs(value: number): number {
 const claims = z.object({ exp: z.number(), iat: z.number().optional().catch(undefined) })
 const NO_CLAIMS: z.infer<typeof claims> = { exp: 0 }
 
-/** The times in a JWT. Nothing of it is trusted: a wrong time makes us log in too early, or be told by a 401. */
+/** Reads the times in a JWT. They need no trust: a wrong time causes an early login or a 401. */
 function readClaims(token: string): z.infer<typeof claims> {
   const [, payload = ''] = token.split('.')
   try {

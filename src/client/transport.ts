@@ -7,38 +7,38 @@ import { ServiceError } from './service-error.ts'
 import type { Settings } from './settings.ts'
 import { sleep, untilAborted } from './sleep.ts'
 
-/** One call of the service's API. */
+/** Call of the service's API. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Segments of the path, each still to be encoded. */
+  /** Segments of the path, not yet encoded. */
   readonly path: readonly string[]
   readonly query?: Readonly<Record<string, string>>
   readonly body?: object
-  /** Whether it may be sent again though it may have been carried out: it then has the same effect as once. */
+  /** True if the call is idempotent: it may be sent again even if the service may have processed it. */
   readonly isRepeatable: boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** A 2xx answer. */
+/** Answer with a 2xx status. */
 export interface Answer {
   readonly route: string
   readonly status: number
   readonly headers: Headers
-  /** What was parsed; undefined where the body is empty or no JSON. */
+  /** Parsed body; undefined if it is empty or not JSON. */
   readonly body: unknown
-  /** How many times the request was sent. */
+  /** Number of times the request was sent. */
   readonly attempts: number
-  /** Why the answer can't be used. It holds nothing of the body, which may carry a secret. */
+  /** Makes the error for an unusable answer. It never includes the body, which may hold a secret. */
   unusable(why: string): ServiceError
 }
 
-/** Gives the `Authorization` of a call, and is told of one that was refused. */
+/** Provides the `Authorization` header of calls, and drops one that the service refused. */
 export interface Authorisation {
   header(signal: AbortSignal): Promise<string>
   refuse(header: string): void
 }
 
-/** What goes on during one call. */
+/** State of one call. */
 interface Progress {
   readonly call: Call
   readonly route: string
@@ -50,22 +50,22 @@ interface Progress {
   isRenewed: boolean
   hints: RateHints | undefined
   waitMs: number
-  /** Whether that wait comes from a 429. */
+  /** True if the wait follows a 429. */
   isRateLimit: boolean
 }
 
 const FIRST_BACK_OFF_MS = 500
 
 /**
- * Sends calls: waits for the rate limit, repeats what may be repeated with full jitter, logs in again after a 401. ky drives the
- * repeats; when, and after how long, is decided here, since ky's own times come from the global clock and `Math.random`.
+ * Sends calls: waits for the rate limit, retries safe calls with full jitter, logs in again after a 401. ky runs the retries; this class
+ * decides on each retry and its delay, since ky takes times from the global clock and `Math.random`.
  */
 export class Transport {
   readonly #settings: Settings
-  // What a login's headers say is about another limit than that of the other calls.
+  // The rate limit of logins is separate from the limit of all other calls.
   readonly #loginGate: RateGate
   readonly #gate: RateGate
-  /** Requests without an end. fetch() of Node 20 is not told of an abort once its Request was collected, and keeps the socket. */
+  /** Requests in progress. In Node 20, fetch() misses an abort if its Request was garbage-collected, and keeps the socket open. */
   readonly #sent = new Set<Request>()
 
   constructor(settings: Settings) {
@@ -76,12 +76,12 @@ export class Transport {
   }
 
   /**
-   * @param authorisation left out for the login itself
+   * @param authorisation omitted for the login itself
    * @throws ServiceError, or the reason of `signal`
    */
   async send(call: Call, authorisation?: Authorisation): Promise<Answer> {
     call.signal?.throwIfAborted()
-    // One of its own for each call: what listens to a signal that lives for long would gather there.
+    // A separate controller for each call: listeners on a long-lived signal would accumulate.
     const controller = new AbortController()
     const abort = () => controller.abort(call.signal?.reason)
     call.signal?.addEventListener('abort', abort, { once: true })
@@ -117,10 +117,10 @@ export class Transport {
       headers: { accept: 'application/json' },
       ...(call.query !== undefined && { searchParams: call.query }),
       ...(call.body !== undefined && { json: call.body }),
-      redirect: 'manual', // or the credentials would go wherever the answer says
+      redirect: 'manual', // otherwise the credentials would go to the host that the answer names
       signal,
-      timeout: false, // its time would be that of the global clock
-      fetch: (input) => this.#try(input as Request, progress), // ky makes a Request of everything
+      timeout: false, // ky would time it by the global clock
+      fetch: (input) => this.#try(input as Request, progress), // ky always passes a Request
       retry: {
         limit: this.#settings.maxRetries + 1, // one more for the login after a 401
         methods: [call.method.toLowerCase() as 'get'], // the type lists the names in lower case
@@ -131,7 +131,7 @@ export class Transport {
     }
   }
 
-  /** One try: its turn, its token, the request, and the whole of the answer. */
+  /** Makes one attempt: waits for the rate limit and the token, sends the request, and reads the whole answer. */
   async #try(request: Request, progress: Progress): Promise<Response> {
     const { clock, maxWaitMs } = this.#settings
     const { authorisation, signal } = progress
@@ -167,10 +167,10 @@ export class Transport {
     }
   }
 
-  /** Whether the request is sent once more, and after how long. */
+  /** Decides if the request is sent again, and sets the wait before it. */
   #decide(error: unknown, progress: Progress): boolean {
     const { call, authorisation, header } = progress
-    // A ServiceError comes from the login on the way, which has made its own tries.
+    // A ServiceError comes from the login for this call, which made its own retries.
     if (progress.signal.aborted || error instanceof ServiceError || error instanceof BodyTooLarge) return false
     const status = error instanceof HTTPError ? error.response.status : undefined
     if (status === 401 && authorisation !== undefined && header !== undefined && !progress.isRenewed) {
@@ -179,7 +179,7 @@ export class Transport {
       progress.waitMs = 0
       return true
     }
-    // A 429 says that nothing was carried out.
+    // A 429 means that the service did not process the call.
     const isSafe = call.isRepeatable || status === 429 || (status === undefined && wasNotSent(error))
     const isPassing = status === undefined || status === 429 || status === 408 || status >= 500
     if (!isSafe || !isPassing || progress.failures >= this.#settings.maxRetries) return false
@@ -189,7 +189,7 @@ export class Transport {
     return true
   }
 
-  /** What the service asks for, or else full jitter: any time up to a limit that doubles with each failure. */
+  /** Returns the wait that the service asks for, or full jitter: a random time up to a limit that doubles with each failure. */
   #backOff({ failures, hints }: Progress): number {
     const { random, maxWaitMs } = this.#settings
     const asked = hints?.retryAfterMs
@@ -223,7 +223,7 @@ export class Transport {
       retryAfterMs: hints?.retryAfterMs,
     }
     const { redactor } = this.#settings
-    // An HTTPError of ky holds the request, and so the token or the password: it is no cause.
+    // ky's HTTPError holds the request, and so the token or the password: it must not become a cause.
     return error instanceof HTTPError ? refusalOf(error.response, facts, redactor) : failureOf(error, facts, redactor)
   }
 }
