@@ -1,17 +1,17 @@
 import type { Outcome } from '../index.ts'
 
 const CLASS_NAME = /^[A-Za-z_$][\w$]{0,63}$/
-/** The word of the conventions for what has no name. */
+/** Value of `error.type` in the conventions for an error without a name. */
 const OTHER = '_OTHER'
 
-/** Returns the code or the name of an outcome: one of a few dozen. */
+/** Returns the code or the name of an outcome: one of a few dozen values. */
 export function codeOf(outcome: Outcome): string {
   return 'code' in outcome ? outcome.code : outcome.outcome
 }
 
 /**
- * Returns the class of what a handler threw. Neither its message nor its `name`, which is text that the app may have put anything into.
- * Anything can be thrown, also something that cannot be looked at.
+ * Returns the class of the value that a handler threw. Never its message or its `name`, which may hold any text of the app. A handler
+ * can throw any value, even one whose properties throw when they are read.
  */
 export function classOf(thrown: unknown): string {
   try {

@@ -2,14 +2,15 @@ import type { Attributes, BatchObservableResult, Meter, ObservableResult } from 
 import { type Clock, type InboxCounts, type ReceiverView, systemClock } from '../index.ts'
 import { ATTRIBUTES, METRICS } from './names.ts'
 
-/** Between two queries of the inbox, in milliseconds, however often metrics are collected. */
+/** Minimum time between two queries of the inbox, in milliseconds, however often metrics are collected. */
 const QUERY_EVERY_MS = 30_000
-/** A collection waits for a query so long at most, in milliseconds. */
+/** Maximum time for which a collection waits for a query, in milliseconds. */
 const QUERY_LIMIT_MS = 3_000
 
 /**
- * Has a meter tell what is under way and what the inbox holds. The inbox is asked while metrics are collected, so that no timer runs, and
- * its counts are capped. Each process tells the same of the inbox that it shares. Returns what ends it.
+ * Registers gauges for running work and for the contents of the inbox. The inbox is queried when metrics are collected, so that no
+ * timer runs, and its counts are capped. All processes that share an inbox report the same counts. Returns a function that removes the
+ * gauges.
  */
 export function observeGauges(meter: Meter, view: ReceiverView, clock: Clock = systemClock): () => void {
   const attributes: Attributes = { [ATTRIBUTES.destination]: view.name }
@@ -37,7 +38,7 @@ export function observeGauges(meter: Meter, view: ReceiverView, clock: Clock = s
   const snapshots = new Snapshots(() => view.inbox?.counts(), clock)
   const tellInbox = async (result: BatchObservableResult) => {
     const snapshot = await snapshots.read()
-    if (snapshot === undefined) return failures.add(1, attributes) // the SDK repeats the numbers of before
+    if (snapshot === undefined) return failures.add(1, attributes) // the SDK repeats the previous numbers
     result.observe(waiting, snapshot.waiting, attributes)
     result.observe(running, snapshot.running, attributes)
     result.observe(dead, snapshot.dead, attributes)
@@ -55,7 +56,7 @@ interface Snapshot extends InboxCounts {
   readonly oldestAgeMs: number
 }
 
-/** What the inbox said last. */
+/** Cache of the last counts of the inbox. */
 class Snapshots {
   readonly #count: () => Promise<InboxCounts> | undefined
   readonly #clock: Clock
@@ -68,7 +69,7 @@ class Snapshots {
     this.#clock = clock
   }
 
-  /** Resolves with undefined if the inbox has not answered in time, or not at all. Never rejects. */
+  /** Resolves with undefined if the inbox failed or did not answer in time. Never rejects. */
   read(): Promise<Snapshot | undefined> {
     const now = this.#clock.monotonic()
     if (this.#asked === undefined || (!this.#isAsking && now - this.#askedAt >= QUERY_EVERY_MS)) {

@@ -17,24 +17,24 @@ import { HandlerRun, type Recording, watchDelivery, watchTry } from './spans.ts'
 
 /** Options of `instrument`. */
 export interface InstrumentOptions {
-  /** Default: the global one, also if it is registered later. */
+  /** Tracer provider. Default: the global one, even if it is registered later. */
   readonly tracerProvider?: TracerProvider
-  /** Default: the global one, also if it is registered later. */
+  /** Meter provider. Default: the global one, even if it is registered later. */
   readonly meterProvider?: MeterProvider
   /**
-   * Whether a worker's try is a child of the delivery that brought its event. For backends that show no links: traces may then last for
-   * days. Default: false; each try is a trace of its own, linked to the delivery's.
+   * Makes the try of a worker a child of the delivery of its event, for backends that do not show links; traces may then last for days.
+   * Default: false; each try is a separate trace, linked to the trace of the delivery.
    */
   readonly parent?: boolean
 }
 
-/** What `instrument` set up. */
+/** Handle of the spans and metrics that `instrument` set up. */
 export interface Instrumentation {
-  /** Ends spans and metrics of the receiver. Its deliveries go on. */
+  /** Stops spans and metrics of the receiver. Its deliveries go on. */
   stop(): void
 }
 
-/** The part of a receiver that is needed here, whatever its models are. */
+/** Part of a receiver that is needed here, independent of its models. */
 interface Instrumentable {
   observe(observer: Observer): ReceiverView
   intercept(interceptor: Interceptor): unknown
@@ -42,10 +42,10 @@ interface Instrumentable {
 }
 
 /**
- * Has a receiver make spans and metrics by OpenTelemetry. Call it once for each receiver, before the first delivery. It registers no
+ * Records spans and metrics of a receiver with OpenTelemetry. Call it once for each receiver, before the first delivery. Registers no
  * provider: without an SDK it does nothing.
  *
- * @throws ConfigurationError `option_invalid`, also if the receiver is instrumented already; `option_unknown`, `registration_frozen`
+ * @throws ConfigurationError `option_invalid`, also if the receiver is already instrumented; `option_unknown`, `registration_frozen`
  * @example
  * const receiver = createReceiver({ secret: process.env.WEBHOOK_SECRET })
  * instrument(receiver)
@@ -107,7 +107,7 @@ class InstrumentedReceiver implements Observer {
     this.stop()
   }
 
-  /** What is measured must not fail, or wait, because it is. */
+  /** Runs a handler in its span. The measurement must not make the handler fail or wait. */
   #handle(run: () => unknown, event: AnyEvent<unknown>, name: string): unknown {
     const handler = this.#isStopped ? undefined : attempt(() => new HandlerRun(this.#recording, event, name))
     if (handler === undefined) return run()
@@ -133,7 +133,7 @@ class InstrumentedReceiver implements Observer {
     )
   }
 
-  /** The handler threw, or the SDK did: `run` runs a handler once, and returns or throws what that came to. */
+  /** Ends a run after the handler or the SDK threw: `run` runs a handler only once, and returns or throws the result of that run. */
   #endFailed(run: () => unknown, handler: HandlerRun): unknown {
     try {
       const result = run()
@@ -145,7 +145,7 @@ class InstrumentedReceiver implements Observer {
     }
   }
 
-  /** Unlike tracers, meters that were taken before the SDK is there stay without effect. */
+  /** Gets a meter once an SDK is registered: unlike a tracer, a meter from before that time never takes effect. */
   #findMeter(): void {
     if (this.#recording.metrics !== undefined) return
     const { meterProvider = metrics.getMeterProvider() } = this.#options
@@ -156,7 +156,7 @@ class InstrumentedReceiver implements Observer {
     this.#stopGauges = observeGauges(meter, this.#view)
   }
 
-  /** Types are registered before the first delivery. */
+  /** Returns true if a handler names the type. Types are registered before the first delivery. */
   #isKnown(type: string): boolean {
     if (this.#knownTypes.size === 0) this.#knownTypes = new Set(this.#receiver.eventTypes().types)
     return this.#knownTypes.has(type)

@@ -3,13 +3,13 @@ import type { Outcome, Settlement, TakenItem } from '../index.ts'
 import { codeOf } from './error-type.ts'
 import { ATTRIBUTES, METRICS, toOperation, WAIT_BUCKETS, WORK_BUCKETS } from './names.ts'
 
-/** What an outcome is of. */
+/** Path on which an outcome occurred. */
 export type Path = 'deliveries' | 'dispatches' | 'tries' | 'lateEnds'
 
-/** The value of `postern.event.type` for types that no pattern names: a sender can make up as many as he likes. */
+/** Value of `postern.event.type` for types that no pattern names: a sender could invent any number of them. */
 const OTHER = 'other'
 
-/** The counters and histograms of one receiver. None has an attribute whose values a sender chooses. */
+/** Counters and histograms of one receiver. No attribute has values that a sender chooses. */
 export class Metrics {
   readonly #receiver: string
   readonly #of: Attributes
@@ -24,7 +24,7 @@ export class Metrics {
   readonly #putTime: Histogram
   readonly #inboxTime: Histogram
 
-  /** @param isKnown whether a handler was registered for a type by its name */
+  /** @param isKnown returns true if a handler is registered for a type by its name */
   constructor(meter: Meter, receiver: string, isKnown: (type: string) => boolean) {
     const count = (name: string, unit: string, description: string) => meter.createCounter(name, { unit, description })
     const time = (name: string, explicitBucketBoundaries: number[], description: string) =>
@@ -45,7 +45,7 @@ export class Metrics {
     this.#answerTime = time(METRICS.answerTime, WORK_BUCKETS, 'From the first sight of a delivery to its answer')
     this.#handlerTime = time(METRICS.handlerTime, WORK_BUCKETS, 'Of each run of a handler')
     this.#putTime = time(METRICS.putTime, WORK_BUCKETS, 'Of putting an event into the inbox')
-    // From zero on: what counts from one has no increase for whoever watches it.
+    // Starts at zero: a counter that first appears with one shows no increase.
     for (const counter of [this.#stalls, this.#suspects, this.#revivals]) counter.add(0, this.#of)
     this.#inboxTime = time(METRICS.inboxTime, WAIT_BUCKETS, 'From when an event was due to its try')
   }
@@ -82,7 +82,7 @@ export class Metrics {
   taken({ dueAt, since, tries, failures, isSuspect }: TakenItem): void {
     this.#inboxTime.record(Math.max(Date.now() - dueAt, 0) / 1_000, this.#of)
     if (isSuspect) this.#suspects.add(1, this.#of)
-    // Only a dead letter is accepted, or replayed, after a try.
+    // Only a dead letter is put or replayed again after a try.
     const last = tries.at(-1)
     if (last !== undefined && failures === 0 && since >= last.endedAt) this.#revivals.add(1, this.#of)
   }

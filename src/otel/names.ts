@@ -1,12 +1,12 @@
 import type { Attributes } from '@opentelemetry/api'
 
 /**
- * Every name that spans and metrics of this package have. What begins with `messaging.`, `http.` or `error.` is of the semantic
- * conventions of OpenTelemetry, in the release of {@link SCHEMA_URL}; what begins with `postern.` is ours. A test holds them against
- * the table in `docs/guides/observability.md`.
+ * Names of all spans and metrics of this package. Names that begin with `messaging.`, `http.` or `error.` follow the semantic
+ * conventions of OpenTelemetry, in the release of {@link SCHEMA_URL}; names that begin with `postern.` are ours. A test compares them
+ * with the table in `docs/guides/observability.md`.
  */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.45.0'
-/** Of the instrumentation scope, and the value of `messaging.system.name`. */
+/** Name of the instrumentation scope, and value of `messaging.system.name`. */
 export const SYSTEM = 'postern'
 
 export const ATTRIBUTES = {
@@ -49,12 +49,12 @@ export const METRICS = {
   queryFailures: 'postern.inbox.query_failures',
 } as const
 
-/** From 5 ms to an hour, in seconds. */
+/** Buckets from 5 ms to an hour, in seconds. */
 export const WORK_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600]
-/** From 5 ms to 7 days, in seconds. */
+/** Buckets from 5 ms to 7 days, in seconds. */
 export const WAIT_BUCKETS = [0.005, 0.05, 0.25, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400, 259_200, 604_800]
 
-/** The attributes by which the conventions know what a receiver does with an event. */
+/** Returns the attributes that describe an operation on an event in the conventions. */
 export function toOperation(receiver: string, operation: 'process' | 'send'): Attributes {
   return {
     [ATTRIBUTES.system]: SYSTEM,

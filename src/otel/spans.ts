@@ -16,17 +16,17 @@ import type { Metrics, Path } from './metrics.ts'
 import { ATTRIBUTES, toOperation } from './names.ts'
 import { toSpanContext, toTrace } from './trace-context.ts'
 
-/** What all spans of a receiver need. */
+/** Parts that all spans of a receiver share. */
 export interface Recording {
   readonly tracer: Tracer
-  /** Undefined as long as no SDK for metrics is there. */
+  /** Metrics; undefined until a metrics SDK is registered. */
   readonly metrics: Metrics | undefined
   readonly receiver: string
 }
 
 const WATCH = createContextKey('postern.watch')
 
-/** Begins the span of a delivery: the server's if there is none yet, else one below it, or each request would count twice. */
+/** Begins the span of a delivery: a server span, or a child if there is a server span already: two would count the request twice. */
 export function watchDelivery(recording: Recording, path: 'deliveries' | 'dispatches'): WatchedWork {
   const above = trace.getSpan(context.active())
   const isServer = path === 'deliveries' && (above === undefined || above.spanContext().isRemote === true)
@@ -34,7 +34,7 @@ export function watchDelivery(recording: Recording, path: 'deliveries' | 'dispat
   return new WatchedWork(recording, path, options, context.active())
 }
 
-/** Begins the span of a try: in a trace of its own that is linked to the delivery's, or in the delivery's if `isChild`. */
+/** Begins the span of a try: in a separate trace that is linked to the trace of the delivery, or in that trace if `isChild`. */
 export function watchTry(recording: Recording, item: TakenItem, isChild: boolean): WatchedWork {
   const { trace: carried, tries, isSuspect } = item
   const origin = toSpanContext(carried)
@@ -47,13 +47,13 @@ export function watchTry(recording: Recording, item: TakenItem, isChild: boolean
   return new WatchedWork(recording, 'tries', { kind: SpanKind.CONSUMER, attributes, links }, parent)
 }
 
-/** A delivery, an event or a try with its span, and those of what is done for it. */
+/** Delivery, event or try with its span, and the spans of its handlers. */
 export class WatchedWork implements Watch {
   readonly #recording: Recording
   readonly #path: Path
   readonly #span: Span
   readonly #context: Context
-  /** Runs of handlers that have not ended. */
+  /** Handler runs that have not ended. */
   readonly open = new Set<HandlerRun>()
   #sending: { readonly span: Span; readonly startedAt: number } | undefined
 
@@ -86,7 +86,7 @@ export class WatchedWork implements Watch {
     const isLateEnd = 'late' in outcome && outcome.late === true
     try {
       if (!isLateEnd) this.#end(outcome)
-      // What still runs after a result was given up.
+      // Handlers that still run were given up.
       if (outcome.outcome !== 'late') for (const run of [...this.open]) run.end('handler_abandoned')
     } finally {
       metrics?.ended(isLateEnd ? 'lateEnds' : this.#path, outcome)
@@ -111,14 +111,14 @@ export class WatchedWork implements Watch {
     this.#recording.metrics?.put(outcome, performance.now() - startedAt)
   }
 
-  /** A sender's mistake is none of the server's. A worker's try has no sender. */
+  /** Returns true if the span failed. A mistake of the sender is no failure of the server; the try of a worker has no sender. */
   #hasFailed({ outcome, status }: Outcome): boolean {
     if (this.#path !== 'tries') return status >= 500
     return outcome === 'failed' || outcome === 'error' || outcome === 'rejected' || outcome === 'ignored'
   }
 }
 
-/** One run of one handler, with its span. Whatever ends it first does. */
+/** Run of one handler with its span. The first call of `end` ends it; later ones do nothing. */
 export class HandlerRun {
   readonly #recording: Recording
   readonly #name: string
@@ -158,7 +158,7 @@ export class HandlerRun {
   }
 }
 
-/** Without a message: that of an error may hold what a sender, or a customer, wrote. */
+/** Marks a span as failed. Sets no message: the message of an error may hold text that a sender or a customer wrote. */
 function fail(span: Span, errorType: string): void {
   span.setAttribute(ATTRIBUTES.errorType, errorType)
   span.setStatus({ code: SpanStatusCode.ERROR })

@@ -1,7 +1,7 @@
 import { createTraceState, isSpanContextValid, type SpanContext } from '@opentelemetry/api'
 import type { InboxItem } from '../index.ts'
 
-/** Returns the headers of W3C Trace Context for a span, as an item carries them; undefined if nothing is traced. */
+/** Returns the W3C Trace Context headers of a span, as an item carries them; undefined if there is no trace. */
 export function toTrace(span: SpanContext): InboxItem['trace'] {
   if (!isSpanContextValid(span)) return undefined
   const flags = (span.traceFlags & 0xff).toString(16).padStart(2, '0')
@@ -10,7 +10,7 @@ export function toTrace(span: SpanContext): InboxItem['trace'] {
   return tracestate ? { traceparent, tracestate } : { traceparent }
 }
 
-/** Returns the span that an item names; undefined if it names none. Items come from an engine, which may hold anything. */
+/** Returns the span that an item names; undefined if it names none. Items come from an engine, and are not trusted. */
 export function toSpanContext(trace: InboxItem['trace']): SpanContext | undefined {
   const { traceparent, tracestate }: { traceparent?: unknown; tracestate?: unknown } = Object(trace)
   const [, traceId, spanId, flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(traceparent)) ?? []
