@@ -1,15 +1,15 @@
 import { LONGEST_TIMER_MS, sleep } from '../host/clock.ts'
 import type { InboxEntry, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
 
-/** An engine that is asked for items again and again. Each step is atomic, and rejects only if the engine cannot be reached. */
+/** Engine that is polled for items. Each step is atomic, and rejects only if the engine cannot be reached. */
 export interface InboxTable {
-  /** Takes the next items that are due, the accounts in turn, each for `leaseMs` from now. */
+  /** Takes the next due items for `leaseMs` from now. Accounts take turns. */
   take(request: TakeRequest): Promise<Taken>
-  /** Extends the lease of all that the worker holds to `leaseMs` from now. */
+  /** Renews the lease of all items that the worker holds, to `leaseMs` from now. */
   renew(worker: string, leaseMs: number): Promise<unknown>
-  /** Resolves with false, and does nothing, if the worker does not hold the item any more. */
+  /** Settles an item. Resolves with false, and does nothing, if the worker no longer holds the item. */
   settle(item: InboxEntry, worker: string, settlement: Settlement): Promise<boolean>
-  /** Calls back whenever this process puts an item in. Returns what ends that. */
+  /** Calls back whenever this process puts an item. Returns a function that removes the callback. */
   onPut(callback: () => void): () => void
 }
 
@@ -17,27 +17,27 @@ export interface TakeRequest {
   readonly worker: string
   readonly limit: number
   readonly leaseMs: number
-  /** Whether nothing else runs in this worker, so that it may be given an item whose last worker died. */
+  /** True if nothing else runs in this worker, so that it may take an item whose last worker died. */
   readonly isIdle: boolean
 }
 
-/** What a worker is given. */
+/** Items that a worker has taken. */
 export interface Taken {
   readonly items: readonly InboxEntry[]
-  /** An item whose last worker died is due: nothing more is taken until it has run by itself. If it is in `items`, it is alone there. */
+  /** True if an item whose last worker died is due: take no more until it has run alone. If `items` has it, it has no other item. */
   readonly hasSuspect: boolean
 }
 
-/** Between two looks for what other processes have put in, or what has become due, in milliseconds. */
+/** Time between two polls for items that other processes put or that became due, in milliseconds. */
 const POLL_MS = 250
-/** An engine that failed is asked again after this time, in milliseconds. */
+/** Delay before the next poll after the engine failed, in milliseconds. */
 const AGAIN_MS = 1_000
-/** The time from one renewal that failed to the next one, in milliseconds. */
+/** Delay before the next renewal after one failed, in milliseconds. */
 const RENEW_AGAIN_MS = 500
-/** After the abort of what outlasted `close`: a handler is given up after 5 s, and its try is settled then. */
+/** Wait after `close` aborted the items that still ran, in milliseconds: a handler is given up after 5 s, and its try settled. */
 const AFTER_ABORT_MS = 8_000
 
-/** Works through a table, as `Inbox.work` wants it. */
+/** Implements `Inbox.work` for an engine that is polled. */
 export function pollInbox(
   table: InboxTable,
   worker: string,
@@ -52,15 +52,15 @@ class Poller implements InboxLoop {
   readonly #worker: string
   readonly #run: (item: TakenItem) => Promise<Settlement>
   readonly #options: InboxWorkOptions
-  /** A signal for each: one for all would have a listener for each, of which Node.js warns. */
+  /** One signal for each run: a shared signal would have a listener for each, about which Node.js warns. */
   readonly #running = new Map<AbortController, Promise<void>>()
   readonly #stopListening: () => void
-  /** Settles when nothing more is taken. */
+  /** Settles when the worker takes no more items. */
   readonly #taking: Promise<void>
   #wake: (() => void) | undefined
-  /** Something came while nobody waited for it. */
+  /** True if an item came in or ended while the loop was not waiting. */
   #isAwake = false
-  /** What runs is an item whose last worker died. */
+  /** True while an item runs whose last worker died. */
   #isAlone = false
   #isClosing = false
   #hasAborted = false
@@ -107,7 +107,7 @@ class Poller implements InboxLoop {
       for (const abort of this.#running.keys()) abort.abort()
       await this.#isIdleWithin(AFTER_ABORT_MS)
     }
-    // What still runs keeps its lease while the process lives.
+    // An item that still runs keeps its lease while the process lives.
     if (this.#running.size === 0) this.#options.clock.clearTimeout(this.#renewTimer)
     return this.#running.size
   }
@@ -143,7 +143,7 @@ class Poller implements InboxLoop {
       } catch (error) {
         onError(error)
       }
-      if (this.#hasAborted) return // its lease ends by itself
+      if (this.#hasAborted) return // its lease expires by itself
       await sleep(this.#options.clock, AGAIN_MS)
     }
   }
@@ -152,7 +152,7 @@ class Poller implements InboxLoop {
     this.#renewTimer = this.#options.clock.setTimeout(() => void this.#renew(), ms)
   }
 
-  /** At each third of the lease, and sooner after a failure: a lease of 15 s outlives an outage of ten. */
+  /** Renews at each third of the lease, and sooner after a failure: a lease of 15 s survives an outage of 10 s. */
   async #renew(): Promise<void> {
     const { clock, leaseMs, onError } = this.#options
     const startedAt = clock.monotonic()
@@ -169,7 +169,7 @@ class Poller implements InboxLoop {
 
   // ── Waiting ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Waits until something comes in or ends, or for a time. */
+  /** Waits until an item comes in or ends, or the time is over. */
   async #pause(ms = LONGEST_TIMER_MS): Promise<void> {
     if (!this.#isAwake && !this.#isClosing)
       await new Promise<void>((resolve) => {
@@ -194,7 +194,7 @@ class Poller implements InboxLoop {
     const timeUp = new Promise<boolean>((resolve) => {
       timer = clock.setTimeout(() => resolve(false), Math.min(timeoutMs, LONGEST_TIMER_MS))
     })
-    // A look that is under way may bring more, which is given back.
+    // A poll in progress may still take items, which are released again.
     const idle = this.#taking.then(() => Promise.all(this.#running.values())).then(() => true)
     const isIdle = await Promise.race([timeUp, idle])
     clock.clearTimeout(timer)
@@ -202,5 +202,5 @@ class Poller implements InboxLoop {
   }
 }
 
-/** It came while the worker was being closed, and has not begun. */
+/** Settlement of an item that was taken while the worker closed, and that has not begun. */
 const GIVEN_BACK: Settlement = { next: 'wait', afterMs: 0, isFailure: false }

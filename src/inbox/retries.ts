@@ -6,7 +6,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Before the second try, the third and so on: two days in all. */
+/** Delays before the second try, the third and so on: two days in all. */
 const DELAYS_MS: readonly number[] = [
   SECOND,
   10 * SECOND,
@@ -19,23 +19,23 @@ const DELAYS_MS: readonly number[] = [
   24 * HOUR,
 ]
 const LONGEST_DELAY_MS = 24 * HOUR
-/** A delay is so much shorter or longer at most, so that what failed together does not come back together. */
+/** Jitter as a fraction of a delay, so that events that failed together are not all retried together. */
 const JITTER = 0.1
 
 /** Options of `receiver.work`. */
 export interface WorkOptions {
-  /** Events that this worker runs at the same time. Default 10; 1 to 1,000. */
+  /** Number of events that this worker runs concurrently. Default 10; 1 to 1,000. */
   readonly concurrency?: number
-  /** Failed tries after which an event is a dead letter. Default 10; 1 to 100. */
+  /** Number of failed tries after which an event becomes a dead letter. Default 10; 1 to 100. */
   readonly attempts?: number
   /**
-   * Returns the time before the next try, in milliseconds. `attempt` is the number of failed tries, from 1. Default: about 1 s, 10 s,
-   * 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, then 24 h each, a tenth more or less.
+   * Returns the delay before the next try, in milliseconds. `attempt` is the number of failed tries, from 1. Default: about 1 s, 10 s,
+   * 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, then 24 h each, with 10 % jitter.
    */
   readonly delay?: (attempt: number) => number
 }
 
-/** When an event that failed is tried again. */
+/** Retry settings for failed events. */
 export interface Retries {
   readonly concurrency: number
   readonly attempts: number
@@ -45,8 +45,8 @@ export interface Retries {
 const check = new OptionChecker('receiver.work')
 
 /**
- * @param retentionMs how long the store keeps finish marks
- * @param tryMs the longest that a try lasts
+ * @param retentionMs time for which the store keeps finish marks
+ * @param tryMs maximum duration of a try
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  */
 export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: number): Retries {
@@ -73,7 +73,7 @@ function checkDelay(delayMs: unknown, attempt: number): number {
   throw check.invalid(`delay(${attempt}) gave ${show(delayMs)}; it has to return milliseconds.`)
 }
 
-/** It was tried when the worker began; whatever it does since must not cost an event. */
+/** Calls the custom `delay`. It was checked when the worker began; a failure after that must not lose an event. */
 function givenBy(delay: (attempt: number) => number, failures: number): number | undefined {
   try {
     const delayMs = delay(failures)

@@ -3,30 +3,30 @@ import type { InboxTry, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
 import { steeringOf } from './steer.ts'
 
-/** A store that is away is asked again after this time, in milliseconds. */
+/** Delay before the next try if the store is away, in milliseconds. */
 const SOON_MS = 5_000
-/** Processes that may die while they run an item and nothing else. */
+/** Number of processes that may die while they run an item and nothing else. */
 export const MOST_DEATHS = 3
-/** The time after which an event comes back at the earliest that its handler puts off: it may do so for ever. In milliseconds. */
+/** Minimum delay of an event that its handler puts off, in milliseconds: a handler may do so for ever. */
 const LEAST_DELAY_MS = 100
 const LONGEST_ERROR = 1_000
 
-/** The result of one try. */
+/** Result of one try. */
 export interface Tried {
   readonly outcome: Outcome
   /** Names of the handlers that have finished. */
   readonly marks: readonly string[]
 }
 
-/** What the rules have to know. Times in milliseconds. */
+/** Settings for the rules. Times in milliseconds. */
 export interface Rules {
   readonly retries: Retries
   readonly leaseMs: number
-  /** How long the store keeps finish marks. */
+  /** Time for which the store keeps finish marks. */
   readonly retentionMs: number
 }
 
-/** Says what becomes of an item after a try: the rules of the inbox, in one place. */
+/** Decides the next state of an item after a try: all rules of the inbox are here. */
 export function settle(
   item: TakenItem,
   { outcome, marks }: Tried,
@@ -83,7 +83,7 @@ function errorOf(outcome: Outcome): string | undefined {
   return [outcome.error.message, ...thrownIn(outcome.error).map(textOf)].join(' ')
 }
 
-/** What the handlers threw: the cause of a `HandlerError`, or the errors of its `AggregateError`. */
+/** Returns the errors that the handlers threw: the cause of a `HandlerError`, or the errors of its `AggregateError`. */
 function thrownIn({ cause }: Error): readonly unknown[] {
   if (cause === undefined) return []
   try {
@@ -93,7 +93,7 @@ function thrownIn({ cause }: Error): readonly unknown[] {
   }
 }
 
-/** Handlers may throw anything, also something that cannot be looked at. */
+/** Returns the text of a thrown value. A handler can throw any value, even one whose properties throw when they are read. */
 function textOf(thrown: unknown): string {
   try {
     return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)

@@ -2,8 +2,8 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import { show } from '../protocol/show.ts'
 
 /**
- * Thrown by a handler whose event can never succeed: it becomes a dead letter at once. Without an inbox it counts as any other throw,
- * since the service's own schedule cannot be steered.
+ * Thrown by a handler whose event can never succeed: the event becomes a dead letter immediately. Without an inbox it counts as any
+ * other error, since the retry schedule of the service cannot be changed.
  *
  * @example throw new DeadLetter('the customer does not exist')
  */
@@ -12,19 +12,19 @@ export class DeadLetter extends Error {
 }
 
 /**
- * Thrown by a handler that wants its event again after a time, without counting as a failed try. Without an inbox it counts as any other
- * throw. An event that was put off until the store's retention has passed becomes a dead letter (`expired`).
+ * Thrown by a handler to retry its event after a delay, without counting a failed try. Without an inbox it counts as any other error.
+ * An event that is put off until the retention of the store has passed becomes a dead letter (`expired`).
  *
  * @example throw new RetryLater(60_000)
  */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater'
-  /** In milliseconds. Less than 100 counts as 100. */
+  /** Delay in milliseconds. Less than 100 counts as 100. */
   readonly delayMs: number
 
   /**
    * @param delayMs milliseconds
-   * @throws ConfigurationError `option_invalid` for anything but a number that is finite and not negative
+   * @throws ConfigurationError `option_invalid` for anything but a finite number that is not negative
    */
   constructor(delayMs: number, message = `again in ${delayMs} ms`) {
     super(message)
@@ -34,15 +34,15 @@ export class RetryLater extends Error {
   }
 }
 
-/** Whether a value is a number of milliseconds that can be waited for. */
+/** Returns true if a value is a valid delay in milliseconds. */
 export function isDelay(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && Number.isFinite(value)
 }
 
-/** How handlers want their event to go on. By name, since their classes may be of another copy of this package. */
+/** Wish of the handlers for their event. Errors are recognized by name, since the app may load two copies of this package. */
 export type Steering = 'bury' | { readonly afterMs: number } | undefined
 
-/** @param errors what the handlers threw. One that failed without a wish decides: it has its tries still before it. */
+/** @param errors errors that the handlers threw. If one of them states no wish, the event is retried as usual. */
 export function steeringOf(errors: readonly unknown[]): Steering {
   let afterMs: number | undefined
   for (const error of errors) {

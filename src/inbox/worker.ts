@@ -5,7 +5,7 @@ import type { Inbox, InboxItem, InboxLoop, InboxWorkOptions, Settlement, TakenIt
 import type { Retries } from './retries.ts'
 import { MOST_DEATHS, settle, type Tried } from './settle.ts'
 
-/** What a worker needs of its receiver. Times in milliseconds. */
+/** Parts of its receiver that a worker needs. Times in milliseconds. */
 export interface WorkerParts extends Required<Pick<InboxWorkOptions, 'onSettled' | 'onStalled'>> {
   readonly inbox: Inbox
   readonly retries: Retries
@@ -14,16 +14,16 @@ export interface WorkerParts extends Required<Pick<InboxWorkOptions, 'onSettled'
   readonly retentionMs: number
   /** Claims the event and runs its handlers. Never rejects. */
   run(item: TakenItem): Promise<Tried>
-  /** Claims the event, runs nothing, and gives it back: for the marks that the store has. Never rejects. */
+  /** Claims the event, runs nothing and releases it, to read the marks in the store. Never rejects. */
   recall(item: TakenItem): Promise<Tried>
   report(error: PosternError): void
   onDeadLetter(item: InboxItem, error: PosternError): void
 }
 
-/** Between two lines about an engine that fails, in milliseconds. */
+/** Minimum time between two log lines about a failing engine, in milliseconds. */
 const QUIET_MS = 60_000
 
-/** Runs the handlers of what an inbox holds, by the rules of `settle.ts`. */
+/** Runs the handlers of the items in an inbox, by the rules of `settle.ts`. */
 export class Worker {
   readonly #parts: WorkerParts
   readonly #loop: InboxLoop
@@ -60,9 +60,9 @@ export class Worker {
     if (settlement.next !== 'bury') return
     const { code, n } = settlement.tried
     const options = inbox.commandOptions === undefined ? '' : ` ${inbox.commandOptions}`
-    // An event's id is the sender's, and whoever copies the line runs it.
+    // The sender chooses the id of the event, and the user may copy the line into a shell.
     const command = (name: string) => `postern inbox ${name} ${toShellWord(item.key)}${options}`
-    // Not the error's text: an issue of a schema quotes the record.
+    // Omits the text of the error: an issue of a schema quotes the record.
     const why = `${quote(item.type)} ${quote(item.id)} is a dead letter after ${n} ${n === 1 ? 'try' : 'tries'} (${code}).`
     const told = new PosternError(
       'dead_letter',
@@ -72,7 +72,7 @@ export class Worker {
     onDeadLetter(item, told)
   }
 
-  /** Once a minute: an engine that is away fails each look for items. */
+  /** Logs a failure of the engine, at most once a minute: an engine that is away fails at every poll. */
   #tellFailure(cause: unknown): void {
     const now = this.#parts.clock.monotonic()
     if (now - this.#toldAt < QUIET_MS) return
