@@ -1,14 +1,14 @@
 import type { Journal } from './journal.ts'
 import { Refusal } from './refusal.ts'
 
-/** An account of the service, a tenant, with its one user. */
+/** Account of the service, a tenant, with its only user. */
 export interface Account {
   readonly key: string
   readonly email: string
   readonly password: string
 }
 
-/** Accounts that are always there. */
+/** Accounts that always exist. */
 export const SEEDED_ACCOUNTS: readonly Account[] = [
   { key: 'acme', email: 'ada@acme.test', password: 'password' },
   { key: 'globex', email: 'gus@globex.test', password: 'password' },
@@ -29,7 +29,7 @@ export class Accounts {
     return [...this.#byKey.values()]
   }
 
-  /** The account of that key; without one, the first. */
+  /** Returns the account with that key; the first account if none is given. */
   get(key: string | undefined): Account {
     const account = key === undefined ? this.list()[0] : this.#byKey.get(key)
     if (account === undefined) throw new Refusal('unknown', `there is no account ${JSON.stringify(key)}`)
@@ -44,7 +44,7 @@ export class Accounts {
     return this.list().find((account) => account.email === email && account.password === password)
   }
 
-  /** Gives an account the user and password of another start. */
+  /** Replaces the user and password of an account with those of this start. */
   replace(account: Account): void {
     const { email, password } = this.get(account.key)
     if (email === account.email && password === account.password) return

@@ -3,15 +3,15 @@ import type { LookupFunction } from 'node:net'
 import { BlockList, isIP } from 'node:net'
 import type { Assumed } from './assumptions.ts'
 
-/** Which URLs a webhook may have (A30). */
+/** Rule for the URLs of webhooks (A30). */
 export type UrlRule = Assumed['urlRule']
 
-/** Kind of network that an address leads to. Nothing is ever sent to a `forbidden` one: link-local, or a cloud's metadata. */
+/** Kind of network of an address. Nothing is ever sent to a `forbidden` one: link-local, or the metadata service of a cloud. */
 type Place = 'loopback' | 'public' | 'private' | 'forbidden'
 
 const MAX_URL_LENGTH = 2_048
 
-/** Says what is wrong with a URL as that of a webhook; undefined if it can be taken. */
+/** Describes the problem of a webhook URL; undefined if it is allowed. */
 export function findUrlProblem(text: string, rule: UrlRule): string | undefined {
   if (text.length > MAX_URL_LENGTH) return `is longer than ${MAX_URL_LENGTH} characters`
   if (!URL.canParse(text)) return 'is not an absolute URL'
@@ -21,22 +21,22 @@ export function findUrlProblem(text: string, rule: UrlRule): string | undefined 
   return findHostProblem(url, rule)
 }
 
-/** The same for the host alone. A name is judged by itself here, and by its addresses when it is connected to. */
+/** Describes the problem of the host; undefined if it is allowed. Checks the name here, and its addresses when connecting. */
 export function findHostProblem(url: URL, rule: UrlRule): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   const place = isIP(host) !== 0 ? placeOf(host) : /(^|\.)localhost$/i.test(host) ? 'loopback' : 'public'
   return isAllowed(url.protocol, place, rule) ? undefined : tellRule(url.protocol, place, rule)
 }
 
-/** A connection that was not made, since the name leads to an address that the rule leaves out. */
+/** Error of a connection that was not made because the name resolves to an address that the rule forbids. */
 export class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress'
 }
 
 /**
- * A look-up for connections that refuses addresses which the rule leaves out, whatever the name was when it was registered.
+ * Creates a lookup for connections that refuses addresses forbidden by the rule, even if the name resolved to others at registration.
  *
- * @param resolve default: the machine's resolver
+ * @param resolve default: the system resolver
  */
 export function guardLookup(protocol: string, rule: UrlRule, resolve: typeof lookup = lookup): LookupFunction {
   return (hostname, options, callback) => {
@@ -73,7 +73,7 @@ const LOOPBACK = listOf('127.0.0.0/8', '::1/128')
 const FORBIDDEN = listOf(
   '169.254.0.0/16',
   'fe80::/10',
-  // Metadata services outside the link-local networks.
+  // Metadata services outside of link-local networks.
   'fd00:ec2::254/128',
   '100.100.100.200/32',
   '168.63.129.16/32',
@@ -102,7 +102,7 @@ function placeOf(address: string): Place {
   return PRIVATE.check(ip, family) ? 'private' : 'public'
 }
 
-/** IPv6 addresses that stand for an IPv4 address: mapped, compatible, NAT64 and 6to4. */
+/** Returns the IPv4 address inside an IPv6 address: mapped, compatible, NAT64 or 6to4. */
 function unwrapIpv4(address: string): string {
   if (isIP(address) !== 6) return address
   const groups = toGroups(address)
@@ -117,7 +117,7 @@ function unwrapIpv4(address: string): string {
 }
 
 function toGroups(address: string): readonly number[] {
-  // The URL parser writes every form in one way, without a dotted part.
+  // The URL parser normalizes every form to one without a dotted part.
   const written = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [head = '', tail] = written.split('::').map((part) => part.split(':').filter(Boolean))
   const before = [...head].map((group) => Number.parseInt(group, 16))

@@ -3,10 +3,10 @@ import type { Assumed } from './assumptions.ts'
 import type { Delivery, DeliveryAttempt } from './delivery.ts'
 import type { Webhook } from './webhooks.ts'
 
-/** Something that JSON can be made of. */
+/** Value that can be serialized as JSON. */
 export type Json = Readonly<Record<string, unknown>> | readonly unknown[]
 
-/** A stretch of a list, and what leads to the next. */
+/** Part of a list, with the cursor of the next part. */
 export interface Page {
   readonly items: readonly Json[]
   readonly total: number
@@ -16,7 +16,7 @@ export interface Page {
 
 const UNDOCUMENTED = { __v: 0, _links: { self: null }, flags: ['beta'], owner: { id: 1 } }
 
-/** A registration as it is shown (A03, A05). The secret only when it is new. */
+/** Writes a registration as the service does (A03, A05). Includes the secret only if the webhook is new. */
 export function showWebhook(webhook: Webhook, assumed: Assumed, options: { readonly isNew: boolean }): Json {
   const { id, url, events, description, active, secret, createdAt } = webhook
   const shown = {
@@ -40,13 +40,13 @@ export function showWebhook(webhook: Webhook, assumed: Assumed, options: { reado
   }
 }
 
-/** One webhook as the body of an answer: wrapped if that is assumed. What a creation answers is documented, and never wrapped. */
+/** Writes the body of an answer with one webhook, wrapped if that is assumed. The documented answer to a creation is never wrapped. */
 export function showOne(webhook: Webhook, assumed: Assumed): Json {
   const shown = showWebhook(webhook, assumed, { isNew: false })
   return assumed.webhookBody === 'data' || assumed.webhookBody === 'webhook' ? { [assumed.webhookBody]: shown } : shown
 }
 
-/** The body of a list (A04, A16). */
+/** Writes the body of a list (A04, A16). */
 export function showList(name: string, form: Assumed['listBody'], { items, total, page, nextCursor }: Page): Json {
   const next = nextCursor === undefined ? {} : { nextCursor }
   switch (form) {
@@ -59,12 +59,12 @@ export function showList(name: string, form: Assumed['listBody'], { items, total
     case 'docs':
       return { docs: items, page, ...next }
     case 'array':
-      // A mark of the next page needs something to stand in.
+      // A cursor needs an object to be in.
       return nextCursor === undefined ? items : { items, ...next }
   }
 }
 
-/** An entry of the delivery log (A05, A09, A10). */
+/** Writes an entry of the delivery log (A05, A09, A10). */
 export function showDelivery(delivery: Delivery & { readonly bytes: Uint8Array }, assumed: Assumed): Json {
   const time = (ms: number) => (assumed.logEntry === 'epoch-milliseconds' ? ms : new Date(ms).toISOString())
   const head = { ...showId(delivery.id, assumed), status: wordFor(delivery, assumed.deliveryWords) }
@@ -120,7 +120,7 @@ function wordFor({ status, isInFlight, attempts }: Delivery, words: Assumed['del
   }
 }
 
-/** The body of a delivery. One that was edited by hand may be no JSON, and reads as null. */
+/** Parses the body of a delivery. Returns null for a body that was edited by hand and is not JSON. */
 export function readEvent({ bytes }: { readonly bytes: Uint8Array }): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))

@@ -1,18 +1,18 @@
 import { API_ASSUMPTIONS } from './api-assumptions.ts'
 import { EVENT_ASSUMPTIONS } from './event-assumptions.ts'
 
-/** One thing that the service text leaves open, and the ways in which the service may be. */
+/** Question that the service text leaves open, with its possible answers. */
 export interface Assumption {
-  /** Its number in the documents, which stands for its name wherever it is named. */
+  /** Number in the documentation, which may be used instead of the name. */
   readonly id: string
   readonly subject: string
-  /** Value that holds unless another is chosen. */
+  /** Value that applies unless another is chosen. */
   readonly default: string
-  /** Each value, with what it means. */
+  /** Possible values, each with its meaning. */
   readonly values: Readonly<Record<string, string>>
 }
 
-/** Everything that the service text marks as not shown, by name. The one source: options, routes, documents and the page read it here. */
+/** Everything that the service text marks as not shown, by name. Options, routes, documentation and the page all read this table. */
 export const ASSUMPTIONS = { ...API_ASSUMPTIONS, ...EVENT_ASSUMPTIONS } as const satisfies Readonly<
   Record<string, Assumption>
 >

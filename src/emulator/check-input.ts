@@ -38,7 +38,7 @@ export const resendShape = z.strictObject({
   sign: signingShape,
 })
 
-/** Returns a value of that shape; refuses any other, and says each thing that is wrong. */
+/** Returns a value of that shape. Refuses any other value, and names each problem. */
 export function checkInput<T>(value: unknown, shape: z.ZodType<T>): T {
   const checked = shape.safeParse(value)
   if (checked.success) return checked.data
@@ -48,7 +48,7 @@ export function checkInput<T>(value: unknown, shape: z.ZodType<T>): T {
   throw new Refusal('invalid', ...messages)
 }
 
-/** Runs what writes JSON, and refuses a value that JSON cannot hold, such as a bigint. */
+/** Serializes JSON, and refuses a value that JSON cannot hold, such as a bigint. */
 export function writeAsJson<T>(write: () => T): T {
   try {
     return write()

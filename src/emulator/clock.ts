@@ -4,38 +4,38 @@ import { type ManualClock, manualClock } from '../host/manual-clock.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { Refusal } from './refusal.ts'
 
-/** The time that the emulator goes by: delays, expiry of tokens, rate windows and timestamps. */
+/** Clock of the emulator, for delays, token expiry, rate windows and timestamps. */
 export interface EmulatorClock extends Clock {
-  /** Whether it stands still until it is moved. */
+  /** True if it stands still until the test moves it. */
   readonly isManual: boolean
   /**
-   * Moves a manual clock on: what falls due on the way is attempted in order, and attempts under way come to rest before the next,
-   * or get a second of real time.
+   * Advances a manual clock: makes the attempts that become due on the way in order, and lets each end before the next one, or take a
+   * second of real time.
    *
    * @param by milliseconds, or text such as `30s`, `5m30s` or `2h`
    * @throws ConfigurationError `option_invalid` if the clock is not a manual one
-   * @throws PosternError `emulator_refused` for what is no length of time, or would lead past the end of the year 9999
+   * @throws PosternError `emulator_refused` for an invalid duration, or one that leads past the end of the year 9999
    */
   advance(by: number | string): Promise<void>
-  /** Moves a manual clock to the next attempt that is due, and makes it. Returns false, and stays, if none is planned. */
+  /** Advances a manual clock to the next planned attempt, and makes it. Returns false, and does nothing, if none is planned. */
   next(): Promise<boolean>
-  /** The clock goes on once this has ended, or nothing has for a second of real time. */
+  /** Makes the clock wait until this work has ended, or until no work has ended for a second of real time. */
   track(work: PromiseLike<unknown>): void
 }
 
-/** Calls of the clock to its owner. */
+/** Callbacks of the clock. */
 export interface ClockHooks {
-  /** When the next attempt is due. */
+  /** Returns the time at which the next attempt is due. */
   nextDueAt(): number | undefined
   onMove(now: number): void
 }
 
-/** Later times have no form in ISO 8601 that every reader knows, and soon after no date at all. */
+/** Latest time of the clock: later years need an extended form of ISO 8601, which many parsers do not know. */
 const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
- * @param given `manual`, a custom clock such as one of `manualClock()`; undefined for the machine's
- * @param startAt time at which a clock starts that is made here, in milliseconds since 1970
+ * @param given `manual`, or a custom clock such as one of `manualClock()`; undefined for the system clock
+ * @param startAt start of a manual clock that is created here, in milliseconds since 1970
  */
 export function createClock(given: Clock | 'manual' | undefined, startAt: number, hooks: ClockHooks): EmulatorClock {
   const base = given === 'manual' ? manualClock(startAt) : (given ?? systemClock)
@@ -62,7 +62,7 @@ export function createClock(given: Clock | 'manual' | undefined, startAt: number
     await advance(Math.max(0, due - base.now()))
     return true
   }
-  // Moves that were asked for together follow one another.
+  // Concurrent calls are run one after the other.
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(move: () => Promise<T>): Promise<T> => {
     const moved = last.then(move)

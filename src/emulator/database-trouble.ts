@@ -1,7 +1,7 @@
 import { PosternError } from '../protocol/errors.ts'
 
 interface Trouble {
-  /** SQLite's primary result code: better-sqlite3 and libsql report its name, node:sqlite its number. */
+  /** Primary result code of SQLite: better-sqlite3 and libsql report its name, node:sqlite its number. */
   readonly name: string
   readonly number: number
   readonly fix: string
@@ -26,7 +26,7 @@ const TROUBLES: readonly Trouble[] = [
   { name: 'SQLITE_NOTADB', number: 26, fix: 'it is not a SQLite database. Give another file.' },
 ]
 
-/** Runs work on a database; says of each failure of the driver which file it is about and how to mend it. */
+/** Runs work on a database. Adds the file and a fix to each error of the driver. */
 export function explainTrouble<T>(file: string, work: () => T): T {
   try {
     return work()
@@ -36,14 +36,14 @@ export function explainTrouble<T>(file: string, work: () => T): T {
   }
 }
 
-/** An error about a database that the emulator cannot use. */
+/** Makes the error for a database that the emulator cannot use. */
 export function unusable(file: string, what: string, cause?: unknown): PosternError {
   return new PosternError('database_unusable', `The emulator cannot use the database ${file}: ${what}`, { cause })
 }
 
-/** Undefined for an error that is not a driver's. */
+/** Returns the fix for an error of the driver; undefined for other errors. */
 function findFix(error: unknown): string | undefined {
-  const { code, errcode, message } = Object(error) as Readonly<Record<string, unknown>> // anything can be thrown
+  const { code, errcode, message } = Object(error) as Readonly<Record<string, unknown>> // the thrown value can be anything
   const name = typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
   const number = typeof errcode === 'number' ? errcode & 0xff : undefined
   if (name === undefined && number === undefined) return undefined

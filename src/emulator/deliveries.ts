@@ -25,16 +25,16 @@ export interface DeliveriesParts {
 }
 
 export interface ResendOptions {
-  /** In place of the delivery's own: text or bytes, sent as they are. */
+  /** Body to send instead of the original one: text or bytes, sent as they are. */
   readonly body?: string | Uint8Array | undefined
   /**
-   * `valid` (default), or one way to be wrong. `none`: without the header; `wrong`: by another secret; `stale-bytes`: the signature
-   * of the original bytes over an edited body; the others as in `signed` of `postern/testing`.
+   * Signature: `valid` (default), or wrong in one way. `none`: no header; `wrong`: another secret; `stale-bytes`: the signature of the
+   * original bytes on an edited body; the others as in `signed` of `postern/testing`.
    */
   readonly sign?: Signing | undefined
 }
 
-/** Deliveries as callers see them: reading, retrying, resending. */
+/** Reads, retries and resends deliveries for callers. */
 export class Deliveries {
   readonly #parts: DeliveriesParts
 
@@ -42,7 +42,7 @@ export class Deliveries {
     this.#parts = parts
   }
 
-  /** In the order in which they were made. */
+  /** Lists the deliveries of a webhook in the order of their creation. */
   listOf(accountKey: string, webhookId: string): readonly StoredDelivery[] {
     this.#parts.webhooks.mustHaveLog(accountKey, webhookId)
     return this.#parts.log.list(webhookId)
@@ -54,7 +54,7 @@ export class Deliveries {
     return delivery
   }
 
-  /** The manual retry. Service text, section 3.2; A13, A14 and A15. */
+  /** Retries a delivery by hand. Service text, section 3.2; A13, A14 and A15. */
   retry(accountKey: string, webhookId: string, id: string): StoredDelivery {
     const { webhooks, assumed, clock, log, feed, engine } = this.#parts
     webhooks.get(accountKey, webhookId)
@@ -76,7 +76,7 @@ export class Deliveries {
     return delivery
   }
 
-  /** A delivery of its own with the same event, which is attempted once. */
+  /** Makes a separate delivery of the same event, with a single attempt. */
   resend(id: string, { body, sign = 'valid' }: ResendOptions = {}): StoredDelivery {
     const original = this.get(id)
     const webhook = this.#parts.webhooks.find(original.webhookId)
@@ -113,7 +113,7 @@ export class Deliveries {
     engine.dropWebhook(webhookId)
   }
 
-  /** A body that was edited by hand may be no event: that stays as it is. */
+  /** Sets a new timestamp in the body. A body that was edited by hand and is not an event stays as it is. */
   #withNewTimestamp(delivery: StoredDelivery): Uint8Array {
     const event = readEvent(delivery)
     if (typeof event !== 'object' || event === null || Array.isArray(event)) return delivery.bytes
@@ -122,7 +122,7 @@ export class Deliveries {
   }
 }
 
-/** The id and type that an edited body says, as far as it says them. */
+/** Returns the id and type in an edited body, if it has them. */
 function nameEvent(
   bytes: Uint8Array,
   { eventId, eventType }: StoredDelivery,

@@ -3,27 +3,27 @@ import type { EntryKind, Journal } from './journal.ts'
 import { Refusal } from './refusal.ts'
 
 export interface LogLimits {
-  /** Deliveries that are kept; the oldest that are finished go first, pending ones never. */
+  /** Number of deliveries to keep. Drops the oldest finished ones first, and never a pending one. */
   readonly kept: number
   readonly pending: number
-  /** Bytes of all bodies, and of what is kept of the answers: more drop finished deliveries, and pending ones may not have more. */
+  /** Total bytes of bodies and stored answers. Above it, drops finished deliveries, and refuses new ones if pending ones fill it. */
   readonly bytes: number
 }
 
 const KIND: EntryKind = 'delivery'
 
-/** Changed fields of a delivery. A retry with a new timestamp alone has new bytes. */
+/** Changed fields of a delivery. Only a retry with a new timestamp changes the bytes. */
 export type DeliveryChange = Pick<StoredDelivery, 'status' | 'nextAttemptAt'> &
   Partial<Pick<StoredDelivery, 'attempts' | 'note' | 'remaining' | 'bytes'>>
 
-/** The part of a delivery that is written at each change; its bytes are written once, beside it. */
+/** Part of a delivery that is written at each change; its bytes are written separately, and once. */
 type WrittenDelivery = Omit<StoredDelivery, 'bytes' | 'signedBytes' | 'isInFlight' | 'ticket'>
 
-/** All deliveries, by webhook, in the order in which they were made. */
+/** All deliveries by webhook, in the order of their creation. */
 export class DeliveryLog {
   readonly #all = new Map<string, StoredDelivery>()
   readonly #byWebhook = new Map<string, Map<string, StoredDelivery>>()
-  /** In the order in which they finished. */
+  /** Finished deliveries, in the order in which they finished. */
   readonly #finished = new Map<string, StoredDelivery>()
   #finishCount = 0
   #bytes = 0
@@ -61,7 +61,7 @@ export class DeliveryLog {
     return this.#all.get(delivery.id) === delivery
   }
 
-  /** In the order in which they were made. */
+  /** Lists deliveries in the order of their creation. */
   list(webhookId?: string): readonly StoredDelivery[] {
     if (webhookId === undefined) return [...this.#all.values()]
     return [...(this.#byWebhook.get(webhookId)?.values() ?? [])]
@@ -71,7 +71,7 @@ export class DeliveryLog {
     return this.list().filter(({ status }) => status === 'pending')
   }
 
-  /** Refuses deliveries if too many would wait, or too many bytes. */
+  /** Refuses new deliveries if too many deliveries or bytes would be pending. */
   mustTake(count: number, bytes: number): void {
     const { pending, bytes: mostBytes } = this.#limits
     const refuse = (what: string, most: string) => {
@@ -83,7 +83,7 @@ export class DeliveryLog {
       refuse(`${this.pendingCount} deliveries of ${showMiB(this.#pendingBytes)}`, showMiB(mostBytes))
   }
 
-  /** Writes new deliveries down, together with whatever `alongside` writes, and drops those that they leave no room for. */
+  /** Writes new deliveries in one transaction with `alongside`, and drops old ones to make room. */
   add(deliveries: readonly StoredDelivery[], alongside?: () => void): void {
     const { kept, bytes } = this.#limits
     const added = deliveries.reduce((sum, delivery) => sum + sizeOf(delivery), 0)
@@ -97,7 +97,7 @@ export class DeliveryLog {
     for (const delivery of dropped) this.#forget(delivery)
   }
 
-  /** Changes deliveries, once the change is written down together with whatever `alongside` writes. */
+  /** Writes a change of deliveries in one transaction with `alongside`, then applies it. */
   update(deliveries: readonly StoredDelivery[], change: DeliveryChange, alongside?: () => void): void {
     const placed = this.#place(change)
     this.#journal.together(() => {
@@ -107,12 +107,12 @@ export class DeliveryLog {
     this.#apply(deliveries, placed)
   }
 
-  /** Changes deliveries in memory alone. */
+  /** Changes deliveries only in memory. */
   updateUnwritten(deliveries: readonly StoredDelivery[], change: DeliveryChange): void {
     this.#apply(deliveries, this.#place(change))
   }
 
-  /** Removes the deliveries of a webhook, together with whatever `alongside` removes. */
+  /** Removes the deliveries of a webhook in one transaction with `alongside`. */
   removeWebhook(webhookId: string, alongside: () => void): void {
     const all = this.list(webhookId)
     this.#journal.together(() => {
@@ -158,7 +158,7 @@ export class DeliveryLog {
     this.#byWebhook.set(delivery.webhookId, ofWebhook)
   }
 
-  /** The finished deliveries to drop for there to be that many fewer, and that many bytes less. */
+  /** Lists the finished deliveries to drop, to free this many places and bytes. */
   #listOldest(count: number, bytes: number): readonly StoredDelivery[] {
     const oldest: StoredDelivery[] = []
     let left = bytes
@@ -192,7 +192,7 @@ export class DeliveryLog {
   }
 }
 
-/** With what is kept of the answers. */
+/** Returns the size of a delivery, including its stored answers. */
 function sizeOf({ bytes, signedBytes, attempts }: StoredDelivery): number {
   const answers = attempts.reduce((sum, attempt) => sum + sizeOfAnswer(attempt), 0)
   return bytes.length + (signedBytes?.length ?? 0) + answers
@@ -205,12 +205,12 @@ function sizeOfAnswer({ responseBody, responseHeaders }: DeliveryAttempt): numbe
   )
 }
 
-/** Bytes for people. */
+/** Formats a number of bytes. */
 export const showMiB = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
 const signedIdOf = (id: string) => `${id}:signed`
 
-/** Puts back what JSON leaves out: fields that are undefined. */
+/** Restores the undefined fields, which JSON omits. */
 function toStored(written: WrittenDelivery, bytes: Uint8Array, signedBytes: Uint8Array | undefined): StoredDelivery {
   const nothing = { nextAttemptAt: undefined, resendOf: undefined, note: undefined, finishOrder: undefined }
   return { ...nothing, ...written, bytes, signedBytes, isInFlight: false, ticket: 0 }

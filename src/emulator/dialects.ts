@@ -1,11 +1,11 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import { ASSUMPTIONS, type Assumed } from './assumptions.ts'
 
-/** Ways in which the service may turn out to answer: each a set of assumptions that differ from the defaults. */
+/** Ways in which the real service may answer. Each is a set of assumptions that differ from the defaults. */
 export const DIALECTS = {
-  /** The defaults. */
+  /** All assumptions have their defaults. */
   default: {},
-  /** Lists and objects are wrapped. */
+  /** Wraps lists and objects. */
   envelope: {
     webhookBody: 'data',
     listBody: 'data',
@@ -15,7 +15,7 @@ export const DIALECTS = {
     contactsBody: 'data',
     errorBody: 'nested',
   },
-  /** As a Nest application answers: lists of messages. */
+  /** Answers like a Nest application: errors are lists of messages. */
   nest: {
     webhookBody: 'null-secret',
     listBody: 'items',
@@ -25,7 +25,7 @@ export const DIALECTS = {
     errorBody: 'messages',
     errorStatus: 'merged',
   },
-  /** The fewest fields, empty bodies, 200 everywhere. */
+  /** Sends as few fields as possible, empty bodies, and 200 everywhere. */
   bare: {
     creationStatus: '200',
     deletionAnswer: '200',
@@ -35,9 +35,9 @@ export const DIALECTS = {
     errorStatus: 'merged',
     rateHeaders: 'success',
   },
-  /** Milliseconds wherever a time is a number. */
+  /** Writes all numeric times in milliseconds. */
   ms: { logEntry: 'epoch-milliseconds', expiresInUnit: 'milliseconds', rateResetUnit: 'epoch-milliseconds' },
-  /** Errors as text and HTML, no rate headers, unknown states, fields that nobody documented. */
+  /** Sends errors as text and HTML, no rate headers, unknown states, and undocumented fields. */
   hostile: {
     webhookBody: 'extra-fields',
     listBody: 'docs',
@@ -62,14 +62,14 @@ export type Dialect = keyof typeof DIALECTS
  * Computes the assumptions that hold in a dialect.
  *
  * @param assume single assumptions that differ from the dialect, by name or by id
- * @throws ConfigurationError `option_invalid` for a dialect, an assumption or a value that there is not, and for two values of one
+ * @throws ConfigurationError `option_invalid` for an unknown dialect, assumption or value, and for two values of one assumption
  */
 export function assumeAll(dialect: string = 'default', assume: Readonly<Record<string, string>> = {}): Assumed {
   if (!Object.hasOwn(DIALECTS, dialect))
     throw invalid(`there is no dialect ${JSON.stringify(dialect)}; give one of ${Object.keys(DIALECTS).join(', ')}.`)
   const assumed: Record<string, string> = {}
   for (const [name, assumption] of Object.entries(ASSUMPTIONS)) assumed[name] = assumption.default
-  Object.assign(assumed, DIALECTS[dialect as Dialect]) // it is one of them, as was checked
+  Object.assign(assumed, DIALECTS[dialect as Dialect]) // checked above: it is a dialect
   const given = new Set<string>()
   for (const [idOrName, value] of Object.entries(assume)) {
     const name = readName(idOrName, value)
@@ -77,10 +77,10 @@ export function assumeAll(dialect: string = 'default', assume: Readonly<Record<s
     given.add(name)
     assumed[name] = value
   }
-  return assumed as Assumed // each has one of its values, as was checked
+  return assumed as Assumed // checked above: each has one of its values
 }
 
-/** The name of an assumption that has such a value. */
+/** Returns the name of an assumption, after checking that it has such a value. */
 function readName(idOrName: string, value: string): string {
   const [name, found] = Object.entries(ASSUMPTIONS).find(([name, { id }]) => name === idOrName || id === idOrName) ?? []
   if (name === undefined || found === undefined)

@@ -4,17 +4,17 @@ interface Entry<Item> {
   readonly item: Item
 }
 
-/** Items by the time at which they are due, the earliest first; those of one time in the order in which they came. A binary heap. */
+/** Queue of items by due time, the earliest first, and in the order of arrival for the same time. A binary heap. */
 export class DueQueue<Item> {
   readonly #heap: Entry<Item>[] = []
   #count = 0
 
-  /** The time of the first; undefined if nothing waits. */
+  /** Due time of the first item; undefined if the queue is empty. */
   get nextAt(): number | undefined {
     return this.#heap[0]?.at
   }
 
-  /** The time of the first that holds; a look at each item. */
+  /** Returns the due time of the first item that matches. Reads every item. */
   nextAtOf(holds: (item: Item) => boolean): number | undefined {
     return this.#heap.reduce<number | undefined>(
       (least, { at, item }) => (at < (least ?? Infinity) && holds(item) ? at : least),
@@ -36,7 +36,7 @@ export class DueQueue<Item> {
     heap[index] = entry
   }
 
-  /** Takes the first, if it is due by then. */
+  /** Takes the first item if it is due by then. */
   takeDue(by: number): Item | undefined {
     const first = this.#heap[0]
     if (first === undefined || first.at > by) return undefined

@@ -25,7 +25,7 @@ export interface EngineParts {
   readonly maxInFlightPerWebhook: number
 }
 
-/** An attempt to come. It counts only while the delivery's ticket is still the same. */
+/** Planned attempt. It is valid only while the delivery has the same ticket. */
 interface Plan {
   readonly delivery: StoredDelivery
   readonly ticket: number
@@ -38,42 +38,42 @@ interface Lane {
   inFlight: number
 }
 
-/** Due deliveries that are shuffled with each other. */
+/** Number of due deliveries that are shuffled together. */
 const SHUFFLED = 16
 
-/** Makes the attempts when they are due. Service text, sections 3.2 and 8. */
+/** Makes attempts when they are due. Service text, sections 3.2 and 8. */
 export class Engine {
   readonly #parts: EngineParts
   readonly #waiting = new DueQueue<Plan>()
   readonly #lanes = new Map<string, Lane>()
   readonly #closing = new AbortController()
   readonly #underWay = new Set<Promise<void>>()
-  /** Times at which deliveries leave that wait for their latency. */
+  /** Times at which delayed deliveries are sent. */
   readonly #leaving = new Map<StoredDelivery, number>()
   #timer: { readonly at: number; readonly handle: unknown } | undefined
 
   constructor(parts: EngineParts) {
     this.#parts = parts
-    setMaxListeners(0, this.#closing.signal) // each attempt under way listens
+    setMaxListeners(0, this.#closing.signal) // each attempt in progress adds a listener
   }
 
   get inFlight(): number {
     return this.#underWay.size
   }
 
-  /** When the next attempt is due, in milliseconds since 1970. Those of paused webhooks wait for no time. */
+  /** Due time of the next attempt in milliseconds since 1970. Attempts of paused webhooks have none. */
   get nextDueAt(): number | undefined {
     const isToCome = (plan: Plan) => this.#isPlanned(plan) && this.#passesTime(plan.delivery)
     const nextAt = Math.min(...this.#leaving.values(), this.#waiting.nextAtOf(isToCome) ?? Infinity)
     return nextAt === Infinity ? undefined : nextAt
   }
 
-  /** Takes up what was pending when the process ended. */
+  /** Resumes the deliveries that were pending when the last process ended. */
   start(): void {
     this.schedule(this.#parts.log.listPending())
   }
 
-  /** Plans the next attempt of each, at the time that the delivery says. */
+  /** Plans the next attempt of each delivery at its `nextAttemptAt`. */
   schedule(deliveries: readonly StoredDelivery[]): void {
     for (const delivery of deliveries) {
       delivery.ticket++
@@ -83,22 +83,22 @@ export class Engine {
     this.#pump()
   }
 
-  /** Lets deliveries go that waited for a webhook. */
+  /** Sends deliveries that waited for a paused webhook. */
   resume(): void {
     this.#pump()
   }
 
-  /** Forgets what waits for a webhook that is gone. */
+  /** Drops deliveries that wait for a deleted webhook. */
   dropWebhook(webhookId: string): void {
     this.#lanes.delete(webhookId)
   }
 
-  /** Ends when no attempt is under way. */
+  /** Resolves when no attempt is in progress. */
   async whenIdle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }
 
-  /** Forgets everything, attempts under way as well. */
+  /** Drops everything, including attempts in progress. */
   clear(): void {
     this.#waiting.clear()
     this.#leaving.clear()
@@ -106,7 +106,7 @@ export class Engine {
     this.#arm()
   }
 
-  /** Cuts what is under way; it will be attempted again by whoever takes up the log. */
+  /** Aborts attempts in progress; the next process that opens the log repeats them. */
   async close(): Promise<void> {
     this.#closing.abort()
     this.clear()
@@ -141,7 +141,7 @@ export class Engine {
     const delivery = this.#take(lane)
     if (delivery === undefined) return false
     lane.inFlight++
-    // It goes behind the others, so that busy webhooks do not hold them up.
+    // Moves the lane behind the others, so that a busy webhook does not delay them.
     this.#lanes.delete(lane.webhookId)
     this.#lanes.set(lane.webhookId, lane)
     const work = this.#carryOut(delivery, lane).finally(() => {
@@ -166,7 +166,7 @@ export class Engine {
     return drawn
   }
 
-  /** Retries that are due while their webhook is paused (A32). First attempts wait for the resume. */
+  /** Skips retries that are due while their webhook is paused (A32). First attempts wait until it is resumed. */
   #passOver(lane: Lane): boolean {
     const rule = this.#parts.assumed.retriesWhilePaused
     if (rule === 'held') return false
@@ -188,7 +188,7 @@ export class Engine {
       await this.wait(latencyMs)
       this.#leaving.delete(delivery)
     }
-    // Meanwhile the webhook may have been deleted, paused or changed.
+    // The webhook may have been deleted, paused or changed in the meantime.
     if (this.#closing.signal.aborted || !this.#isPending(delivery)) return
     const webhook = webhooks.find(lane.webhookId)
     if (webhook === undefined || !webhook.active) {
@@ -198,7 +198,7 @@ export class Engine {
     const work = attempt(delivery, webhook, this.#closing.signal)
     clock.track?.(work)
     const made = await work
-    // The next process makes an attempt that was cut off again, with the same number.
+    // If the attempt was aborted, the next process repeats it with the same number.
     if (!this.#closing.signal.aborted && this.#isPending(delivery)) this.#conclude(delivery, made)
   }
 
@@ -228,7 +228,7 @@ export class Engine {
     if (status === 'pending') this.schedule([delivery])
   }
 
-  /** The time of the attempt after a failed one; undefined if that was the last. */
+  /** Returns the time of the attempt after a failed one; undefined if that was the last. */
   #timeAfter({ nextAttemptAt }: StoredDelivery, { at }: DeliveryAttempt, remaining: number): number | undefined {
     if (remaining === 0) return undefined
     const { assumed, clock, retryScale } = this.#parts
@@ -241,7 +241,7 @@ export class Engine {
     this.#parts.feed.publish({ type: 'delivery', delivery })
   }
 
-  /** Survives a full disk: an attempt that is not written is made again after a restart. */
+  /** Changes a delivery. If the disk is full, the change is kept in memory, and the attempt is repeated after a restart. */
   #change(delivery: StoredDelivery, change: DeliveryChange): void {
     const { log, feed } = this.#parts
     try {
@@ -256,7 +256,7 @@ export class Engine {
     return delivery.status === 'pending' && this.#parts.log.has(delivery)
   }
 
-  /** Whether something becomes of it when it is due: what a pause holds waits for the resume. */
+  /** Returns true if the delivery proceeds when it is due: a delivery that a pause holds waits until the webhook is resumed. */
   #passesTime({ webhookId }: StoredDelivery): boolean {
     const { webhooks, assumed } = this.#parts
     return webhooks.find(webhookId)?.active === true || assumed.retriesWhilePaused !== 'held'
@@ -272,7 +272,7 @@ export class Engine {
     return lane
   }
 
-  /** One timer, for the first that waits. */
+  /** Sets the one timer to the earliest due time. */
   #arm(): void {
     const { clock } = this.#parts
     const at = this.#waiting.nextAt

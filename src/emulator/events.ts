@@ -16,22 +16,22 @@ import { Refusal } from './refusal.ts'
 import { isSubscribed } from './subscription.ts'
 import type { Webhook, Webhooks } from './webhooks.ts'
 
-/** An event that is to occur. */
+/** Event to emit. */
 export interface EventInput {
   readonly type: string
-  /** Default: a sample for its type. */
+  /** Data. Default: a sample for its type. */
   readonly data?: unknown
-  /** Default: a new one. */
+  /** Id. Default: a new one. */
   readonly id?: string | undefined
-  /** ISO 8601. Default: now, by the emulator's clock. */
+  /** Timestamp in ISO 8601. Default: now, by the emulator's clock. */
   readonly timestamp?: string | undefined
 }
 
-/** An event that has occurred. */
+/** Event that was emitted. */
 export interface EmittedEvent {
   readonly id: string
   readonly type: string
-  /** Ids of its deliveries: one for each active webhook of the account that asked for the type. */
+  /** Ids of its deliveries: one for each active webhook of the account that is subscribed to the type. */
   readonly deliveries: readonly string[]
 }
 
@@ -46,7 +46,7 @@ export interface EventsParts {
   readonly format: BodyFormat
 }
 
-/** Makes deliveries of what occurs. Service text, sections 2.4 and 6. */
+/** Makes deliveries of events. Service text, sections 2.4 and 6. */
 export class Events {
   readonly #parts: EventsParts
 
@@ -54,7 +54,7 @@ export class Events {
     this.#parts = parts
   }
 
-  /** @param count how many times: with an id, copies of one event; without, as many events */
+  /** @param count number of duplicates if the event has an id, otherwise number of events */
   emit(accountKey: string, input: EventInput, count = 1): readonly EmittedEvent[] {
     const data = 'data' in input ? input.data : this.sampleOf(input.type)
     const found = this.#findWebhooks(accountKey, input.type)
@@ -66,7 +66,7 @@ export class Events {
     return made.map(({ id, deliveries }) => ({ id, type: input.type, deliveries: deliveries.map((each) => each.id) }))
   }
 
-  /** Delivers a body as it is, to the webhooks that ask for the type that it says. */
+  /** Delivers a body as it is, to the webhooks that are subscribed to its type. */
   deliver(accountKey: string, bytes: Uint8Array): EmittedEvent {
     const { clock, ids, log } = this.#parts
     const { id, type } = Object(readEvent({ bytes }))
@@ -80,7 +80,7 @@ export class Events {
     return { id, type, deliveries: deliveries.map((each) => each.id) }
   }
 
-  /** The event of a change, written down in one step with the change itself. */
+  /** Emits the event of a change, and writes both in one transaction. */
   announce({ accountKey, model, action, record }: RecordChange, write: () => void): void {
     const type = `${model}.${action}`
     const found = this.#findWebhooks(accountKey, type)
@@ -89,7 +89,7 @@ export class Events {
     this.#send(deliveries, write)
   }
 
-  /** What the data of an event may look like: A38 for those that are about no record. */
+  /** Returns sample data of an event: A38 for events that are not about a record. */
   sampleOf(type: string): unknown {
     const about = splitType(type)
     if (about !== undefined) {
@@ -158,7 +158,7 @@ function sampleFor(key: string): object {
   return Object.entries(SAMPLES).find(([known]) => known === key)?.[1] ?? {}
 }
 
-/** A delivery that is due at once, with the whole schedule before it. */
+/** Makes a delivery that is due immediately, with the whole schedule ahead. */
 export function newDelivery(
   { id: webhookId, accountKey, url }: Webhook,
   about: Pick<Delivery, 'id' | 'eventId' | 'eventType' | 'createdAt'> & { readonly bytes: Uint8Array },

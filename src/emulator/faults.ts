@@ -1,28 +1,28 @@
 import type { Delivery } from './delivery.ts'
 import type { Random } from './random.ts'
 
-/** Faults of deliveries, at random. */
+/** Random faults of deliveries. */
 export interface DeliveryFaults {
-  /** The share of attempts that fail before anything is sent, from 0 to 1. */
+  /** Share of attempts that fail before anything is sent, from 0 to 1. */
   readonly fail: number
-  /** The share of attempts that are sent twice, concurrently. */
+  /** Share of attempts that are sent twice concurrently, from 0 to 1. */
   readonly duplicate: number
-  /** Whether deliveries that are due leave in any order. */
+  /** True if due deliveries are sent in random order. */
   readonly shuffle: boolean
-  /** Wait of an attempt before it is sent: from and to, in milliseconds. */
+  /** Delay of an attempt before it is sent: minimum and maximum in milliseconds. */
   readonly latencyMs: readonly [number, number] | undefined
 }
 
-/** Answer to the next calls of the service's API, in place of the true one. */
+/** Answer to the next calls of the service's API, instead of the real one. */
 export interface AnswerFault {
   readonly answer: '401' | '429' | '500' | 'slow' | 'reset'
-  /** For how many calls. */
+  /** Number of calls to answer this way. */
   readonly count: number
-  /** For `slow`: how long the answer takes, by the emulator's clock. */
+  /** Delay of the answer in milliseconds, by the emulator's clock; for `slow`. */
   readonly delayMs: number
 }
 
-/** The faults that were asked for. */
+/** Faults that the user requested. */
 export class Faults {
   readonly #random: Random
   readonly #initial: DeliveryFaults
@@ -43,7 +43,7 @@ export class Faults {
     this.#answers.push(fault)
   }
 
-  /** The fault of this call, if it has one. */
+  /** Takes the fault of this call, if there is one. */
   takeAnswer(): AnswerFault | undefined {
     const [first, ...rest] = this.#answers
     if (first === undefined) return undefined
@@ -51,12 +51,12 @@ export class Faults {
     return first
   }
 
-  /** Whether the next attempt of a delivery has that fault. */
+  /** Returns true if the next attempt of a delivery has that fault. */
   draw(fault: 'fail' | 'duplicate', delivery: Delivery): boolean {
     return this.#numberOf(fault, delivery) < this.deliveries[fault]
   }
 
-  /** Where shuffled deliveries put this one: the lowest leaves first. */
+  /** Returns the position of a delivery among shuffled ones: the lowest is sent first. */
   place(delivery: Delivery): number {
     return this.#numberOf('shuffle', delivery)
   }
@@ -67,7 +67,7 @@ export class Faults {
     return from + this.#numberOf('latency', delivery) * (to - from)
   }
 
-  /** The same for the next attempt of that delivery however often it is asked, and whatever other deliveries do meanwhile. */
+  /** Returns a number that depends only on the fault and the attempt, and not on the order of calls or on other deliveries. */
   #numberOf(fault: string, { id, attempts }: Delivery): number {
     return this.#random.numberOf(`${fault}:${id}:${attempts.length}`)
   }

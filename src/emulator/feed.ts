@@ -1,7 +1,7 @@
 import type { Logger } from '../host/logger.ts'
 import type { Delivery, DeliveryAttempt } from './delivery.ts'
 
-/** Something that happened in the emulator. */
+/** Message about a change in the emulator. */
 export type FeedMessage =
   | { readonly type: 'delivery'; readonly delivery: Delivery }
   | { readonly type: 'attempt'; readonly delivery: Delivery; readonly attempt: DeliveryAttempt }
@@ -34,7 +34,7 @@ export class Feed {
     this.#logger = logger
   }
 
-  /** Returns a function that ends the subscription. */
+  /** Adds a listener. Returns a function that removes it. */
   subscribe(listener: FeedListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -50,7 +50,7 @@ export class Feed {
     }
   }
 
-  /** For people: also on the log. */
+  /** Sends a warning to the listeners and to the log. */
   warn(message: string): void {
     this.#logger.warn({}, message)
     this.publish({ type: 'warning', message })

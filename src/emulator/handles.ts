@@ -23,11 +23,11 @@ const ofAccountShape = z.strictObject(accountFields).optional()
 const creationShape = z.strictObject({ ...accountFields, secret: z.string().optional() }).optional()
 const filterShape = z.strictObject({ webhookId: z.string().optional(), eventId: z.string().optional() })
 
-/** Methods for code in the same process. */
+/** Creates the methods for code in the same process. */
 export function createHandles(service: Service): Handles {
   const { accounts, webhooks, deliveries, log, engine, records, events, tokens } = service
   const keyOf = (options: OfAccount | undefined) => accounts.get(checkInput(options, ofAccountShape)?.accountKey).key
-  // Objects of the caller's own: a change to one of them is no event, and is written nowhere.
+  // Returns copies, so that a caller who changes an object does not change the emulator.
   const give = <T>(value: T): T => structuredClone(value)
   const find = (id: string) => {
     const webhook = webhooks.find(id)

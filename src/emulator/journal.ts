@@ -4,7 +4,7 @@ import { Refusal } from './refusal.ts'
 
 type SqliteValue = null | number | bigint | string | Uint8Array
 
-/** An open SQLite database, as `openSqlite` of `postern/sqlite` opens it. The emulator takes the whole file for itself. */
+/** Open SQLite database from `openSqlite` of `postern/sqlite`. The emulator uses the whole file exclusively. */
 export interface EmulatorDatabase {
   exec(sql: string): void
   prepare(sql: string): {
@@ -17,26 +17,26 @@ export interface EmulatorDatabase {
 
 export type EntryKind = 'meta' | 'account' | 'webhook' | 'deleted-webhook' | 'record' | 'delivery'
 
-/** State that outlives the process. Every call is done when it returns. */
+/** State that survives the process. Every call has been written when it returns. */
 export interface Journal {
-  /** In the order in which they were saved first. */
+  /** Loads entries in the order in which they were first saved. */
   load<Value>(kind: EntryKind): readonly { readonly id: string; readonly value: Value }[]
   save(kind: EntryKind, id: string, value: unknown): void
   remove(kind: EntryKind, id: string): void
   loadBytes(id: string): Uint8Array | undefined
   saveBytes(id: string, bytes: Uint8Array): void
   removeBytes(id: string): void
-  /** All that `work` saves, or nothing of it. */
+  /** Saves everything that `work` saves, or nothing. */
   together<T>(work: () => T): T
-  /** Everything of one kind; with deliveries, their bytes. */
+  /** Deletes all entries of one kind; for deliveries, their bytes too. */
   clear(kind: EntryKind): void
-  /** The error for entries that could not be understood. */
+  /** Makes the error for entries that could not be parsed. */
   toDamage(cause: unknown): unknown
-  /** Gives up the lock. */
+  /** Releases the lock. */
   close(): void
 }
 
-/** A journal that keeps nothing, and takes nothing more once it is closed. */
+/** Creates a journal that keeps nothing, and refuses calls after it is closed. */
 export function createMemoryJournal(): Journal {
   let isOpen = true
   const write = () => mustBeOpen(isOpen)
@@ -65,14 +65,14 @@ function mustBeOpen(isOpen: boolean): void {
 
 const VERSION = 1
 
-/** Databases that have a journal. SQLite's lock keeps out other connections only. */
+/** Databases with an open journal. SQLite's lock keeps out only other connections. */
 const inUse = new WeakSet<EmulatorDatabase>()
 
 /**
- * Opens the journal in a database. The lock on the file is kept until `close`, or until the process ends, however it ends.
+ * Opens the journal in a database. Holds the lock on the file until `close`, or until the process ends in any way.
  *
- * @throws PosternError `database_unusable` if another process or another emulator has the file, if it is not the emulator's, if it
- *   is damaged, and at each later call that cannot read or write it
+ * @throws PosternError `database_unusable` if another process or another emulator uses the file, if it belongs to another program, if
+ *   it is damaged, and at each later call that cannot read or write it
  */
 export function openJournal(database: EmulatorDatabase): Journal {
   const file = fileOf(database)
@@ -81,7 +81,7 @@ export function openJournal(database: EmulatorDatabase): Journal {
   try {
     const journal = explainTrouble(file, () => {
       lockIfOwn(database, file)
-      // A write takes the lock. What does not turn out to be a journal is left as it was.
+      // A write takes the lock. A file that is not a journal stays unchanged.
       return database.transaction(() => {
         makeTables(database, file)
         return createJournal(database, file)
@@ -137,15 +137,15 @@ function createJournal(database: EmulatorDatabase, file: string): Journal {
   }
 }
 
-/** The path of the file, for people. */
+/** Returns the path of the file for messages. */
 function fileOf(database: EmulatorDatabase): string {
   const rows = database.pragma('database_list')
   return String((Array.isArray(rows) && rows[0]?.file) || 'in memory')
 }
 
-/** Has the file locked from the next write on, until {@link unlock}. */
+/** Locks the file from the next write on, until {@link unlock}. */
 function lockIfOwn(database: EmulatorDatabase, file: string): void {
-  // A file that is first read in the exclusive mode could not leave it again before the connection ends.
+  // A connection that first reads a file in exclusive mode cannot leave that mode before it closes.
   const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
   if (tables.length > 0 && !tables.some(({ name }) => name === 'emulator'))
     throw unusable(file, 'it is of another program. Give another file.')
@@ -166,12 +166,12 @@ function makeTables(database: EmulatorDatabase, file: string): void {
     throw unusable(file, `it is of version ${version} and this emulator reads ${VERSION}. Give another file.`)
 }
 
-/** Leaves a file that cannot be read as it is: its lock ends with the connection. */
+/** Unlocks the file. Does nothing for a file that cannot be read: its lock ends with the connection. */
 function unlock(database: EmulatorDatabase): void {
   try {
     database.pragma('locking_mode = NORMAL')
-    database.prepare('SELECT name FROM sqlite_master').all() // the mode holds from the next access on
+    database.prepare('SELECT name FROM sqlite_master').all() // the mode takes effect at the next access
   } catch {
-    // The caller has the first error, or closes the database.
+    // The caller reports the first error, or closes the database.
   }
 }

@@ -18,7 +18,7 @@ export interface AttemptOptions {
 
 type TimedResult = PostResult & Pick<DeliveryAttempt, 'durationMs' | 'phases'>
 
-/** Makes attempts: signs the bytes with the webhook's secret, and sends nothing that the service does not promise to send. */
+/** Makes attempts: signs the bytes with the webhook's secret, and sends only what the service documents. */
 export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHeaders }: AttemptOptions) {
   return async (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal): Promise<DeliveryAttempt> => {
     const at = clock.now()
@@ -54,12 +54,12 @@ export function createAttempts({ clock, assumed, faults, deadlineMs, hasDebugHea
   }
 }
 
-/** An attempt that was not made, since the webhook is paused, and counts as failed (A32). */
+/** Makes the record of an attempt that was not made because the webhook is paused, and that counts as failed (A32). */
 export function missAttempt({ attempts, firstUrl: url }: StoredDelivery, at: number): DeliveryAttempt {
   return { number: attempts.length + 1, url, at, durationMs: 0, ...fail('paused', 'the webhook is paused') }
 }
 
-/** Of two copies, the first one's answer counts. */
+/** Sends the request, twice for a duplicate. The answer to the first one counts. */
 async function sendOnceOrTwice(
   send: () => Promise<TimedResult>,
   delivery: StoredDelivery,
@@ -74,7 +74,7 @@ async function sendOnceOrTwice(
 
 const failUnsent = (error: string): TimedResult => ({ ...fail('reset', error), durationMs: 0 })
 
-/** Times of the parts that were reached. */
+/** Computes the times of the phases that were reached. */
 function toPhases(
   startedAt: number,
   { connected, answered }: { readonly connected?: number; readonly answered?: number },
@@ -86,7 +86,7 @@ function toPhases(
   }
 }
 
-/** Values of the signature header as a delivery is sent with it; none if it is left out. */
+/** Returns the values of the signature header of a delivery; none if the header is omitted. */
 export function signatureOf(
   { bytes, signedBytes = bytes, signing }: StoredDelivery,
   { secret }: Webhook,

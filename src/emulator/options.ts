@@ -15,68 +15,68 @@ import type { DeliveryFaults } from './faults.ts'
 import type { EmulatorDatabase } from './journal.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** What is looked at of an inbox, and done with it by hand. */
+/** Part of an inbox that the inspector reads, and changes by hand. */
 export type InboxView = Pick<Inbox, 'counts' | 'list' | 'get' | 'replay' | 'drop'>
 
-/** A length of time: milliseconds, or text such as `30s`, `5m30s` or `2h`. */
+/** Duration: milliseconds, or text such as `30s`, `5m30s` or `2h`. */
 export type Duration = number | string
 
-/** All of it is optional: `startEmulator()` makes a service that starts empty and forgets everything at its end. */
+/** Options of the emulator. All are optional: `startEmulator()` starts an empty service that keeps nothing when it ends. */
 export interface EmulatorOptions {
-  /** Default 0, which takes a free one. False: none; `emulator.fetch` alone answers. */
+  /** Port. Default 0, for a free one. False: no port; only `emulator.fetch` answers. */
   readonly port?: number | false
-  /** The address that is listened on. Default 127.0.0.1. */
+  /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string
-  /** Names besides those of loopback by which the emulator may be called, such as its name in a compose file. */
+  /** Allowed host names besides those of loopback, such as the name in a compose file. */
   readonly hostAllow?: readonly string[]
-  /** `manual`, or a clock of `manualClock()`: time stands still until it is moved. Default: the machine's. */
+  /** `manual`, or a clock of `manualClock()`: time stands still until the test moves it. Default: the system clock. */
   readonly clock?: Clock | 'manual'
-  /** Divides the delays between attempts, and nothing else. Default 1. */
+  /** Divisor of the delays between attempts, and of nothing else. Default 1. */
   readonly retryScale?: number
-  /** Longest wait of an attempt for a 2xx. Default 10 s. */
+  /** Time limit of an attempt to get a 2xx. Default 10 s. */
   readonly deadline?: Duration
-  /** Life of an access token. Default 1 h. */
+  /** Lifetime of an access token. Default 1 h. */
   readonly tokenTtl?: Duration
-  /** Requests of a token in a window, for example `600/60s`, which is the default. */
+  /** Number of requests per token and window. Default `600/60s`. */
   readonly rateLimit?: string
-  /** Logins from an address in a window. Default `60/60s`. */
+  /** Number of logins per address and window. Default `60/60s`. */
   readonly loginRateLimit?: string
-  /** Format of bodies. Default `spaced`, which a receiver that signs JSON.stringify(parsed) fails on. */
+  /** Format of bodies. Default `spaced`, on which a receiver that signs JSON.stringify(parsed) fails. */
   readonly format?: BodyFormat
-  /** Sends ids of the emulator along with each attempt. Default false. */
+  /** Sends ids of the emulator in headers of each attempt. Default false. */
   readonly debugHeaders?: boolean
-  /** One attempt at a time for each webhook. Default false: eight. */
+  /** Makes one attempt at a time for each webhook. Default false: eight. */
   readonly ordered?: boolean
   readonly faults?: FaultOptions
-  /** Seed of ids and faults: every run has the same. Secrets and tokens are never foreseeable. */
+  /** Seed that makes ids and faults the same in every run. Secrets and tokens are always unpredictable. */
   readonly seed?: string | number
-  /** Way in which the service may turn out to answer. Default `default`. */
+  /** Dialect in which the service answers. Default `default`. */
   readonly dialect?: Dialect
   /** Single assumptions that differ from the dialect, by name or id: `{ listBody: 'items' }` or `{ A04: 'items' }`. */
   readonly assume?: AssumedOptions
   /** Accounts besides `acme` and `globex`. */
   readonly accounts?: readonly Account[]
-  /** Database for all that is to outlive the process, opened by `openSqlite` of `postern/sqlite`. The caller closes it after the emulator. */
+  /** Database that keeps the state after the process ends, opened by `openSqlite` of `postern/sqlite`. The caller closes it after the emulator. */
   readonly database?: EmulatorDatabase
-  /** The inbox of the receiver: the inspector joins deliveries with what waits, runs and is dead there. */
+  /** Inbox of the receiver: the inspector shows the state of each delivery's event in it. */
   readonly inbox?: InboxView
-  /** Default: the console, for warnings and errors. */
+  /** Logger. Default: warnings and errors on the console. */
   readonly logger?: Logger
 }
 
-/** Faults of deliveries, at random. */
+/** Random faults of deliveries. */
 export interface FaultOptions {
-  /** The share of attempts that fail before anything is sent, from 0 to 1. */
+  /** Share of attempts that fail before anything is sent, from 0 to 1. */
   readonly fail?: number
-  /** The share of attempts that are sent twice, concurrently. */
+  /** Share of attempts that are sent twice concurrently, from 0 to 1. */
   readonly duplicate?: number
-  /** Deliveries that are due leave in any order. */
+  /** Sends due deliveries in random order. */
   readonly shuffle?: boolean
-  /** Wait of an attempt before it is sent, such as `200ms`, or from and to, such as `['50ms', '500ms']`. */
+  /** Delay of an attempt before it is sent, such as `200ms`, or minimum and maximum, such as `['50ms', '500ms']`. */
   readonly latency?: Duration | readonly [Duration, Duration]
 }
 
-/** Checked options. */
+/** Options after validation. */
 export interface Settings {
   readonly port: number | false
   readonly host: string
@@ -124,7 +124,7 @@ const rateLimit = z.string().transform((text, context): RateLimit => {
 
 const share = z.number().min(0).max(1)
 
-/** Also what `POST /_emulator/faults` takes. */
+/** Schema of delivery faults, also for `POST /_emulator/faults`. */
 export const deliveryFaults = z
   .strictObject({
     fail: share.default(0),
@@ -142,7 +142,7 @@ const schema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   hostAllow: z.array(z.string().min(1)).default([]),
   clock: z.union([z.literal('manual'), object<Clock>('must be a clock')]).optional(),
-  // Slower, times of attempts would be no dates any more.
+  // With a smaller value, the times of attempts would exceed the range of dates.
   retryScale: z.number().min(0.001).finite().default(1),
   deadline: timed.refine((ms) => ms > 0, NOTHING).default(SERVICE_DEADLINE_MS),
   tokenTtl: positive.default(3_600_000),

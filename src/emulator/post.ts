@@ -4,7 +4,7 @@ import { type ExchangePhase, exchange, type WireAnswer, type WireRequest } from 
 import { BlockedAddress, findHostProblem, guardLookup, type UrlRule } from './addresses.ts'
 import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 
-/** What came of one request. */
+/** Result of one request. */
 export type PostResult = Pick<DeliveryAttempt, 'status' | 'failure' | 'error' | 'responseHeaders' | 'responseBody'>
 
 export interface PostOptions {
@@ -14,7 +14,7 @@ export interface PostOptions {
   readonly clock: Clock
   readonly rule: UrlRule
   readonly signal: AbortSignal
-  /** Called when a part of the exchange has been reached. */
+  /** Called when a phase of the exchange is reached. */
   readonly onPhase?: (phase: ExchangePhase) => void
 }
 
@@ -23,8 +23,8 @@ const MAX_KEPT_BYTES = 4 * 1_024
 const MAX_KEPT_HEADERS = 50
 
 /**
- * Makes one request on a connection of its own. It has succeeded if a 2xx status came before the deadline; the body is read as
- * far as it came by then, and may be cut. Never rejects.
+ * Sends one request on a new connection. It succeeds if a 2xx status arrives before the deadline. Reads the body until then, so that it
+ * may be incomplete. Never rejects.
  */
 export async function post(url: URL, options: PostOptions): Promise<PostResult> {
   const { headers, body, clock, deadlineMs, rule, signal: closing, onPhase = () => {} } = options
@@ -63,7 +63,7 @@ function conclude({ status, headers, body }: WireAnswer): PostResult {
   return { ...seen, failure: 'status', error: `the answer was ${status}` }
 }
 
-/** An attempt without an answer. */
+/** Makes the result of an attempt without an answer. */
 export function fail(failure: FailureKind, error: string): PostResult {
   return { status: undefined, failure, error, responseHeaders: {}, responseBody: '' }
 }

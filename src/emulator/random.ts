@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Assumed } from './assumptions.ts'
 
-/** Source of everything that is drawn: ids and faults. */
+/** Source of random ids and faults. */
 export interface Random {
   hex(digits: number): string
-  /** From 0 up to, and without, 1: the same each time for the same text. */
+  /** Returns a number from 0 to 1, without 1: always the same for the same text. */
   numberOf(text: string): number
 }
 
-/** Makes draws: equal ones in equal order for equal seeds; without a seed, draws that nobody can foresee. */
+/** Creates a source. Equal seeds produce equal values in the same order; without a seed, the values are unpredictable. */
 export function createRandom(seed: string = randomBytes(32).toString('hex')): Random {
   let count = 0
   const hashOf = (text: string | number) => createHash('sha256').update(`${seed}:${text}`).digest('hex')
@@ -18,11 +18,11 @@ export function createRandom(seed: string = randomBytes(32).toString('hex')): Ra
   }
 }
 
-/** Makes ids as the service may write them (A37). */
+/** Source of ids in the form that the service may use (A37). */
 export interface Ids {
-  /** Of an event. */
+  /** Makes the id of an event. */
   event(): string
-  /** Of anything else. */
+  /** Makes the id of any other object. */
   object(): string
 }
 

@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../host/clock.ts'
 
-/** Number of requests that are taken in a window of time. */
+/** Number of requests allowed in a time window. */
 export interface RateLimit {
   readonly limit: number
   readonly windowMs: number
 }
 
-/** Standing of a caller after a request. */
+/** State of a caller's limit after a request. */
 export interface RateStanding {
   readonly limit: number
   readonly remaining: number
-  /** In milliseconds since 1970. */
+  /** End of the window in milliseconds since 1970. */
   readonly resetAt: number
   readonly isExceeded: boolean
 }
@@ -21,10 +21,10 @@ interface Window {
   readonly resetAt: number
 }
 
-/** Only an attack has more callers at a time; those that have not come for the longest time are then forgotten. */
+/** Maximum number of callers to remember. Only an attack has more; then the least recent ones are forgotten. */
 const MAX_CALLERS = 10_000
 
-/** Counts requests in fixed windows, which begin with a caller's first request. */
+/** Counts requests in fixed windows, each of which begins with a caller's first request. */
 export class RateLimiter {
   readonly #windows = new LRUCache<string, Window>({ max: MAX_CALLERS })
   readonly #clock: Pick<Clock, 'now'>

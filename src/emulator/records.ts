@@ -6,7 +6,7 @@ import type { Ids } from './random.ts'
 import { Refusal } from './refusal.ts'
 import { MODEL_KEY } from './subscription.ts'
 
-/** A record of any model: an object with an `_id`. */
+/** Record of any model: an object with an `_id`. */
 export interface EmulatorRecord {
   readonly _id: string
   readonly [field: string]: unknown
@@ -16,9 +16,9 @@ export interface RecordsParts {
   readonly journal: Journal
   readonly ids: Ids
   readonly max: number
-  /** Of the JSON of all records. */
+  /** Maximum bytes of the JSON of all records. */
   readonly maxBytes: number
-  /** Announces a change. Calls `write` in the same transaction as it writes the deliveries, or throws and changes nothing. */
+  /** Emits the event of a change. Calls `write` in the transaction that writes the deliveries, or throws and changes nothing. */
   readonly announce: (change: RecordChange, write: () => void) => void
 }
 
@@ -26,7 +26,7 @@ export interface RecordChange {
   readonly accountKey: string
   readonly model: string
   readonly action: Action
-  /** The whole record, or for deletions its `_id` alone. */
+  /** Whole record, or only its `_id` for a deletion. */
   readonly record: EmulatorRecord
 }
 
@@ -38,9 +38,9 @@ interface WrittenRecord {
 
 const MAX_ID_LENGTH = 256
 
-/** The records of all accounts. Each change is an event. Service text, section 6. */
+/** Records of all accounts. Each change emits an event. Service text, section 6. */
 export class Records {
-  /** By account, model and id, as one text. */
+  /** Records by account, model and id, joined to one key. */
   readonly #all = new Map<string, WrittenRecord>()
   readonly #parts: RecordsParts
   #bytes = 0
@@ -57,14 +57,14 @@ export class Records {
     return this.#all.size
   }
 
-  /** In order of creation. */
+  /** Lists records in the order of their creation. */
   list(accountKey: string, model: string): readonly EmulatorRecord[] {
     mustBeModel(model)
     const all = [...this.#all.values()]
     return all.filter((each) => each.accountKey === accountKey && each.model === model).map(({ record }) => record)
   }
 
-  /** The number of records of each model. */
+  /** Counts the records of each model. */
   count(): readonly { readonly accountKey: string; readonly model: string; readonly count: number }[] {
     const counts = new Map<string, { accountKey: string; model: string; count: number }>()
     for (const { accountKey, model } of this.#all.values()) {
@@ -92,7 +92,7 @@ export class Records {
     return this.#put(accountKey, model, 'created', { _id: id, ...rest })
   }
 
-  /** Given fields are changed; the event carries the whole record. */
+  /** Changes the given fields; the event carries the whole record. */
   update(accountKey: string, model: string, id: string, fields: Readonly<Record<string, unknown>>): EmulatorRecord {
     const record = this.get(accountKey, model, id)
     if (fields._id !== undefined && fields._id !== id)
@@ -118,7 +118,7 @@ export class Records {
   }
 
   #put(accountKey: string, model: string, action: Action, given: EmulatorRecord): EmulatorRecord {
-    // What is kept is what the file and the events hold, and nobody else's object.
+    // Stores the JSON value, as the file and the events hold it, and not the caller's object.
     const record: EmulatorRecord = writeAsJson(() => JSON.parse(JSON.stringify(given)))
     if (record?._id !== given._id) throw new Refusal('invalid', '_id: the JSON of the record has another')
     const key = keyOf(accountKey, model, record._id)

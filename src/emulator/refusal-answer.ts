@@ -36,18 +36,18 @@ const STATUS = {
   fault: 500,
 } as const satisfies Readonly<Record<RefusalKind, number>>
 
-/** A status of a refusal. */
+/** Status of a refusal. */
 export type RefusalStatus = (typeof STATUS)[RefusalKind]
 
 const LOGIN = { 400: 400, 401: 401, 403: 403 } as const
 const NOT_FAILED = { 400: 400, 409: 409, 422: 422, accepted: 409 } as const
 
-/** The status of a refusal by the emulator's own interface, and by the service's if nothing else is assumed. */
+/** Returns the status of a refusal by the control interface, and by the service unless assumptions change it. */
 export function statusOf(kind: RefusalKind): RefusalStatus {
   return STATUS[kind]
 }
 
-/** The status of a refusal as the service answers it (A14, A18, A19, A20). */
+/** Returns the status of a refusal by the service (A14, A18, A19, A20). */
 export function assumedStatusOf(
   kind: RefusalKind,
   { retryOfUnfailed, errorStatus, foreignIdStatus, refusedLoginStatus }: Assumed,
@@ -65,7 +65,7 @@ interface ErrorBody {
   readonly contentType: string
 }
 
-/** The body of an error (A17); undefined if it has none. */
+/** Writes the body of an error (A17); undefined if it has none. */
 export function showError(
   { kind, messages }: Pick<Refusal, 'kind' | 'messages'>,
   status: number,

@@ -1,6 +1,6 @@
 import { PosternError } from '../protocol/errors.ts'
 
-/** Reason of a refused call. Each has a status; some depend on what is assumed. */
+/** Reason of a refused call. Each has a status; some depend on assumptions. */
 export type RefusalKind =
   | 'bad-request'
   | 'bad-json'
@@ -20,10 +20,10 @@ export type RefusalKind =
   | 'inbox-away'
   | 'fault'
 
-/** A call that is refused: over HTTP an error status, in code an exception. */
+/** Refused call: an error status over HTTP, an exception in code. */
 export class Refusal extends PosternError {
   readonly kind: RefusalKind
-  /** One line for each thing that is wrong. */
+  /** Lines of the message, one for each problem. */
   readonly messages: readonly string[]
 
   constructor(kind: RefusalKind, ...messages: readonly string[]) {

@@ -15,7 +15,7 @@ import { Records } from './records.ts'
 import { Tokens } from './tokens.ts'
 import { type Webhook, Webhooks } from './webhooks.ts'
 
-/** Limits of the emulator. Above them it refuses calls: it is no load generator. */
+/** Limits of the emulator. It refuses calls above them: it is not a load generator. */
 export const LIMITS = {
   bodyBytes: 1_024 * 1_024,
   webhooksPerAccount: 200,
@@ -28,7 +28,7 @@ export const LIMITS = {
   inFlightPerWebhook: 8,
 } as const
 
-/** The service, without its HTTP interface. */
+/** Service without its HTTP interface. */
 export interface Service {
   readonly settings: Settings
   readonly clock: EmulatorClock
@@ -44,18 +44,18 @@ export interface Service {
   readonly feed: Feed
   readonly rate: RateLimiter
   readonly loginRate: RateLimiter
-  /** Names this run of the emulator. */
+  /** Id of this run of the emulator. */
   readonly bootId: string
-  /** Deletes a webhook, and what its deletion takes along. */
+  /** Deletes a webhook and everything that depends on it. */
   deleteWebhook(accountKey: string, id: string): Webhook
-  /** Back to the accounts of the start, with nothing in them. */
+  /** Resets the service to its first accounts, without any data. */
   reset(): void
-  /** Cuts attempts under way, and gives up the database. */
+  /** Aborts attempts in progress, and releases the database. */
   close(): Promise<void>
 }
 
 /**
- * Puts the parts together, with what the journal kept.
+ * Creates the service from its parts and the state in the journal.
  *
  * @throws PosternError `database_unusable`
  */
@@ -82,7 +82,7 @@ function createOn(journal: Journal, settings: Settings): Service {
       feed.publish({ type: 'clock', now })
     },
   })
-  // The time has moved, whether or not the disk takes it.
+  // The clock has moved even if the write fails.
   const saveClock = () => {
     try {
       journal.save('meta', CLOCK, clock.now())
@@ -90,7 +90,7 @@ function createOn(journal: Journal, settings: Settings): Service {
       feed.warn(`the time could not be written to the database: ${String(error)}`)
     }
   }
-  // A process that is killed while the time moves must not go back behind its attempts.
+  // If the process is killed while the clock moves, the next one must not start before attempts that were made.
   if (clock.isManual)
     feed.subscribe(({ type }) => {
       if (type === 'attempt') saveClock()
@@ -147,7 +147,7 @@ function countBoot(journal: Journal): number {
   return boots
 }
 
-/** A manual clock goes on where it was, unless the machine's is ahead of it. */
+/** Returns the start of a manual clock: its last time, or the system time if that is later. */
 function startOf(journal: Journal): number {
   return Math.max(Date.now(), readMeta(journal, CLOCK))
 }

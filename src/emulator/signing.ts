@@ -2,36 +2,36 @@ import { sign } from '../protocol/signature.ts'
 import { formatJson } from '../wire/json-forms.ts'
 import { flipBit, spoilSignature } from '../wire/spoil.ts'
 
-/** Every kind of signature; each but the first is wrong in one way. */
+/** All kinds of signatures; each except the first is wrong in one way. */
 export const SIGNINGS = [
   'valid',
-  /** Without the header. */
+  /** Omits the header. */
   'none',
-  /** By another secret. */
+  /** Signs with another secret. */
   'wrong',
-  /** The signature of the original bytes over an edited body. */
+  /** Sends the signature of the original bytes with an edited body. */
   'stale-bytes',
-  /** One bit of the body is flipped after signing. */
+  /** Flips one bit of the body after signing. */
   'flip-bit',
-  /** Over the same JSON, written in another way. */
+  /** Signs the same JSON in another format. */
   'reserialised',
-  /** The digits without `sha256=`. */
+  /** Sends the digits without `sha256=`. */
   'no-prefix',
-  /** `sha1=` and an HMAC-SHA1. */
+  /** Sends `sha1=` and an HMAC-SHA1. */
   'sha1',
-  /** The last two digits are missing. */
+  /** Omits the last two digits. */
   'short',
-  /** Two digits too many. */
+  /** Appends two digits. */
   'long',
   'non-hex',
-  /** Two headers: the right signature, then one by another secret. */
+  /** Sends two headers: the right signature, then one made with another secret. */
   'two-headers',
 ] as const
 
-/** Kind of signature: only a resent delivery has another than `valid`. */
+/** Kind of signature. Only a resent delivery can have another one than `valid`. */
 export type Signing = (typeof SIGNINGS)[number]
 
-/** Values of the signature header for bytes that are signed so; none if it is left out. */
+/** Returns the values of the signature header for this kind of signature; none if the header is omitted. */
 export function signAs(signing: Signing, signedBytes: Uint8Array, secret: string): readonly string[] {
   switch (signing) {
     case 'valid':
@@ -46,14 +46,14 @@ export function signAs(signing: Signing, signedBytes: Uint8Array, secret: string
   }
 }
 
-/** What is sent and what the signature covers, if a body is resent so. */
+/** Bytes to send, and the bytes that the signature covers. */
 export interface SignedBody {
   readonly bytes: Uint8Array
-  /** Undefined if it is the body. */
+  /** Signed bytes; undefined if they are the body. */
   readonly signedBytes: Uint8Array | undefined
 }
 
-/** @param original the bytes that were sent before the body was edited */
+/** @param original bytes of the body before it was edited */
 export function spoil(signing: Signing, bytes: Uint8Array, original: Uint8Array): SignedBody {
   if (signing === 'stale-bytes') return { bytes, signedBytes: original }
   if (signing === 'flip-bit') return { bytes: flipBit(bytes), signedBytes: bytes }
@@ -61,7 +61,7 @@ export function spoil(signing: Signing, bytes: Uint8Array, original: Uint8Array)
   return { bytes, signedBytes: undefined }
 }
 
-/** As JSON.stringify(JSON.parse(body)) writes it, or otherwise if that is what was sent. */
+/** Serializes the body like JSON.stringify(JSON.parse(body)), or in another format if the body has that one already. */
 function writeAgain(bytes: Uint8Array): Uint8Array {
   const text = Buffer.from(bytes).toString()
   try {

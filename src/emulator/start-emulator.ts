@@ -8,8 +8,8 @@ import { Refusal } from './refusal.ts'
 import { createService } from './service.ts'
 
 /**
- * Starts the service in this process: its endpoints, its signed deliveries with five attempts, and the control interface below
- * `/_emulator`.
+ * Starts an emulator of the service in this process: its endpoints, its signed deliveries with five attempts, and a control interface
+ * below `/_emulator`.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`, `database_unusable`, `port_in_use`
  * @example

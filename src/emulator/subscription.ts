@@ -2,19 +2,19 @@ import { SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import type { Assumed } from './assumptions.ts'
 import { Refusal } from './refusal.ts'
 
-/** A key of a model, as in `{model}.created`. */
+/** Pattern of a model key, as in `{model}.created`. */
 export const MODEL_KEY: RegExp = /^[A-Za-z][A-Za-z0-9_]*$/
 
 const NAMES = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/
 const WILDCARD = /^(\*|[A-Za-z][A-Za-z0-9_]*\.\*|\*\.[A-Za-z][A-Za-z0-9_]*)$/
 
-/** Whether the service text names this type. Section 6. */
+/** Returns true if the service text names this type. Section 6. */
 function isServiceEventType(type: string): boolean {
   const model = splitType(type)?.model
   return SERVICE_EVENT_TYPES.some((known) => known === type) || (model !== undefined && MODEL_KEY.test(model))
 }
 
-/** The types of a subscription as they are kept. `warn` is told of those that will never fire. */
+/** Checks the types of a subscription, and returns them as they are stored. Calls `warn` for types that will never fire. */
 export function checkSubscription(
   types: readonly string[],
   assumed: Assumed,
@@ -37,7 +37,7 @@ export function checkSubscription(
   return distinct
 }
 
-/** Whether a subscription asks for this type. */
+/** Returns true if a subscription includes this type. */
 export function isSubscribed(types: readonly string[], type: string, wildcards: Assumed['wildcards']): boolean {
   if (types.includes(type)) return true
   return wildcards === 'matched' && types.some((pattern) => WILDCARD.test(pattern) && matches(pattern, type))

@@ -6,17 +6,17 @@ import type { Assumed } from './assumptions.ts'
 import type { Journal } from './journal.ts'
 import { Refusal } from './refusal.ts'
 
-/** The answer to a login. Service text, section 2.2. */
+/** Answer to a login. Service text, section 2.2. */
 export interface Login {
   readonly accessToken: string
   readonly expiresIn: number
 }
 
 const OPAQUE = 'opaque_'
-/** The key is kept, so that tokens outlive a restart. */
+/** Name of the stored key: with it, tokens stay valid after a restart. */
 const KEY = 'token key'
 
-/** Issues access tokens and tells whose they are. */
+/** Issues access tokens, and finds the account of a token. */
 export class Tokens {
   readonly #key: string
   readonly #clock: Pick<Clock, 'now'>
@@ -47,14 +47,14 @@ export class Tokens {
     const times = { iat, exp: iat + Math.ceil(this.#ttlMs / 1_000) }
     const isRenamed = this.#assumed.tokenForm === 'renamed'
     const claims = isRenamed ? { user: email, tenant: key, exp: times.exp } : { sub: email, accountKey: key, ...times }
-    // Two logins at one time make two tokens. The exact end stands here, since `exp` counts in whole seconds.
+    // Makes two logins at the same time differ. Holds the exact expiry, since `exp` counts in whole seconds.
     const jti = `${expiresAt}-${randomBytes(6).toString('hex')}`
     const token = await sign({ ...claims, jti }, this.#key, 'HS256')
     const accessToken = this.#assumed.tokenForm === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
     return { accessToken, expiresIn: this.#tellExpiry(expiresAt, times.exp) }
   }
 
-  /** Whose token this is. Rejects with a `Refusal` where it is nobody's, or has expired. */
+  /** Returns the account of a token. Rejects with a `Refusal` if the token is unknown or has expired. */
   async resolve(header: string | undefined): Promise<{ readonly account: Account; readonly token: string }> {
     const [, token] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
     if (token === undefined) throw new Refusal('unauthorized', 'the request carries no bearer token')
@@ -69,7 +69,7 @@ export class Tokens {
   async #readClaims(token: string): Promise<Readonly<Record<string, unknown>>> {
     const jwt = token.startsWith(OPAQUE) ? Buffer.from(token.slice(OPAQUE.length), 'base64url').toString() : token
     try {
-      // Times are judged by the emulator's clock, which may be a manual one.
+      // The emulator checks the times by its own clock, which may be a manual one.
       return await verify(jwt, this.#key, { alg: 'HS256', exp: false, iat: false, nbf: false })
     } catch {
       throw new Refusal('unauthorized', 'the token is invalid')

@@ -31,7 +31,7 @@ const fault = z.union([
   z.strictObject({ deliveries: deliveryFaults }),
 ])
 
-/** The control interface of the emulator, which the service does not have, below `/_emulator`. */
+/** Creates the control interface below `/_emulator`, which the real service does not have. */
 export function createControlRoutes(service: Service, readyLine: () => object): Hono<Env> {
   const { clock, accounts, events, faults } = service
   const app = new Hono<Env>()

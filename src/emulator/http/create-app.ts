@@ -13,14 +13,14 @@ import { guardHost, guardOrigin, limitBody } from './guards.ts'
 import { ConnectionCut, createServiceGate, rateHeaders } from './service-gate.ts'
 import { createServiceRoutes } from './service-routes.ts'
 
-/** The whole HTTP interface, as a handler of Fetch requests. */
+/** Creates the whole HTTP interface as a handler of Fetch requests. */
 export function createApp(service: Service, readyLine: () => object): Hono<Env> {
   const { settings, feed } = service
   const app = new Hono<Env>()
   const refuse = (c: Context<Env>, refusal: Refusal) => {
     const isControl = c.req.path.startsWith('/_')
     const status = isControl ? statusOf(refusal.kind) : assumedStatusOf(refusal.kind, settings.assumed)
-    // The rest of such a body is not read, so that no other request can follow on the connection.
+    // The rest of such a body is not read, so the connection cannot carry another request.
     if (refusal.kind === 'too-large') c.header('connection', 'close')
     const shown = showError(refusal, status, isControl ? 'flat' : settings.assumed.errorBody)
     if (shown === undefined) return c.body(null, status)
@@ -32,7 +32,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   app.use('/api/*', async (c, next) => {
     await next()
     const { status } = c.res
-    // Node would tell the machine's time, by which a client could not reckon the times of a manual clock.
+    // Node would send the system time, with which a client could not interpret the times of a manual clock.
     c.header('date', new Date(service.clock.now()).toUTCString())
     const standing = c.get('rate')
     if (standing !== undefined)

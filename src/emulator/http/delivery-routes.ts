@@ -14,7 +14,7 @@ const resend = z.strictObject({
 
 const MAX_LISTED = 500
 
-/** Deliveries of all accounts, with their bodies. */
+/** Creates the routes of the deliveries of all accounts, with their bodies. */
 export function createDeliveryRoutes({ deliveries, log }: Service): Hono<Env> {
   const app = new Hono<Env>()
 

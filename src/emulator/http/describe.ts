@@ -2,7 +2,7 @@ import type { AttemptPhases, Delivery } from '../delivery.ts'
 import { LIMITS, type Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
 
-/** A delivery with everything about it but its body. */
+/** Describes a delivery with everything except its body. */
 export function describeDelivery({ attempts, ...delivery }: Delivery): object {
   const { id, accountKey, webhookId, eventId, eventType, status, isInFlight, resendOf, signing, note } = delivery
   return {
@@ -29,7 +29,7 @@ export function describeClock({ clock, engine }: Service): object {
   }
 }
 
-/** All of the emulator at a glance, without secrets and passwords. */
+/** Describes the whole state of the emulator, without secrets and passwords. */
 export function describeState(service: Service): object {
   const { settings, accounts, webhooks, records, log, faults, bootId } = service
   const { retryScale, deadlineMs, tokenTtlMs, rateLimit, loginRateLimit, format, dialect, assumed } = settings
@@ -47,12 +47,12 @@ export function describeState(service: Service): object {
   }
 }
 
-/** A registration without its secret. */
+/** Describes a registration without its secret. */
 export function describeWebhook({ secret: _secret, ...shown }: Webhook): object {
   return shown
 }
 
-/** To a tenth of a millisecond. */
+/** Rounds times to a tenth of a millisecond. */
 function roundAll(phases: AttemptPhases): object {
   return Object.fromEntries(Object.entries(phases).map(([name, ms]) => [name, Math.round(ms * 10) / 10]))
 }

@@ -5,16 +5,16 @@ import type { RateStanding } from '../rate-limit.ts'
 
 /** Context of a route. */
 export interface Env {
-  /** Absent if a request was handed over in the same process. */
+  /** Bindings of the server; absent if a request comes from the same process. */
   readonly Bindings: Partial<HttpBindings>
   readonly Variables: {
-    /** Whose token the request carries. */
+    /** Account of the request's token. */
     account: Account
     rate: RateStanding
   }
 }
 
-/** Address that a request comes from. */
+/** Returns the address that a request comes from. */
 export function addressOf(context: Context<Env>): string {
   return context.env?.incoming?.socket.remoteAddress ?? 'this process'
 }

@@ -7,8 +7,8 @@ import type { Env } from './env.ts'
 const LOOPBACK = /^(localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
 /**
- * Keeps web pages out. A page can send requests to loopback, and by a name of its own that leads there even read the answers: so
- * the name in `Host` has to be one of loopback, or one that was allowed.
+ * Keeps web pages out. A page can send requests to loopback, and with a custom DNS name for it (DNS rebinding) even read the answers.
+ * The name in `Host` must therefore be a loopback name, or an allowed one.
  */
 export function guardHost(
   hostAllow: readonly string[],
@@ -23,13 +23,13 @@ export function guardHost(
   }
 }
 
-/** Another origin may not call at all. Nothing here sends a CORS header. */
+/** Refuses calls from other origins. No route sends a CORS header. */
 export function guardOrigin(): MiddlewareHandler<Env> {
   return async (c, next) => {
     const origin = c.req.header('origin')
     if (origin !== undefined && origin !== new URL(c.req.url).origin)
       throw new Refusal('forbidden', `requests of pages at ${origin} are refused`)
-    // An image or a script of another page names no origin, and could take up the places of the stream.
+    // An image or a script on another page sends no Origin, and could use up the connections of the stream.
     const site = c.req.header('sec-fetch-site') ?? 'none'
     if (site !== 'same-origin' && site !== 'none')
       throw new Refusal('forbidden', 'requests of pages at other addresses are refused')
@@ -37,7 +37,7 @@ export function guardOrigin(): MiddlewareHandler<Env> {
   }
 }
 
-/** Refuses bodies that are too large, from their declared length or while they are read. */
+/** Refuses bodies that are too large, by their declared length or while reading them. */
 export function limitBody(): MiddlewareHandler<Env> {
   const limit = bodyLimit({
     maxSize: LIMITS.bodyBytes,
@@ -47,9 +47,9 @@ export function limitBody(): MiddlewareHandler<Env> {
   })
   return async (c, next) => {
     if (c.env?.incoming !== undefined) {
-      // No request of Fetch can have the method TRACE.
+      // A Fetch request cannot have the method TRACE.
       if (!hasBody(c.req.raw.headers) || c.req.method === 'TRACE') return next()
-      // The server's requests only look like one, unless it may replace the global Request, which is not ours to replace.
+      // The server's requests only resemble a Request, unless it replaces the global one, which a library must not do.
       const { url, method, headers, body } = c.req.raw
       c.req.raw = new Request(url, { method, headers, body, duplex: 'half' })
     }

@@ -3,14 +3,14 @@ import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { ConfigurationError } from '../../protocol/errors.ts'
 
-/** Bodies and heads that come slower than this are cut off. */
+/** Timeout for the head and the body of a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000
 
 interface ListenOptions {
-  /** 0 takes a free one. */
+  /** Port; 0 for a free one. */
   readonly port: number
   readonly host: string
-  /** Who listens, for the error's message. */
+  /** Name of the program that listens, for the message of an error. */
   readonly owner: string
 }
 
@@ -23,7 +23,7 @@ export async function listen(
   fetch: (request: Request) => unknown,
   { port, host, owner }: ListenOptions,
 ): Promise<Server> {
-  // Options of node:http: an HTTP/1.1 server is what it makes of them.
+  // With the options of node:http, the result is an HTTP/1.1 server.
   const server = createAdaptorServer({ fetch, overrideGlobalObjects: false, hostname: host }) as Server
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.headersTimeout = REQUEST_TIMEOUT_MS
@@ -40,7 +40,7 @@ export async function listen(
   return server
 }
 
-/** Cuts all connections, and ends when they are closed. */
+/** Cuts all connections, and resolves when they are closed. */
 export async function stop(server: Server): Promise<void> {
   const closed = once(server, 'close')
   server.close()
@@ -48,7 +48,7 @@ export async function stop(server: Server): Promise<void> {
   await closed
 }
 
-/** The address that a server listens on, without a path. */
+/** Returns the URL that a server listens on, without a path. */
 export function urlOf(server: Server, host: string): string {
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : 0

@@ -3,13 +3,13 @@ import type { Json, Page } from '../answers.ts'
 import { Refusal } from '../refusal.ts'
 
 export interface Paging {
-  /** `before`: from the newest on, up to the one before a given id. */
+  /** Style of the pages. `before`: the newest first, starting after the entry of a given id. */
   readonly style: 'none' | 'pages' | 'cursor' | 'before'
-  /** Most items of a page; a request may ask for fewer. */
+  /** Maximum number of items on a page; a request may ask for fewer. */
   readonly limit: number
 }
 
-/** The stretch of a list that a request asks for. */
+/** Returns the part of a list that a request asks for. */
 export function pageOf<Item extends object>(
   context: Context,
   all: readonly Item[],

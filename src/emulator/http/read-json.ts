@@ -3,22 +3,22 @@ import type * as z from 'zod'
 import { checkInput } from '../check-input.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Deeper JSON could be read, and would overflow the stack when it is written again. */
+/** Maximum depth of JSON: deeper JSON can be parsed, but overflows the stack when it is serialized. */
 const MAX_DEPTH = 200
 
-/** The body as an object of that shape. */
+/** Reads the body as an object of that shape. */
 export async function readJson<T>(context: Context, shape: z.ZodType<T>): Promise<T> {
   return checkInput(await readObject(context), shape)
 }
 
-/** The body as an object of any shape. */
+/** Reads the body as an object of any shape. */
 export async function readObject(context: Context): Promise<Readonly<Record<string, unknown>>> {
   if (!/^application\/json\s*(;|$)/i.test(context.req.header('content-type') ?? ''))
     throw new Refusal('media-type', 'send JSON with Content-Type: application/json')
   const value = parse(await readText(context))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Refusal('invalid', 'the body must be a JSON object')
-  return value as Readonly<Record<string, unknown>> // an object and no array, as was checked
+  return value as Readonly<Record<string, unknown>> // checked above: an object, and not an array
 }
 
 async function readText(context: Context): Promise<string> {
@@ -38,7 +38,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** By one look at each character: a pattern over a body that is made to be slow would be slow. */
+/** Reads each character once: a crafted body could make a regular expression slow. */
 function isTooDeep(text: string): boolean {
   let depth = 0
   let isInString = false

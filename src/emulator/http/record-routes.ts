@@ -3,7 +3,7 @@ import type { Service } from '../service.ts'
 import type { Env } from './env.ts'
 import { readObject } from './read-json.ts'
 
-/** Records of any model, of the first account unless the query names another. Each change is an event. */
+/** Creates the routes of records of any model, of the first account unless the query names another. Each change emits an event. */
 export function createRecordRoutes({ accounts, records }: Service): Hono<Env> {
   const app = new Hono<Env>()
   const accountKeyOf = (accountKey: string | undefined) => accounts.get(accountKey).key

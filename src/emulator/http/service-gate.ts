@@ -7,12 +7,12 @@ import { addressOf, type Env } from './env.ts'
 
 const LOGIN = '/api/identity/auth/login'
 
-/** A connection that is to be cut, for callers in the same process. */
+/** Thrown to callers in the same process in place of a cut connection. */
 export class ConnectionCut extends Error {
   override readonly name = 'ConnectionCut'
 }
 
-/** Before every endpoint: rate limits (service text, section 8), faults that were asked for, and whose token it is (section 5). */
+/** Creates the middleware of every endpoint: rate limits (service text, section 8), requested faults, and tokens (section 5). */
 export function createServiceGate(service: Service): MiddlewareHandler<Env> {
   const { settings, tokens, rate, loginRate } = service
   const { assumed } = settings
@@ -33,7 +33,7 @@ export function createServiceGate(service: Service): MiddlewareHandler<Env> {
     return next()
   }
 
-  /** Requests without a valid token are counted by address. */
+  /** Counts a request for the rate limit. Requests without a valid token are counted by address. */
   function count(
     c: Context<Env>,
     limiter: RateLimiter,
@@ -71,7 +71,7 @@ function cutConnection(c: Context<Env>): Response {
   return RESPONSE_ALREADY_SENT
 }
 
-/** The headers of the rate limit, on the answers that carry them (A24, A25, A26). */
+/** Returns the rate limit headers for answers that carry them (A24, A25, A26). */
 export function rateHeaders(
   standing: RateStanding,
   status: number,

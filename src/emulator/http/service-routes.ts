@@ -10,7 +10,7 @@ import { createWebhookRoutes } from './webhook-routes.ts'
 
 const login = z.object({ email: z.string(), password: z.string() })
 
-/** The endpoints of the service text, section 4. */
+/** Creates the endpoints of the service text, section 4. */
 export function createServiceRoutes(service: Service): Hono<Env> {
   const { tokens, accounts, records } = service
   const { assumed } = service.settings

@@ -11,7 +11,7 @@ import type { Env } from './env.ts'
 const MAX_STREAMS = 64
 const MAX_WAITING = 1_000
 
-/** Everything that happens, as server-sent events: one by one, or with `?form=rows` gathered for a page. */
+/** Creates the route that streams all messages as server-sent events: one by one, or with `?form=rows` grouped for a page. */
 export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
   const { feed, bootId, clock } = service
   const app = new Hono<Env>()
@@ -39,12 +39,12 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
     let wake = () => {}
     const stop = feed.subscribe((message) => {
       waiting.push(message)
-      // A client that reads too slowly is cut off, and asks for the state when it comes back.
+      // A client that reads too slowly is disconnected, and requests the state when it reconnects.
       if (waiting.length > MAX_WAITING) stream.abort()
       wake()
     })
     stream.onAbort(() => wake())
-    /** The next message; undefined once the stream has ended. */
+    /** Resolves with the next message; undefined once the stream has ended. */
     const next = async () => {
       while (!stream.aborted && !stream.closed) {
         const message = waiting.shift()

@@ -13,7 +13,7 @@ function mustBeFields(body: Readonly<Record<string, unknown>>): void {
   if (stray !== undefined) throw new Refusal('bad-request', `there is no field ${JSON.stringify(stray)}`)
 }
 
-/** Webhooks of the account of the token, with their logs. Service text, section 4. */
+/** Creates the routes of the webhooks of the token's account, and of their logs. Service text, section 4. */
 export function createWebhookRoutes(service: Service): Hono<Env> {
   const { webhooks, engine } = service
   const { assumed } = service.settings
