@@ -2,31 +2,31 @@ import type { Clock } from '../host/clock.ts'
 import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import type { Target, TargetAnswer, TargetRequest } from './target.ts'
 
-/** Why an attempt is not acknowledged: the status was no 2xx, none came in time, none came at all, or the test cut the connection. */
+/** Reason why an attempt was not acknowledged: another status than 2xx, none in time, none at all, or a connection cut by the test. */
 export type AttemptFailure = 'status' | 'timeout' | 'connection' | 'aborted'
 
-/** One request and what became of it. */
+/** Request with its result. */
 export interface Attempt {
-  /** From 1; 1 as well for what is sent once. */
+  /** Number of the attempt, from 1; also 1 for a single request. */
   readonly number: number
-  /** When it started, in milliseconds since 1970, by the sender's clock. */
+  /** Start in milliseconds since 1970, by the sender's clock. */
   readonly at: number
-  /** How long it took, by the sender's clock. */
+  /** Duration by the sender's clock. */
   readonly durationMs: number
-  /** Of the answer; undefined where none came. */
+  /** Status of the answer; undefined if none came. */
   readonly status: number | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Undefined where a 2xx came in time. */
+  /** Reason of the failure; undefined if a 2xx came in time. */
   readonly failure: AttemptFailure | undefined
-  /** For `connection`: what the target rejected with. */
+  /** Error with which the target rejected; for `connection`. */
   readonly error: unknown
 }
 
-/** A clock; one that is moved by the test waits for what it is told of. */
+/** Clock of a sender. A clock that the test moves waits for work passed to `track`. */
 export type SenderClock = Clock & { track?(work: PromiseLike<unknown>): void }
 
-/** What is sent, and when the connection is cut. */
+/** Plan of an attempt: what to send, and when to cut the connection. */
 export interface AttemptPlan {
   readonly number: number
   readonly request: Omit<TargetRequest, 'signal'>
@@ -76,12 +76,12 @@ async function carryOut(target: Target, clock: Clock, plan: AttemptPlan): Promis
   }
 }
 
-/** A target of one's own may throw instead of rejecting. */
+/** Sends a request. A custom target may throw instead of rejecting. */
 async function send(target: Target, request: TargetRequest): Promise<TargetAnswer> {
   return target.send(request)
 }
 
-/** A target may ignore the signal; the sender goes on all the same. */
+/** Rejects when the signal aborts, so that the sender goes on even if the target ignores the signal. */
 function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

@@ -12,31 +12,31 @@ import type {
 import { show } from '../protocol/show.ts'
 import { SAMPLES } from '../wire/samples.ts'
 
-/** What a builder may be told about the envelope. */
+/** Fields of the envelope that a caller may set. */
 export interface EnvelopeOptions {
   readonly id?: string
   readonly accountKey?: string
-  /** ISO 8601. */
+  /** Timestamp in ISO 8601. */
   readonly timestamp?: string
 }
 
 /** Builders of the three events about records of one model. */
 export interface ModelBuilders<Model extends string, R> {
-  /** A record was created; fields of a contact that are not given have plausible values. */
+  /** Builds a created event. Missing fields of a contact get plausible values. */
   created(record?: Partial<R>, envelope?: EnvelopeOptions): ModelEvent<Model, 'created', R>
   updated(record?: Partial<R>, envelope?: EnvelopeOptions): ModelEvent<Model, 'updated', R>
-  /** A record was deleted: the event carries its `_id` and nothing else. */
+  /** Builds a deleted event, which carries only the `_id` of the record. */
   deleted(id?: string, envelope?: EnvelopeOptions): ModelEvent<Model, 'deleted', DeletedRecord>
 }
 
 type DataBuilder<Type extends string> = (data?: OpenData, envelope?: EnvelopeOptions) => WebhookEvent<Type>
 
-/** A builder for each event type of the service. */
+/** Builders for all event types of the service. */
 export interface EventBuilders {
   readonly contact: ModelBuilders<'contact', Contact>
   /**
-   * Builders for any other model: `events.model<Opportunity>('opportunity').created({ … })`. A record has an `_id` and what is given: give
-   * all that `Opportunity` requires and the handlers read.
+   * Returns builders for any other model: `events.model<Opportunity>('opportunity').created({ … })`. A record gets an `_id` and the
+   * passed fields: pass all fields that `Opportunity` requires and the handlers read.
    */
   model<R = OpenRecord, const Model extends string = string>(model: Model): ModelBuilders<Model, R>
   readonly paymentCompleted: DataBuilder<'finance.payment.completed'>
@@ -45,15 +45,15 @@ export interface EventBuilders {
   readonly syncFailed: DataBuilder<'sync.failed'>
   readonly importCompleted: DataBuilder<'import.completed'>
   readonly exportCompleted: DataBuilder<'export.completed'>
-  /** Any type with any data, for what the service may send beyond its documents. */
+  /** Builds an event of any type with any data, for undocumented events of the service. */
   raw<const Type extends string>(type: Type, data?: OpenData, envelope?: EnvelopeOptions): WebhookEvent<Type>
 }
 
 const SEEDED_START = Date.UTC(2025, 0, 1)
 
 /**
- * Builders of events. With a seed, the same calls in the same order give the same events; without one, every event has an id
- * that no earlier test run used, so that stores which remember across runs don't take it for a duplicate.
+ * Creates builders of events. With a seed, the same calls in the same order build the same events. Without one, every event has an id
+ * that no earlier test run used, so that a persistent store does not take it for a duplicate.
  */
 export function createEvents(options: { readonly seed?: string | number } = {}): EventBuilders {
   if (typeof options !== 'object' || options === null)
@@ -90,7 +90,7 @@ export function createEvents(options: { readonly seed?: string | number } = {}):
       throw new TypeError(`model() takes the key of a model, such as "opportunity", not ${show(name)}.`)
     const build = <A extends Action, T>(action: A, record: T, envelope: EnvelopeOptions | undefined) => {
       const event = raw(`${name}.${action}`, { record }, envelope)
-      // Handlers see these; the JSON of a delivery doesn't have them.
+      // Handlers see these properties; the JSON of a delivery does not have them.
       Object.defineProperties(event, { model: { value: name }, action: { value: action } })
       return event as unknown as ModelEvent<Model, A, T> // the two properties were just added
     }
@@ -99,7 +99,7 @@ export function createEvents(options: { readonly seed?: string | number } = {}):
         throw new TypeError(`created() and updated() take the fields of a record, not ${show(record)}.`)
       const made = { _id: nextHex(), ...sample }
       const { _id = made._id, ...rest }: OpenData = { ...record }
-      return { ...made, ...rest, _id } as R // the sample stands for what R requires
+      return { ...made, ...rest, _id } as R // the sample is assumed to have the fields that R requires
     }
     const deleted = (id: string | undefined) => {
       if (id !== undefined && typeof id !== 'string')
@@ -126,5 +126,5 @@ export function createEvents(options: { readonly seed?: string | number } = {}):
   }
 }
 
-/** Builders without a seed. */
+/** Event builders without a seed. */
 export const events: EventBuilders = createEvents()

@@ -2,7 +2,7 @@ import { show } from '../protocol/show.ts'
 import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
 /**
- * A function from Request to Response: a route of the App Router, the `fetch` of an app or a worker.
+ * Creates a target of a function from Request to Response: a route of the App Router, or the `fetch` of an app or a worker.
  *
  * @example fetchTarget(POST)
  */
@@ -35,7 +35,7 @@ function toRequest(url: URL, request: TargetRequest): Request {
     headers,
     signal,
     body: isWhole ? whole : toStream(request),
-    duplex: 'half', // Fetch demands it for streams
+    duplex: 'half', // Fetch requires it for streams
   }
   return new Request(url, init)
 }

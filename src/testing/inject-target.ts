@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { show } from '../protocol/show.ts'
 import { pathOf, sendParts, type Target, type TargetOptions, type TargetRequest, withLength } from './target.ts'
 
-/** What an app with `inject` is asked for. */
+/** Request to an app with `inject`. */
 interface Injection {
   readonly method: 'POST'
   readonly url: string
@@ -11,20 +11,20 @@ interface Injection {
   readonly signal: AbortSignal
 }
 
-/** What it answers. */
+/** Answer of an app with `inject`. */
 interface Injected {
   readonly statusCode: number
   readonly headers: object
   readonly payload: string
 }
 
-/** An app that takes requests by `inject`. */
+/** App that receives requests by `inject`. */
 export interface InjectableApp {
   inject(request: Injection): PromiseLike<Injected>
 }
 
 /**
- * An app that takes requests by its own `inject`, hooks and plugins included.
+ * Creates a target of an app that receives requests by its own `inject`, with its hooks and plugins.
  *
  * @example fastifyTarget(app, { path: '/webhooks' })
  */

@@ -4,23 +4,23 @@ import { show } from '../protocol/show.ts'
 import type { HandlerRecorder, HandlerRun } from './recorder.ts'
 import type { DeliveryResult } from './sender.ts'
 
-/** What a runner's `expect` gains by `expect.extend(matchers)`. */
+/** Assertions that `expect.extend(matchers)` adds to the `expect` of a test runner. */
 export interface PosternMatchers<R = void> {
-  /** An attempt, an outcome or a response has a 2xx status; a delivery had one in the end. */
+  /** Asserts that an attempt, an outcome or a response has a 2xx status, or that a delivery ended with one. */
   toBeAcknowledged(): R
-  /** It was turned away with a 4xx status: this one, where it is given. */
+  /** Asserts that it was refused with a 4xx status, or with exactly this status if one is passed. */
   toBeRejected(status?: number): R
-  /** A delivery took this many attempts so far. */
+  /** Asserts that a delivery has had this many attempts so far. */
   toHaveAttempts(count: number): R
-  /** A handler finished for an event of this type, with these fields in its record, or in its data where it has no record. */
+  /** Asserts that a handler finished for an event of this type with these fields in its record, or in its data if it has no record. */
   toHaveHandled(type: string, partial?: object): R
-  /** Handlers finished for the event, and none of them more than once. */
+  /** Asserts that handlers finished for the event, and none of them more than once. */
   toHaveHandledOnce(eventId: string): R
-  /** A pending delivery is tried again this long after its last attempt: milliseconds, or text such as `30s`. */
+  /** Asserts that a pending delivery is retried this long after its last attempt: milliseconds, or text such as `30s`. */
   toHaveScheduledNext(delay: number | string): R
 }
 
-/** What `this` is in a matcher, in Vitest and in Jest. */
+/** Value of `this` in a matcher, in Vitest and in Jest. */
 interface MatcherContext {
   readonly isNot?: boolean
   equals(actual: unknown, expected: unknown): boolean
@@ -32,7 +32,7 @@ interface MatcherResult {
 }
 
 /**
- * The matchers, for runners with an `expect.extend`. For Vitest, `import 'postern/testing/vitest'` does this, types included.
+ * Matchers for test runners with `expect.extend`. For Vitest, `import 'postern/testing/vitest'` adds them, including their types.
  *
  * @example expect.extend(matchers)
  */
@@ -98,7 +98,7 @@ function isIn(status: unknown, from: number): boolean {
   return typeof status === 'number' && status >= from && status < from + 100
 }
 
-/** The status of a response, an attempt or an outcome, or of the last attempt of a delivery. */
+/** Returns the status of a response, an attempt or an outcome, or of the last attempt of a delivery. */
 function statusOf(received: unknown): { readonly status: unknown; readonly text: string } {
   const answer = isDelivery(received) ? received.attempts.at(-1) : received
   if (isDelivery(received) && answer === undefined) return { status: undefined, text: 'no attempt has ended yet' }
@@ -118,7 +118,7 @@ function describe(answer: object): string {
   return `its status is ${String(status)}${typeof code === 'string' ? ` ${code}` : ''}${typeof body === 'string' ? ` ${body}` : ''}${why}`
 }
 
-/** Of a Response, `status` is no property of its own. */
+/** Picks the status of an answer. In a Response, `status` is not an own property. */
 function pickStatus(answer: object): object {
   return 'status' in answer ? { status: answer.status } : {}
 }
@@ -132,7 +132,7 @@ function tell(runs: readonly HandlerRun[]): string {
   return lines.length === 0 ? 'no handler ran' : `these ran:\n${lines.join('\n')}`
 }
 
-/** Returns a line for each field of the pattern that the value has not. */
+/** Returns a line for each field of the pattern that the value does not match. */
 function compare(context: MatcherContext, value: unknown, pattern: unknown, path: string): readonly string[] {
   const isPlain = isObject(pattern) && Object.getPrototypeOf(pattern) === Object.prototype
   if (!isPlain)

@@ -1,15 +1,15 @@
 import { Duplex } from 'node:stream'
 
-/** One end of a connection that stays in memory. What is written to it can be read from the other end. */
+/** One end of a connection in memory. Data written to it can be read from the other end. */
 export class MemorySocket extends Duplex {
-  /** Frameworks log it, and ask it for the address of the client. */
+  /** Address of the client, which frameworks read and log. */
   readonly remoteAddress = '127.0.0.1'
   readonly remotePort = 0
   #other: MemorySocket | undefined
   #hasEnd = false
   #onRead: (() => void) | undefined
 
-  /** Both ends: the client's and the server's. */
+  /** Creates both ends: that of the client and that of the server. */
   static createPair(): readonly [client: MemorySocket, server: MemorySocket] {
     const [client, server] = [new MemorySocket(), new MemorySocket()]
     client.#other = server
@@ -17,7 +17,7 @@ export class MemorySocket extends Duplex {
     return [client, server]
   }
 
-  /** Apps call these for the request or the response; in memory nothing is idle, delayed or kept alive. */
+  /** Does nothing, like the next five methods: apps call them, but in memory nothing is idle, delayed or kept alive. */
   setTimeout(): this {
     return this
   }
@@ -50,7 +50,7 @@ export class MemorySocket extends Duplex {
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, callback: () => void): void {
     const other = this.#other
-    // The reader's pace is the writer's, as with a full buffer of a socket.
+    // Slows the writer to the pace of the reader, like a full buffer of a socket.
     if (other === undefined || other.destroyed || other.push(chunk)) callback()
     else other.#onRead = callback
   }
@@ -60,10 +60,10 @@ export class MemorySocket extends Duplex {
     callback()
   }
 
-  /** A connection that was not ended well is lost for the other end too, once it has read what came before. */
+  /** Destroys the other end too, once it has read the data before a connection that did not end cleanly. */
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     const other = this.#other
-    this._read() // nobody will read on, so nobody must wait for it
+    this._read() // no one will read on, so no writer may wait for it
     if (other !== undefined && !other.destroyed && !(this.writableFinished && this.#hasEnd)) {
       other.#end()
       setImmediate(() => other.destroy())

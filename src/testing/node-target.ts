@@ -4,10 +4,10 @@ import { pathOf, type Target, type TargetOptions } from './target.ts'
 import { sendOverHttp } from './url-target.ts'
 
 /**
- * An app on node:http, without a port: a real server takes the requests, over a connection in memory. Heads, chunks and
- * broken connections are what they are on a network.
+ * Creates a target of an app on node:http, without a port: a real server receives the requests over a connection in memory. Heads,
+ * chunks and broken connections behave as on a network.
  *
- * @param listener whatever `http.createServer` takes: an app of a framework that stands on it, `app.callback()`, a function
+ * @param listener argument of `http.createServer`: the app of a framework built on it, `app.callback()`, or a function
  * @example nodeTarget(app, { path: '/webhooks' })
  */
 export function nodeTarget(listener: RequestListener, options: TargetOptions = {}): Target {

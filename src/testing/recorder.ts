@@ -3,34 +3,34 @@ import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
 import type { Interceptor } from '../receiver/intercept.ts'
 
-/** One run of one handler. */
+/** Run of one handler. */
 export interface HandlerRun {
   readonly event: AnyEvent<unknown>
   readonly handlerName: string
   readonly state: 'running' | 'finished' | 'failed'
-  /** What it threw or rejected with. */
+  /** Error that the handler threw or rejected with. */
   readonly error?: unknown
 }
 
-/** Every run of every handler, in the order of their starts. */
+/** Recorder of all handler runs, in the order of their starts. */
 export interface HandlerRecorder {
   readonly runs: readonly HandlerRun[]
-  /** The runs for one event, by its id. */
+  /** Returns the runs for one event, by its id. */
   runsOf(eventId: string): readonly HandlerRun[]
-  /** The runs for events of one type. */
+  /** Returns the runs for events of one type. */
   runsOfType(type: string): readonly HandlerRun[]
   /**
-   * The next `count` runs of every handler fail without calling it.
+   * Makes the next `count` runs of every handler fail without calling it.
    *
-   * @param error what they reject with
+   * @param error error with which they reject
    */
   failTimes(count: number, error?: unknown): void
-  /** Forgets the runs so far, and failures that were still to come. */
+  /** Removes all runs, and failures that have not happened yet. */
   clear(): void
 }
 
 /**
- * Records what the handlers of a receiver do. Call it before the first delivery.
+ * Records the handler runs of a receiver. Call it before the first delivery.
  *
  * @throws ConfigurationError `registration_frozen`
  */
@@ -94,7 +94,7 @@ class Recorder implements HandlerRecorder {
     } catch (error) {
       return fail(error)
     }
-    // What waits for nothing must not wait because it is recorded.
+    // A synchronous handler must stay synchronous when it is recorded.
     return isThenable(result) ? Promise.resolve(result).then(finish, fail) : finish(result)
   }
 

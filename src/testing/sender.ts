@@ -8,62 +8,62 @@ import { type Sendable, type SignedDelivery, type SignedOptions, signed } from '
 import type { Target } from './target.ts'
 
 export interface SenderOptions extends SignedOptions {
-  /** Where the deliveries go. */
+  /** Target of the deliveries. */
   readonly target: Target
   /**
-   * What deadlines and delays go by. Default: real time, by which a failing delivery takes two and a half hours. With a
-   * `manualClock`, whatever waits for a time waits for the test to move it.
+   * Clock for deadlines and delays. Default: real time, by which a failing delivery takes two and a half hours. With a `manualClock`,
+   * deadlines and delays pass only when the test advances it.
    */
   readonly clock?: SenderClock
 }
 
-/** For one call, in place of what the sender was made with. */
+/** Options of one call, which override those of the sender. */
 export type SendOptions = Partial<SignedOptions>
 
-/** What became of a delivery so far. */
+/** Result of a delivery so far. */
 export interface DeliveryResult {
-  /** `pending` until an attempt is acknowledged, or the last one failed. */
+  /** `pending` until an attempt is acknowledged, or the last one has failed. */
   readonly status: 'pending' | 'success' | 'failed'
   readonly attempts: readonly Attempt[]
-  /** The attempt that is to come; undefined while one is under way, and at the end. */
+  /** Next attempt; undefined while an attempt is in progress, and at the end. */
   readonly next: ScheduledAttempt | undefined
 }
 
 export interface ScheduledAttempt {
-  /** In milliseconds since 1970. */
+  /** Time of the attempt in milliseconds since 1970. */
   readonly at: number
-  /** From the end of the attempt before. */
+  /** Delay from the end of the previous attempt, in milliseconds. */
   readonly delayMs: number
 }
 
-/** A delivery under way: what it shows is up to date, and it is fulfilled when the delivery ends. */
+/** Delivery in progress. Its properties are always up to date, and the promise is fulfilled when the delivery ends. */
 export interface Delivery extends Promise<DeliveryResult>, DeliveryResult {}
 
-/** Sends deliveries as the service does, and as it does on its bad days. No method rejects for what the receiver does. */
+/** Sends deliveries as the service does, in good times and bad. No method rejects because of the receiver. */
 export interface Sender {
-  /** One attempt. */
+  /** Makes one attempt. */
   send(event: Sendable, options?: SendOptions): Promise<Attempt>
-  /** The same delivery `count` times, one after the other. */
+  /** Sends the same delivery `count` times, one after the other. */
   duplicate(event: Sendable, count: number, options?: SendOptions): Promise<readonly Attempt[]>
-  /** The same delivery `count` times at once. */
+  /** Sends the same delivery `count` times concurrently. */
   concurrently(event: Sendable, count: number, options?: SendOptions): Promise<readonly Attempt[]>
-  /** Several deliveries, one after the other, the last one first. The attempts are in the order of the events. */
+  /** Sends several deliveries one after the other, the last one first. Returns the attempts in the order of the events. */
   outOfOrder(events: readonly Sendable[], options?: SendOptions): Promise<readonly Attempt[]>
-  /** One attempt whose body comes in parts of `size` bytes, without a declared length. */
+  /** Makes one attempt with its body in parts of `size` bytes, without a declared length. */
   chunked(event: Sendable, size: number, options?: SendOptions): Promise<Attempt>
-  /** One attempt whose connection is cut after a time: milliseconds, or text such as `2s`. */
+  /** Makes one attempt, and cuts its connection after a time: milliseconds, or text such as `2s`. */
   abortAfter(event: Sendable, time: number | string, options?: AbortOptions): Promise<Attempt>
-  /** The service's whole schedule: up to five attempts, until one is acknowledged. */
+  /** Delivers by the whole schedule of the service: up to five attempts, until one is acknowledged. */
   deliver(event: Sendable, options?: SendOptions): Delivery
 }
 
 export interface AbortOptions extends SendOptions {
-  /** How many bytes of the body are sent before the connection is cut. Default: all. */
+  /** Number of bytes of the body to send before the connection is cut. Default: all. */
   readonly bytes?: number
 }
 
 /**
- * A sender that signs as the service does.
+ * Creates a sender that signs as the service does.
  *
  * @example
  * const sender = createSender({ target: nodeTarget(app), secret, clock })
@@ -122,7 +122,7 @@ function checkCount(method: string, count: unknown): void {
     )
 }
 
-/** How one attempt differs from a plain one. */
+/** Differences of an attempt from a plain one. */
 interface Shape {
   readonly number: number
   readonly partSize: number
@@ -134,7 +134,7 @@ function toPlan({ bytes: whole, headers, signature }: SignedDelivery, shape: Par
   const { number = 1, partSize, abortAfterMs, bytes } = shape
   const sent = bytes === undefined ? whole : whole.slice(0, bytes)
   const others = Object.entries(headers).filter(([name]) => name !== SIGNATURE_HEADER)
-  const signatures = signature?.split(', ') ?? [] // two, for one tamper
+  const signatures = signature?.split(', ') ?? [] // the tamper `two-headers` has two
   return {
     number,
     abortAfterMs,
@@ -146,7 +146,7 @@ function toPlan({ bytes: whole, headers, signature }: SignedDelivery, shape: Par
   }
 }
 
-/** An empty first part makes a stream of what would fit into one. */
+/** Splits a body into parts. An empty first part makes a body that fits into one part a stream. */
 function toParts(bytes: Uint8Array<ArrayBuffer>, size: number): readonly Uint8Array<ArrayBuffer>[] {
   const count = Math.ceil(bytes.length / size)
   const parts = Array.from({ length: count }, (_, index) => bytes.slice(index * size, (index + 1) * size))

@@ -6,61 +6,61 @@ import { flipBit, spoilSignature } from '../wire/spoil.ts'
 
 const TAMPERS = [
   'none',
-  /** One bit of the body is flipped after signing. */
+  /** Flips one bit of the body after signing. */
   'flip-bit',
-  /** Signed with a secret that is not the receiver's. */
+  /** Signs with another secret than the receiver's. */
   'other-secret',
   'no-header',
-  /** The digest without `sha256=`. */
+  /** Sends the digest without `sha256=`. */
   'no-prefix',
-  /** `sha1=` and an HMAC-SHA1. */
+  /** Sends `sha1=` and an HMAC-SHA1. */
   'sha1',
-  /** The last two digits are missing. */
+  /** Omits the last two digits. */
   'short',
-  /** Two digits too many. */
+  /** Appends two digits. */
   'long',
   'non-hex',
-  /** The signature is over the same JSON, written another way. */
+  /** Signs the same JSON in another format. */
   'reserialised',
-  /** The header is there twice: the right signature, then one by another secret. */
+  /** Sends two headers: the right signature, then one made with another secret. */
   'two-headers',
 ] as const
 
-/** What is wrong with the delivery: each spoils one thing only. */
+/** Ways to spoil a delivery. Each spoils only one thing. */
 export type Tamper = (typeof TAMPERS)[number]
 
 export interface SignedOptions {
   readonly secret: Secret
-  /** Default `spaced`, which a receiver that signs JSON.stringify(parsed) fails on. */
+  /** Format of the JSON. Default `spaced`, on which a receiver that signs JSON.stringify(parsed) fails. */
   readonly format?: BodyFormat
-  /** Default `none`. */
+  /** Way to spoil the delivery. Default `none`. */
   readonly tamper?: Tamper
-  /** For the format `random`: another seed writes the same event in another way. Default: by the event. */
+  /** Seed for the format `random`: each seed formats the same event differently. Default: derived from the event. */
   readonly seed?: string | number
 }
 
-/** Bytes and headers of one delivery, which belong together. */
+/** Bytes and headers of one delivery. */
 export interface SignedDelivery {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
-  /** The value of `X-Service-Signature`; undefined for `no-header`, and both values with a comma between them for `two-headers`. */
+  /** Value of `X-Service-Signature`; undefined for `no-header`, and both values joined by a comma for `two-headers`. */
   readonly signature: string | undefined
-  /** The same as a Fetch request. */
+  /** Makes a Fetch request of the delivery. */
   request(url?: string): Request
 }
 
-/** An event of a builder, or raw text or bytes that are to be sent as they are. */
+/** Event from a builder, or raw text or bytes to send as they are. */
 export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
 
 /**
- * A delivery as the service sends it, or with one thing wrong.
+ * Makes a delivery as the service sends it, or spoils it in one way.
  *
- * @param event an event of a builder, or raw text or bytes that are to be signed as they are
+ * @param event event from a builder, or raw text or bytes to sign as they are
  * @example const { bytes, headers } = signed(events.contact.created(), { secret })
  */
 export function signed(
   event: Sendable,
-  // Plain JavaScript may leave the options out; the secret is then refused.
+  // Plain JavaScript may omit the options; then the secret is refused.
   { secret, format = 'spaced', tamper = 'none', seed }: SignedOptions = {} as SignedOptions,
 ): SignedDelivery {
   if (!TAMPERS.includes(tamper))
@@ -88,7 +88,7 @@ export function signed(
   }
 }
 
-/** An event has a type; what is signed already, lists and promises have none. */
+/** Returns true for an event, which has a type. Signed deliveries, lists and promises have none. */
 function isSendable(value: unknown): boolean {
   const isBytes = value instanceof Uint8Array
   return typeof value === 'string' || isBytes || (typeof value === 'object' && value !== null && 'type' in value)
@@ -112,7 +112,7 @@ function tamperedSignature(body: Uint8Array, event: Sendable, secret: Secret, ta
         throw new TypeError(
           'The tamper "reserialised" needs an event: raw text or bytes have no other way to be written.',
         )
-      // As JSON.stringify(JSON.parse(body)) writes it, or otherwise where that is what was sent.
+      // Signs the format of JSON.stringify(JSON.parse(body)), or another one if the body has that format already.
       return sign(formatJson(event, isCompact(body, event) ? 'pretty' : 'compact'), secret)
     default:
       return spoilSignature(tamper, body, secret).join(', ') // as HTTP joins the values of one header

@@ -3,7 +3,7 @@ import type { Logger } from '../host/logger.ts'
 const ignore = () => {}
 
 /**
- * Prints nothing: for receivers whose tests make handlers fail on purpose.
+ * Logger that prints nothing, for receivers whose tests make handlers fail on purpose.
  *
  * @example
  * const receiver = createReceiver({ secret: 'test-secret', logger: silentLogger })

@@ -1,43 +1,43 @@
 import { show } from '../protocol/show.ts'
 
-/** One request as a sender makes it. */
+/** Request of a sender. */
 export interface TargetRequest {
-  /** In the order in which they are sent; a name may be there twice. Neither `content-length` nor `host` is among them. */
+  /** Headers in the order in which they are sent; a name may occur twice. Without `content-length` and `host`. */
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** The parts in which the body is sent. Several go out one by one, without a declared length. */
+  /** Parts of the body. Several parts are sent one by one, without a declared length. */
   readonly body: readonly Uint8Array<ArrayBuffer>[]
-  /** How long the body is said to be, where it is cut off: the rest never comes. */
+  /** Declared length of a body that is cut off, so that the rest never arrives; otherwise undefined. */
   readonly declaredLength: number | undefined
-  /** Cuts the connection. */
+  /** Signal that cuts the connection. */
   readonly signal: AbortSignal
 }
 
-/** What came back. */
+/** Answer of a target. */
 export interface TargetAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Whatever takes requests. Rejects where no answer came. */
+/** Receiver of requests. `send` rejects if no answer comes. */
 export interface Target {
   send(request: TargetRequest): Promise<TargetAnswer>
 }
 
-/** Where in an app the deliveries go. */
+/** Options of a target in an app. */
 export interface TargetOptions {
-  /** The path, with a query if wanted. Default `/webhooks`. */
+  /** Path of the deliveries, which may have a query. Default `/webhooks`. */
   readonly path?: string
 }
 
-/** The path of the options of a target: `/webhooks` unless they name another. */
+/** Returns the path in the options of a target; default `/webhooks`. */
 export function pathOf(options: TargetOptions): string {
   if (typeof options !== 'object' || options === null)
     throw new TypeError(`A target takes its path as { path: ${show(options)} }.`)
   return options.path ?? '/webhooks'
 }
 
-/** The parts of a body, each in a turn of its own. A body that is cut off never ends: the connection does. */
+/** Yields the parts of a body, each in a separate turn of the event loop. A body that is cut off never ends; its connection does. */
 export async function* sendParts({ body, declaredLength, signal }: TargetRequest): AsyncGenerator<Uint8Array> {
   for (const part of body) {
     yield part
@@ -51,7 +51,7 @@ export async function* sendParts({ body, declaredLength, signal }: TargetRequest
   })
 }
 
-/** Headers with the length where the body goes out at once, for targets that declare nothing by themselves. */
+/** Adds the length of a body in one part to the headers, for targets that do not declare it by themselves. */
 export function withLength({ headers, body, declaredLength }: TargetRequest): TargetRequest['headers'] {
   const [whole, ...more] = body
   const length = declaredLength ?? (more.length === 0 ? (whole?.byteLength ?? 0) : undefined)

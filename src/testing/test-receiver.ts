@@ -3,16 +3,16 @@ import type { Outcome } from '../protocol/outcome.ts'
 import type { Interceptor } from '../receiver/intercept.ts'
 import { type HandlerRecorder, recordHandlers } from './recorder.ts'
 
-/** A receiver with its recorder. */
+/** Receiver with its recorder. */
 export interface TestedReceiver {
-  /** What the handlers did. */
+  /** Recorder of the handler runs. */
   readonly handled: HandlerRecorder
-  /** Hands an event to the handlers, with schemas and deduplication but no signature. */
+  /** Dispatches an event to the handlers, with schemas and deduplication but without a signature. */
   dispatch(event: WebhookEvent<string, unknown>): Promise<Outcome>
 }
 
 /**
- * For tests of handlers: no app, no secret, no clock.
+ * Prepares a receiver for tests of its handlers, without an app, a secret or a clock.
  *
  * @throws ConfigurationError `registration_frozen`
  * @example

@@ -3,7 +3,7 @@ import { type ExchangeOptions, exchange } from '../wire/exchange.ts'
 import { sendParts, type Target, type TargetAnswer, type TargetRequest, withLength } from './target.ts'
 
 /**
- * A server that is running, by its URL. Each request has a connection of its own.
+ * Creates a target of a running server by its URL. Each request uses a new connection.
  *
  * @example urlTarget(`http://127.0.0.1:${port}/webhooks`)
  */
@@ -16,7 +16,7 @@ export function urlTarget(url: string | URL): Target {
   return { send: (request) => sendOverHttp(address, request, { agent: false }) }
 }
 
-/** Sends a request of the kit over a connection. */
+/** Sends a request of the test kit over a connection. */
 export async function sendOverHttp(
   url: URL,
   request: TargetRequest,

@@ -2,7 +2,7 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import type { InboxItem, TakenItem } from '../../inbox/inbox.ts'
 import { bury, type CaseDefinition, DONE, fail, makeItem, type Trial } from './trial.ts'
 
-/** Makes dead letters of items, with marks, and closes its worker. */
+/** Turns items into dead letters with marks, and closes the worker. */
 async function buryAll(trial: Trial, items: readonly InboxItem[], marks: readonly string[] = []): Promise<void> {
   await trial.put(...items)
   const loop = trial.work((taken) => bury(taken, marks))

@@ -4,18 +4,18 @@ import { putCases } from './put-cases.ts'
 import { type CaseDefinition, Trial } from './trial.ts'
 import { workCases } from './work-cases.ts'
 
-/** One thing that every inbox must do. */
+/** Requirement of every inbox, as a case for a test runner. */
 export interface InboxCase {
   readonly name: string
-  /** Rejects where the inbox does not do it. All cases may run at the same time. */
+  /** Rejects if the inbox does not meet it. All cases may run concurrently. */
   run(): Promise<void>
 }
 
 /**
- * The contract of `Inbox` as cases for any test runner, which is how an engine becomes a supported one. Each works on an inbox of its
- * own. What happens to the items of a process that is killed, the suite cannot try: the engine's own tests have to.
+ * Returns the contract of `Inbox` as cases for any test runner. An engine is supported if it passes all of them. Each case uses a
+ * separate inbox. The suite cannot test a process that is killed while it runs items: the tests of the engine must do so.
  *
- * @param makeInbox makes an inbox of that name on the engine that is tried; called twice for each name, as by two processes
+ * @param makeInbox makes an inbox of that name on the tested engine; called twice for each name, as by two processes
  * @example
  * for (const { name, run } of inboxSuite((table) => sqliteInbox({ database, table }))) test(name, run)
  */

@@ -3,25 +3,25 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../host/clock.ts'
 import type { Inbox, InboxEntry, InboxItem, InboxLoop, InboxTry, Settlement, TakenItem } from '../../inbox/inbox.ts'
 
-/** One thing that every inbox must do. */
+/** Definition of a requirement of every inbox. */
 export interface CaseDefinition {
   readonly name: string
-  /** Throws where the inbox does not keep the contract. */
+  /** Throws if the inbox violates the contract. */
   run(trial: Trial): Promise<void>
 }
 
-/** Longer than what a case waits for takes on a machine that is very busy, in milliseconds. */
+/** Time limit of a wait, in milliseconds: longer than any wait of a case takes on a very busy machine. */
 const LIMIT_MS = 30_000
 const LEASE_MS = 10_000
 
 export const DONE: Settlement = { next: 'remove' }
 
-/** One case's inbox, which nobody else has, with the workers that it started. */
+/** Inbox of one case, which no other case uses, with the workers that the case started. */
 export class Trial {
   readonly inbox: Inbox
-  /** Another one on the same engine, as another process has it. */
+  /** Second instance of the inbox on the same engine, as in another process. */
   readonly another: Inbox
-  /** What failed in workers: the engine, or a check. */
+  /** Errors of workers: from the engine, or from a check. */
   readonly errors: unknown[] = []
   readonly #loops: InboxLoop[] = []
 
@@ -30,7 +30,7 @@ export class Trial {
     this.another = another
   }
 
-  /** Works through the inbox until the case ends. */
+  /** Starts a worker that runs until the case ends. */
   work(
     run: (item: TakenItem) => Settlement | Promise<Settlement>,
     { inbox = this.inbox, concurrency = 10 }: { readonly inbox?: Inbox; readonly concurrency?: number } = {},
@@ -54,7 +54,7 @@ export class Trial {
     return loop
   }
 
-  /** Puts items in, one after another. */
+  /** Puts items, one after the other. */
   async put(...items: readonly InboxItem[]): Promise<void> {
     for (const item of items) await this.inbox.put(item)
   }
@@ -65,7 +65,7 @@ export class Trial {
     return entry
   }
 
-  /** Waits until something is so. */
+  /** Waits until the condition is true. */
   async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
     const end = performance.now() + LIMIT_MS
     while (!(await isSo())) {
@@ -98,7 +98,7 @@ export function makeItem({
   }
 }
 
-/** A try, as a worker tells of it. */
+/** Makes the record of a try, as a worker writes it. */
 export function makeTry(item: TakenItem, code = 'handler_failed'): InboxTry {
   const n = (item.tries.at(-1)?.n ?? 0) + 1
   const { dueAt, worker } = item

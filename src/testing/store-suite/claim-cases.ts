@@ -77,7 +77,7 @@ export const claimCases: readonly CaseDefinition[] = [
       for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'then', '0', '-1', 'null']) {
         const first = await trial.claim(key)
         const second = await trial.claim(key)
-        // Given back before they are looked at: another go, and a suite that is run again on the same engine, find them free.
+        // Releases the keys before checking, so that a repeated trial, and a later run on the same engine, find them free.
         const wasReleased = first.state === 'claimed' && (await trial.store.release(key, first.token, []))
         if (second.state === 'claimed') await trial.store.release(key, second.token, [])
         deepStrictEqual({ ...first, token: '' }, { state: 'claimed', token: '', marks: [] }, key)

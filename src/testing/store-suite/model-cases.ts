@@ -4,7 +4,7 @@ import type { CaseDefinition } from './trial.ts'
 
 const SEQUENCES = 16
 const STEPS = 30
-/** A lease of a trial is so many units: what a slow go may overrun by stays below half of one. */
+/** Units in a lease of a trial: the overrun that a slow trial may have stays below half a unit. */
 const UNITS_A_LEASE = 4
 
 export const modelCases: readonly CaseDefinition[] = Array.from({ length: SEQUENCES }, (_, index) => ({
@@ -21,14 +21,14 @@ export const modelCases: readonly CaseDefinition[] = Array.from({ length: SEQUEN
     ),
 }))
 
-/** A sequence of calls on two keys, among them repeated and late ones. The same seed gives the same. */
+/** Makes a sequence of calls on two keys, including repeated and late ones. The same seed makes the same sequence. */
 function makeSteps(seed: number): readonly Step[] {
   const choose = makeChoices(seed)
   const marks = () => ['h1', 'h2', 'h3'].filter(() => choose(true, false))
-  // Mostly whoever claimed last; sometimes one before, or nobody.
+  // Usually the last holder; sometimes an earlier one, or none.
   const holder = () => choose(0, 0, 0, 1, 2, 5)
   return Array.from({ length: STEPS }, (): Step => {
-    // Half units against whole ones: however many passages add up, no lease ends just when it is looked at.
+    // Leases have half units and passages whole ones, so that no lease ends exactly at the time of a call.
     const [key, lease] = [choose(0, 0, 1), choose(1.5, 3.5, 7.5)]
     const call = choose<Step['call']>('claim', 'claim', 'claim', 'renew', 'renew', 'release', 'release', 'pass', 'pass')
     switch (call) {
@@ -37,7 +37,7 @@ function makeSteps(seed: number): readonly Step[] {
       case 'renew':
         return { call, key, holder: holder(), lease, marks: marks() }
       case 'release':
-        // Only now and then: nothing much happens to what is done.
+        // Completes rarely, since little can happen to a key that is done.
         return choose(true, true, false)
           ? { call, key, holder: holder(), marks: marks() }
           : { call: 'complete', key, holder: holder() }
@@ -47,7 +47,7 @@ function makeSteps(seed: number): readonly Step[] {
   })
 }
 
-/** Chooses among what it is given, by the bytes of digests over the seed and a counter. */
+/** Creates a function that chooses one of its arguments, by the bytes of digests over the seed and a counter. */
 function makeChoices(seed: number): <T>(...among: readonly [T, ...T[]]) => T {
   let count = 0
   return (...among) => {

@@ -4,7 +4,7 @@ import type { CaseDefinition, Trial } from './trial.ts'
 import { withWrongClock } from './wrong-clock.ts'
 
 const HOUR_MS = 3_600_000
-/** The times of events are of this size. */
+/** Base of the times of events. */
 const TIME = 1_750_000_000_000
 
 const CASES: readonly CaseDefinition[] = [
@@ -224,7 +224,7 @@ const CASES: readonly CaseDefinition[] = [
   },
 ]
 
-/** What a store must do that keeps the positions of records. A store without both methods passes: no handler can have an order there. */
+/** Requirements of a store that keeps positions of records. A store without both methods passes: handlers cannot be ordered on it. */
 export const orderCases: readonly CaseDefinition[] = CASES.map((definition) => ({
   ...definition,
   run: async (trial) => (hasPositions(trial.store) ? definition.run(trial) : undefined),
@@ -256,7 +256,7 @@ async function advance(trial: Trial, name: string, at: number, store = trial.sto
   return await store.advance?.(keyOf(trial, name), at)
 }
 
-/** Writes a row for an event of the record `a`: by its claim, or one of an event of its own. */
+/** Writes a row for an event of the record `a`: with the given claim, or with the claim of a new event. */
 async function transact(trial: Trial, row: string, at: number, token?: string): Promise<unknown> {
   const key = token === undefined ? `${trial.key}:${row}` : trial.key
   const claimed = token ?? (await trial.take(key)).token

@@ -2,12 +2,12 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CaseDefinition, DONE, type Trial } from './trial.ts'
 
-/** How long the engine stays away, which is longer than a call that would be answered at once. */
+/** Duration of the outage, in milliseconds: longer than a call that is answered immediately. */
 const AWAY_MS = 500
-/** How long a store has to find its engine again. */
+/** Time for a store to reconnect to its engine, in milliseconds. */
 const BACK_WITHIN_MS = 20_000
 
-/** What a store must do while its engine is away, and above all afterwards. */
+/** Requirements of a store while its engine is away, and above all afterwards. */
 export const outageCases: readonly CaseDefinition[] = [
   {
     name: 'answers nothing of its own while the engine is away, and is back by itself',
@@ -88,7 +88,7 @@ export const outageCases: readonly CaseDefinition[] = [
   },
 ]
 
-/** Takes the engine away while something is done, and brings it back whatever became of that. */
+/** Stops the engine while `work` runs, and starts it again even if the work fails. */
 async function away(trial: Trial, work: () => Promise<void>): Promise<void> {
   await trial.host.outage?.begin()
   try {
@@ -98,12 +98,12 @@ async function away(trial: Trial, work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A store may throw at once as well as reject. */
+/** Calls a store, which may throw synchronously or reject. */
 async function attempt<T>(call: () => T | PromiseLike<T>): Promise<T> {
   return await call()
 }
 
-/** Calls until the store answers: how soon it finds its engine again is its own affair, within limits. */
+/** Calls until the store answers: within the limit, a store may take any time to reconnect. */
 async function untilAnswered<T>(trial: Trial, call: () => T | Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + BACK_WITHIN_MS
   const answer = async (): Promise<T> => {

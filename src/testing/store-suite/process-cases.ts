@@ -4,7 +4,7 @@ import { withWrongClock } from './wrong-clock.ts'
 
 const HOUR_MS = 3_600_000
 
-/** What two processes on one engine must see of each other. */
+/** Requirements of stores in two processes that share an engine. */
 export const processCases: readonly CaseDefinition[] = [
   {
     name: 'gives a key to one of many in two processes that claim it at once',

@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
 import type { Store } from '../../store/store.ts'
 
-/** One call, or a passage of time. `holder` chooses among the tokens given out so far, so that stale ones are tried too. Times are in units. */
+/** Call, or passage of time. `holder` chooses among all tokens returned so far, so that stale ones are tried too. Times are in units. */
 export type Step =
   | { readonly call: 'claim'; readonly key: number; readonly lease: number }
   | {
@@ -15,17 +15,17 @@ export type Step =
   | { readonly call: 'release'; readonly key: number; readonly holder: number; readonly marks: readonly string[] }
   | { readonly call: 'pass'; readonly time: number }
 
-/** A store, and what the steps mean to it. */
+/** Store under test, with the meaning of the steps. */
 export interface ModelSubject {
-  /** By which store the nth step is taken. */
+  /** Returns the store that takes the nth step. */
   readonly storeOf: (step: number) => Store
   readonly keys: readonly string[]
-  /** Of leases and passages of time, in milliseconds. */
+  /** Unit of leases and passages of time, in milliseconds. */
   readonly unitMs: number
   readonly pass: (ms: number) => void | Promise<void>
 }
 
-/** Takes the steps on a store and on the model beside it, and throws at the first answer that differs. */
+/** Takes the steps on a store and on the model, and throws at the first answer that differs. */
 export async function compareWithModel(subject: ModelSubject, steps: readonly Step[]): Promise<void> {
   const { storeOf, unitMs, pass } = subject
   const model = new StoreModel()
@@ -77,7 +77,7 @@ interface Entry {
   endsAt: number
 }
 
-/** The contract in its plainest form: no bound, no retention, everything in one map. */
+/** Simplest form of the contract: no bound, no retention, everything in one map. */
 class StoreModel {
   now = 0
   readonly #entries = new Map<string, Entry>()

@@ -12,27 +12,27 @@ import { transactionCases } from './transaction-cases.ts'
 import { type CaseDefinition, type TransactionTools, Trial, type TrialHost } from './trial.ts'
 
 export interface StoreSuiteOptions {
-  /** Lets so many milliseconds pass for the store. Default: waits for them. For stores whose clock the test moves. */
+  /** Lets milliseconds pass for the store. Default: waits in real time. For stores whose clock the test moves. */
   readonly pass?: (ms: number) => void | Promise<void>
-  /** False where a store shares nothing with the next one that is made, as one in memory does. Default true. */
+  /** False if two stores share no state, like stores in memory. Default true. */
   readonly isShared?: boolean
-  /** False where time is that of the process, so that processes whose clocks differ are promised nothing. Default true. */
+  /** False if the store uses the clock of the process, so that it guarantees nothing for processes whose clocks differ. Default true. */
   readonly hasOwnClock?: boolean
-  /** Takes the engine away and brings it back, with all that it had stored. Without it, the cases that need it are left out. */
+  /** Stops the engine and starts it again, with all its data. Without it, the cases that need it are omitted. */
   readonly outage?: { begin(): void | Promise<void>; end(): void | Promise<void> }
-  /** For stores with `transaction` or `transactionSync`: how rows are written and found. Without it, their cases are left out. */
+  /** Tools to write and find rows, for stores with `transaction` or `transactionSync`. Without them, their cases are omitted. */
   readonly transaction?: TransactionTools & {
     /** False for stores with `transactionSync`. Default true. */
     readonly isAsynchronous?: boolean
   }
 }
 
-/** One thing that every store must do. */
+/** Requirement of every store, as a case for a test runner. */
 export interface StoreCase {
   readonly name: string
-  /** Whether the engine is taken away for a while. All other cases may run at the same time. */
+  /** True if the case stops the engine for a while. All other cases may run concurrently. */
   readonly takesEngineAway: boolean
-  /** Rejects where the store does not do it. */
+  /** Rejects if the store does not meet it. */
   run(): Promise<void>
 }
 
@@ -40,10 +40,10 @@ const LEASE_MS = 600
 const MOST_GOES = 5
 
 /**
- * The contract of `Store` as cases for any test runner, which is how a store becomes a supported one. Each works on keys of its own.
- * On a real clock a case that failed where the machine was too slow for it is run again, with longer leases.
+ * Returns the contract of `Store` as cases for any test runner. A store is supported if it passes all of them. Each case uses separate
+ * keys. With a real clock, a case that fails because the machine is too slow is repeated with longer leases.
  *
- * @param makeStore makes a store on the engine that is tried, always the same one; called several times
+ * @param makeStore makes a store on the tested engine, always the same one; called several times
  * @example
  * for (const { name, run } of storeSuite((options) => memoryStore(options), { isShared: false })) test(name, run)
  */
@@ -90,7 +90,7 @@ const CASES: readonly CaseDefinition[] = [
   ...outageCases,
 ]
 
-/** No case may fail because the machine is slow: one that took much longer than planned says nothing, and is given more time. */
+/** Repeats a case with more time if it took much longer than planned: no case may fail because the machine is slow. */
 async function runInTime(host: TrialHost, { retention, run }: CaseDefinition): Promise<void> {
   for (let leaseMs = LEASE_MS; ; leaseMs *= 2) {
     const stores = await host.stores(retention === undefined ? undefined : retention * leaseMs)

@@ -2,7 +2,7 @@ import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict'
 import type { CaseDefinition, Trial } from './trial.ts'
 import { BUSY, nextTurn, sorted } from './trial.ts'
 
-/** What a store must do that commits the writes of handlers together with their finish marks. */
+/** Requirements of a store that commits the writes of handlers together with their finish marks. */
 export const transactionCases: readonly CaseDefinition[] = [
   {
     name: 'commits what a transaction wrote together with its mark, and returns what its work returned',
@@ -182,7 +182,7 @@ export const transactionCases: readonly CaseDefinition[] = [
   },
 ]
 
-/** That neither the row nor the mark is there, and that the claim still is. */
+/** Checks that neither the row nor the mark exists, and that the claim still does. */
 async function expectNothing(trial: Trial, token: string): Promise<void> {
   strictEqual(await trial.has('row'), false)
   ok(await trial.store.release(trial.key, token, []))

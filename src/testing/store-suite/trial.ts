@@ -5,46 +5,46 @@ import { isThenable } from '../../protocol/promises.ts'
 import type { Claim, Store } from '../../store/store.ts'
 import type { SyncTransactionalStore, TransactionalStore, TransactionClaim } from '../../store/transactional-store.ts'
 
-/** What a case asks for beside a store of its own. */
+/** Definition of a case, with its needs besides a store. */
 export interface CaseDefinition {
   readonly name: string
   /**
-   * `sharing`: two stores on one engine. `engine clock`: the same, with a clock that is not their processes'. `outage`: an engine that
-   * can be taken away. `transaction`: a store that has them, `asynchronous` if work may wait within them.
+   * `sharing`: two stores on one engine. `engine clock`: also a clock that is independent of their processes. `outage`: an engine that
+   * can be stopped. `transaction`: a store with transactions, `asynchronous` if work may wait inside them.
    */
   readonly needs?: 'sharing' | 'engine clock' | 'outage' | 'transaction' | 'asynchronous transaction'
-  /** The retention of the stores, in leases. Where there is none it is what the store has by default. */
+  /** Retention of the stores, in leases. Default: the default of the store. */
   readonly retention?: number
-  /** Throws where the store does not keep the contract. */
+  /** Throws if the store violates the contract. */
   run(trial: Trial): Promise<void>
 }
 
-/** Where a trial gets its stores from, and who moves their time. */
+/** Source of the stores of a trial, and of their time. */
 export interface TrialHost {
-  /** The same two stores for every trial with the same retention. */
+  /** Returns the same two stores for every trial with the same retention. */
   stores(retentionMs: number | undefined): Promise<{ readonly store: Store; readonly another: Store }>
   readonly pass: ((ms: number) => void | Promise<void>) | undefined
   readonly outage: { begin(): void | Promise<void>; end(): void | Promise<void> } | undefined
   readonly transaction: TransactionTools | undefined
 }
 
-/** How the suite writes within a transaction of the store that is tried, and looks at what is there afterwards. */
+/** Tools with which the suite writes in a transaction of the tested store, and reads the result afterwards. */
 export interface TransactionTools<Tx = never> {
-  /** Writes a row, named by text, by what the store's transactions are given. Must not wait if they must not. */
+  /** Writes a row with this name in a transaction of the store. Must be synchronous if the transactions are. */
   write(tx: Tx, row: string): unknown
-  /** Returns whether a row was committed, as any other connection sees it. */
+  /** Returns true if a row was committed, as another connection sees it. */
   has(row: string): boolean | Promise<boolean>
 }
 
 export type Claimed = Extract<Claim, { readonly state: 'claimed' }>
 
 /**
- * One go at one case: the stores, a key that no other trial has, and the passing of time. Times are told in leases, so that a go
- * that was too slow to mean anything can be repeated with longer ones.
+ * Trial of one case: the stores, a key that no other trial uses, and the passing of time. Times are in leases, so that a trial that was
+ * too slow to be conclusive can be repeated with longer ones.
  */
 export class Trial {
   readonly store: Store
-  /** Another store on the same engine, as another process has it; the same store where nothing is shared. */
+  /** Second store on the same engine, as in another process; the same store if stores share no state. */
   readonly another: Store
   readonly key: string = `store-suite:${randomUUID()}`
   readonly leaseMs: number
@@ -59,24 +59,24 @@ export class Trial {
     this.leaseMs = leaseMs
   }
 
-  /** How much longer than planned this took so far. Time that is moved by hand does not run away. */
+  /** Time by which the trial took longer than planned so far. Zero if the test moves the clock. */
   get overrunMs(): number {
     return this.host.pass === undefined ? performance.now() - this.#startedAt - this.#plannedMs : 0
   }
 
-  /** Lets the time of so many leases pass. */
+  /** Lets the time of several leases pass. */
   async pass(leases: number): Promise<void> {
     const ms = Math.round(leases * this.leaseMs)
     this.#plannedMs += ms
     await (this.host.pass ?? sleep)(ms)
   }
 
-  /** Lets a claim end that was made or renewed just now, with a little more, whatever the engine's clock counts in. */
+  /** Lets a claim expire that was just made or renewed, with a margin for the resolution of the engine's clock. */
   outlastLease(): Promise<void> {
     return this.pass(7 / 6)
   }
 
-  /** Waits for something that takes what it takes, and does not count as time lost. */
+  /** Waits for work of any duration, which does not count as overrun. */
   async exempt<T>(work: PromiseLike<T> | T): Promise<T> {
     const from = performance.now()
     try {
@@ -109,7 +109,7 @@ export class Trial {
     work: (tx: unknown) => unknown,
   ): Promise<unknown> {
     const { store } = this
-    // Whether it has either is asked here.
+    // A store may have either, both or none.
     const { transaction, transactionSync } = store as Partial<
       TransactionalStore<unknown> & SyncTransactionalStore<unknown>
     >
@@ -119,7 +119,7 @@ export class Trial {
   }
 
   write(tx: unknown, row: string): unknown {
-    return this.host.transaction?.write(tx as never, this.#nameOf(row)) // it is what the store gave
+    return this.host.transaction?.write(tx as never, this.#nameOf(row)) // the store passed it
   }
 
   async has(row: string): Promise<boolean> {
@@ -129,7 +129,7 @@ export class Trial {
     return answer
   }
 
-  /** Writes and goes on, immediately if the write did not wait. */
+  /** Writes and then calls `next`, immediately if the write is synchronous. */
   writeThen(tx: unknown, row: string, next: () => unknown): unknown {
     const written = this.write(tx, row)
     return isThenable(written) ? written.then(next) : next()
@@ -144,17 +144,17 @@ export class Trial {
   }
 }
 
-/** What a claim answers to those who come too late. */
+/** Answer to a claim of a key that is done. */
 export const DONE: Claim = { state: 'done' }
 export const BUSY: Claim = { state: 'busy' }
-/** A token that nobody was ever given. */
+/** Token that no store ever returned. */
 export const STRANGER = 'a-token-of-nobody'
 
 export function sorted(marks: readonly string[]): readonly string[] {
   return [...marks].sort()
 }
 
-/** Lets the others have their turn, so that stores that answer at once are taken turns on as well. */
+/** Lets other tasks run, so that calls interleave even on stores that answer synchronously. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -2,7 +2,7 @@ const RightDate = Date
 let users = 0
 let before: DateConstructor = RightDate
 
-/** Does something in a process whose wall clock is wrong by so much: in this one, whose `Date` is replaced until it is done. */
+/** Runs work in a process whose wall clock is wrong by `offMs`: in this process, by replacing its `Date` until the work ends. */
 export async function withWrongClock<T>(offMs: number, work: () => T | PromiseLike<T>): Promise<T> {
   if (users++ === 0) before = globalThis.Date
   globalThis.Date = shiftedBy(offMs)
