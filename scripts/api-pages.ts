@@ -32,41 +32,26 @@ const ABOUT: Readonly<Record<string, string>> = {
   otel: 'Spans and metrics by OpenTelemetry.',
 }
 
-/** The page and anchor of each declaration. */
-type Places = ReadonlyMap<string, Place>
-
-interface Place {
-  readonly page: string
-  readonly anchor: string
-}
-
-function aboutOf(entry: string): string {
-  const about = ABOUT[entry]
-  if (about === undefined) throw new Error(`ABOUT does not say what ${specifierOf(entry)} is for`)
-  return about
-}
+/** The page and anchor of each declaration that has a heading. */
+type Places = Map<Declaration, { readonly page: string; readonly anchor: string }>
+type Named = readonly (readonly [name: string, declaration: Declaration])[]
 
 const pageOf = (entry: string) => `${entry === 'index' ? 'postern' : entry.replace('/', '-')}.md`
-const specifierOf = (entry: string) => (entry === 'index' ? 'postern' : `postern/${entry}`)
+const headOf = (entry: string) => `\`${entry === 'index' ? 'postern' : `postern/${entry}`}\``
 
 /** Returns the text of each page by its file name. */
 export function drawApiPages(): ReadonlyMap<string, string> {
   const reader = new DeclarationReader(Object.values(entries))
-  const modules = Object.entries(entries).map(([entry, path]) => ({ entry, exported: reader.exportsOf(path) }))
-  const places = new Map<string, Place>()
-  for (const { entry, exported } of modules)
-    for (const [name, { id }] of sorted(exported)) if (!places.has(id)) addPlace(places, id, pageOf(entry), name)
+  const modules = Object.entries(entries).map(([entry, path]) => [entry, sort([...reader.exportsOf(path)])] as const)
+  const places: Places = new Map()
+  for (const [entry, exported] of modules) addPlaces(places, exported, pageOf(entry))
 
-  const pages = new Map<string, string>()
-  const rows: string[] = []
-  for (const { entry, exported } of modules) {
-    const page = pageOf(entry)
-    pages.set(page, drawPage(entry, exported, places))
-    const links = sorted(exported).map(([name, { id }]) => linkTo(places, id, '', name))
-    rows.push(`| [\`${specifierOf(entry)}\`](${page}) | ${aboutOf(entry)} ${links.join(', ')} |`)
-  }
-  pages.set('README.md', `${HEAD}| import from | exports |\n|---|---|\n${rows.join('\n')}\n`)
-  return pages
+  const pages = new Map(modules.map(([entry, exported]) => [pageOf(entry), drawPage(entry, exported, places)]))
+  const rows = modules.map(([entry, exported]) => {
+    const links = exported.map(([name, declaration]) => linkTo(places, declaration, '', name))
+    return `| [${headOf(entry)}](${pageOf(entry)}) | ${aboutOf(entry)} ${links.join(', ')} |\n`
+  })
+  return pages.set('README.md', `${HEAD}| import from | exports |\n|---|---|\n${rows.join('')}`)
 }
 
 const HEAD = `# Every export
@@ -76,55 +61,56 @@ together; this one has each declaration.
 
 `
 
-function drawPage(entry: string, exported: ReadonlyMap<string, Declaration>, places: Places): string {
+function drawPage(entry: string, exported: Named, outer: Places): string {
   const page = pageOf(entry)
-  const isHere = (id: string) => places.get(id)?.page === page
-  const own = sorted(exported).filter(([, { id }]) => isHere(id))
-  const guests = sorted(exported).filter(([, { id }]) => !isHere(id))
-  const inner = listInner(
-    own.map(([, declaration]) => declaration),
-    places,
-  )
-  const innerPlaces = new Map(places)
-  for (const { id, name } of inner) addPlace(innerPlaces, id, page, name)
-  const parts = [`# \`${specifierOf(entry)}\``, aboutOf(entry)]
-  if (guests.length > 0)
-    parts.push(`Also exported here: ${guests.map(([name, { id }]) => linkTo(places, id, page, name)).join(', ')}.`)
-  parts.push(...own.map(([name, declaration]) => drawDeclaration(name, declaration, page, innerPlaces)))
-  if (inner.length > 0) {
-    parts.push('## Types that are not exported', 'The declarations above use them.')
-    parts.push(...inner.map((declaration) => `#${drawDeclaration(declaration.name, declaration, page, innerPlaces)}`))
-  }
+  const own = exported.filter(([, declaration]) => outer.get(declaration)?.page === page)
+  const guests = exported.filter((one) => !own.includes(one))
+  const inner = listInner(own, outer)
+  const places = new Map(outer)
+  addPlaces(places, inner, page)
+  const parts = [`# ${headOf(entry)}`, aboutOf(entry)]
+  const links = guests.map(([name, declaration]) => linkTo(places, declaration, page, name))
+  if (links.length > 0) parts.push(`Also exported here: ${links.join(', ')}.`)
+  parts.push(...own.map((one) => `## ${drawDeclaration(one, page, places)}`))
+  if (inner.length > 0) parts.push('## Types that are not exported', 'The declarations above use them.')
+  parts.push(...inner.map((one) => `### ${drawDeclaration(one, page, places)}`))
   return `${parts.join('\n\n')}\n`
 }
 
-/** Headings that differ in case only get a number, as GitHub counts them. */
-function addPlace(places: Map<string, Place>, id: string, page: string, name: string): void {
-  const same = [...places.values()].filter(
-    (place) => place.page === page && place.anchor.replace(/-\d+$/, '') === name.toLowerCase(),
-  )
-  places.set(id, { page, anchor: `${name.toLowerCase()}${same.length > 0 ? `-${same.length}` : ''}` })
+function aboutOf(entry: string): string {
+  const about = ABOUT[entry]
+  if (about === undefined) throw new Error(`ABOUT does not say what ${headOf(entry)} is for`)
+  return about
+}
+
+/** Headings that differ in case only get a number, as GitHub counts them. What has a place keeps it. */
+function addPlaces(places: Places, named: Named, page: string): void {
+  const taken = [...places.values()].filter((place) => place.page === page).map(({ anchor }) => anchor)
+  for (const [name, declaration] of named) {
+    if (places.has(declaration)) continue
+    const heading = name.toLowerCase()
+    const anchor = taken.includes(heading) ? `${heading}-1` : heading
+    if (taken.includes(anchor)) throw new Error(`${page} has three headings "${heading}"`)
+    taken.push(anchor)
+    places.set(declaration, { page, anchor })
+  }
 }
 
 /** What the exports name, directly or through each other, and what no subpath exports. Computed types say nothing to a reader. */
-function listInner(exported: readonly Declaration[], places: Places): readonly Declaration[] {
-  const found = new Set<Declaration>()
-  const queue = [...exported]
+function listInner(exported: Named, places: Places): Named {
+  const queue = new Set(exported.map(([, declaration]) => declaration))
   for (const declaration of queue)
-    for (const named of declaration.names())
-      if (!places.has(named.id) && !found.has(named) && !named.isComputed) {
-        found.add(named)
-        queue.push(named)
-      }
-  return [...found].sort((one, other) => compare(one.name, other.name))
+    for (const named of declaration.names()) if (!places.has(named) && !named.isComputed) queue.add(named)
+  const found = [...queue].filter((declaration) => !places.has(declaration))
+  return found.map((one) => [one.name, one] as const).sort(([one], [other]) => compare(one, other))
 }
 
-function drawDeclaration(name: string, declaration: Declaration, page: string, places: Places): string {
+function drawDeclaration([name, declaration]: Named[number], page: string, places: Places): string {
   const { texts, docs } = declaration
-  const code = `\`\`\`ts\n${texts.join('\n')}\n\`\`\``
-  const named = declaration.names().filter(({ id }) => id !== declaration.id && places.has(id))
-  const links = named.map(({ id, name: own }) => linkTo(places, id, page, own))
-  const parts = [`## ${name}`, ...docs.map(toProse).filter(Boolean), code, ...docs.flatMap(drawTags)]
+  const named = declaration.names().filter((one) => one !== declaration && places.has(one))
+  const links = named.map((one) => linkTo(places, one, page, one.name))
+  const about = docs.map(({ comment }) => prose(comment)).filter(Boolean)
+  const parts = [name, ...about, fence(texts.join('\n')), ...docs.flatMap(drawTags)]
   if (links.length > 0) parts.push(`Uses ${links.join(', ')}.`)
   return parts.join('\n\n')
 }
@@ -134,22 +120,18 @@ function drawTags({ tags }: ts.JSDoc): readonly string[] {
   const items: string[] = []
   const examples: string[] = []
   for (const tag of tags ?? []) {
-    const text = ts.getTextOfJSDocComment(tag.comment) ?? ''
-    if (ts.isJSDocParameterTag(tag)) items.push(`- \`${tag.name.getText()}\`: ${prose(text)}`)
-    else if (tag.tagName.text === 'returns') items.push(`- returns ${prose(text)}`)
-    else if (tag.tagName.text === 'throws') items.push(`- throws ${prose(text)}`)
-    else if (tag.tagName.text === 'example') examples.push(`\`\`\`ts\n${text}\n\`\`\``)
-    else if (tag.tagName.text !== 'typeParam') throw new Error(`@${tag.tagName.text} is not drawn`)
+    const name = tag.tagName.text
+    if (ts.isJSDocParameterTag(tag)) items.push(`- \`${tag.name.getText()}\`: ${prose(tag.comment)}`)
+    else if (name === 'returns' || name === 'throws') items.push(`- ${name} ${prose(tag.comment)}`)
+    else if (name === 'example') examples.push(fence(ts.getTextOfJSDocComment(tag.comment) ?? ''))
+    else throw new Error(`@${name} is not drawn`)
   }
   return [items.join('\n'), ...examples].filter(Boolean)
 }
 
-function toProse(doc: ts.JSDoc): string {
-  return prose(ts.getTextOfJSDocComment(doc.comment) ?? '')
-}
-
 /** Codes of errors become links. */
-function prose(text: string): string {
+function prose(comment: ts.JSDoc['comment']): string {
+  const text = ts.getTextOfJSDocComment(comment) ?? ''
   return text
     .replace(/\{@link (\w+)\s*\}/g, '`$1`')
     .replace(/`(\w+)`/g, (word, code: string) =>
@@ -157,16 +139,20 @@ function prose(text: string): string {
     )
 }
 
-function linkTo(places: Places, id: string, from: string, name: string): string {
-  const place = places.get(id)
-  if (place === undefined) throw new Error(`${id} has no place`)
+function fence(code: string): string {
+  return `\`\`\`ts\n${code}\n\`\`\``
+}
+
+function linkTo(places: Places, declaration: Declaration, from: string, name: string): string {
+  const place = places.get(declaration)
+  if (place === undefined) throw new Error(`${name} has no place`)
   return `[\`${name}\`](${place.page === from ? '' : place.page}#${place.anchor})`
 }
 
 /** Functions first, then constants, classes and types, each by name. */
-function sorted(exported: ReadonlyMap<string, Declaration>): readonly (readonly [string, Declaration])[] {
-  const order = ['function', 'constant', 'class', 'interface', 'type']
-  const rank = ({ kind }: Declaration) => Math.min(order.indexOf(kind), 3)
+function sort(exported: Named): Named {
+  const order = ['function', 'constant', 'class']
+  const rank = ({ kind }: Declaration) => (order.includes(kind) ? order.indexOf(kind) : order.length)
   return [...exported].sort(([a, one], [b, other]) => rank(one) - rank(other) || compare(a, b))
 }
 
