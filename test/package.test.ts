@@ -37,7 +37,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'postern-package-'))
   project = join(folder, 'project')
   dist = join(project, 'node_modules/postern/dist')
-  tarball = await pack(folder)
+  tarball = await pack()
   await installAlone(project, tarball)
 }, SLOW)
 

@@ -54,6 +54,7 @@ describe('the examples in the help', () => {
       .replace('npx postern', 'postern')
       .replaceAll('localhost:3000', `127.0.0.1:${port}`)
       .replace('redis://localhost:6379', engines.redis?.url ?? '')
+      .replace('postgres://postgres:postgres@localhost:5432/postgres', engines.postgres?.url ?? '')
       .replace('postgres://localhost/app', engines.postgres?.url ?? '')
       .replace('sha256=...', sign(BODY, SECRET))
       .replace('postern dev', 'postern dev --port 0')

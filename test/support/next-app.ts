@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { copyFile, cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { copyFile, cp, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pack, run } from './package.ts'
+import { pack, run, unpack } from './package.ts'
 import { ROOT, readText } from './repository.ts'
 
 const SOURCE = join(ROOT, 'examples/next')
@@ -41,26 +41,28 @@ export interface NextServer {
  * found in the folder above; the package is unpacked anew each time.
  */
 export async function makeNextApp(): Promise<NextApp> {
-  const workshop = await mkdtemp(join(tmpdir(), 'postern-pack-'))
-  try {
-    const tarball = await pack(workshop)
-    const cache = await installOnce(tarball)
-    const folder = await mkdtemp(join(cache, 'run-'))
-    const left = [...LEFTOVERS, 'package-lock.json'].map((name) => join(SOURCE, name))
-    await cp(SOURCE, folder, { recursive: true, filter: (path) => !left.includes(path) })
-    const home = join(folder, 'node_modules/postern')
-    await mkdir(home, { recursive: true })
-    await run(folder, 'tar', '-xzf', tarball, '-C', home, '--strip-components=1')
-    return {
-      folder,
-      build: () => build(folder),
-      start: (environment) => start(folder, ['start'], environment),
-      dev: (environment) => start(folder, ['dev'], { NODE_ENV: 'development', ...environment }),
-      remove: () => rm(folder, { recursive: true, force: true }),
-    }
-  } finally {
-    await rm(workshop, { recursive: true, force: true })
+  const tarball = await pack()
+  const cache = await installOnce(tarball)
+  const folder = await mkdtemp(join(cache, 'run-'))
+  const left = [...LEFTOVERS, 'package-lock.json'].map((name) => join(SOURCE, name))
+  await cp(SOURCE, folder, { recursive: true, filter: (path) => !left.includes(path) })
+  await unpack(folder, tarball)
+  return {
+    folder,
+    build: () => build(folder),
+    start: (environment) => start(folder, ['start'], environment),
+    dev: (environment) => start(folder, ['dev'], { NODE_ENV: 'development', ...environment }),
+    remove: () => rm(folder, { recursive: true, force: true }),
   }
+}
+
+/** An app with neither routes nor pages, in which the package is installed. */
+export async function makeEmptyNextApp(): Promise<string> {
+  const tarball = await pack()
+  const folder = await mkdtemp(join(await installOnce(tarball), 'run-'))
+  for (const name of ['package.json', 'tsconfig.json']) await copyFile(join(SOURCE, name), join(folder, name))
+  await unpack(folder, tarball)
+  return folder
 }
 
 /** The folder with everything that the lock file names, but for the package itself. */

@@ -1,0 +1,179 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type PostgresServer, postgresProgram, startPostgres } from './engines/postgres-server.ts'
+import { type RedisServer, redisProgram, startRedis } from './engines/redis-server.ts'
+import { readSteps } from './support/guide.ts'
+import { makeEmptyNextApp } from './support/next-app.ts'
+import { pack } from './support/package.ts'
+import { listFiles, ROOT, readText } from './support/repository.ts'
+import { startShell } from './support/shell.ts'
+import { beginWalk, makeEmptyProject, type Walk } from './support/walk.ts'
+
+// Guides are followed word for word, in a folder that holds nothing but the package: the files that they have saved, the commands that
+// they have typed. `npm run walk` prints how long the walks of seven readers take.
+
+const SLOW = 240_000
+const SENT = ['200 {"code":"handled"', '200 {"code":"duplicate"', '401 {"code":"unauthorized"']
+const ACCEPTED = '200 {"code":"accepted"'
+
+interface Way {
+  /** A guide, or `README.md#Heading`. */
+  readonly pages: readonly string[]
+  /** What is printed on the way. */
+  readonly seen: readonly string[]
+}
+
+const READERS: Readonly<Record<string, Way>> = {
+  'an Express developer': {
+    pages: ['README.md#First delivery', 'docs/guides/express.md'],
+    seen: ['1/5     200', 'welcome', ...SENT],
+  },
+  'a Next.js developer': {
+    pages: ['docs/guides/next-app-router.md', 'docs/guides/next-pages-router.md'],
+    seen: SENT,
+  },
+  'a developer with Fastify and Postgres': {
+    pages: ['docs/guides/fastify.md', 'docs/guides/postgres.md'],
+    seen: [...SENT, 'contacts: 1', 'CREATE TABLE'],
+  },
+  'a developer who writes unit tests': {
+    pages: ['README.md#Unit tests', 'docs/guides/testing.md'],
+    seen: ['# pass 1', 'Tests  6 passed', 'Tests  3 passed', 'Tests  1 passed'],
+  },
+  'the author of a receiver in Python': { pages: ['docs/guides/other-languages.md'], seen: [' 0 failed'] },
+  'an operator': {
+    pages: ['docs/guides/inbox.md', 'docs/guides/deployment.md'],
+    seen: [ACCEPTED, 'minutes are fine', 'oldest due', ...SENT],
+  },
+}
+
+const GUIDES: Readonly<Record<string, readonly string[]>> = {
+  'commonjs-and-jest.md': SENT,
+  'emulator.md': ['1/5     200', '[ 500, 500, 200 ]'],
+  'express-global-json.md': SENT,
+  'fetch-hosts.md': SENT,
+  'first-registration.md': ['created '],
+  'healing.md': ['30 succeeded'],
+  'inbox-bullmq.md': [ACCEPTED, 'minutes are fine', "BullMQ's tables are up to date"],
+  'node.md': SENT,
+  'observability.md': ['process default', 'postern.dispatches'],
+  'order.md': [],
+  'own-store.md': ['passed'],
+  'rotation.md': [],
+  'sqlite.md': [...SENT, "handled [ { email: 'zoe@example.test' } ]"],
+  'stores.md': [...SENT, 'created '],
+  'tenants-and-rotation.md': SENT,
+  'typed-handlers.md': ['invalid_record'],
+}
+
+/** Guides that no walk takes, and why. */
+const NOT_WALKED: Readonly<Record<string, string>> = {
+  'README.md': 'its sections are part of the others',
+  'inspector.md': 'a page of the browser, which test/inspector opens',
+  'moving-from-hand-written.md': 'apps before and after, which test/docs.test.ts sends deliveries to',
+  'scale.md': 'has nothing to save or type',
+  'troubleshooting.md': 'its blocks are run by test/docs.test.ts',
+}
+
+const engines: { redis?: RedisServer; postgres?: PostgresServer } = {}
+const walks: Walk[] = []
+
+beforeAll(async () => {
+  const [redis, postgres] = await Promise.all([
+    redisProgram === undefined ? undefined : startRedis(),
+    postgresProgram === undefined ? undefined : startPostgres(),
+    pack(),
+  ])
+  Object.assign(engines, { redis, postgres })
+}, SLOW)
+afterAll(async () => {
+  await Promise.all(walks.map((walk) => walk.end()))
+  await Promise.all([engines.redis?.remove(), engines.postgres?.remove()])
+}, SLOW)
+
+/** Whether the engines that a way needs are on this machine. */
+function canWalk(pages: readonly string[]): boolean {
+  const needsRedis = pages.some((page) => /stores\.md|bullmq/.test(page))
+  const needsPostgres = pages.some((page) => /postgres|bullmq/.test(page))
+  return !(needsRedis && redisProgram === undefined) && !(needsPostgres && postgresProgram === undefined)
+}
+
+async function follow(title: string, { pages, seen }: Way): Promise<void> {
+  const isNext = pages.some((page) => page.includes('next-'))
+  const folder = isNext ? await makeEmptyNextApp() : await makeEmptyProject(await pack())
+  const walk = await beginWalk(folder, {
+    'redis://localhost:6379': engines.redis?.url ?? '',
+    'postgres://postgres:postgres@localhost:5432/postgres': engines.postgres?.url ?? '',
+  })
+  walks.push(walk)
+  const started = performance.now()
+  for (const page of pages) {
+    const [path = '', heading] = page.split('#')
+    await walk.follow(readSteps(path, ...(heading === undefined ? [] : [`## ${heading}`])))
+  }
+  tellTime(title, started)
+  for (const text of seen) expect(walk.output()).toContain(text)
+}
+
+function tellTime(title: string, started: number): void {
+  if (process.env.FIGURES === '1') console.log(`${title}: ${((performance.now() - started) / 1_000).toFixed(1)} s`)
+}
+
+describe('a walk by', () => {
+  for (const [reader, way] of Object.entries(READERS))
+    it.skipIf(!canWalk(way.pages))(`${reader} leads to the end`, { timeout: SLOW }, () => follow(reader, way))
+
+  it('a visitor who has cloned the repository leads to the end', { timeout: SLOW }, async () => {
+    const started = performance.now()
+    const command = startShell('npm start', ROOT, { NO_COLOR: '1', npm_config_loglevel: 'error' })
+    expect(await command.exitCode, command.stdout + command.stderr).toBe(0)
+    tellTime('a visitor who has cloned the repository', started)
+  })
+})
+
+describe('a guide, followed word for word in an empty folder,', () => {
+  for (const [page, seen] of Object.entries(GUIDES)) {
+    const pages = [`docs/guides/${page}`]
+    it.skipIf(!canWalk(pages)).concurrent(`works: ${page}`, { timeout: SLOW }, () => follow(page, { pages, seen }))
+  }
+
+  it('compiles with the types that it has had installed', { timeout: SLOW }, () => {
+    expect(checkWalks()).toEqual([])
+  })
+
+  it('is each of docs/guides, or there is a reason', () => {
+    const walked = Object.values(READERS).flatMap(({ pages }) =>
+      pages.filter((page) => page.startsWith('docs/guides/')),
+    )
+    const named = [
+      ...walked,
+      ...[GUIDES, NOT_WALKED].flatMap((table) => Object.keys(table).map((page) => `docs/guides/${page}`)),
+    ]
+    expect(named.sort()).toEqual(listFiles('docs/guides', '.md'))
+  })
+})
+
+/** The complaints of TypeScript about all that was saved, with the options of the guides. A `.mjs` file is TypeScript as well. */
+function checkWalks(): readonly string[] {
+  const [, json = ''] = /```json\n([\s\S]*?)```/.exec(readText('docs/guides/README.md')) ?? []
+  const { options } = ts.convertCompilerOptionsFromJson(JSON.parse(json).compilerOptions, '')
+  const paths = walks.flatMap(({ folder, files }) =>
+    [...files].flatMap(([file, language]) => {
+      if (language !== 'ts') return []
+      const path = join(folder, file)
+      const twin = path.replace(/\.mjs$/, '.mts')
+      if (twin !== path) writeFileSync(twin, readFileSync(path))
+      return [twin]
+    }),
+  )
+  const program = ts.createProgram(paths, {
+    ...options,
+    types: ['node'],
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+  })
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(({ file, messageText }) => `${file?.fileName} ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)
+}
