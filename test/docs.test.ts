@@ -298,6 +298,16 @@ it('ARCHITECTURE.md names files and folders that exist', () => {
   expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
+it('ARCHITECTURE.md says of each folder of the source what is in it', () => {
+  const [table = ''] = readText('ARCHITECTURE.md').split('## Folders and their imports').slice(1)
+  const named = readTable(table).map(([folder]) => folder)
+  const paths = [...listFiles('src', '.ts'), ...listFiles('adapters', '.ts')]
+  const folders = new Set(
+    paths.map((path) => path.split('/').slice(0, 2).join('/')).filter((path) => !path.endsWith('.ts')),
+  )
+  expect([...folders].filter((folder) => !named.includes(folder))).toEqual([])
+})
+
 describe('docs/guides', () => {
   it('name only runtimes that are tested', () => {
     const rows = readTable(readText('docs/guides/fetch-hosts.md'))
