@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Step } from './guide.ts'
 import { linkPackage, unpack } from './package.ts'
@@ -97,8 +97,12 @@ export async function beginWalk(folder: string, places: Places): Promise<Walk> {
   }
 }
 
-/** Nothing comes from a registry, and no variable of the machine stands in for one that a guide forgot. */
+/** Nothing comes from a registry, and neither a variable nor a program of this repository stands in for one that a guide forgot. */
 const ENVIRONMENT = {
+  PATH: (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((path) => !path.includes('node_modules'))
+    .join(delimiter),
   NO_COLOR: '1',
   NODE_ENV: '',
   NODE_OPTIONS: '',
