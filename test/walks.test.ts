@@ -4,6 +4,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, postgresProgram, startPostgres } from './engines/postgres-server.ts'
 import { type RedisServer, redisProgram, startRedis } from './engines/redis-server.ts'
+import { readBlocks } from './support/examples.ts'
 import { readSteps } from './support/guide.ts'
 import { makeEmptyNextApp } from './support/next-app.ts'
 import { pack } from './support/package.ts'
@@ -27,7 +28,7 @@ interface Way {
 
 const READERS: Readonly<Record<string, Way>> = {
   'an Express developer': {
-    pages: ['README.md#First delivery', 'docs/guides/express.md'],
+    pages: ['README.md#First delivery', 'README.md#Typed handlers', 'docs/guides/express.md'],
     seen: ['1/5     200', 'welcome', ...SENT],
   },
   'a Next.js developer': {
@@ -143,6 +144,16 @@ describe('a guide, followed word for word in an empty folder,', () => {
 
   it('compiles with the types that it has had installed', { timeout: SLOW }, () => {
     expect(checkWalks()).toEqual([])
+  })
+
+  it('names a file for each block of code, unless it shows what does not compile', () => {
+    const lost = listFiles('docs/guides', '.md').flatMap((page) => {
+      if (page.slice('docs/guides/'.length) in NOT_WALKED) return []
+      const saved = readSteps(page).flatMap((step) => (step.does === 'save' ? [step.code] : []))
+      const blocks = readBlocks([page]).filter(({ info }) => ['ts', 'js', 'python'].includes(info[0] ?? ''))
+      return blocks.filter(({ info, code }) => info[1] !== 'wrong' && !saved.includes(code))
+    })
+    expect(lost.map(({ document, line }) => `${document}:${line}`)).toEqual([])
   })
 
   it('is each of docs/guides, or there is a reason', () => {
