@@ -20,7 +20,7 @@ import {
 } from './support/examples.ts'
 import { findSection, readTable } from './support/markdown.ts'
 import { findFreePort, start, untilItListens } from './support/programs.ts'
-import { listDocuments, ROOT, readText } from './support/repository.ts'
+import { listDocuments, listFiles, ROOT, readText } from './support/repository.ts'
 import { type CreateApp, measureLeak, SCENARIOS, sendSignedByNothing } from './support/scenarios.ts'
 import { checkTypes } from './support/types.ts'
 

@@ -71,7 +71,8 @@ async function build(site: string, home: string): Promise<void> {
     const tsup = 'node_modules/tsup/dist/cli-default.js'
     const stage = join(site, 'stage')
     await run(ROOT, process.execPath, tsup, '--silent', '--out-dir', join(stage, 'dist'))
-    for (const file of ['package.json', ...DOCUMENTS]) await cp(join(ROOT, file), join(stage, file), { recursive: true })
+    for (const file of ['package.json', ...DOCUMENTS])
+      await cp(join(ROOT, file), join(stage, file), { recursive: true })
     await run(stage, 'npm', 'pack', '--ignore-scripts', '--pack-destination', site)
     await rm(stage, { recursive: true })
     if (!existsSync(home)) await rename(site, home)
