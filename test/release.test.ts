@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const GIT = {
 }
 
 let folder: string
-/** Our own repository as it is here, ready for a release, with a build without declarations and a check that takes no time. */
+/** Our own repository as it is here, ready for a release, with a check that takes no time and a build without declarations, made once. */
 let ready: string
 
 beforeAll(async () => {
@@ -35,12 +35,14 @@ beforeAll(async () => {
   await runCommand(ready, 'git', 'checkout', '--quiet', '-B', 'main')
   await symlink(join(ROOT, 'node_modules'), join(ready, 'node_modules'))
   for (const path of await changedHere()) await writeFile(join(ready, path), await readFile(join(ROOT, path)))
+  const built = join(folder, 'dist')
+  await runCommand(ready, 'node_modules/.bin/tsup', '--silent', '--no-dts', '--out-dir', built)
   await edit(ready, 'package.json', (text) => {
     const { scripts, ...rest } = JSON.parse(text)
     const repository = { type: 'git', url: 'git+https://github.com/example/postern.git' }
     return JSON.stringify({
       ...{ ...rest, version: '0.1.0', repository },
-      scripts: { ...scripts, prepack: 'tsup --silent --no-dts', check: 'node -e ""' },
+      scripts: { ...scripts, prepack: `rm -rf dist && cp -r ${built} dist`, check: 'node -e ""' },
     })
   })
   await edit(ready, 'CHANGELOG.md', () => '# Changes\n\n## Unreleased\n\n### Added\n\n- A thing.\n')
@@ -222,6 +224,13 @@ describe('npm run release', { timeout: SLOW }, () => {
     )
   })
 
+  it('leaves nothing behind when the installed package does not work', async () => {
+    const { root } = await newRepository()
+    await edit(root, 'package.json', (text) => text.replace(' dist"', " dist && echo 'oops()' >> dist/web.js\""))
+    await commit(root)
+    await expectRefusal(root, ['patch', '--offline'], /try-package\.mjs[\s\S]*oops is not defined/)
+  })
+
   it('tries everything in a dry run, and changes nothing', async () => {
     const { root } = await newRepository()
     const before = await stateOf(root)
@@ -234,6 +243,8 @@ describe('npm run release', { timeout: SLOW }, () => {
 
   it('makes one commit and one tag, which can be pushed and packed by the workflow', async () => {
     const { root, origin } = await newRepository()
+    await mkdir(join(root, 'dist'))
+    await writeFile(join(root, 'dist/stray.js'), '') // which git ignores, and the tarball must not hold
     const [before] = await stateOf(root)
     const said = await release(root, '0.1.0', '--offline')
     expect(said).toMatch(/git push --atomic origin main v0\.1\.0$/)
