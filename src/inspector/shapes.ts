@@ -265,3 +265,10 @@ export interface InboxDetail extends InboxRow {
   readonly source: string | null
   readonly trace: string | null
 }
+
+/** What the inbox holds of a delivered event. */
+export interface InboxOfEvent {
+  readonly item: InboxDetail | null
+  /** Whether the names of all receivers are known. If they are not, an event that was not found may be there. */
+  readonly isSure: boolean
+}

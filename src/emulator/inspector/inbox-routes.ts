@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
 import * as z from 'zod'
-import { type InboxEntry, type InboxState, MOST_COUNTED } from '../../inbox/inbox.ts'
-import type { InboxCountsShape, InboxDetail, InboxRow, InboxRowPage } from '../../inspector/shapes.ts'
+import { type InboxEntry, type InboxPage, type InboxState, MOST_COUNTED } from '../../inbox/inbox.ts'
+import type { InboxCountsShape, InboxDetail, InboxOfEvent, InboxRow, InboxRowPage } from '../../inspector/shapes.ts'
 import { dedupKey, siblingKey } from '../../protocol/dedup-key.ts'
 import { PosternError } from '../../protocol/errors.ts'
 import type { Env } from '../http/env.ts'
@@ -26,24 +26,28 @@ export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: In
   const app = new Hono<Env>()
   /** A key of each receiver that was seen: its name stands in front. */
   const known = new Map([['', dedupKey('default', '', '')]])
-  const learn = (key: string) => known.set(siblingKey(key, '', ''), key)
+  /** States by whether all of their events were listed the last time; absent until asked. If all were, every receiver is known. */
+  const isListedWhole = new Map<InboxState, boolean>()
 
   app.get('/counts', async (c) => {
     const { oldestDueAt = null, ...counts } = await ask(inbox.counts())
     return c.json({ ...counts, oldestDueAt, countedTo: MOST_COUNTED, isWritable } satisfies InboxCountsShape)
   })
   app.get('/items', async (c) => {
-    const { entries, next = null } = await ask(inbox.list(readState(c), { after: c.req.query('after'), limit: PAGE }))
-    for (const { key } of entries) learn(key)
+    const { entries, next = null } = await list(readState(c), c.req.query('after'))
     return c.json({ rows: entries.map(toRow), next } satisfies InboxRowPage)
   })
   app.get('/item', async (c) => c.json(toDetail(await find(c.req.query('key') ?? ''))))
   app.get('/event', async (c) => {
     const { account = '', event = '' } = c.req.query()
-    const keys = [...known.values()].map((key) => siblingKey(key, account, event))
-    const entries = await Promise.all(keys.map((key) => ask(inbox.get(key))))
-    const entry = entries.find((each) => each !== undefined)
-    return c.json({ item: entry === undefined ? null : toDetail(entry) })
+    let entry = await findEvent(account, event)
+    const unseen = STATES.filter((state) => !isListedWhole.has(state))
+    if (entry === undefined && unseen.length > 0) {
+      await Promise.all(unseen.map((state) => list(state)))
+      entry = await findEvent(account, event)
+    }
+    const isSure = STATES.every((state) => isListedWhole.get(state))
+    return c.json({ item: entry === undefined ? null : toDetail(entry), isSure } satisfies InboxOfEvent)
   })
   app.get('/body', async (c) => {
     const bytes = Buffer.from((await find(c.req.query('key') ?? '')).bytes)
@@ -52,6 +56,19 @@ export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: In
   })
   app.post('/replay', async (c) => c.json({ isDone: await act(c, 'replay') }))
   app.post('/drop', async (c) => c.json({ isDone: await act(c, 'drop') }))
+
+  async function list(state: InboxState, after?: string): Promise<InboxPage> {
+    const page = await ask(inbox.list(state, { after, limit: PAGE }))
+    for (const { key } of page.entries) known.set(siblingKey(key, '', ''), key)
+    if (after === undefined) isListedWhole.set(state, page.next === undefined)
+    return page
+  }
+
+  async function findEvent(account: string, event: string): Promise<InboxEntry | undefined> {
+    const keys = [...known.values()].map((key) => siblingKey(key, account, event))
+    const entries = await Promise.all(keys.map((key) => ask(inbox.get(key))))
+    return entries.find((each) => each !== undefined)
+  }
 
   async function find(key: string): Promise<InboxEntry> {
     const entry = await ask(inbox.get(key))

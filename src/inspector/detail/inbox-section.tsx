@@ -3,17 +3,14 @@ import { useRef } from 'preact/hooks'
 import { follow, go, NOTHING_OPEN, readAddress, toUrl } from '../model/address.ts'
 import { inbox, toEventPath } from '../model/inbox.ts'
 import type { PlacedRow } from '../model/rows.ts'
-import type { InboxDetail } from '../shapes.ts'
+import type { InboxDetail, InboxOfEvent } from '../shapes.ts'
 import { Standing } from './item-detail.tsx'
 import { ItemActions, Tries } from './tries.tsx'
 import { useCall } from './use-detail.ts'
 
 /** What became of a delivery that the receiver put in its inbox. */
 export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element {
-  const { value, error } = useCall<{ readonly item: InboxDetail | null }>(
-    `GET ${toEventPath(row.account, row.event)}`,
-    String(inbox.version),
-  )
+  const { value, error } = useCall<InboxOfEvent>(`GET ${toEventPath(row.account, row.event)}`, String(inbox.version))
   const lastSeen = useRef<InboxDetail | undefined>(undefined)
   if (value?.item) lastSeen.current = value.item
   const item = value?.item
@@ -32,7 +29,11 @@ export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element 
       )}
       {value !== undefined && item === null && (
         <>
-          <p class="verdict">The inbox holds it no more: a worker has handled it, or somebody dropped it.</p>
+          <p class="verdict">
+            {value.isSure || lastSeen.current !== undefined
+              ? 'The inbox holds it no more: a worker has handled it, or somebody dropped it.'
+              : 'Not found. Either it was handled or dropped, or its receiver has a name that is not known here: names are read from the events that the screen Inbox has listed.'}
+          </p>
           {lastSeen.current !== undefined && <Tries item={lastSeen.current} />}
         </>
       )}
