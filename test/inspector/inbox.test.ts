@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
+import { connect, createServer as createTunnel, type Socket } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
 import { DeadLetter, RetryLater } from 'postern'
 import { startEmulator } from 'postern/emulator'
@@ -178,6 +179,63 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     })
     await page.locator('#link.live').waitFor()
     await linksOf(page).waitFor()
+  })
+
+  it('shows nothing of another state while it loads, also by Back', async () => {
+    const { url } = await serve(await fill())
+    const { page } = await openAlone(url)
+    const rows = page.locator('.items')
+    await rows.getByText('dead_letter').waitFor()
+    await press(page, /^Waiting 1/)
+    await rows.getByText('contact.updated').waitFor()
+    let letOn = () => {}
+    const gate = new Promise<void>((resolve) => {
+      letOn = resolve
+    })
+    await page.route(/items\?state=dead/, async (route) => {
+      await gate
+      await route.continue()
+    })
+    await page.goBack()
+    await page.getByText('Loading').waitFor()
+    expect(await linksOf(page).count()).toBe(0)
+    letOn()
+    await rows.getByText('dead_letter').waitFor()
+  })
+
+  it('says that nobody answers if a tunnel to it falls silent', { timeout: 30_000 }, async () => {
+    const { url } = await serve(await fill())
+    const ends: Socket[] = []
+    const tunnel = createTunnel((near) => {
+      const far = connect(Number(new URL(url).port), '127.0.0.1')
+      near.pipe(far).pipe(near)
+      ends.push(near, far)
+      for (const end of [near, far]) end.on('error', () => {})
+    }).listen(0, '127.0.0.1')
+    await once(tunnel, 'listening')
+    onTestFinished(() => {
+      for (const end of ends) end.destroy()
+      tunnel.close()
+    })
+    await context.addInitScript(() => {
+      const { timeout } = AbortSignal
+      AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / 10)
+    })
+    const { page } = await openAlone(url.replace(/127\.0\.0\.1:\d+/, `localhost:${Object(tunnel.address()).port}`))
+    await linksOf(page).waitFor()
+    tunnel.on('connection', (near) => near.unpipe().pause())
+    for (const end of ends) end.unpipe().pause()
+    await page.getByText('stopped: postern inbox serve does not answer').waitFor()
+  })
+
+  it('shows no inbox any more if the emulator was started again without one', { timeout: 30_000 }, async () => {
+    const crm = await start({ inbox: (await fill()).inbox })
+    const { page } = await open(context, crm, '?screen=inbox')
+    await linksOf(page).waitFor()
+    await crm.close()
+    await start({ port: Number(new URL(crm.url).port) })
+    await page.getByText('The emulator knows no inbox').waitFor()
+    expect(await linksOf(page).count()).toBe(0)
   })
 
   it('joins deliveries with what became of them in the inbox', { timeout: 60_000 }, async () => {

@@ -6,20 +6,26 @@ export class NoAnswer extends Error {}
 /** Who serves the page. */
 export const SERVER: string = IS_ALONE ? 'postern inbox serve' : 'the emulator'
 
+/** An answer that takes longer is given up: a tunnel whose other end sleeps would leave the page waiting, with what was true once. */
+const LONGEST_GET_MS = 15_000
+
 /** A call of the control interface, or of a path that begins with `/`. Rejects with the server's own words if it is refused. */
 export async function api<T>(line: string, body?: object): Promise<T> {
   const [method = 'GET', path = ''] = line.split(' ')
   const needsBody = method === 'POST' || method === 'PUT'
   let response: Response
+  let text: string
   try {
     response = await fetch(path.startsWith('/') ? path : `/_emulator/${path}`, {
       method,
+      // What may have been carried out is not given up.
+      ...(method === 'GET' && { signal: AbortSignal.timeout(LONGEST_GET_MS) }),
       ...(needsBody && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
     })
+    text = await response.text()
   } catch {
     throw new NoAnswer(`${SERVER} does not answer`)
   }
-  const text = await response.text()
   const answer = text === '' ? undefined : JSON.parse(text)
   if (!response.ok) throw new Error(Object(answer).message ?? `${SERVER} answered ${response.status}`)
   return answer

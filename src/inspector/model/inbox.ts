@@ -6,6 +6,12 @@ import { page } from './page-model.ts'
 const ROUTES = '/_inspector/inbox'
 const ASK_EVERY_MS = 2_000
 
+interface Stretch {
+  readonly state: InboxStateName
+  readonly after: string | undefined
+  readonly page: InboxRowPage
+}
+
 /** What the page knows of the inbox, which tells nothing by itself: it is asked every two seconds. */
 class InboxModel {
   counts: InboxCountsShape | undefined
@@ -13,12 +19,17 @@ class InboxModel {
   error: string | undefined
   /** Whether anybody answered, if only with an error of the engine. */
   isServed = true
-  /** The stretch that the address names. */
-  shown: InboxRowPage | undefined
   /** Counts the answers: what was asked under an older one is asked again. */
   version = 0
   /** States of accepted events, as far as they are on a first page, by account and event id. */
   #states: ReadonlyMap<string, InboxStateName> = new Map()
+  #stretch: Stretch | undefined
+
+  /** The stretch that the address names; undefined as long as another one is known. */
+  get shown(): InboxRowPage | undefined {
+    const { state, after } = readAddress()
+    return this.#stretch?.state === state && this.#stretch.after === after ? this.#stretch.page : undefined
+  }
 
   get isWritable(): boolean {
     return this.counts?.isWritable === true
@@ -28,17 +39,11 @@ class InboxModel {
     return this.#states.get(nameEvent(account, event))
   }
 
-  /** What was shown is not what the address names now. */
-  forget(): void {
-    this.shown = undefined
-    this.refresh()
-  }
-
   /** Asks for what is shown. */
   async refresh(): Promise<void> {
     const { screen, state, after } = readAddress()
     try {
-      const [counts, shown, states] = await Promise.all([
+      const [counts, rows, states] = await Promise.all([
         api<InboxCountsShape>(`GET ${ROUTES}/counts`),
         screen === 'inbox' ? list(state, after) : undefined,
         screen === 'deliveries' && hasAccepted() ? readStates() : this.#states,
@@ -46,7 +51,7 @@ class InboxModel {
       this.#states = states
       // Meanwhile another one may have been wanted.
       const now = readAddress()
-      if (now.state === state && now.after === after) this.shown = shown
+      if (rows !== undefined && now.state === state && now.after === after) this.#stretch = { state, after, page: rows }
       this.counts = counts
       this.error = undefined
       this.isServed = true

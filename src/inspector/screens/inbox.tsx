@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { ItemDetail } from '../detail/item-detail.tsx'
 import { follow, go, readAddress, toUrl } from '../model/address.ts'
 import { replaysOf } from '../model/bulk.ts'
-import { inbox } from '../model/inbox.ts'
+import { hasInbox, inbox } from '../model/inbox.ts'
+import { page } from '../model/page-model.ts'
 import { ui } from '../model/ui.ts'
 import { Ago, Empty, In } from '../parts/small.tsx'
 import type { InboxRow, InboxStateName } from '../shapes.ts'
@@ -18,8 +19,13 @@ const TIMES: Readonly<Record<InboxStateName, string>> = {
 
 /** Accepted events whose handlers have not succeeded: what waits, runs and is dead. */
 export function Inbox(): JSX.Element {
-  const { item, state } = readAddress()
+  const { item, state, after } = readAddress()
+  const isThere = hasInbox()
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  useEffect(() => {
+    if (isThere) inbox.refresh()
+  }, [state, after, isThere])
+  if (!isThere) return <NoInbox />
   const rows = inbox.shown?.rows ?? []
   const choose = (keys: readonly string[], isChosen: boolean) => {
     const next = new Set(chosen)
@@ -51,10 +57,7 @@ export function Inbox(): JSX.Element {
 function StateSwitch(): JSX.Element {
   const address = readAddress()
   const { counts } = inbox
-  const show = (state: InboxStateName) => () => {
-    go({ state, after: undefined, item: undefined })
-    inbox.forget()
-  }
+  const show = (state: InboxStateName) => () => go({ state, after: undefined, item: undefined })
   return (
     <span class="switch">
       {(['dead', 'waiting', 'running'] as const).map((state) => (
@@ -107,7 +110,7 @@ function Hint(): JSX.Element {
       {error !== undefined && counts !== undefined && <span class="problem">{error}</span>}
       {error === undefined && counts !== undefined && counts.oldestDueAt !== null && (
         <span>
-          The oldest that could run is due since <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
+          The oldest that could run was due <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
         </span>
       )}
       {counts !== undefined && !counts.isWritable && (
@@ -194,6 +197,19 @@ function Line({ row, isChosen, choose }: LineOptions): JSX.Element {
   )
 }
 
+/** The emulator may have been started again without one. */
+function NoInbox(): JSX.Element {
+  if (page.state === undefined) return <Empty title="Loading" />
+  return (
+    <Empty title="The emulator knows no inbox">
+      <p>
+        Start it with <code>--inbox sqlite:FILE</code>, <code>redis://HOST</code> or{' '}
+        <code>postgres://HOST/DATABASE</code>.
+      </p>
+    </Empty>
+  )
+}
+
 function NoRows(): JSX.Element {
   const { state, after } = readAddress()
   const { counts, error } = inbox
@@ -227,10 +243,7 @@ function Pager(): JSX.Element | null {
   const { after } = readAddress()
   const next = inbox.shown?.next ?? null
   if (after === undefined && next === null) return null
-  const show = (place: string | undefined) => () => {
-    go({ after: place, item: undefined })
-    inbox.forget()
-  }
+  const show = (place: string | undefined) => () => go({ after: place, item: undefined })
   return (
     <div class="bar pager">
       <button type="button" disabled={after === undefined} onClick={show(undefined)}>
