@@ -130,8 +130,9 @@ export function writeInboxOptions(options: InboxOptions): string {
     .join(' ')
 }
 
+/** Both drivers take a password in the query as well. */
 function withoutPassword(text: string): string {
-  return text.replace(/^(\w+:\/\/[^/@]*:)[^/@]*@/, '$1***@')
+  return text.replace(/^(\w+:\/\/[^/?#:@]*:)[^/?#]*@/, '$1***@').replace(/([?&][^=&#]*pass[^=&#]*=)[^&#]*/gi, '$1***')
 }
 
 /** Reads an item. Ends the command if there is none. */
