@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { readInboxPlace } from '../../src/cli/service/inbox-options.ts'
+import { readInboxPlace, writeInboxOptions } from '../../src/cli/service/inbox-options.ts'
 import { LateInbox } from '../../src/cli/service/late-inbox.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
@@ -91,6 +93,17 @@ describe('an inbox that may come later', () => {
     await expect(inbox.counts()).rejects.toThrow('cannot be read')
   })
 
+  it('does not block its process while another one has the file locked', async () => {
+    const holder = openSqlite(file)
+    holder.pragma('locking_mode = EXCLUSIVE')
+    holder.exec('BEGIN EXCLUSIVE; CREATE TABLE t (a)')
+    await using inbox = new LateInbox({ sqlite: file })
+    const started = performance.now()
+    await expect(inbox.counts()).rejects.toThrow('another process has it locked')
+    expect(performance.now() - started).toBeLessThan(1_000)
+    holder.close()
+  })
+
   it.skipIf(redisProgram === undefined)('comes back with its Redis', { timeout: 30_000 }, async () => {
     const server = await startRedis()
     onTestFinished(() => server.remove())
@@ -100,6 +113,36 @@ describe('an inbox that may come later', () => {
     await expect(inbox.counts()).rejects.toThrow()
     await server.start()
     await expect.poll(() => counts(inbox).catch(() => 'away'), { timeout: 15_000 }).toBe(0)
+  })
+})
+
+describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
+  it('stays if a question was wrong', async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.remove())
+    const observer = new Redis(server.url)
+    onTestFinished(() => void observer.disconnect())
+    await using inbox = new LateInbox({ redis: server.url })
+    await inbox.counts()
+    const madeOf = async () => /total_connections_received:\d+/.exec(await observer.info('stats'))?.[0]
+    const before = await madeOf()
+    await expect(inbox.list('dead', { after: 'nowhere' })).rejects.toThrow('after is "nowhere"')
+    await inbox.counts()
+    expect(await madeOf()).toBe(before)
+  })
+})
+
+describe('the options of an inbox as they are shown', () => {
+  it.each([
+    ['redis://:secret@host:1/0', 'redis://:***@host:1/0'],
+    ['redis://user:sec@ret@host', 'redis://user:***@host'],
+    ['redis://host?password=secret&family=6', 'redis://host?password=***&family=6'],
+    ['postgres://host/app?user=u&PASSWORD=secret', 'postgres://host/app?user=u&PASSWORD=***'],
+    ['postgres://host/app?sslpassword=secret', 'postgres://host/app?sslpassword=***'],
+    ['redis://user@host/0', 'redis://user@host/0'],
+  ])('name no password: %s', (url, shown) => {
+    expect(writeInboxOptions({ redis: url })).toContain(shown)
+    expect(writeInboxOptions({ redis: url })).not.toContain('sec')
   })
 })
 

@@ -14,11 +14,12 @@ export interface OpenedInbox extends Disposable {
 /**
  * Opens the inbox of another process. Makes neither a file nor a table, and changes nothing in a database that has no inbox.
  *
+ * @param patienceMs how long it waits, with the event loop blocked, for a process that has the whole file locked; default 2 s
  * @throws ConfigurationError `database_unusable` if the file or its inbox is not there; `driver_missing`
  */
-export function openInbox(path: string, table = 'postern_inbox'): OpenedInbox {
+export function openInbox(path: string, table = 'postern_inbox', patienceMs?: number): OpenedInbox {
   if (!isFile(path)) throw unusable(`${path} is not there, or no file. Give the file that the app opens for its inbox.`)
-  const found = findInboxes(path)
+  const found = findInboxes(path, patienceMs)
   const name = found.find((each) => each.toLowerCase() === table.toLowerCase())
   if (name === undefined) {
     const fix =
@@ -41,12 +42,13 @@ const FIND = `SELECT tbl_name AS name FROM sqlite_master WHERE type = 'index' AN
   SELECT count(*) FROM pragma_table_info(tbl_name) WHERE name IN ('key', 'bytes', 'tries'))`
 
 /** Without `openSqlite`, which would set another program's file to write ahead. */
-function findInboxes(path: string): readonly string[] {
+function findInboxes(path: string, patienceMs?: number): readonly string[] {
   let database: SqliteDatabase | undefined
   try {
     const opened = connect(path)
     database = opened
-    return untilUnlocked(() => opened.prepare(FIND).all()).map(({ name }) => String(name))
+    opened.pragma('busy_timeout = 0') // better-sqlite3 waits for 5 s by itself
+    return untilUnlocked(() => opened.prepare(FIND).all(), patienceMs).map(({ name }) => String(name))
   } catch (cause) {
     if (cause instanceof ConfigurationError) throw cause
     throw unusable(`${path} cannot be read: ${findFix(cause) ?? 'it is no SQLite database of this program.'}`, cause)

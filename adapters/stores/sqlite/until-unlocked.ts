@@ -7,13 +7,13 @@ const PAUSE_MS = 10
  * Does something at the start of the app, again and again while another process has the file locked: several that start together
  * make file and table at the same moment. Blocks the event loop meanwhile.
  */
-export function untilUnlocked<T>(work: () => T): T {
+export function untilUnlocked<T>(work: () => T, giveUpAfterMs = GIVE_UP_AFTER_MS): T {
   const started = performance.now()
   for (;;) {
     try {
       return work()
     } catch (error) {
-      if (!isLocked(error) || performance.now() - started > GIVE_UP_AFTER_MS) throw error
+      if (!isLocked(error) || performance.now() - started >= giveUpAfterMs) throw error
     }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS)
   }

@@ -65,11 +65,12 @@ const PLACES: Readonly<Record<Engine, RegExp>> = {
   postgres: /^postgres(ql)?:\/\//,
 }
 
-export async function openInboxOf(options: InboxOptions): Promise<OpenedInbox> {
+/** @param patienceMs for a file that is locked: see `openInbox` */
+export async function openInboxOf(options: InboxOptions, patienceMs?: number): Promise<OpenedInbox> {
   const { sqlite = '', redis = '', postgres = '', table, queue, prefix, schema } = options
   const place = findPlace(options)
   if (place === 'sqlite') {
-    const opened = openInbox(sqlite, table)
+    const opened = openInbox(sqlite, table, patienceMs)
     return { inbox: opened.inbox, [Symbol.asyncDispose]: async () => opened[Symbol.dispose]() }
   }
   const { openBullmqInbox } = await loadBullmq()

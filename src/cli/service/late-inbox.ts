@@ -1,10 +1,11 @@
 import type { InboxView } from '../../emulator/emulator.ts'
 import type { InboxState, ListOptions } from '../../inbox/inbox.ts'
+import { PosternError } from '../../protocol/errors.ts'
 import { type InboxOptions, type OpenedInbox, openInboxOf } from './inbox-options.ts'
 
 /**
  * An inbox that need not be there yet, and may go away: it is opened when something is asked of it. A file is opened each time, since
- * it may have been deleted and made anew; a connection stays until something fails.
+ * it may have been deleted and made anew; a connection stays until the engine fails.
  */
 export class LateInbox implements InboxView, AsyncDisposable {
   readonly #options: InboxOptions
@@ -43,7 +44,8 @@ export class LateInbox implements InboxView, AsyncDisposable {
 
   async #ask<T>(question: (inbox: InboxView) => Promise<T>): Promise<T> {
     if (this.#options.sqlite !== undefined) {
-      await using opened = await openInboxOf(this.#options)
+      // Without waiting for a lock: that would keep the emulator from its deliveries.
+      await using opened = await openInboxOf(this.#options, 0)
       return await question(opened.inbox)
     }
     this.#connected ??= openInboxOf(this.#options)
@@ -51,7 +53,8 @@ export class LateInbox implements InboxView, AsyncDisposable {
     try {
       return await question((await connected).inbox)
     } catch (error) {
-      if (this.#connected === connected) await this[Symbol.asyncDispose]()
+      const isOfCaller = error instanceof PosternError && error.code === 'option_invalid'
+      if (this.#connected === connected && !isOfCaller) await this[Symbol.asyncDispose]()
       throw error
     }
   }
