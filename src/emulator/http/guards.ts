@@ -17,7 +17,7 @@ export function guardHost(
   const allowed = hostAllow.map((name) => name.toLowerCase())
   return async (c, next) => {
     const host = c.req.header('host')
-    if (host !== undefined && !isOneOf(host, allowed))
+    if (host !== undefined && !(isOneOf(host, allowed) && URL.canParse(`http://${host}`)))
       throw new Refusal('forbidden', `this server does not answer to the name ${JSON.stringify(host)}; ${hint}`)
     await next()
   }

@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Context, Hono } from 'hono'
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import { getCookie, setCookie } from 'hono/cookie'
 import { secureHeaders } from 'hono/secure-headers'
 import type { Env } from '../http/env.ts'
 import { guardHost, guardOrigin, limitBody } from '../http/guards.ts'
@@ -65,10 +65,10 @@ function createInboxApp(
       if (!isSame(getCookie(c, nameCookie(c)) ?? '', token)) throw new Refusal('unauthorized', NO_TOKEN)
       return next()
     }
+    // A wrong one ends nobody's visit: any page can lead a browser to one.
+    if (!isSame(given, token)) throw new Refusal('unauthorized', NO_TOKEN)
     // The token does not stay in the address, where it would be copied along.
-    if (isSame(given, token))
-      setCookie(c, nameCookie(c), token, { httpOnly: true, sameSite: 'Lax', path: '/_inspector' })
-    else deleteCookie(c, nameCookie(c), { path: '/_inspector' })
+    setCookie(c, nameCookie(c), token, { httpOnly: true, sameSite: 'Lax', path: '/_inspector' })
     return c.redirect('/_inspector', 303)
   })
   app.use(limitBody())
