@@ -120,6 +120,25 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
   })
 
+  it('takes a double click for one, and keeps the focus where it asks', async () => {
+    const scene = await fill()
+    const { url } = await serve(scene, '--write')
+    const { page } = await openAlone(url)
+    await linksOf(page).click()
+    const named = (name: string) => page.getByRole('button', { name, exact: true })
+    await named('Drop…').focus()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.evaluate('document.activeElement.textContent.slice(0, 9)')).toBe('Keep')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.evaluate('document.activeElement.textContent.slice(0, 9)')).toBe('Drop…')
+    await named('Drop…').dblclick()
+    await page.getByText('For good').waitFor()
+    await named('Drop').dblclick()
+    await toast(page, 'dropped')
+    await page.getByText('the inbox has no such event').waitFor()
+    expect(await page.getByRole('status').filter({ hasText: 'it runs right now' }).count()).toBe(0)
+  })
+
   it('replays what is selected, and pages through more than fits', { timeout: 60_000 }, async () => {
     const scene = new Scene()
     let isBroken = true

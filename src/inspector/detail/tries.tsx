@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
-import { act } from '../model/actions.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { actOnItem } from '../model/actions.ts'
 import { drop, inbox, replay } from '../model/inbox.ts'
 import { Ago, Key } from '../parts/small.tsx'
 import type { InboxDetail } from '../shapes.ts'
@@ -33,14 +33,25 @@ export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.
 /** Replays a dead letter, and drops what does not run, where that is allowed. */
 export function ItemActions({ item: { key, state } }: { readonly item: InboxDetail }): JSX.Element | null {
   const [isAsked, setAsked] = useState(false)
+  const bar = useRef<HTMLDivElement>(null)
+  const isPressed = useRef(false)
+  useEffect(() => {
+    // What was pressed is gone, and the focus with it.
+    if (isPressed.current && document.activeElement === document.body)
+      bar.current?.querySelector<HTMLElement>('.safe')?.focus()
+  }, [isAsked])
   if (!inbox.isWritable || state === 'running') return null
-  const run = (work: (key: string) => Promise<void>, done: string) => () =>
-    act(async () => {
-      await work(key).finally(() => inbox.refresh())
-      setAsked(false)
-    }, done)
+  const ask = (isWanted: boolean) => () => {
+    isPressed.current = true
+    setAsked(isWanted)
+  }
+  const run = (work: (key: string) => Promise<void>, done: string) => async (click: MouseEvent) => {
+    if (click.detail > 1) return // the second click of a double click
+    await actOnItem(work, key, done)
+    setAsked(false)
+  }
   return (
-    <div class="bar actions">
+    <div class="bar actions" ref={bar}>
       {state === 'dead' && (
         <button type="button" class="main" onClick={run(replay, 'replayed')}>
           Replay <Key name="r" />
@@ -52,12 +63,12 @@ export function ItemActions({ item: { key, state } }: { readonly item: InboxDeta
           <button type="button" class="danger" onClick={run(drop, 'dropped')}>
             Drop
           </button>
-          <button type="button" onClick={() => setAsked(false)}>
+          <button type="button" class="safe" onClick={ask(false)}>
             Keep
           </button>
         </>
       ) : (
-        <button type="button" class="plain" onClick={() => setAsked(true)}>
+        <button type="button" class="plain safe" onClick={ask(true)}>
           Drop…
         </button>
       )}

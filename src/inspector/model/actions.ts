@@ -3,6 +3,7 @@ import { type CopiedDelivery, toCurl, toFixture, toVitest } from '../text/copies
 import { go } from './address.ts'
 import { api, describeError, toPath } from './api.ts'
 import { reloadState } from './connection.ts'
+import { inbox } from './inbox.ts'
 import { page } from './page-model.ts'
 import { ui } from './ui.ts'
 
@@ -53,6 +54,16 @@ export function closeItem(key: string): void {
     () => document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true }),
     50,
   )
+}
+
+let isActing = false
+
+/** Replays or drops an event of the inbox, and asks what holds then. Does nothing while one is under way, as a second press would. */
+export async function actOnItem(work: (key: string) => Promise<void>, key: string, done: string): Promise<void> {
+  if (isActing) return
+  isActing = true
+  await act(() => work(key).finally(() => inbox.refresh()), done)
+  isActing = false
 }
 
 interface ResendFields {

@@ -1,4 +1,4 @@
-import { act, closeDelivery, closeItem, copyDelivery, moveClock, resend, setActive } from './actions.ts'
+import { actOnItem, closeDelivery, closeItem, copyDelivery, moveClock, resend, setActive } from './actions.ts'
 import { go, goTo, listScreens, readAddress } from './address.ts'
 import { IS_ALONE } from './api.ts'
 import { inbox, replay } from './inbox.ts'
@@ -106,7 +106,7 @@ function pressOnInbox(key: string, item: string | undefined): boolean {
   else if (key === 'k' || key === 'ArrowUp') moveFocus(-1)
   else if (item === undefined) return false
   else if (key === 'Escape') closeItem(item)
-  else if (key === 'r' && inbox.isWritable) act(() => replay(item).finally(() => inbox.refresh()), 'replayed')
+  else if (key === 'r' && inbox.isWritable) actOnItem(replay, item, 'replayed')
   else return false
   return true
 }
