@@ -74,7 +74,7 @@ export const meaning: readonly Case[] = [
     sends: 'An event whose id has 200 characters.',
     expects: '2xx; otherwise a warning.',
     why: 'The id is text, and its length is not documented. A column that is too short refuses the event on every attempt.',
-    fix: 'Give the column of ids 255 characters, or store a hash of the id.',
+    fix: 'Make the id column at least 255 characters long, or store a hash of the id.',
     deliver: (make) => {
       const event = make.event()
       return make.delivery({ ...event, id: `${event.id}_`.padEnd(200, 'x') })
