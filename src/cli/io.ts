@@ -32,20 +32,20 @@ export interface Io {
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean; readonly readableEnded?: boolean }
   readonly stdout: Output
   readonly stderr: Output
-  /** Whether nobody can ever read standard output. */
+  /** Resolves with true if no process can ever read standard output. */
   readonly isOutputDiscarded?: () => Promise<boolean>
   /** Adds advice to errors of this code, whose message cannot know the command line. */
   readonly advise?: (code: ErrorCode, fix: string) => void
   /** Aborted by Ctrl-C, or by BrokenOutput. */
   readonly interrupt: AbortSignal
-  /** At a terminal: calls back with each key, without waiting for the end of a line. Gives what ends it. */
+  /** Calls back with each key at a terminal, without waiting for the end of a line. Returns a function that ends it. */
   readonly listenToKeys?: ((listener: (key: string) => void) => () => void) | undefined
 }
 
-/** How a command tells its exit code. */
+/** Callback with which a command sets its exit code. */
 export type Finish = (exitCode: number) => void
 
-/** What the exit codes of all commands mean. */
+/** Exit codes of all commands. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -71,7 +71,7 @@ export class ExitError extends Error {
   }
 }
 
-/** Whether colours may be used there. */
+/** Returns true if an output may use colours. */
 export function hasColour({ env }: Io, output: Output): boolean {
   return output.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
 }

@@ -5,10 +5,10 @@ import { BrokenOutput, EXIT } from './io.ts'
 import { run } from './run.ts'
 
 const interrupt = new AbortController()
-// Once: whoever presses it again means it. Containers and supervisors end programs by the other one.
+// Handles each signal once, so that a second Ctrl-C ends the process. Containers and supervisors send SIGTERM.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort())
 
-// Whoever reads, such as `head`, has seen enough. What is under way comes to its end, and says how it went.
+// The reader, such as `head`, has closed the pipe. Work in progress ends, and reports its result.
 let broken: BrokenOutput | undefined
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   broken ??= new BrokenOutput(error)

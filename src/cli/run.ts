@@ -148,7 +148,7 @@ const CODES: Readonly<Record<number, string>> = {
   [EXIT.closed]: 'output_closed',
 }
 
-/** What each code of an error ends a command with. All others are about what was written on the command line. */
+/** Exit code for each error code. All other error codes are about the arguments of the command. */
 const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
   port_in_use: EXIT.unreachable,
   database_unusable: EXIT.unreachable,
@@ -169,7 +169,7 @@ const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
   secret_not_saved: EXIT.failed,
 }
 
-/** The version of the package, read where it is needed only. */
+/** Reads the version of the package, only when it is needed. */
 function readVersion(): string {
   // By the name of the package: this file is nearer to package.json once it is built.
   const { version }: { readonly version: string } = createRequire(import.meta.url)('postern/package.json')

@@ -58,7 +58,7 @@ function listSteps(places: readonly Place[]): string {
   return places.flatMap(({ path, commands }) => commands.map((each) => `'${path} ${each.name()}'`)).join(' | ')
 }
 
-/** Without an answer, bash completes the names of files. */
+/** Writes the completion script of bash. If it finds no answer, bash completes file names. */
 function toBash(places: readonly Place[]): string {
   return `_postern() {
   local at='' words='' word

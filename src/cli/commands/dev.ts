@@ -78,7 +78,7 @@ async function findSecret(options: DevOptions, io: Io): Promise<string | undefin
   return envFile === undefined ? io.env[secretEnv] || undefined : readEnvFile(envFile, secretEnv)
 }
 
-/** What tells the webhooks of this command from others that an app has registered by itself. */
+/** Description by which this command recognizes its own webhooks among those that an app registered. */
 const DESCRIPTION = 'made by postern dev'
 
 /** With a data file the webhook of the last time may be there; one with another secret is of no use to the app. */

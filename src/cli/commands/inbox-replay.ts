@@ -129,7 +129,7 @@ function tellPlan(plan: readonly Planned[], { json }: ReplayOptions, io: Io): nu
 interface Done {
   readonly replayed: number
   readonly gone: number
-  /** Those that were not begun, or failed. */
+  /** Number of dead letters that were not replayed, or that failed. */
   readonly left: number
   /** The first failure, which ends it. */
   readonly error?: unknown

@@ -146,7 +146,7 @@ async function isMeant({ events }: ReplayResult, io: Io): Promise<boolean> {
   return false
 }
 
-/** What was left out of the plan already is not looked at again. */
+/** Adds the events that the plan skipped: they are not read again. */
 function addSkipped(result: ReplayResult, { skipped }: ReplayResult): ReplayResult {
   const { delivered, pending } = result.skipped
   return { ...result, skipped: { delivered: delivered + skipped.delivered, pending: pending + skipped.pending } }

@@ -16,14 +16,14 @@ export function typesOf(model: string): readonly string[] {
 
 /** Every type that the service's text names. */
 export const KNOWN_TYPES: readonly string[] = [...NAMED_MODELS.flatMap(typesOf), ...SERVICE_EVENT_TYPES]
-/** What may stand before `.*`. */
+/** Names allowed before `.*`. */
 const GROUPS = [...NAMED_MODELS, 'finance.payment', ...SERVICE_EVENT_TYPES.map((type) => type.replace(/\..*/, ''))]
 
 /**
- * Ends the command where a type was probably misspelt: any model may exist, but one that differs from `contact` in a letter is
- * rather a slip.
+ * Ends the command if a type is probably misspelt: any model may exist, but a name that differs from `contact` in one letter is more
+ * likely a typo.
  *
- * @param isAny the user means it, whatever it is
+ * @param isAny true if the user allows any type
  */
 export function mustBeType(type: string, isAny: boolean): void {
   if (type === '' || type.length > MAX_TYPE_LENGTH)

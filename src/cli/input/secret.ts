@@ -12,7 +12,10 @@ export interface SecretOptions {
   readonly envFile?: string
 }
 
-/** The env file that was named. Node ends with code 9 if its own `--env-file`, in anybody's arguments, names none: hence two names. */
+/**
+ * Returns the env file of the options. Two options name it, since Node itself reads `--env-file` in all arguments, and exits with code 9
+ * if there is no such file.
+ */
 export function envFileOf({ env, envFile }: SecretOptions): string | undefined {
   return env ?? envFile
 }

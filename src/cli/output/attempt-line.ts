@@ -4,7 +4,7 @@ import { readCode } from '../../wire/code-word.ts'
 import { toPrintable } from './print-table.ts'
 import { showTime } from './show-time.ts'
 
-/** One request and what came of it, as all commands show it. */
+/** Request with its result, as all commands show it. */
 export interface AttemptLine {
   /** When it began, in milliseconds since 1970. */
   readonly at: number
@@ -36,7 +36,7 @@ export function formatAttempt(line: AttemptLine, isColoured: boolean): string {
   return columns.join('  ').trimEnd()
 }
 
-/** What is shown of a delivery of the emulator, as it stands after an attempt. Times are in milliseconds since 1970. */
+/** Fields of an emulator's delivery to show after an attempt. Times are in milliseconds since 1970. */
 export interface ShownDelivery {
   readonly id: string
   readonly eventId: string
@@ -45,7 +45,7 @@ export interface ShownDelivery {
   readonly nextAttemptAt: number | undefined
 }
 
-/** What is shown of an attempt. */
+/** Fields of an attempt to show. */
 export interface ShownAttempt {
   readonly number: number
   readonly at: number
@@ -77,7 +77,7 @@ export function toLine(delivery: ShownDelivery, attempt: ShownAttempt, scale: nu
   }
 }
 
-/** The same for programs. */
+/** Makes the JSON record of an attempt, for programs. */
 export function toRecord(delivery: ShownDelivery, attempt: ShownAttempt): object {
   return {
     type: 'attempt',

@@ -76,7 +76,7 @@ interface Rewriting {
   readonly bytes: Uint8Array
 }
 
-/** What the body may have been before somebody changed it, the smallest changes first. */
+/** Lists what the body may have been before it was changed, the smallest changes first. */
 function rewrite(body: Uint8Array): readonly Rewriting[] {
   const text = Buffer.from(body).toString()
   const bare = text.replace(/(\r?\n)+$/, '')

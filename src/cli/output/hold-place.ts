@@ -45,7 +45,7 @@ function hold(lock: string): AsyncDisposable {
   }
 }
 
-/** Whether the lock is ours now. */
+/** Tries to take the lock, and returns true if it succeeded. */
 async function take(lock: string, path: string): Promise<boolean> {
   try {
     await writeFile(lock, '', { flag: 'wx', mode: 0o600 })

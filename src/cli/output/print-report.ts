@@ -7,7 +7,7 @@ const COLOURS = { pass: 'green', fail: 'red', warn: 'yellow', info: 'cyan', skip
 
 interface PrintOptions {
   readonly isColoured: boolean
-  /** Whether what follows from the diagnosis is printed too. */
+  /** True to print checks that follow from the diagnosis, too. */
   readonly all: boolean
 }
 

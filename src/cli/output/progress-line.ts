@@ -17,7 +17,7 @@ export class ProgressLine {
   readonly #io: Io
   readonly #isJson: boolean
   readonly #look: () => Standing
-  /** Whether the line can be taken back to be drawn again. */
+  /** True if the line can be erased and drawn again. */
   readonly #canRedraw: boolean
   #timer: NodeJS.Timeout | undefined
   #shownAt = 0

@@ -16,7 +16,7 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
     try {
       await file.writeFile(content)
       if (before !== undefined) {
-        await file.chown(before.uid, before.gid).catch(() => {}) // only root may give files away
+        await file.chown(before.uid, before.gid).catch(() => {}) // only root may change the owner
         await file.chmod(before.mode & 0o777)
       }
       await file.sync()

@@ -59,7 +59,7 @@ async function mustBeOwn(path: string, recorded: unknown, next: Uint8Array): Pro
   throw refuse(path, recorded === undefined ? 'is not from this command' : 'was changed since it was written')
 }
 
-/** What was changed since is somebody else's, and so is what an index names that stands elsewhere. */
+/** Removes a file of this command. Keeps a file that the user changed, and one that the index names outside of the folder. */
 async function removeOwn(folder: string, name: string, recorded: unknown): Promise<void> {
   if (name !== basename(name)) return
   const path = join(folder, name)

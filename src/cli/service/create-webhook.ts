@@ -107,7 +107,7 @@ async function save(client: Client, created: CreatedWebhook, place: Place): Prom
   }
 }
 
-/** Without its state, which is about to change. */
+/** Writes a webhook without its state, which is about to change. */
 function toJson({ raw: _raw, active: _active, ...webhook }: Webhook, more: object): string {
   return JSON.stringify({ ...webhook, ...more })
 }

@@ -23,7 +23,7 @@ export interface EmulatorState extends Pick<z.output<typeof state>, 'faults' | '
 /** An attempt that has ended, a delivery that was made, or that the stream has begun. Other messages are `other`. */
 type EmulatorMessage = z.output<typeof attemptMessage> | { readonly type: 'delivery' | 'ready' | 'other' }
 
-/** Without a timestamp it occurs now, by the emulator's clock. */
+/** Fields of an event to emit. Default of the timestamp: now, by the emulator's clock. */
 type EmittedFields = Omit<WebhookEvent, 'timestamp'> & Partial<Pick<WebhookEvent, 'timestamp'>>
 
 /** Settings of one call. */
@@ -56,7 +56,7 @@ export function addEmulatorUrl(command: Command): Command {
 }
 
 const ANSWER_WITHIN_MS = 10_000
-/** How much of a refusal is shown. */
+/** Number of characters of a refusal to show. */
 const MAX_MESSAGE = 500
 
 /** Ends the command with code 3 if no emulator answers, then or later. */

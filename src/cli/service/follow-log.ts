@@ -33,7 +33,7 @@ export async function* followLog(
 /** A line of the log as it was last seen. */
 interface Known {
   readonly text: string
-  /** Whether it may change by itself. */
+  /** True if the entry may still change. */
   readonly isOpen: boolean
 }
 

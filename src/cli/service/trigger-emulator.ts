@@ -67,7 +67,7 @@ function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStat
     : `No active webhook of that account asks for ${type}, so nothing is delivered. postern dev takes --events ${type}.`
 }
 
-/** Until all are done, the time is up, or somebody has seen enough. */
+/** Shows attempts until all deliveries are done, the time is over, or the user stops. */
 async function watchDeliveries(
   emulator: EmulatorClient,
   ids: readonly string[],
