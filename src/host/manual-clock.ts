@@ -32,7 +32,7 @@ const BUSY_TURNS = 200
 /** The number of times that timers may go off one after the other while the time stands still. */
 const MAX_ROUNDS = 1_000
 
-// Taken while this loads: whoever fakes the global timers later must not stop this clock.
+// Keeps the real timers, so that a test that fakes the global ones later does not stop this clock.
 const real = { setImmediate, setTimeout, performance }
 const nextTurn = () => new Promise<void>((resolve) => real.setImmediate(resolve))
 const pause = () => new Promise<void>((resolve) => real.setTimeout(resolve, 1))
@@ -130,7 +130,7 @@ class StandingClock implements ManualClock {
     })
   }
 
-  /** One move after the other, also where a test doesn't wait for the first. */
+  /** Runs moves one after the other, even if a test does not wait for the first. */
   #move<T>(move: () => Promise<T>): Promise<T> {
     const moved = this.#moving.then(move)
     this.#moving = moved.catch(ignore)

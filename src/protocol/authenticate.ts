@@ -11,7 +11,7 @@ export interface BoundSecret {
   readonly accountKey: string
 }
 
-/** One secret, or several: all of them are tried. A bare secret speaks for any account; whoever holds it can name any. */
+/** One secret, or several: all of them are tried. A bare secret is valid for any account: its holder can name any. */
 export type Secrets = Secret | BoundSecret | readonly (Secret | BoundSecret)[]
 
 /**
@@ -23,7 +23,7 @@ export interface SecretRequest {
   readonly source: string | undefined
   /**
    * The account that the body claims to be from, which is NOT verified yet: the signature by that account's own secret proves it.
-   * Reading this makes the receiver parse a body that anybody may have sent; leave it alone if `source` is enough.
+   * Reading this makes the receiver parse a body that anyone may have sent; leave it alone if `source` is enough.
    * Read it before the function answers: the body is let go of then, and this is undefined if it was not read before.
    */
   readonly claimedAccountKey: string | undefined

@@ -46,7 +46,7 @@ export function copyJson<T extends object>(value: T): T {
   return copied as T // as above
 }
 
-/** Of an object or an array, whose keys are its indices. */
+/** Fields of an object, or of an array, whose keys are its indices. */
 type Fields = Record<string | number, unknown>
 
 /** Spreading keeps an own field of the name __proto__ a field. */
@@ -83,7 +83,7 @@ function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): vo
   else for (const key of Object.keys(fields)) copyField(fields[key], key)
 }
 
-/** Whether a copy of the fields is all that there is to an object or a list, be it of another realm, such as that of a test runner. */
+/** Returns true if an object or a list consists only of its fields, even if it is from another realm, such as that of a test runner. */
 export function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -8,7 +8,7 @@ export function describe(outcome: Outcome): string {
     case 'late':
       return 'handlers still run at the deadline; the sender was told to come again'
     case 'overloaded':
-      // Bodies are put off before anybody knows whose event they hold.
+      // Bodies are put off before it is known whose event they hold.
       return outcome.id === undefined
         ? 'delivery put off: unchecked bodies take maxBufferedBytes'
         : 'delivery put off: maxInFlight events are under way, or as many of its account as it may have'

@@ -114,7 +114,7 @@ function isTextUpTo(value: unknown, length: number): value is string {
   return typeof value === 'string' && value !== '' && value.length <= length
 }
 
-/** Whether an event's data holds a record that a model event can be about: an object with a string `_id`. */
+/** Returns true if an event's data holds a record that a model event can be about: an object with a string `_id`. */
 export function hasRecord(data: OpenData): boolean {
   return isObject(data.record) && typeof data.record._id === 'string'
 }

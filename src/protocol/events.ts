@@ -68,8 +68,8 @@ export interface ModelEvent<Model extends string = string, A extends Action = Ac
 }
 
 /**
- * What a `*` handler gets: any event. `model` and `action` are there for events about records. `data` is unknown if the receiver has an
- * `events` option, whose schemas may turn it into anything.
+ * Event of a `*` handler: any event. Events about records have `model` and `action`. `data` is unknown if the receiver has an `events`
+ * option, whose schemas may turn it into anything.
  */
 export interface AnyEvent<Data = OpenData> extends WebhookEvent<string, Data> {
   readonly model?: string
@@ -178,7 +178,7 @@ type ServiceWord = FirstWord<ServiceEventType>
 
 type FirstWord<Type> = Type extends `${infer Word}.${string}` ? Word : never
 
-/** What no model can be named. */
+/** Names that no model can have. */
 type NoModel = '' | `${string}*${string}`
 
 type SameAction<A extends string, M> = A extends Action

@@ -43,7 +43,7 @@ export function record<T>(): StandardSchema<T> {
   return { '~standard': { version: 1, vendor: 'postern', validate: passThrough as (value: unknown) => { value: T } } }
 }
 
-/** Whether this is a schema that lets everything pass, so that the receiver can leave it out. */
+/** Returns true if a schema accepts everything, so that the receiver can skip it. */
 export function isTypeOnly(schema: StandardSchema): boolean {
   return schema['~standard'].validate === passThrough
 }

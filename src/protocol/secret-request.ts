@@ -6,7 +6,7 @@ import { reasonOf, show } from './show.ts'
 
 /** Parses the body if the function asks for the account, and keeps nothing else of it. */
 export class LazySecretRequest implements SecretRequest {
-  /** Whether the function looked at what tells tenants apart. */
+  /** True if the function read a property that tells tenants apart. */
   wasRead = false
   #body: Uint8Array | undefined
   #claimed: string | undefined

@@ -28,7 +28,7 @@ export function toShellWord(text: string): string {
   return /^[\w.:@/-]+$/.test(text) ? text : quoteForShell(text)
 }
 
-/** What was thrown, in words. Anything can be thrown, and looking at it may throw again. */
+/** Describes a thrown value. Code can throw any value, and reading its properties may throw again. */
 export function reasonOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error && typeof thrown.message === 'string') return thrown.message

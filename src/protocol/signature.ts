@@ -57,7 +57,7 @@ export function onlyValue(header: HeaderValue): string | undefined {
   return header.length === 1 && typeof header[0] === 'string' ? header[0] : ''
 }
 
-/** Whether this can be a signature at all. */
+/** Returns true if a text has the form of a signature. */
 export function isWellFormed(signature: string): boolean {
   if (signature.length !== WELL_FORMED_LENGTH || !signature.startsWith(PREFIX)) return false
   // By a table, in half the time of a regular expression. Not by the decoder of buffers: it takes U+0130 for a 0.
@@ -135,8 +135,8 @@ export class KeyCache {
 }
 
 /**
- * Makes something of each secret of a list. If one was not awaited all are refused, and none may end the process as an unhandled
- * rejection: anybody's request brings that about.
+ * Imports each secret of a list. If one was not awaited, refuses all of them. None may then end the process as an unhandled rejection,
+ * since anyone's request could cause it.
  */
 export function importAll<S, T>(secrets: readonly S[], importOne: (secret: S) => T): readonly T[] {
   try {

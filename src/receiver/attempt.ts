@@ -223,7 +223,7 @@ export class Attempt {
 
   readonly #onWorkerClosed = () => this.#abort('worker_closed')
 
-  /** Tells what still runs to stop. Once another process has the event, nothing that ends here changes anything. */
+  /** Signals running handlers to stop. Once another process has the event, nothing that ends here changes anything. */
   #abort(code: AbortCode): void {
     if (this.#isOver || this.#abortReason?.code === 'lease_lost') return
     const { settings, reporter } = this.#shared
@@ -231,7 +231,7 @@ export class Attempt {
     this.#abortReason = toAbortReason(this.#run, code, settings.handlerTimeoutMs, this.#running())
     reporter.error(this.#abortReason)
     this.#controller?.abort(this.#abortReason)
-    if (!isFirst) return // a second reason to stop gives no more time than the first
+    if (!isFirst) return // a second reason to stop grants no more time than the first
     this.#giveUpTimer = settings.clock.setTimeout(() => {
       this.#hasGivenUp = true
       this.#stopWaiting?.()

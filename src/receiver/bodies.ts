@@ -20,13 +20,13 @@ const INCOMPLETE = new Rejection(
 )
 const TIMED_OUT = new Rejection('body_timeout', 'The body was not complete by the deadline.')
 
-/** Stop 2. Anybody may send a body: until its signature has been checked, its time and its memory are limited. */
+/** Stop 2. Anyone may send a body: until its signature has been checked, its time and its memory are limited. */
 export class Bodies {
   readonly #shared: Shared
   /** Bodies that are not complete, the oldest first. */
   readonly #incomplete = new Set<Intake>()
   #incompleteBytes = 0
-  /** Those of incomplete bodies, and of whole ones that wait for their secrets. */
+  /** Bytes of incomplete bodies, and of whole ones that wait for their secrets. */
   #heldBytes = 0
 
   constructor(shared: Shared) {

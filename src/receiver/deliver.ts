@@ -79,7 +79,7 @@ export class Deliveries {
       if (isThenable(body)) body = await body
       if (!(body instanceof Uint8Array)) return this.#reply(body, delivery, request)
       const answering = this.#answer(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery) // 3 to 10
-      body = READ // whoever waits keeps no bytes
+      body = READ // keeps no bytes while it waits
       return this.#reply(isThenable(answering) ? await answering : answering, delivery)
     } catch (cause) {
       return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
@@ -88,7 +88,7 @@ export class Deliveries {
     }
   }
 
-  /** From bytes in hand to their outcome. Never rejects. Not asynchronous itself: its frame would keep the bytes of whoever waits. */
+  /** From bytes in hand to their outcome. Never rejects. Not asynchronous itself: its frame would keep the bytes while it waits. */
   receive(received: ReceivedDelivery, watch: Watch | undefined): Promise<Outcome> {
     const { activity, isNestedDeep, settings } = this.#shared
     try {

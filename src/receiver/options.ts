@@ -183,7 +183,7 @@ function hintFor(stray: string): string | undefined {
 
 type Owners = Pick<Settings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox'>
 
-/** What the receiver tells its owner by, and the inbox. Whatever is left over is no option. */
+/** Checks the hooks, the logger and the inbox, and refuses options that are left over. */
 function checkOwners(options: Partial<Owners>): Owners {
   const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox, ...unknown } = options
   check.isKnown(unknown, OPTIONS, hintFor)

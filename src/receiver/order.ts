@@ -43,7 +43,7 @@ export class Order {
     return new StoreFailure(new TypeError('it returned something that is not a list of positions, one for each key'))
   }
 
-  /** Whether a newer event has completed for the handler. One of the same time is not newer. */
+  /** Returns true if a newer event has completed for the handler. An event of the same time is not newer. */
   isOutdated(handler: string): boolean {
     return (this.latest[this.#names.indexOf(handler)] ?? Number.NEGATIVE_INFINITY) > this.#at
   }

@@ -20,7 +20,7 @@ interface Reported {
 
 /** Reports to the owner, through hooks and logger. Whatever those do changes nothing for the deliveries. */
 export class Reporter {
-  /** The owner's logger, whose throws end here: for whoever writes lines of its own. */
+  /** The owner's logger, for other parts that log. Errors that it throws end here. */
   readonly logger: Logger
   /** The number of hooks that are running, each within another: what is called meanwhile is called by them. */
   hooksRunning = 0

@@ -24,7 +24,7 @@ export interface NamedHandler {
 /** All that is known of an event type: who handles it, and how its data is checked. */
 export interface Route {
   readonly handlers: readonly NamedHandler[]
-  /** Whether one of them has an order. */
+  /** True if one of them has an order. */
   readonly isOrdered: boolean
   readonly model: string | undefined
   readonly action: Action | undefined
@@ -36,7 +36,7 @@ export interface Route {
 export interface EventTypes {
   /** Exact types, to be named in a webhook's `events`. */
   readonly types: readonly string[]
-  /** Whether a wildcard also takes types beyond these, such as `*.deleted` of models that were not declared. */
+  /** True if a wildcard also takes types beyond these, such as `*.deleted` of models that were not declared. */
   readonly open: boolean
 }
 
@@ -60,7 +60,7 @@ export class Routes {
   #interceptors: Interceptor[] = []
   /** Counts how many times registration began again, which only development servers cause. */
   #generation = 0
-  /** Whether a handler was refused: its module is loaded again once it is mended, perhaps before any delivery. */
+  /** True if a handler was refused: its module is loaded again once it is fixed, perhaps before any delivery. */
   #wasRefused = false
   /** The generation of all interceptors. */
   #interceptedIn = 0
@@ -125,7 +125,7 @@ export class Routes {
     this.#interceptors.push(interceptor)
   }
 
-  /** The route of an event type; undefined where no handler takes it. The first call ends registration. */
+  /** Returns the route of an event type; undefined if no handler takes it. The first call ends registration. */
   find(type: string): Route | undefined {
     this.#built ??= this.#build()
     const exact = this.#built.byType.get(type)
@@ -154,7 +154,7 @@ export class Routes {
     return { types: [...types], open }
   }
 
-  /** Opens registration again in development, where the module that registers was loaded again. */
+  /** Opens registration again in development, in which the module that registers was loaded again. */
   #open(method: string): void {
     const isDevelopment = readNodeEnv() === 'development'
     if (this.#built === undefined && !(this.#wasRefused && isDevelopment)) return
@@ -169,7 +169,7 @@ export class Routes {
   }
 
   /**
-   * Returns whether a handler gives way to a newer one, which it does if its module was loaded again.
+   * Returns true if `added` replaces `other`, because the module of the handler was loaded again.
    *
    * @throws ConfigurationError `handler_unnamed`, `handler_name_clash`
    */

@@ -20,7 +20,7 @@ export interface Delivery {
   /** The latest time at which a claim is of use: later than the deadline if the app itself sent the event. */
   readonly claimBy: number
   readonly source: string | undefined
-  /** Whether its event was parsed here, and so is plain JSON. */
+  /** True if its event was parsed here, and so is plain JSON. */
   readonly isParsed: boolean
   readonly waitUntil: ((work: Promise<unknown>) => unknown) | undefined
   /** The observer's, if there is one. */
@@ -35,7 +35,7 @@ interface Waiter {
 
 /** The time that a run may be behind its next step before it counts as cut off, in milliseconds. */
 const CUT_OFF_AFTER_MS = 5_000
-/** Duplicates of one event that may wait for it: whoever recorded a delivery can send it as often as he likes. */
+/** Number of duplicates that may wait for one event: an attacker who recorded a delivery can send it any number of times. */
 const MAX_DUPLICATES = 100
 
 type HandlerErrorCode =
@@ -56,7 +56,7 @@ export class Run {
   readonly accountKey: string
   readonly route: Route
   readonly first: Delivery
-  /** `storing`: the handlers succeeded and everybody was told, but the store has not taken it yet. */
+  /** `storing`: the handlers succeeded and all deliveries were answered, but the store has not taken it yet. */
   phase: 'claiming' | 'busy' | 'working' | 'settling' | 'storing' = 'claiming'
   /** The answer unless the store objects, once the handlers have ended. */
   verdict: Outcome | undefined
@@ -65,7 +65,7 @@ export class Run {
   lease: Lease | undefined
   /** Undefined if no handler has an order, or the event cannot be compared. */
   order: Order | undefined
-  /** Whether it is counted among the events under way. */
+  /** True if it is counted among the events under way. */
   hasPlace = false
   /** When the store was last asked for the claim. */
   askedAt = 0
@@ -79,7 +79,7 @@ export class Run {
   ended: Promise<void> | undefined
   /** Settles once the store has been told what it did not take before the run ended. Never rejects. */
   goesOn: Promise<unknown> | undefined
-  /** Whether a delivery was told `late`, so that the owner is told of the end. */
+  /** True if a delivery was answered `late`, so that the end is reported to the owner. */
   wasLate = false
   latestDeadline: number
   claimBy: number
@@ -117,7 +117,7 @@ export class Run {
     return outcome
   }
 
-  /** Whether a handler was given this event, or one with the same data. */
+  /** Returns true if a handler got this event, or one with the same data. */
   hasGiven(event: object): boolean {
     const data: unknown = Object.getOwnPropertyDescriptor(event, 'data')?.value // a getter of the app's might throw
     // Data that is not plain is the app's own.
@@ -144,12 +144,12 @@ export class Run {
     })
   }
 
-  /** Answers everybody who waits. */
+  /** Answers all deliveries that wait. */
   answerAll(outcome: Outcome): void {
     for (const waiter of this.#waiters ?? []) this.#answer(waiter, outcome)
   }
 
-  /** Hands what goes on after the answers to the hosts of everybody who waits. */
+  /** Hands the work that goes on after the answers to the hosts of all deliveries that wait. */
   handOverAll(): void {
     for (const { delivery } of this.#waiters ?? []) this.#handOver(delivery)
   }
@@ -170,7 +170,7 @@ export class Run {
   }
 
   /**
-   * Whether the host has stopped this run for good, as some serverless hosts stop whatever a finished request leaves behind: a run
+   * True if the host has stopped this run for good, as some serverless hosts stop all work that a finished request leaves behind: a run
    * that goes on renews its claim, or ends, long before.
    */
   get isCutOff(): boolean {

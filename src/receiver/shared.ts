@@ -29,7 +29,7 @@ export class Shared {
   untakenMarks = 0
   isClosing = false
 
-  /** Whether what is being begun has to wait until the stack is empty. */
+  /** True if work that begins now has to wait until the stack is empty. */
   get isNestedDeep(): boolean {
     return this.beginning.length + this.reporter.hooksRunning > MOST_NESTED
   }

@@ -209,7 +209,7 @@ function untilOf(finished: Finished | Place): number {
   return typeof finished === 'number' ? finished : finished.until
 }
 
-/** A lease that has ended holds nothing, whoever had it last. */
+/** Returns true if another holder has a lease that has not ended. */
 function isHeldByAnother(lease: Lease | undefined, token: string, now: number): boolean {
   return lease !== undefined && lease.token !== token && lease.endsAt > now
 }

@@ -14,7 +14,7 @@ export type Claim =
 
 /** The position of a record for one handler: the time of the latest event that the handler completed, in milliseconds since 1970. */
 export interface Position {
-  /** Of the record and the handler: printable ASCII of up to 400 characters, which no event's key equals. */
+  /** Key of the record and the handler: printable ASCII of up to 400 characters, which no event's key equals. */
   readonly key: string
   readonly at: number
 }

@@ -5,11 +5,11 @@ import type { Position, Store } from './store.ts'
 /** Which handler's transaction it is, and what fences it. */
 export interface TransactionClaim {
   readonly key: string
-  /** Of the claim that the handler runs under. */
+  /** Token of the claim that the handler runs under. */
   readonly token: string
   /** The handler's finish mark, to be committed with its writes. */
   readonly mark: string
-  /** Of a handler with `order: 'latest'`: to be advanced with its writes, only if no later one is kept. */
+  /** Position of a handler with `order: 'latest'`: advanced with its writes, and only if no later one is kept. */
   readonly position?: Position | undefined
   /** Aborts when nobody waits for the handler any more: what is not committed by then is to be rolled back. */
   readonly signal: AbortSignal

@@ -29,15 +29,15 @@ export function formatJson(value: unknown, format: BodyFormat, seed?: string | n
 /** A string is taken whole, so that only what stands between values is widened. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[:,{}[\]]/g
 
-/** By whole characters: of a pair of units, one alone must not be escaped. */
+/** Characters that may be escaped, as whole ones: one unit of a surrogate pair alone must not be. */
 const ESCAPABLE = /[/\u{80}-\u{10ffff}]/gu
 
-/** The same JSON with slashes as `\/`. */
+/** Writes the same JSON with slashes as `\/`. */
 export function escapeSlashes(json: string): string {
   return json.replaceAll('/', '\\/')
 }
 
-/** The same JSON with everything that is not ASCII as `\u` and four digits. */
+/** Writes the same JSON with all non-ASCII characters as `\u` and four digits. */
 export function escapeUnicode(json: string): string {
   return json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -1,4 +1,4 @@
-/** Whether the host is this machine, by its name or address. */
+/** Returns true if the host is this machine, by its name or address. */
 export function isLoopback({ hostname }: URL): boolean {
   return (
     hostname === 'localhost' ||
