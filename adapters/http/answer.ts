@@ -47,7 +47,7 @@ export function limitStream(request: IncomingMessage, response: ServerResponse):
   stream.once('close', () => clearTimeout(timer))
 }
 
-/** Whether an answer needs `writeReply`: a framework's own way to answer does not know what to do with the rest of the request. */
+/** Returns whether an answer needs `writeReply`: a framework's own way to answer does not handle the rest of the request. */
 export function isUnread(request: IncomingMessage): boolean {
   return !request.readableEnded && (isHttp2(request) || !request.complete)
 }

@@ -53,9 +53,9 @@ interface Route {
 }
 
 /**
- * Whether app.post and the like called, and not app.use. Express leaves the last route in `request.route`, also when that has called
- * next(). It is the one that called if the handler stands in it. A handler within another function does not: then the route has to name
- * the path, or a parameter of it.
+ * Returns whether the handler was called by app.post or a similar method, and not by app.use. Express keeps the last route in
+ * `request.route`, even after that route has called next(). If the handler is in that route, the route has called it. A handler that is
+ * wrapped in another function is not in the route: then the route must name the path, or a parameter of it.
  */
 function isRouted(
   { route, url = '', params }: IncomingMessage & { readonly route?: Route; readonly params?: object },

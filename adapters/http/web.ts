@@ -169,8 +169,8 @@ class FetchDelivery implements DeliveryRequest {
 }
 
 /**
- * Whether a light request is of HTTP/1, by the request of Node that it keeps, and is read as bytes: over HTTP/2 a fragment of one byte may hold
- * on to the 64 KiB that were read from the socket with it, and middleware may have set an encoding.
+ * Returns whether a light request came over HTTP/1, by the Node request that it keeps, and is read as bytes. Over HTTP/2 a fragment of one
+ * byte may retain the 64 KiB that were read from the socket with it, and middleware may have set an encoding.
  */
 function isUntouchedHttp1(request: Request): boolean {
   const values = Object.getOwnPropertySymbols(request).map((symbol): unknown => Reflect.get(request, symbol))
