@@ -16,7 +16,7 @@ const FILES = ['answer', 'body', 'check-options', 'express', 'fastify', 'next', 
 /** Folders in them that are not read yet. */
 const SKIPPED = ['src/inspector', 'src/emulator/inspector']
 /** Files whose strings are sentences of a document. */
-const HAS_SENTENCES = /^src\/check\/(?:cases\/.*|page)\.ts$/
+const HAS_SENTENCES = /^src\/check\/(?:cases\/.*|diagnose|page|wrong-forms)\.ts$/
 
 const BANNED = [
   [/\bgives?\b(?! (?:up|back)\b)/i, 'returns, or says who does what'],

@@ -37,7 +37,7 @@ async function findRefusedEvent({ make, send }: RunScene, answer: Answer): Promi
   const forged = await send(make.delivery(make.event(), FORGED))
   if (!isRefusal(forged) || forged.status === answer.status) return undefined
   const what = isRefusal(answer) ? 'refuses' : 'fails at'
-  const text = `The receiver accepts the signature and ${what} the event: ${describe(answer)}, and ${forged.status} to a wrong signature. It may take events of other accounts only (give it one of its own as account key), or ask more of them than the service promises. Its log says why.`
+  const text = `The receiver accepts the signature and ${what} the event: ${describe(answer)}, and ${forged.status} to a wrong signature. It may accept only events of certain accounts (pass one of them as account key), or require more of an event than the service guarantees. Its log says why.`
   return { code: 'event_refused', text, isAbsent: false, also: [] }
 }
 
@@ -56,7 +56,7 @@ function toCode({ status, failureKind }: Answer): Diagnosis['code'] {
 
 function toText(code: Diagnosis['code'], answer: Answer, target: URL): string {
   if (code === 'refused')
-    return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It has another secret than the one that was given here (each webhook has its own), takes events of one account only (give that as account key), reads another header than X-Service-Signature, or something in front of it changes the body. Compare the two secrets, and sign the raw bytes.`
+    return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It may have another secret than the one given here (each webhook has its own), accept only events of one account (pass that as account key), or read another header than X-Service-Signature, or a proxy in front of it may change the body. Compare the two secrets, and compute the digest over the raw bytes.`
   const text = `The receiver fails at a plain delivery: ${describe(answer)}. Its log says why`
   if (code === 'server_error') return `${text}; often a body parser has read the body before it.`
   return target.protocol === 'http:' ? `${text}. If it speaks TLS, its URL begins with https.` : `${text}.`
@@ -74,7 +74,7 @@ async function findMistake({ make, send, secret }: RunScene): Promise<Finding | 
 
 /** Makes the finding for a receiver that has answered, but no longer listens. */
 export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
-  const text = `The receiver answered, and then nothing listened at ${showTarget(target)} any more: a delivery has ended its process. Look at the first checks whose connection ended without an answer, and at its log.`
+  const text = `The receiver answered, and then nothing listened at ${showTarget(target)} any more: a delivery ended its process. See the first checks whose connection ended without an answer, and the log of the receiver.`
   const after = checks.filter(({ reason }) => reason.includes(GONE))
   return { code: 'ended', text, isAbsent: false, also: after.map(({ id }) => id) }
 }

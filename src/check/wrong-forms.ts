@@ -41,7 +41,7 @@ const OTHER_HEADERS = [
 /** Mistakes that make a receiver refuse plain deliveries, by code; the first match is reported. */
 export const WRONG_FORMS = {
   other_header: {
-    text: 'The receiver reads the signature from another header, as that of another service. Read X-Service-Signature.',
+    text: 'The receiver reads the signature from another header, such as that of another service. Read X-Service-Signature.',
     deliver: (make) =>
       OTHER_HEADERS.flatMap((signatureName) =>
         ['sha256=', ''].map((prefix) =>
@@ -50,7 +50,7 @@ export const WRONG_FORMS = {
       ),
   },
   header_case: {
-    text: 'The receiver looks for x-service-signature in lower case only, and the service writes X-Service-Signature. Look the header up without case.',
+    text: 'The receiver looks only for x-service-signature in lower case, but the service writes X-Service-Signature. Look the header up without regard to case.',
     deliver: (make) => [make.delivery(make.event(), { signatureName: SIGNATURE_NAME.toLowerCase() })],
   },
   no_prefix: {
@@ -59,13 +59,13 @@ export const WRONG_FORMS = {
     deliver: (make) => [withHeader(make, (body) => make.delivery(body).signatures.join().slice('sha256='.length))],
   },
   upper_case: {
-    text: 'The receiver writes the digest in upper case, and the service in lower case. Decode both, and compare the bytes.',
+    text: 'The receiver writes the digest in upper case, but the service in lower case. Decode both, and compare the bytes.',
     deliver: (make) => [
       withDigest(make, (body) => make.delivery(body).signatures.join().slice('sha256='.length).toUpperCase()),
     ],
   },
   base64: {
-    text: 'The receiver writes the digest in base64, and the service in hexadecimal digits. Compute it with hex in place of base64.',
+    text: 'The receiver writes the digest in base64, but the service in hexadecimal digits. Encode it as hex instead of base64.',
     deliver: (make, secret) =>
       (['base64', 'base64url'] as const).flatMap((encoding) => {
         const digest = (body: Uint8Array) => createHmac('sha256', secret).update(body).digest(encoding)
@@ -89,21 +89,21 @@ export const WRONG_FORMS = {
     ],
   },
   swapped: {
-    text: 'The receiver takes the body for the key and the secret for the text. Swap the two: the secret is the key.',
+    text: 'The receiver uses the body as the key and the secret as the text. Swap the two: the secret is the key.',
     deliver: (make, secret) => [withDigest(make, (body) => createHmac('sha256', body).update(secret).digest('hex'))],
   },
   secret_missing: {
-    text: 'The receiver has no secret: it signs with an empty one, or with the word "undefined", as anybody can. Set its variable, take its text as it is (decoded from hexadecimal digits it may be nothing), and let it refuse to start without.',
+    text: 'The receiver has no secret: it signs with an empty one, or with the word "undefined", as anyone can. Set its environment variable, use the text as it is (decoded as hexadecimal digits, it may become empty), and refuse to start without a secret.',
     also: ['signature-no-secret', 'signature-unknown-account'],
     deliver: (make) => withKeys(make, ['', 'undefined', 'null', 'None']),
   },
   secret_edges: {
-    text: 'The secret of the receiver has a blank or a line break at an edge. Trim it where the receiver reads it.',
+    text: 'The secret of the receiver begins or ends with a space or a line break. Trim it when the receiver reads it.',
     deliver: (make, secret) =>
       withKeys(make, [`${secret}\n`, `${secret}\r\n`, `${secret}\r`, `${secret} `, ` ${secret}`]),
   },
   secret_quoted: {
-    text: 'The secret of the receiver has quotes around it, which some readers of env files keep. Write it without.',
+    text: 'The secret of the receiver has quotes around it, which some readers of env files keep. Write it without quotes.',
     deliver: (make, secret) => withKeys(make, [`"${secret}"`, `'${secret}'`]),
   },
   secret_decoded: {
@@ -115,14 +115,14 @@ export const WRONG_FORMS = {
     },
   },
   body_lost: {
-    text: 'The receiver signs an empty body: a parser in front has read it already. Mount the receiver before the parser, or have the parser keep the raw bytes.',
+    text: 'The receiver signs an empty body: a parser in front of it has already read the body. Mount the receiver before the parser, or let the parser keep the raw bytes.',
     deliver: (make, secret) =>
       ['', '{}', '[object Object]', 'undefined'].map((text) =>
         withDigest(make, () => createHmac('sha256', secret).update(text).digest('hex')),
       ),
   },
   body_encoded: {
-    text: 'The receiver signs the body in base64, as some gateways hand it over (isBase64Encoded). Decode it, and sign the bytes.',
+    text: 'The receiver signs the body in base64, in which some gateways pass it on (isBase64Encoded). Decode it, and sign the bytes.',
     deliver: (make, secret) => [
       withDigest(make, (body) =>
         createHmac('sha256', secret).update(Buffer.from(body).toString('base64')).digest('hex'),
@@ -130,7 +130,7 @@ export const WRONG_FORMS = {
     ],
   },
   decoded: {
-    text: 'Bodies of ASCII characters pass, and others do not: the body is decoded by another charset than UTF-8 before it is signed. Sign the raw bytes.',
+    text: 'Bodies of ASCII characters pass, but others do not: the body is decoded with another charset than UTF-8 before it is signed. Sign the raw bytes.',
     deliver: (make) => {
       const event = make.event()
       const record = { _id: make.contact()._id, firstName: 'Zoe' }
@@ -139,7 +139,7 @@ export const WRONG_FORMS = {
     },
   },
   reserialised: {
-    text: 'The JSON is parsed and written again before it is signed: another form of it passes. Sign the raw bytes, before any parser; if your code does, a proxy in front writes it again.',
+    text: 'The JSON is parsed and serialized again before it is signed: the receiver accepts another format of it. Sign the raw bytes, before any parser; if your code does so, a proxy in front of it rewrites the JSON.',
     also: ['signature-reserialised'],
     deliver: (make) => {
       const forms: readonly ((event: unknown) => string)[] = [

@@ -292,7 +292,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(JSON.parse(formatReport(report, 'json'))).toHaveProperty('diagnosis.text', text)
     const junit = formatReport(report, 'junit')
     expect(junit).toMatch(
-      /<testcase name="accepts-valid".*><failure message="401[^"]*">The JSON is parsed and written again/,
+      /<testcase name="accepts-valid".*><failure message="401[^"]*">The JSON is parsed and serialized again/,
     )
     expect(junit.match(/follows from accepts-valid/g)).toHaveLength(follows.length)
     const markdown = formatReport(report, 'markdown')
