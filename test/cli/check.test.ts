@@ -54,7 +54,7 @@ describe('postern check', () => {
     const { code, stdout } = await runCli(['check', url, ...FEW])
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /^The JSON is parsed and written again .*\n2 checks follow from this; --all shows them\n\nfail {4}accepts-valid/,
+      /^The JSON is parsed and serialized again .*\n2 checks follow from this; --all shows them\n\nfail {4}accepts-valid/,
     )
     expect(stdout).not.toContain('late-retry')
     expect((await runCli(['check', url, ...FEW, '--all'])).stdout).toMatch(/^fail {4}late-retry/m)
