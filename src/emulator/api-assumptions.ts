@@ -2,7 +2,7 @@
 export const API_ASSUMPTIONS = {
   activeWhenOmitted: {
     id: 'A01',
-    subject: '`active` left out when a webhook is created',
+    subject: '`active` omitted when a webhook is created',
     default: 'true',
     values: { true: 'the webhook is active', false: 'the webhook is paused' },
   },
@@ -17,7 +17,7 @@ export const API_ASSUMPTIONS = {
       webhook: 'the same, wrapped in `webhook`',
       'null-secret': 'the registration with `secret` null',
       'masked-secret': 'the registration with `secret` of stars',
-      'extra-fields': 'the registration with fields that nobody documented',
+      'extra-fields': 'the registration with undocumented fields',
     },
   },
   listBody: {
@@ -51,11 +51,11 @@ export const API_ASSUMPTIONS = {
   },
   updateFields: {
     id: 'A07',
-    subject: 'what PUT does with fields',
+    subject: 'treatment of fields by PUT',
     default: 'merge',
     values: {
-      merge: 'given fields are changed, `description` among them; unknown ones are ignored',
-      replace: 'fields that are not given go back to their defaults, where they have one',
+      merge: 'fields in the request are changed, including `description`; unknown ones are ignored',
+      replace: 'omitted fields are reset to their defaults, if they have one',
       strict: 'unknown fields are refused with 400',
     },
   },
@@ -64,7 +64,7 @@ export const API_ASSUMPTIONS = {
     subject: 'order and paging of webhooks',
     default: 'none',
     values: {
-      none: 'in order of creation, all at once',
+      none: 'in order of creation, on one page',
       pages: 'in order of creation, `?page` from 1 and `?limit` (default 20)',
       cursor:
         'in order of creation, `?cursor` and `?limit` (default 20); `nextCursor` beside the items while there are more',
@@ -77,10 +77,10 @@ export const API_ASSUMPTIONS = {
     values: {
       full: '`_id`, `webhookId`, `eventId`, `eventType`, `status`, `attempts`, `maxAttempts`, `createdAt`, `lastAttemptAt`, `nextAttemptAt`, `responseStatus`, `error`, `durationMs`, `attemptLog`',
       minimal: '`_id`, `status` and `createdAt` only',
-      embedded: 'the event itself as `event`, in place of `eventId` and `eventType`',
-      type: '`type` in place of `eventType`',
+      embedded: 'the event itself as `event`, instead of `eventId` and `eventType`',
+      type: '`type` instead of `eventType`',
       'epoch-milliseconds': 'times are numbers',
-      'extra-fields': 'with fields that nobody documented',
+      'extra-fields': 'with undocumented fields',
     },
   },
   deliveryWords: {
@@ -92,7 +92,7 @@ export const API_ASSUMPTIONS = {
       delivered: '`queued`, `attempting`, `retrying`, `delivered`, `failed`',
       succeeded: '`attempting`, `succeeded`, `failed`',
       upper: '`PENDING`, `SUCCESS`, `FAILED`',
-      unknown: 'words that nobody expects, and `failed`',
+      unknown: 'undocumented words, and `failed`',
     },
   },
   logPaging: {
@@ -100,8 +100,8 @@ export const API_ASSUMPTIONS = {
     subject: 'order and paging of the delivery log',
     default: 'newest',
     values: {
-      newest: 'newest first, `?limit` (default and most 100) and `?before` with the id of an entry',
-      oldest: 'oldest first, all at once',
+      newest: 'newest first, `?limit` (default and maximum 100) and `?before` with the id of an entry',
+      oldest: 'oldest first, on one page',
     },
   },
   retryAnswer: {
@@ -118,9 +118,9 @@ export const API_ASSUMPTIONS = {
   },
   retryAttempts: {
     id: 'A13',
-    subject: 'what a retry does',
+    subject: 'attempts of a retry',
     default: 'one',
-    values: { one: 'one attempt at once, which decides', schedule: 'the whole schedule again' },
+    values: { one: 'one immediate attempt, which decides', schedule: 'the whole schedule again' },
   },
   retryOfUnfailed: {
     id: 'A14',
@@ -139,7 +139,7 @@ export const API_ASSUMPTIONS = {
     subject: 'body of the list of contacts',
     default: 'array',
     values: {
-      array: 'a bare array; `?page` and `?limit` (default 50) are understood',
+      array: 'a bare array; `?page` and `?limit` (default 50) are supported',
       data: 'the same as `{ data }`',
       items: 'the same as `{ items, total }`',
       named: 'the same as `{ contacts }`',
@@ -167,7 +167,7 @@ export const API_ASSUMPTIONS = {
   },
   foreignIdStatus: {
     id: 'A19',
-    subject: "id of another account's",
+    subject: 'id that belongs to another account',
     default: '404',
     values: { 403: '403', 404: '404' },
   },
@@ -190,7 +190,7 @@ export const API_ASSUMPTIONS = {
   },
   tokenForm: {
     id: 'A22',
-    subject: 'what is in the token',
+    subject: 'content of the token',
     default: 'claims',
     values: {
       claims: 'a JWT, HS256, with `sub`, `accountKey`, `iat` and `exp`',
@@ -200,7 +200,7 @@ export const API_ASSUMPTIONS = {
   },
   rateScope: {
     id: 'A23',
-    subject: 'what requests are counted by; logins always by address',
+    subject: 'scope of the rate limit; logins always count by address',
     default: 'token',
     values: { token: 'by token', account: 'by account', address: 'by address' },
   },
@@ -216,7 +216,7 @@ export const API_ASSUMPTIONS = {
   },
   rateHeaders: {
     id: 'A25',
-    subject: 'which answers carry the rate headers',
+    subject: 'answers with rate limit headers',
     default: 'all',
     values: { all: 'all, 401, 429 and login included', success: '2xx only', none: 'none' },
   },

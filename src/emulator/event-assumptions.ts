@@ -4,7 +4,7 @@ export const EVENT_ASSUMPTIONS = {
     id: 'A27',
     subject: 'subscription to a type outside the table, such as `invoice.paid`',
     default: 'accepted',
-    values: { accepted: 'accepted with a warning; nothing fires it by itself', refused: '422' },
+    values: { accepted: 'accepted with a warning; nothing triggers it automatically', refused: '422' },
   },
   wildcards: {
     id: 'A28',
@@ -16,11 +16,11 @@ export const EVENT_ASSUMPTIONS = {
     id: 'A29',
     subject: 'empty `events`',
     default: 'refused',
-    values: { refused: '422; what is named twice counts once', accepted: 'accepted; nothing fires it' },
+    values: { refused: '422; duplicates count once', accepted: 'accepted; nothing triggers it' },
   },
   urlRule: {
     id: 'A30',
-    subject: 'which URLs are taken',
+    subject: 'accepted URLs',
     default: 'local',
     values: {
       local: 'https to any public host and to loopback, http to loopback only',
@@ -39,7 +39,7 @@ export const EVENT_ASSUMPTIONS = {
     subject: 'attempts that fall due while a webhook is paused',
     default: 'held',
     values: {
-      held: 'made at once on resume',
+      held: 'made immediately on resume',
       dropped: 'not made, and the delivery has failed',
       counted: 'counted as failed attempts',
     },
@@ -48,13 +48,13 @@ export const EVENT_ASSUMPTIONS = {
     id: 'A33',
     subject: 'delivery log of a deleted webhook',
     default: 'gone',
-    values: { gone: 'gone; attempts to come are cancelled', kept: 'kept; what was pending has failed' },
+    values: { gone: 'deleted; further attempts are cancelled', kept: 'kept; pending deliveries have failed' },
   },
   changedUrl: {
     id: 'A34',
     subject: 'URL changed between attempts',
     default: 'new',
-    values: { new: 'the next attempt goes to the new one', old: 'to the one of the first attempt' },
+    values: { new: 'the next attempt goes to the new URL', old: 'the next attempt goes to the URL of the first one' },
   },
   eventIds: {
     id: 'A35',
@@ -64,7 +64,7 @@ export const EVENT_ASSUMPTIONS = {
   },
   delayFrom: {
     id: 'A36',
-    subject: 'what a delay counts from',
+    subject: 'start of a delay',
     default: 'end',
     values: { end: 'the end of the failed attempt', planned: 'the time at which that attempt was due' },
   },
@@ -72,7 +72,7 @@ export const EVENT_ASSUMPTIONS = {
     id: 'A37',
     subject: 'form of ids',
     default: 'hex',
-    values: { hex: '24 hexadecimal digits, behind `evt_` for events', uuid: 'UUIDs', number: 'digits' },
+    values: { hex: '24 hexadecimal digits, after `evt_` for events', uuid: 'UUIDs', number: 'digits' },
   },
   sampleData: {
     id: 'A38',

@@ -22,11 +22,12 @@ function renderPage(): string {
     const told = Object.entries(assume).map(([name, value]) => `\`${name}\` \`${value}\``)
     return `| \`${name}\` | ${told.join(', ') || 'nothing'} |`
   })
-  return `# What the service's documents leave open
+  return `# Assumptions about the service
 
-The emulator has to decide what they do not tell. Each such thing has a name, a number that stands for it everywhere, a default, and the other
-ways in which the real service may turn out. One is chosen with \`assume: { listBody: 'items' }\` or \`--assume listBody=items\`, or by its
-number: \`A04\`. A whole set is chosen with \`dialect: 'envelope'\` or \`--dialect envelope\`. Test a client against every dialect. This page is written by a test from \`src/emulator/assumptions.ts\`.
+The emulator must decide each question that the documents leave open. Each assumption has a name, a number that identifies it everywhere, a
+default, and the other behaviours that the real service may have. Choose one with \`assume: { listBody: 'items' }\` or
+\`--assume listBody=items\`, or by its number: \`A04\`. Choose a whole set with \`dialect: 'envelope'\` or \`--dialect envelope\`. Test a client
+against every dialect. A test writes this page from \`src/emulator/assumptions.ts\`.
 
 ## Dialects
 
