@@ -1,22 +1,24 @@
 /**
- * Reads the comments of the folders below, and reports words that the project does not use, with what it writes instead. A doc comment
- * starts with a verb or a noun, so that it stands alone in an editor.
+ * Reads the comments, the titles of tests and the documents in the folders below, and reports words that the project does not use, with
+ * their replacements. A doc comment starts with a verb or a noun, so that it stands alone in an editor.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { proseOf } from './markdown-prose.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** Folders that are read with the folders in them. */
-const TREES = ['src']
-const FILES = ['answer', 'body', 'check-options', 'express', 'fastify', 'next', 'node', 'web'].map(
-  (name) => `adapters/http/${name}.ts`,
-)
+const TREES = ['adapters', 'bench', 'examples', 'scripts', 'src', 'test']
 /** Folders in them that are not read yet. */
 const SKIPPED = ['src/inspector', 'src/emulator/inspector']
 /** Files whose strings are sentences of a document. */
 const HAS_SENTENCES = /^src\/check\/(?:cases\/.*|diagnose|page|wrong-forms)\.ts$/
+/** Folders of Markdown, without the folders in them. A page that a script writes is checked by its source. */
+const DOCUMENT_FOLDERS = ['docs/reference']
+const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CHANGELOG.md', 'docs/service.md']
+const WRITTEN_BY_SCRIPTS = ['docs/reference/checks.md']
 
 const BANNED = [
   [/\bgives?\b(?! (?:up|back)\b)/i, 'returns, or says who does what'],
@@ -28,10 +30,20 @@ const BANNED = [
   [/\bwhoever\b/i, 'anyone who, or who it is'],
   [/\b(?:any|every)body\b/i, 'anyone, or who it is'],
 ]
+/** Banned in documents besides. */
+const BANNED_IN_DOCUMENTS = [
+  [/\bwhoever\b/i, 'anyone who, or who it is'],
+  [/\b(?:tells|told)\b(?! \w+ apart)/i, 'reports, explains, or prints'],
+  [/\bcomes? again\b/i, 'retries'],
+  [/\bin place of\b/i, 'instead of'],
+  [/\banew\b/i, 'again'],
+  [/\bmend(?:s|ed)?\b/i, 'fix'],
+  [/\bof (?:your|his|its|their) own\b/i, 'custom, separate, or your own'],
+]
 const FIRST_WORDS =
   /^(?:What|How|Why|Who|Whoever|Whose|Where|Whether|Tells?|Told|The same|Those|Nobody|Nothing|Also|Of|By)\b/
 /** A statement does not open with these; a question may. */
-const OPENING = /^(?:What|How|Why|Who|Whoever|Whose|Where|Whether|Nobody)\b/
+const OPENING = /^[*("]*(?:What|How|Why|Who|Whoever|Whose|Where|Whether|Tells?|Told|Nobody)/i
 
 /** Paths of the source files of a folder and the folders in it, without those of other packages. */
 async function* walk(folder) {
@@ -68,6 +80,17 @@ function* stringsOf(file) {
       yield { text: token.text, at: token.getStart(file) }
 }
 
+/** Every title of a test, or of a block of tests, with its position. */
+function* titlesOf(node, file) {
+  const title = ts.isCallExpression(node) ? node.arguments[0] : undefined
+  if (title && (ts.isStringLiteralLike(title) || ts.isTemplateExpression(title)))
+    if (/^(?:it|test|describe)\b/.test(node.expression.getText(file)))
+      yield { text: title.getText(file).slice(1, -1), at: title.getStart(file) }
+  const children = []
+  ts.forEachChild(node, (child) => void children.push(child))
+  for (const child of children) yield* titlesOf(child, file)
+}
+
 function* findBreaches(path, source) {
   const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true)
   const lineAt = (index) => file.getLineAndCharacterOfPosition(index).line + 1
@@ -78,6 +101,8 @@ function* findBreaches(path, source) {
     if (text.startsWith('/**') && first)
       yield `${path}:${lineAt(at)} starts with "${first[0]}"; start with a verb or a noun`
   }
+  if (path.startsWith('test/'))
+    for (const { text, at } of titlesOf(file, file)) yield* findBanned(text, `${path}:${lineAt(at)}`)
   if (!HAS_SENTENCES.test(path)) return
   for (const { text, at } of stringsOf(file)) {
     yield* findBanned(text, `${path}:${lineAt(at)}`)
@@ -96,9 +121,28 @@ function* findBanned(words, place) {
   }
 }
 
-const paths = [...FILES]
+function* findBreachesOfDocument(path, source) {
+  for (const { text, line } of proseOf(source)) {
+    const lineAt = (index) => line + text.slice(0, index).split('\n').length - 1
+    for (const [word, instead] of [...BANNED, ...BANNED_IN_DOCUMENTS])
+      for (const found of text.matchAll(new RegExp(word.source.replaceAll(' ', '\\s+'), 'gi')))
+        yield `${path}:${lineAt(found.index)} has "${found[0]}"; write ${instead}`
+    for (const sentence of text.split(/(?<=[.!?])\s+/)) {
+      const opening = OPENING.exec(sentence)
+      if (opening && !/\?$/.test(sentence.trim()))
+        yield `${path}:${lineAt(text.indexOf(sentence))} opens with "${opening[0]}"; open with a subject or a verb`
+    }
+  }
+}
+
+const paths = []
 for (const tree of TREES) for await (const path of walk(tree)) paths.push(path)
 const breaches = []
 for (const path of paths) breaches.push(...findBreaches(path, await readFile(join(root, path), 'utf8')))
+const documents = [...DOCUMENTS]
+for (const folder of DOCUMENT_FOLDERS)
+  for (const name of await readdir(join(root, folder)))
+    if (name.endsWith('.md') && !WRITTEN_BY_SCRIPTS.includes(`${folder}/${name}`)) documents.push(`${folder}/${name}`)
+for (const path of documents) breaches.push(...findBreachesOfDocument(path, await readFile(join(root, path), 'utf8')))
 for (const breach of breaches) console.error(breach)
 if (breaches.length > 0) process.exitCode = 1
