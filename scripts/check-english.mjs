@@ -43,7 +43,7 @@ const BANNED_IN_DOCUMENTS = [
 const FIRST_WORDS =
   /^(?:What|How|Why|Who|Whoever|Whose|Where|Whether|Tells?|Told|The same|Those|Nobody|Nothing|Also|Of|By)\b/
 /** A statement does not open with these; a question may. */
-const OPENING = /^[*("]*(?:What|How|Why|Who|Whoever|Whose|Where|Whether|Tells?|Told|Nobody)/i
+const OPENING = /^[*("]*(?:What|How|Why|Who|Whoever|Whose|Where|Whether|Tells?|Told|Nobody)\b/i
 
 /** Paths of the source files of a folder and the folders in it, without those of other packages. */
 async function* walk(folder) {
