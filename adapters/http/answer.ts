@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Reply } from '../../src/index.ts'
 
-/** The time for which a refused stream of HTTP/2 may go on, in milliseconds: it is no connection that could be used again. */
+/** The longest time for which a refused HTTP/2 stream may stay open, in milliseconds. It is not a connection that could be reused. */
 const HTTP2_DRAIN_MS = 2_000
 
 /**
- * Writes an answer whole, also while the sender is still sending, and throws away what is still to come. Returns a promise if
- * it ends the response later: frameworks such as Koa end one that is still open when its handler is done.
+ * Writes a whole answer, even while the sender is still sending, and discards the rest of the request. Returns a promise if it ends the
+ * response later: frameworks such as Koa end a response that is still open when its handler is done.
  */
 export function writeReply(
   request: IncomingMessage,
@@ -14,10 +14,10 @@ export function writeReply(
   { status, headers, body, close, drainMs }: Reply,
 ): Promise<void> | undefined {
   if (response.headersSent || response.destroyed) return undefined
-  // An object: middleware that wraps writeHead may read a flat list wrongly, and hosts other than Node return nothing from it.
+  // An object: middleware that wraps writeHead may misread a flat list, and hosts other than Node return nothing from it.
   const all: Record<string, string | number> = { 'content-length': Buffer.byteLength(body) }
   for (const name in headers) all[name] = headers[name] ?? ''
-  if (close && !isHttp2(request)) all.connection = 'close' // HTTP/2 ends a stream without a header
+  if (close && !isHttp2(request)) all.connection = 'close' // HTTP/2 closes a stream without a header.
   limitStream(request, response)
   response.writeHead(status, all)
   if (!close) {
@@ -25,12 +25,12 @@ export function writeReply(
     response.end(body)
     return undefined
   }
-  // Ending the response would close the socket under a sender that is still sending, and reset the answer away.
+  // Ending the response now would close the socket while the sender is still sending, and the reset would discard the answer.
   response.write(body)
   return new Promise((resolve) => {
     afterRest(request, drainMs, (isLate) => {
       const isStream = isHttp2(request)
-      // Over HTTP/1 as well: middleware may have kept the connection open.
+      // For HTTP/1 as well: middleware may have kept the connection open.
       response.end(() => isLate && !isStream && cut(request, response))
       if (isLate && isStream) cut(request, response)
       resolve()
@@ -38,9 +38,13 @@ export function writeReply(
   })
 }
 
-/** Ends a stream of HTTP/2 whose sender takes no answer: one that keeps its window at 0 would keep it as long as the session. */
+/**
+ * Ends an HTTP/2 stream whose sender does not read the answer: a sender that keeps its window at 0 would keep the stream for the whole
+ * session.
+ */
 export function limitStream(request: IncomingMessage, response: ServerResponse): void {
-  const { stream } = response as { readonly stream?: ServerResponse } // of Node's compatibility layer; a stream as any other here
+  // Node's compatibility layer has it; on other hosts it is like any other stream.
+  const { stream } = response as { readonly stream?: ServerResponse }
   if (!isHttp2(request) || stream === undefined || stream.destroyed) return
   const timer = setTimeout(() => stream.destroy(), 2 * HTTP2_DRAIN_MS)
   timer.unref()
@@ -52,18 +56,19 @@ export function isUnread(request: IncomingMessage): boolean {
   return !request.readableEnded && (isHttp2(request) || !request.complete)
 }
 
-/** Ends what still comes in after the answer: the connection or, over HTTP/2, the stream, which would live as long as its session. */
+/** Ends what still arrives after the answer: the connection or, over HTTP/2, the stream, which would live as long as its session. */
 function cut(request: IncomingMessage, response: ServerResponse): void {
-  const { stream } = response as { readonly stream?: { close(code: number): void } } // of Node's compatibility layer
+  const { stream } = response as { readonly stream?: { close(code: number): void } } // only in Node's compatibility layer
   if (isHttp2(request)) stream?.close(0)
   else request.destroy()
 }
 
-/** Reads and throws away what is still to come, and calls back at its end, or when `drainMs` are over. */
+/** Reads and discards the rest of the request, and calls back at its end or after `drainMs`. */
 function afterRest(request: IncomingMessage, drainMs: number, callback: (isLate: boolean) => unknown): void {
   if (request.readableEnded) return void callback(false)
-  const { socket }: { readonly socket: IncomingMessage['socket'] | null } = request // stand-ins of hosts have none, or another object
-  // A request that was answered does not hear that its connection has ended. The one of HTTP/2 does.
+  // Stand-ins for requests on other hosts have no socket, or another object.
+  const { socket }: { readonly socket: IncomingMessage['socket'] | null } = request
+  // A request that was answered gets no event when its connection ends; the HTTP/2 stream does.
   const connection = isHttp2(request) || typeof socket?.on !== 'function' ? request : socket
   const end = (isLate: boolean) => {
     clearTimeout(timer)

@@ -5,13 +5,13 @@ import { toKept } from './chunk.ts'
 
 /** Options that every adapter takes. */
 export interface AdapterOptions<Request> {
-  /** Says by the route which registration or tenant a request is for. It sees the request before its signature is checked. */
+  /** Returns which registration or tenant a request is for, from its route. It runs before the signature is checked. */
   readonly source?: (request: Request) => string | undefined
   /** Keeps a serverless host awake for handlers that end after the answer. */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }
 
-/** A request of node:http, and of every framework that stands on it, as the receiver takes it. */
+/** Wraps a request of node:http, or of a framework built on it, for the receiver. */
 export class NodeRequest<Request extends IncomingMessage> implements DeliveryRequest {
   readonly method: string | undefined
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
@@ -39,15 +39,15 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
   }
 
   onAnswered(callback: () => void): void {
-    const { stream } = this.#response as { readonly stream?: { readonly destroyed: boolean } } // of HTTP/2
+    const { stream } = this.#response as { readonly stream?: { readonly destroyed: boolean } } // an HTTP/2 header
     const { destroyed, closed, socket } = this.#response
     if (destroyed || closed || stream?.destroyed || (socket === null && this.#request.socket?.destroyed))
       return callback()
-    // Comes after the last byte of the answer, and also if the sender has gone away.
+    // Emitted after the last byte of the answer, and also if the sender has disconnected.
     if (socket === null && typeof this.#request.socket?.on === 'function')
       this.#response.on('close', alsoWith(this.#request.socket, callback))
     else if (stream !== undefined || 'ref' in Object(socket)) this.#response.on('close', callback)
-    // A serverless host has made the response, on a socket that is none: it may only finish.
+    // A serverless host has made this response, on something that is not a socket: it may only finish.
     else this.#response.on('finish', callback).on('close', callback)
   }
 
@@ -56,26 +56,26 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
     if (request.aborted) return { failure: 'body_incomplete' }
     if (request.readableDidRead || request.readableEncoding !== null) {
       if (request.rawBody instanceof Uint8Array) return request.rawBody
-      // Parsers of bytes, such as express.raw(), leave them here.
+      // Byte parsers such as express.raw() leave the body here.
       return request.body instanceof Uint8Array ? request.body : { failure: 'body_consumed', fix: this.#fix }
     }
-    if (request.readableEnded) return new Uint8Array() // something read it, and there was nothing in it
+    if (request.readableEnded) return new Uint8Array() // something read the body, and it was empty
     return readBody(request, limit, intake)
   }
 }
 
 function readBody(request: IncomingMessage, limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
   const stream = new CountedStream(request, intake)
-  // What raw-body calls of a stream is all there. Without a callback it makes no AsyncResource.
+  // Everything that raw-body calls on a stream is here. Without a callback it makes no AsyncResource.
   const reading = getRawBody(stream as unknown as NodeJS.ReadableStream, {
     limit,
     length: request.headers['content-length'] ?? null,
   })
-  request.resume() // something before may have paused it
+  request.resume() // earlier middleware may have paused it
   return request.httpVersionMajor === 1 ? reading.then(undefined, toFailure) : reading.then(afterResets, toFailure)
 
   async function afterResets(body: Uint8Array): Promise<Uint8Array | BodyFailure> {
-    // HTTP/2 clients end a stream before they reset it, and the server hears of the reset two turns of the event loop later.
+    // HTTP/2 clients end a stream before they reset it, and the server learns of the reset two turns of the event loop later.
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
     return request.aborted ? { failure: 'body_incomplete' } : body
   }
@@ -90,12 +90,12 @@ function toFailure(error: { readonly type?: unknown }): BodyFailure {
   return { failure: error.type === 'entity.too.large' ? 'body_too_large' : 'body_incomplete' }
 }
 
-/** Callbacks for the end of a socket. They share one listener, since hundreds of requests may wait on a socket for their turn. */
+/** Callbacks for the end of a socket. They share one listener, since hundreds of requests may be queued on one socket. */
 const waitingOn = new WeakMap<IncomingMessage['socket'], Set<() => void>>()
 
 /**
- * Returns a callback that is also called when the socket closes: an answer that waits for its turn on a connection hears nothing of
- * its end.
+ * Returns a callback that is also called when the socket closes: an answer that is queued on a connection gets no event when the connection
+ * ends.
  */
 function alsoWith(socket: IncomingMessage['socket'], callback: () => void): () => void {
   const waiting = waitingOn.get(socket) ?? new Set()
@@ -113,12 +113,12 @@ function alsoWith(socket: IncomingMessage['socket'], callback: () => void): () =
   return call
 }
 
-/** Ends a body whose chunks have become text: its bytes are lost. */
+/** Ends a body whose chunks were decoded to text: its bytes are lost. */
 const NOT_BYTES = new TypeError('a chunk of the body is text')
 
 type Listener = (...args: readonly unknown[]) => void
 
-/** A request as raw-body sees it: each chunk is counted before it is kept. */
+/** Presents a request to raw-body, and counts each chunk before it is kept. */
 class CountedStream {
   readonly #request: IncomingMessage
   readonly #intake: BodyIntake
@@ -144,14 +144,14 @@ class CountedStream {
     this.#request.on(event, listener)
     if (event === 'error') this.#fail = listener
     if (event !== 'close') return
-    // What raw-body cleans up with makes it let go of all that it has kept, as at the end of a connection.
+    // The event on which raw-body cleans up makes it release everything that it has kept, as at the end of a connection.
     this.#intake.onCut = () => {
       this.#isCut = true
       listener()
     }
   }
 
-  /** Leaves the listeners of a body that was read, since they do nothing any more and taking five away costs time. */
+  /** Leaves the listeners on a body that was read: they do nothing any more, and removing five of them takes time. */
   removeListener(event: string, listener: Listener): void {
     if (event === 'data') this.#keep = ignore
     else if (this.#isCut) this.#request.removeListener(event, listener)

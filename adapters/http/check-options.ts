@@ -4,7 +4,7 @@ import { ConfigurationError, OptionChecker } from '../../src/index.ts'
 export const NODE_ARGUMENTS = 'a request and response of node:http'
 
 /**
- * Checks the arguments of an adapter when it is made, so that the stack leads to the mistake.
+ * Checks the arguments of an adapter at creation, so that the stack trace points to the mistake.
  *
  * @param name of the adapter's function, for the message
  * @param known the options that it takes beside `source` and `waitUntil`
@@ -25,15 +25,15 @@ export function checkOptions(name: string, receiver: unknown, options: object, k
   check.areFunctions({ source, waitUntil })
 }
 
-/** Checks a path that an adapter is to answer. */
+/** Checks the path that an adapter serves. */
 export function checkPath(name: string, option: string, path: unknown): void {
   if (path !== undefined && !(typeof path === 'string' && path.startsWith('/') && !/[?#]/.test(path)))
     throw invalid(`${name}: ${option} is ${JSON.stringify(path)}; give a path that begins with "/", without a query.`)
 }
 
 /**
- * Returns the error of a handler that its host calls with other arguments than the adapter takes. Handlers throw it before they return
- * a promise, so that it reaches the host's own error handling.
+ * Returns the error for a handler that its host calls with arguments that the adapter does not take. Handlers throw it before they return a
+ * promise, so that it reaches the host's own error handling.
  *
  * @param name of the adapter's function, for the message
  * @param wanted the arguments that it takes
@@ -58,7 +58,7 @@ function describeHost(given: unknown): readonly [what: string, fix: string] {
 
 /** Returns whether a value is a Request: its headers have the method `get`. */
 export function isRequest(value: unknown): value is Request {
-  return typeof (value as Partial<Request> | undefined)?.headers?.get === 'function' // any value may be asked for a field
+  return typeof (value as Partial<Request> | undefined)?.headers?.get === 'function' // reading a field is safe on any value
 }
 
 function isNodeRequest(value: unknown): boolean {

@@ -1,9 +1,9 @@
-/** The memory that a chunk may hold on to beside its own and as much again, in bytes. */
+/** The memory that a chunk may retain beyond twice its own size, in bytes. */
 const MOST_HELD = 512
 
 /**
- * Returns a chunk as it is kept: over HTTP/2 one of a byte may hold on to the 64 KiB that were read from the socket with it, and is
- * copied.
+ * Returns a chunk in the form to keep. Over HTTP/2 a chunk of one byte may retain the 64 KiB that were read from the socket with it, so it
+ * is copied.
  */
 export function toKept(chunk: Uint8Array): Uint8Array {
   return chunk.buffer.byteLength > 2 * chunk.length + MOST_HELD ? new Uint8Array(chunk) : chunk

@@ -20,7 +20,7 @@ type ExpressHandler<Request> = (
 ) => Promise<void>
 
 /**
- * A handler for Express 4.18 and later, and 5. Under `app.use` it answers the mount path itself and leaves deeper ones to others.
+ * A handler for Express 4.18 and later, and 5. Under `app.use` it answers the mount path itself and passes deeper paths on.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
  * @example app.post('/webhooks', expressHandler(receiver))
@@ -73,7 +73,7 @@ function normalize(path: string): string {
 }
 
 /**
- * Keeps the exact bytes in `request.rawBody`, for apps whose JSON parser has to come first.
+ * Keeps the exact bytes in `request.rawBody`, for apps whose JSON parser must run first.
  *
  * @example app.use(express.json({ verify: captureRawBody }))
  */

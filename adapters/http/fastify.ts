@@ -6,18 +6,18 @@ import { checkOptions, checkPath } from './check-options.ts'
 
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
   readonly receiver: Receives
-  /** The path to answer. Default `/`, below the prefix that the plugin is registered with. */
+  /** The path to answer, below the prefix that the plugin is registered with. Default `/`. */
   readonly url?: string
 }
 
 const FIX =
   'A hook of this Fastify app (preParsing, onRequest) read the request before the receiver. Register fastifyPlugin in a scope without it.'
 
-/** Options of `register` itself, which Fastify hands on. */
+/** Options of `register` itself, which Fastify passes on. */
 const FASTIFY_OPTIONS = ['receiver', 'url', 'prefix', 'logLevel', 'logSerializers']
 
 /**
- * A plugin for Fastify 5. Content type parsers are removed in its own scope only: sibling routes keep theirs.
+ * A plugin for Fastify 5. It removes the content type parsers in its own scope only: sibling routes keep theirs.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`, while the app gets ready
  * @example await app.register(fastifyPlugin, { receiver, url: '/webhooks' })

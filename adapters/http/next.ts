@@ -27,7 +27,7 @@ export function nextHandler(
 }
 
 /**
- * An API route for the Pages Router. It needs Next's own parser off: `export const config = { api: { bodyParser: false } }`.
+ * An API route for the Pages Router. It needs Next's own parser turned off: `export const config = { api: { bodyParser: false } }`.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
  * @example export default nextApiHandler(receiver)
@@ -48,7 +48,7 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
   }
 }
 
-/** Hosts of Next.js leave the context of the request under one of these symbols, so that libraries need no import to find it. */
+/** Hosts of Next.js store the context of the request under one of these symbols, so that libraries find it without an import. */
 const CONTEXT_SYMBOLS = [Symbol.for('@next/request-context'), Symbol.for('@vercel/request-context')]
 
 interface RequestContext {

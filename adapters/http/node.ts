@@ -5,7 +5,7 @@ import { type AdapterOptions, NodeRequest } from './body.ts'
 import { checkOptions, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
 
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
-  /** The path to answer, without query; any other gets 404. Default: every path. */
+  /** The path to answer, without query; any other path gets 404. Default: every path. */
   readonly path?: string
 }
 
@@ -42,7 +42,7 @@ export function nodeHandler(
   }
 }
 
-/** The path of a request's target, which proxies may write as a whole URL. */
+/** Returns the path of a request's target, which proxies may write as an absolute URL. */
 function pathOf(target = ''): string {
   const path = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return path.split('?', 1)[0] || '/'

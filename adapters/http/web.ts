@@ -4,9 +4,9 @@ import { toKept } from './chunk.ts'
 
 /** Options of the Fetch adapter. */
 export interface FetchHandlerOptions {
-  /** Says by the route which registration or tenant a request is for. It sees the request before its signature is checked. */
+  /** Returns which registration or tenant a request is for, from its route. It runs before the signature is checked. */
   readonly source?: (request: Request) => string | undefined
-  /** Keeps a serverless host awake for handlers that end after the answer. Default: `waitUntil` of what the host passes along. */
+  /** Keeps a serverless host awake for handlers that end after the answer. Default: the `waitUntil` of the context that the host passes. */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }
 
@@ -20,7 +20,7 @@ const CONSUMED: BodyFailure = {
 }
 
 /**
- * A handler from Request to Response, for Hono, Bun, Deno, Workers and every other host that speaks Fetch.
+ * A handler from Request to Response, for Hono, Bun, Deno, Workers and every other host that supports Fetch.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`; the handler throws `option_invalid` if another host calls it
  * @returns a function of the request and whatever the host passes along: a context with `waitUntil` among it is used
@@ -45,16 +45,16 @@ export function fetchHandler(
 
 /** Bodies up to this declared length are read by `arrayBuffer()` if the host has its own. */
 const SMALL_BODY_BYTES = 16_384
-/** The most that a byte of such a body may cost, since the host keeps each fragment of it. */
+/** The most memory that one byte of such a body may cost, since the host keeps each fragment of it. */
 const FRAGMENT_BYTES = 513
 
-/** A Fetch request as the receiver takes it. */
+/** Wraps a Fetch request for the receiver. */
 class FetchDelivery implements DeliveryRequest {
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined
   readonly #request: Request
   readonly #options: FetchHandlerOptions
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  /** True once the body is read or the host reads it. */
+  /** Becomes true once the body is read or the host reads it. */
   #isAtEnd = false
 
   constructor(request: Request, options: FetchHandlerOptions, waitUntil: FetchDelivery['waitUntil']) {
@@ -82,9 +82,9 @@ class FetchDelivery implements DeliveryRequest {
   }
 
   /**
-   * Reads on without keeping anything, and cancels a body that takes longer. Cancelling immediately would cut the connection under a
-   * sender that is still sending, who then never reads the answer; and on Node 20 a stream that is cancelled while a
-   * chunk of it is on the way ends the process.
+   * Reads on without keeping anything, and cancels a body that takes longer. Cancelling immediately would cut the connection while the
+   * sender is still sending, so that it never reads the answer. And on Node 20 cancelling a stream while one of its chunks is on the way
+   * ends the process.
    */
   discardRest(drainMs: number): void {
     if (this.#isAtEnd) return
@@ -95,7 +95,7 @@ class FetchDelivery implements DeliveryRequest {
     const stop = () => clearTimeout(timer)
     const endsAt = Date.now() + drainMs
     const readOn = async () => {
-      // A stream out of memory returns part after part without ever letting a timer run.
+      // A stream from memory returns chunk after chunk without ever letting a timer run.
       while (!(await reader.read()).done) if (Date.now() > endsAt) return cancel()
     }
     readOn().then(stop, stop)
@@ -107,23 +107,23 @@ class FetchDelivery implements DeliveryRequest {
       if (this.#lightLength() === undefined)
         return this.#request.body?.locked ? undefined : this.#request.body?.getReader()
     } catch {
-      return undefined // a light request of a method that Fetch refuses cannot become a real one
+      return undefined // a light request with a method that Fetch refuses cannot become a real one
     }
-    this.#request.arrayBuffer().catch(ignore) // as long as is declared, which is not long
+    this.#request.arrayBuffer().catch(ignore) // up to the declared length, which is short
     return undefined
   }
 
   /**
-   * Returns the length of a small body if the host made a light request, as Hono's Node server does: reading the `body` of that makes a
-   * real one of it, which costs more than the delivery (3.8 times a receiver by hand; its own `arrayBuffer` costs 1.2 times). HTTP holds
-   * it to its declared length.
+   * Returns the length of a small body if the host made a light request, as Hono's Node server does. Reading the `body` of a light request
+   * makes a real request of it, which costs more than the delivery (3.8 times a receiver by hand; the light request's own `arrayBuffer`
+   * costs 1.2 times). HTTP holds the body to its declared length.
    */
   #lightLength(): number | undefined {
     if (this.#request.arrayBuffer === Request.prototype.arrayBuffer || !isUntouchedHttp1(this.#request))
       return undefined
     const { headers } = this.#request
     const declared = headers.get('content-length')
-    // A lenient parser takes both headers, and holds the body to neither.
+    // A lenient parser accepts both headers, and holds the body to neither.
     if (declared === null || !/^\d+$/.test(declared) || headers.has('transfer-encoding')) return undefined
     return Number(declared) <= SMALL_BODY_BYTES ? Number(declared) : undefined
   }
@@ -140,7 +140,7 @@ class FetchDelivery implements DeliveryRequest {
     }
   }
 
-  /** Counts what comes in: a declared length may understate it. */
+  /** Counts the bytes that arrive: a declared length may understate them. */
   async #readParts(limit: number, intake: BodyIntake): Promise<Uint8Array | BodyFailure> {
     const { body, bodyUsed } = this.#request
     if (bodyUsed || body?.locked) return CONSUMED
@@ -150,18 +150,18 @@ class FetchDelivery implements DeliveryRequest {
     let length = 0
     intake.onCut = () => chunks.splice(0)
     for (let part = await this.#reader.read(); !part.done; part = await this.#reader.read()) {
-      if (!(part.value instanceof Uint8Array)) return NOT_BYTES // of a stream that the app made
+      if (!(part.value instanceof Uint8Array)) return NOT_BYTES // a stream that the app made
       length += part.value.byteLength
       if (length > limit || !intake.take(part.value.byteLength)) return { failure: 'body_too_large' }
       chunks.push(toKept(part.value))
     }
     this.#isAtEnd = true
-    // Some hosts end the body of a sender who has gone away as if it were whole.
+    // Some hosts end the body of a sender that has disconnected as if it were whole.
     if (this.#request.signal.aborted) return { failure: 'body_incomplete' }
     return this.#checkLength(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length))
   }
 
-  /** Something between the sender and here may cut a body without a word, as a Next.js proxy file does beyond 10 MB. */
+  /** Returns whether a proxy has cut the body silently, as a Next.js proxy file does beyond 10 MB. */
   #checkLength(body: Uint8Array): Uint8Array | BodyFailure {
     const declared = this.#request.headers.get('content-length')
     return declared === null || Number(declared) === body.length ? body : { failure: 'body_incomplete' }

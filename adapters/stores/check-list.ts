@@ -4,10 +4,10 @@ const check = new OptionChecker('inbox.list')
 const STATES: readonly InboxState[] = ['waiting', 'running', 'dead']
 
 /**
- * Checks what an inbox is asked to list.
+ * Checks the arguments of an inbox's `list`.
  *
- * @param isPlace whether a text may be `next` of a page of that state
- * @returns `after` empty for the first page
+ * @param isPlace returns whether a text may be the `next` of a page of that state
+ * @returns with an empty `after` for the first page
  * @throws ConfigurationError `option_invalid`
  */
 export function checkList(
@@ -22,7 +22,7 @@ export function checkList(
   check.isWhole('limit', limit, 1, MOST_LISTED)
   if (after === undefined) return { limit, after: '' }
   if (typeof after !== 'string') throw check.invalid('after is no text; give next of the page before.')
-  // It would be an empty page, or the first one.
+  // It would return an empty page, or the first one.
   if (!isPlace(after)) throw check.invalid(`after is ${JSON.stringify(after)}; give next of a page of the same state.`)
   return { limit, after }
 }

@@ -1,6 +1,6 @@
 import { type Claim, type Clock, systemClock } from '../../src/index.ts'
 
-/** Receivers wait for a claim no longer. */
+/** The longest time for which receivers wait for a claim. */
 const CLAIM_LIMIT_MS = 3_000
 const LOOK_EVERY_MS = 250
 const AGAIN_AFTER_MS = 500
@@ -18,15 +18,15 @@ interface Open extends Asked {
 }
 
 interface Lost extends Asked {
-  /** When its lease has ended. An answer that comes late begins it anew. */
+  /** When the claim's lease has ended. An answer that comes late starts the lease again. */
   readonly endsAt: number
-  /** When it is given back next; `Infinity` while that is under way. */
+  /** When the claim is released next; `Infinity` while that is under way. */
   nextAt: number
 }
 
 /**
- * Gives back claims whose answer was lost, or too late for whoever asked. The engine may have carried them out, and would keep their
- * events busy until their leases end.
+ * Releases claims whose answer was lost, or came too late for the caller. The engine may have carried them out, and would keep their events
+ * busy until their leases end.
  */
 export class LostClaims {
   readonly #giveBack: (key: string, token: string) => Promise<unknown>
@@ -36,15 +36,15 @@ export class LostClaims {
   #underWay = 0
   #isLooking = false
 
-  /** @param giveBack releases the key if the token holds it; rejects if the engine cannot be reached, and is called again then */
+  /** @param giveBack releases the key if the token holds it; rejects if the engine cannot be reached, and is then called again */
   constructor(giveBack: (key: string, token: string) => Promise<unknown>, clock: Clock = systemClock) {
     this.#giveBack = giveBack
     this.#clock = clock
   }
 
   /**
-   * Returns the claim that was asked for. Rejects if there is no answer in time. One promise and no timer of its own: this is on the path
-   * of every claim.
+   * Returns the claim that was asked for. Rejects if there is no answer in time. It uses one promise and no timer of its own, since every
+   * claim passes through here.
    */
   watch(key: string, token: string, leaseMs: number, asking: Promise<Claim>): Promise<Claim> {
     return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ export class LostClaims {
       asking.then(
         (claim) => {
           if (this.#open.delete(open)) resolve(claim)
-          else if (claim.state === 'claimed') this.#lose(open) // it was given back too early
+          else if (claim.state === 'claimed') this.#lose(open) // it was released too early
         },
         (error: unknown) => {
           if (!this.#open.delete(open)) return
@@ -65,7 +65,7 @@ export class LostClaims {
     })
   }
 
-  /** Gives back a claim of which it is not known what became of it. */
+  /** Releases a claim whose outcome is unknown. */
   add(key: string, token: string, leaseMs: number): void {
     const askedAt = this.#clock.monotonic()
     this.#lose({ key, token, leaseMs, askedAt })
@@ -92,7 +92,7 @@ export class LostClaims {
     const isTaken = await this.#inTime(this.#giveBack(lost.key, lost.token))
     this.#underWay--
     const now = this.#clock.monotonic()
-    // The engine may come to a claim later than to what gave it back.
+    // The engine may process a claim after the release that was sent behind it.
     const heardAt = lost.askedAt + CLAIM_LIMIT_MS
     if (now >= lost.endsAt || (isTaken && now >= heardAt)) this.#lost.delete(lost)
     lost.nextAt = isTaken ? heardAt : now + AGAIN_AFTER_MS
@@ -109,7 +109,7 @@ export class LostClaims {
     })
   }
 
-  /** Looks after what is open and lost, now and then: a timer for each claim would cost more than the rest of it. */
+  /** Checks open and lost claims periodically: a timer for each claim would cost more than everything else here. */
   #look(): void {
     if (this.#isLooking) return
     this.#isLooking = true
@@ -127,7 +127,7 @@ export class LostClaims {
     })
   }
 
-  /** Keeps no process alive. */
+  /** Does not keep the process alive. */
   #after(ms: number, callback: () => void): unknown {
     const timer = this.#clock.setTimeout(callback, ms)
     const { unref } = Object(timer)

@@ -1,6 +1,6 @@
 import type { Logger } from '../../src/index.ts'
 
-/** What each receiver on a store is told, whichever comes first: the receiver, or what there is to tell. */
+/** Delivers notices to each receiver on a store, whether the receiver or the notice comes first. */
 export class Notices {
   readonly #loggers: Logger[] = []
   readonly #notices: { readonly level: 'warn' | 'debug'; readonly message: string }[] = []
@@ -10,7 +10,7 @@ export class Notices {
     for (const { level, message } of this.#notices) write(logger, level, message)
   }
 
-  /** Tells it once, however often it is said. */
+  /** Reports a message once, no matter how often it is called. */
   warn(message: string): void {
     this.#add('warn', message)
   }
@@ -31,6 +31,6 @@ function write(logger: Logger, level: 'warn' | 'debug', message: string): void {
   try {
     logger[level]({}, message)
   } catch {
-    // The receiver tells its owner of broken loggers.
+    // The receiver reports broken loggers to its owner.
   }
 }

@@ -1,8 +1,8 @@
-/** The workers of this process that wait for what is put into an inbox. */
+/** The workers of this process that wait for new items of an inbox. */
 export class PutListeners {
   readonly #listeners = new Set<() => void>()
 
-  /** Calls back at each `wake`. Returns what ends that. */
+  /** Calls back at each `wake`. Returns a function that stops it. */
   readonly onPut = (callback: () => void): (() => void) => {
     this.#listeners.add(callback)
     return () => this.#listeners.delete(callback)

@@ -15,22 +15,22 @@ import { WorkTable } from './work-table.ts'
 
 export type { BullmqInboxOptions, BullmqPostgresOptions, BullmqRedisOptions } from './options.ts'
 
-/** An inbox with connections of its own. */
+/** An inbox with its own connections. */
 export interface BullmqInbox extends Inbox {
   /**
-   * Closes its connections, those of its workers excepted, which end with `receiver.close()`. Call it after that: whatever is asked of
-   * the inbox from then on rejects.
+   * Closes the inbox's connections, except those of its workers, which end with `receiver.close()`. Call it after that: every later call to
+   * the inbox rejects.
    */
   close(): Promise<void>
 }
 
-/** Between two looks for dead letters that are too old, in milliseconds. */
+/** The time between two searches for expired dead letters, in milliseconds. */
 const SWEEP_MS = 60_000
 const SWEEP_BATCH = 1_000
 
 /**
- * An inbox on a queue of BullMQ, on Redis or on its Postgres backend: for any number of machines. Connects when it is used first, and
- * again by itself. The queue is BullMQ's own: its dashboards show it.
+ * An inbox on a BullMQ queue, on Redis or on BullMQ's Postgres backend, for any number of machines. It connects at its first use, and
+ * reconnects by itself. It is an ordinary BullMQ queue: BullMQ's dashboards show it.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @example bullmqInbox({ connection: 'redis://localhost:6379' })
@@ -87,7 +87,7 @@ export function bullmqInbox(options: BullmqInboxOptions): BullmqInbox {
   }
 }
 
-/** BullMQ keeps failed jobs for ever. A batch at a time, and on until none is left. */
+/** Deletes expired dead letters in batches until none is left: BullMQ keeps failed jobs for ever. */
 function makeSweeper(
   deadLetterMs: number,
   getLogger: () => Logger | undefined,
@@ -105,7 +105,7 @@ function makeSweeper(
   }
 }
 
-/** Without a password: it stands in the log. */
+/** Returns the address without a password, for the log. */
 function toCommandOptions({ backend, connection, queue, prefix }: Checked): string {
   const { schema }: Partial<Record<string, unknown>> = { ...connection }
   const more = [
@@ -125,7 +125,7 @@ function toUrl(backend: Checked['backend'], connection: Checked['connection']): 
     if (typeof given !== 'string' && port !== undefined) at.port = String(port)
     if (typeof given !== 'string' && (db ?? database) !== undefined) at.pathname = `/${db ?? database}`
     at.password = ''
-    // Both drivers take options there as well.
+    // Both drivers also accept options there.
     for (const name of [...at.searchParams.keys()]) if (/pass/i.test(name)) at.searchParams.delete(name)
     return at.toString()
   } catch {

@@ -9,21 +9,21 @@ import {
 import { ConfigurationError } from '../../../src/index.ts'
 import type { Checked } from './options.ts'
 
-/** A connection is made again after this time at most, in milliseconds. BullMQ waits for up to 20 s. */
+/** The longest pause before a reconnection, in milliseconds. BullMQ waits for up to 20 s. */
 const LONGEST_PAUSE_MS = 1_000
-/** An engine that says nothing for so long has gone away without a word, in milliseconds. A lease of 15 s outlives that. */
+/** An engine that is silent for this long counts as gone, in milliseconds. A lease of 15 s outlives that. */
 const SILENCE_MS = 5_000
-/** A statement of Postgres may take longer: BullMQ makes all that is due ready in one. */
+/** A Postgres statement may take longer: BullMQ makes all due jobs ready in one statement. */
 const STATEMENT_MS = 10_000
 const CONNECT_MS = 3_000
 
-/** Whether the error is BullMQ's answer that a job is not there, not in that state, or not held by this token. */
+/** Returns whether the error is BullMQ's answer that a job does not exist, is not in that state, or is not locked by this token. */
 export function isRefused(error: unknown): boolean {
   const code = Object(error).code
   return typeof code === 'number' && code < 0
 }
 
-/** One connection to BullMQ's backend. It fails fast while the engine is away, and connects again by itself. */
+/** One connection to BullMQ's backend. It fails fast while the engine is away, and reconnects by itself. */
 export class Connection {
   readonly #options: Checked
   readonly #onOpened: (backend: IQueueBackend) => void
@@ -32,7 +32,7 @@ export class Connection {
   #isClosed = false
 
   /**
-   * @param onOpened called whenever a backend was made
+   * @param onOpened called for each backend that is made
    * @param leaseMs a worker's lease, in milliseconds
    */
   constructor(options: Checked, onOpened: (backend: IQueueBackend) => void, leaseMs?: number) {
@@ -41,9 +41,9 @@ export class Connection {
     this.#leaseMs = leaseMs
   }
 
-  /** Resolves with the backend; rejects if it cannot be reached, and is asked for again by the next call. */
+  /** Resolves with the backend; rejects if it cannot be reached, and the next call tries again. */
   get(): Promise<IQueueBackend> {
-    // A connection that is opened now would never be closed, and would keep the process from its end.
+    // A connection that is opened now would never be closed, and would keep the process alive.
     if (this.#isClosed) return Promise.reject(new Error('The inbox is closed.'))
     if (this.#opened === undefined) {
       const opening = this.#open()
@@ -76,7 +76,7 @@ export class Connection {
   }
 }
 
-/** The listener stays: without one, an error ends the process. Whoever calls is told of what fails. */
+/** The listener stays: without one, an error ends the process. The caller gets the error of its own call. */
 function untilError(backend: IQueueBackend): Promise<never> {
   const failed = new Promise<never>((_, reject) => void backend.on('error', reject))
   failed.catch(() => {})
@@ -84,7 +84,7 @@ function untilError(backend: IQueueBackend): Promise<never> {
 }
 
 function makeBackend({ backend, connection, queue, prefix }: Checked, leaseMs: number | undefined): IQueueBackend {
-  // BullMQ's own telemetry stays off: there is no option for it here.
+  // BullMQ's own telemetry stays off: Postern has no option for it.
   const options: Pick<WorkerOptions, 'lockDuration' | 'stalledInterval' | 'maxStalledCount'> =
     leaseMs === undefined
       ? {}
@@ -98,15 +98,15 @@ function makeBackend({ backend, connection, queue, prefix }: Checked, leaseMs: n
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
     retryStrategy: (times: number) => Math.min(50 * times, LONGEST_PAUSE_MS),
-    // A server that has become a replica leaves its connections open: the master is where a new one leads.
+    // A server that has become a replica keeps its connections open; a new connection leads to the master.
     reconnectOnError: ({ message }: Error) => /(^|-)READONLY /.test(message),
     ...(connection as RedisOptions), // checked to be options
     enableOfflineQueue: false,
-    // What was sent may have been carried out: the caller has to know that there was no answer.
+    // The command may have been carried out: the caller must know that there was no answer.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
   }
-  const all = { ...options, connection: given, prefix } // the type leaves the prefix out
+  const all = { ...options, connection: given, prefix } // the type omits the prefix
   return createRedisBackend(queue, all)
 }
 

@@ -11,7 +11,9 @@ const REDIS = {
 const POSTGRES =
   'Postgres answers before a commit is on disk (fsync or synchronous_commit is "off"): accepted events can be lost with a crash or a power cut.'
 
-/** Finds what keeps accepted events from being on disk, or from staying there. What may not be asked is not told. */
+/**
+ * Finds the settings that keep accepted events from being on disk, or from staying there. Omits settings that the server does not disclose.
+ */
 export async function findGaps(backend: IQueueBackend): Promise<readonly string[]> {
   if (backend instanceof RedisQueueBackend) return findGapsOfRedis(backend)
   if (!(backend instanceof PostgresQueueBackend)) return []
@@ -33,7 +35,9 @@ async function findGapsOfRedis(backend: RedisQueueBackend): Promise<readonly str
   ]
 }
 
-/** Asks Redis what BullMQ has no method for. Resolves with undefined if there is no answer: managed servers forbid much. */
+/**
+ * Sends Redis a query that BullMQ has no method for. Resolves with undefined if there is no answer: managed servers forbid many commands.
+ */
 export async function ask(backend: RedisQueueBackend, ...words: readonly string[]): Promise<unknown> {
   const client: { call?(...words: readonly string[]): Promise<unknown> } = Object(await backend.client)
   return client.call?.(...words).catch(() => undefined)

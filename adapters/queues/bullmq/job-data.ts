@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { JobJson } from 'bullmq'
 import type { InboxEntry, InboxItem, InboxState, InboxTry } from '../../../src/index.ts'
 
-/** What became of an item so far. It is written with each try, since BullMQ's own count of tries is not what the inbox counts. */
+/** The progress of an item. It is written with each try, since BullMQ counts tries differently from the inbox. */
 export interface ItemState {
   readonly since: number
   readonly dueAt: number
@@ -10,11 +10,11 @@ export interface ItemState {
   readonly deaths: number
   readonly marks: readonly string[]
   readonly tries: readonly InboxTry[]
-  /** How many workers had died at it (BullMQ's count of stalls) when this was written. */
+  /** The number of workers that had died at the item when this was written (BullMQ's count of stalls). */
   readonly stalls: number
-  /** Whether it has to run alone in its process, or does. */
+  /** Whether the item must run alone in its process, or is running alone. */
   readonly alone: 'no' | 'waits' | 'runs'
-  /** When it became a dead letter. Set on a job that is not failed, it says that the dead letter was replayed. */
+  /** When the item became a dead letter. On a job that is not failed, it means that the dead letter was replayed. */
   readonly buriedAt?: number
 }
 
@@ -26,24 +26,24 @@ export interface JobItem {
   readonly priority: number
 }
 
-/** As much of a job as BullMQ gives back. */
+/** The fields of a job that BullMQ returns and the inbox reads. */
 export type RawJob = Pick<JobJson, 'data' | 'timestamp' | 'finishedOn' | 'priority' | 'progress' | 'stalledCounter'>
 
-/** The body stands as text, so that dashboards show it, unless it is none. */
+/** The body is stored as text, so that dashboards show it, unless it is not text. */
 type Stored = Omit<InboxItem, 'bytes'> & {
   readonly text?: string
   readonly base64?: string
   readonly state?: ItemState
 }
 
-/** BullMQ takes no colon in an id, and no id of digits only. */
+/** BullMQ allows neither a colon in an id nor an id of digits only. */
 export function toJobId(key: string): string {
   const quote = (character: string) =>
     [...Buffer.from(character)].map((byte) => `=${byte.toString(16).padStart(2, '0')}`).join('')
   return `e-${key.replace(/[^A-Za-z0-9._-]/gu, quote)}`
 }
 
-/** @param state left out for an item that was not tried yet */
+/** @param state omitted for an item without a try */
 export function toJobData({ bytes, ...item }: InboxItem, state?: ItemState): object {
   const isText = isUtf8(bytes) && !bytes.includes(0)
   const body = isText ? { text: Buffer.from(bytes).toString() } : { base64: Buffer.from(bytes).toString('base64') }
@@ -53,7 +53,7 @@ export function toJobData({ bytes, ...item }: InboxItem, state?: ItemState): obj
   return /\\u(?:0000|d[89a-f])/.test(json) ? { packed: Buffer.from(json).toString('base64') } : data
 }
 
-/** Returns undefined for a job that is none of this inbox. */
+/** Returns undefined for a job that does not belong to this inbox. */
 export function readJob(jobId: string, raw: RawJob, isDead: boolean): JobItem | undefined {
   const stored = parse(raw.data)
   if (stored === undefined) return undefined
@@ -67,7 +67,10 @@ export function readJob(jobId: string, raw: RawJob, isDead: boolean): JobItem | 
   }
 }
 
-/** A dead letter that was replayed begins anew. It is replayed in one step, which cannot write this. */
+/**
+ * Returns the current state of an item. A replayed dead letter starts again here, since BullMQ replays in one step that cannot write the
+ * state.
+ */
 function currentState(state: ItemState, raw: RawJob, isDead: boolean): ItemState {
   if (isDead || state.buriedAt === undefined) return state
   const { buriedAt, marks, tries, stalls } = state
@@ -90,7 +93,7 @@ function replayedAt(progress: unknown): number {
   return typeof at === 'number' ? at : 0
 }
 
-/** Dashboards let people add jobs, and copy and change those that are there: one of them must not stop the workers. */
+/** Dashboards let people add, copy and change jobs: none of those may stop the workers. */
 function parse(json: string): Stored | undefined {
   try {
     const data = JSON.parse(json)

@@ -3,12 +3,12 @@ import type { InboxEntry, InboxItem } from '../../../src/index.ts'
 import { isRefused } from './connection.ts'
 import { readJob, toEntry, toJobData, toJobId } from './job-data.ts'
 
-/** What BullMQ's methods read of the job that they are given is its id and these options. */
+/** BullMQ's methods read only the id and these options of the job that is passed to them. */
 export function asJob(jobId: string): MinimalJob {
-  return { id: jobId, opts: { attempts: 1 } } as MinimalJob // they take Job, and need no more of it
+  return { id: jobId, opts: { attempts: 1 } } as MinimalJob // they take Job, and need only this
 }
 
-/** Puts an item in as a job, unless there is one of its key; a dead letter of its key waits again. */
+/** Adds an item as a job, unless a job with its key exists; a dead letter with its key waits again. */
 export async function addJob(backend: IQueueBackend, item: InboxItem, priority: number): Promise<void> {
   const jobId = toJobId(item.key)
   const [, isDead] = await Promise.all([
@@ -28,8 +28,8 @@ function toJob(jobId: string, item: InboxItem, priority: number): JobJson {
 }
 
 /**
- * One step of the engine decides which of several replays it is; `since` is written before, which does no harm if it is none.
- * Resolves with false if the job is no dead letter.
+ * Replays a dead letter. One step of the engine decides between concurrent replays; `since` is written before that step, which does no harm
+ * if another replay wins. Resolves with false if the job is not a dead letter.
  */
 export async function replayJob(backend: IQueueBackend, jobId: string): Promise<boolean> {
   if (!(await backend.isJobInState('failed', jobId))) return false
@@ -43,7 +43,7 @@ export async function replayJob(backend: IQueueBackend, jobId: string): Promise<
   }
 }
 
-/** Deletes a job that does not run. */
+/** Deletes a job that is not running. */
 export async function dropJob(backend: IQueueBackend, jobId: string): Promise<boolean> {
   const state = await backend.getState(jobId)
   if (state === 'unknown' || state === 'active') return false
@@ -59,7 +59,7 @@ export async function getEntry(backend: IQueueBackend, key: string): Promise<Inb
   return job && toEntry(job, of)
 }
 
-/** As a name, or as text that is only shown: Postgres takes no NUL. */
+/** Returns text for a name, or text that is only shown, in a form that Postgres takes: it accepts no NUL. */
 export function toPlain(text: string): string {
   return Buffer.from(text.replaceAll('\0', ' ')).toString()
 }

@@ -10,24 +10,24 @@ import {
 import { checkList } from '../../stores/check-list.ts'
 import { type JobItem, readJob, toEntry } from './job-data.ts'
 
-/** BullMQ's states of the jobs of an item's state, in the order in which they run. */
+/** BullMQ's job states for each item state, in the order in which the jobs run. */
 const TYPES: Readonly<Record<InboxState, readonly JobType[]>> = {
   waiting: ['wait', 'prioritized', 'delayed'],
   running: ['active'],
   dead: ['failed'],
 }
-/** Lists of BullMQ, which have the newest first; the others are sorted. */
+/** BullMQ's lists, which have the newest job first; the other states are sorted. */
 const NEWEST_FIRST: readonly JobType[] = ['wait', 'active']
-/** Where a page begins: behind so many jobs of a list, or behind dead letters of a time. */
+/** The place at which a page begins: after this many jobs of a list, or after dead letters of this time. */
 const PLACES: Readonly<Record<InboxState, RegExp>> = {
   waiting: /^(wait|prioritized|delayed):\d+$/,
   running: /^active:\d+$/,
   dead: /^\d+:[A-Za-z0-9._~!*'()%,-]+$/,
 }
-/** Jobs at the head of the line, of which the one is looked for that has waited longest. */
+/** Jobs at the head of the line in which to find the one that has waited longest. */
 const HEAD = 10
 
-/** @param isCapped whether the engine counts by reading each: it is asked for so many ids only */
+/** @param isCapped whether the engine counts by reading each job: the count stops at a limit */
 export async function readCounts(backend: IQueueBackend, isCapped: boolean): Promise<InboxCounts> {
   const all = [...TYPES.waiting, ...TYPES.running, ...TYPES.dead]
   const numbers = isCapped
@@ -47,7 +47,7 @@ export async function readCounts(backend: IQueueBackend, isCapped: boolean): Pro
   }
 }
 
-/** The turn of the item that is next; undefined if none waits. */
+/** Returns the turn of the next item; undefined if none waits. */
 export async function readNextTurn(backend: IQueueBackend): Promise<number | undefined> {
   const [ids] = await backend.getRanges(['prioritized'], 0, 0, true)
   const [job] = await readJobs(backend, ids ?? [])
@@ -60,7 +60,7 @@ export async function readPage(backend: IQueueBackend, state: InboxState, option
   return state === 'dead' ? readDead(backend, limit, after) : readLines(backend, state, limit, after)
 }
 
-/** Page after page by number: what comes in or goes meanwhile may be on two pages, or on none. */
+/** Lists page after page by number: an item that is added or removed meanwhile may be on two pages, or on none. */
 async function readLines(backend: IQueueBackend, state: InboxState, limit: number, after: string): Promise<InboxPage> {
   const [from = '', offset = '0'] = after.split(':')
   const types = TYPES[state]
@@ -79,8 +79,8 @@ async function readLines(backend: IQueueBackend, state: InboxState, limit: numbe
 }
 
 /**
- * The place is that of the last job, and not a number: whoever replays page after page takes away what was before it. A page of
- * nothing but jobs of other programs is empty, and not the last.
+ * Lists dead letters from a place: the time of the last job, and not a number, since a caller that replays page after page removes the jobs
+ * before it. A page that holds only jobs of other programs is empty, but not the last.
  */
 async function readDead(backend: IQueueBackend, limit: number, after: string): Promise<InboxPage> {
   const [from = '0', listed = ''] = after.split(':')
@@ -97,7 +97,7 @@ async function readDead(backend: IQueueBackend, limit: number, after: string): P
   return { entries, next: `${at}:${same.join(',')}` }
 }
 
-/** Finds the first dead letter of that time or later, by halving. */
+/** Finds the first dead letter of that time or later, by binary search. */
 async function findDead(backend: IQueueBackend, at: number): Promise<number> {
   const isBefore = async (index: number) => {
     const [[id] = []] = await backend.getRanges(['failed'], index, index, true)
@@ -115,7 +115,7 @@ async function findDead(backend: IQueueBackend, at: number): Promise<number> {
   return high
 }
 
-/** Leaves out what has gone since it was listed, and jobs of other programs. */
+/** Leaves out jobs that were removed since they were listed, and jobs of other programs. */
 async function readJobs(backend: IQueueBackend, ids: readonly string[]): Promise<readonly JobItem[]> {
   return (await readRaw(backend, ids)).flatMap(({ id, raw }) => readJob(id, raw, false) ?? [])
 }

@@ -3,7 +3,7 @@ import { type BullmqInbox, bullmqInbox } from './bullmq-inbox.ts'
 import type { BullmqInboxOptions } from './options.ts'
 
 /**
- * Opens the inbox of another process, and makes nothing.
+ * Opens the inbox of another process, and creates nothing.
  *
  * @throws ConfigurationError `database_unusable` if the engine cannot be reached, or has no tables of BullMQ; `driver_missing`
  */
@@ -18,7 +18,7 @@ export async function openBullmqInbox(options: BullmqInboxOptions): Promise<Bull
   }
 }
 
-/** Of several addresses that were tried, the first one's reason is told. */
+/** If several addresses were tried, the message has the first one's reason. */
 export function unreachable(cause: unknown): ConfigurationError {
   const first = cause instanceof AggregateError ? cause.errors[0] : cause
   const why = first instanceof Error ? first.message : String(first)

@@ -2,36 +2,36 @@ import type { PostgresPoolConfig, RedisOptions } from 'bullmq'
 import { OptionChecker } from '../../../src/index.ts'
 
 interface CommonOptions {
-  /** Name of BullMQ's queue. Default `postern`. */
+  /** Name of the BullMQ queue. Default `postern`. */
   readonly queue?: string
-  /** How long dead letters are kept, in milliseconds. Default 30 days. */
+  /** The time for which dead letters are kept, in milliseconds. Default 30 days. */
   readonly deadLetterMs?: number
 }
 
 export interface BullmqRedisOptions extends CommonOptions {
-  /** A URL (`redis://`, `rediss://`), or the options by which BullMQ makes its ioredis clients. The inbox makes clients of its own. */
+  /** A URL (`redis://`, `rediss://`), or options from which BullMQ creates its ioredis clients. The inbox has its own clients. */
   readonly connection: string | RedisOptions
   readonly backend?: 'redis'
-  /** Stands before the keys of the queue, as BullMQ's option of this name. Default `bull`. */
+  /** Prefix of the queue's keys, as BullMQ's option of this name. Default `bull`. */
   readonly prefix?: string
 }
 
 export interface BullmqPostgresOptions extends CommonOptions {
-  /** A URL (`postgres://`), or the options by which BullMQ makes its `pg` pool, `schema` and `migrate` included. */
+  /** A URL (`postgres://`), or options from which BullMQ creates its `pg` pool, including `schema` and `migrate`. */
   readonly connection: string | PostgresPoolConfig
   /** Not needed with a URL. */
   readonly backend: 'postgres'
 }
 
-/** What BullMQ stands on: Redis, or its Postgres backend. */
+/** BullMQ's engine: Redis, or its Postgres backend. */
 export type BullmqInboxOptions = BullmqRedisOptions | BullmqPostgresOptions | BullmqUrlOptions
 
-/** A URL says by itself which backend it is for. */
+/** A URL names its backend by its scheme. */
 interface BullmqUrlOptions extends CommonOptions {
   readonly connection: string
 }
 
-/** Options once they are checked. */
+/** Options after the check. */
 export interface Checked {
   readonly backend: 'redis' | 'postgres'
   readonly connection: RedisOptions | PostgresPoolConfig

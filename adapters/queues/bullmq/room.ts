@@ -1,18 +1,21 @@
 import { type IQueueBackend, RedisQueueBackend } from 'bullmq'
 import { ask } from './durability.ts'
 
-/** A full Redis takes nothing more, and gives nothing either, since a worker writes when it takes. This part stays free for workers. */
+/**
+ * A full Redis accepts nothing more and hands out nothing either, since a worker writes when it takes a job. This share of memory stays
+ * free for workers.
+ */
 const FULL = 0.95
-/** Between two looks, in milliseconds. */
+/** The time between two queries of the memory in use, in milliseconds. */
 const LOOK_EVERY_MS = 500
-/** What a job takes beside its body, in bytes. */
+/** The memory that a job takes in addition to its body, in bytes. */
 const JOB_BYTES = 2_000
 
-/** Refuses what would fill a Redis up. */
+/** Refuses items that would fill up Redis. */
 export class Room {
   #lookedAt = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | undefined
-  /** Bytes that may still come in, as far as this process knows. */
+  /** The bytes that may still be added, as far as this process knows. */
   #left = Number.POSITIVE_INFINITY
 
   /** @throws Error if there is no room for so many bytes */

@@ -1,32 +1,32 @@
-/** The largest number that BullMQ takes as a priority is the last to run: events that are tried again have it. */
+/** BullMQ's largest priority, which runs last: retried events have it. */
 export const LAST = 2 ** 21 - 1
-/** Items that an account has in each turn. BullMQ's numbers end, and the more there are in each, the longer they last. */
+/** Items that an account has in each turn. BullMQ's priorities are limited: more items in each turn make them last longer. */
 const ITEMS_A_TURN = 16
-/** What is next is looked up once in this time, in milliseconds. */
+/** The next turn is looked up at most once in this time, in milliseconds. */
 const LOOK_EVERY_MS = 250
-/** Accounts that are remembered before all are forgotten. One that has a backlog then gets a second place in each turn. */
+/** Accounts that are remembered before all of them are forgotten. An account with a backlog then gets a second place in each turn. */
 const MOST_ACCOUNTS = 100_000
 
 /**
- * Gives each account its turns, which are BullMQ's priorities: behind its own last one, and not before what is next by now. So the backlog
- * of one account is never in front of the first item of another. Turns begin anew whenever nothing waits; if they run out before
- * that, what comes in is worked off as it comes.
+ * Assigns each account its turns, which are BullMQ's priorities: after its own last turn, and not before the next turn of the queue. So the
+ * backlog of one account is never in front of the first item of another. Turns begin again whenever nothing waits; if they run out before
+ * that, new items run in the order of arrival.
  */
 export class Turns {
   readonly #lookUp: () => Promise<number | undefined>
-  /** In turns; a fraction is the part of its turn that an account has used. */
+  /** Counted in turns; a fraction is the part of its turn that an account has used. */
   readonly #usedByAccount = new Map<string, number>()
-  /** 0 before the first look. */
+  /** 0 before the first look-up. */
   #next = 0
   #lookedAt = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | undefined
 
-  /** @param lookUp resolves with the turn of the item that is next; undefined if none waits */
+  /** @param lookUp resolves with the turn of the next item; undefined if none waits */
   constructor(lookUp: () => Promise<number | undefined>) {
     this.#lookUp = lookUp
   }
 
-  /** Waits for an answer of the engine the first time, and after a pause in which what the account has used may have been worked off. */
+  /** Waits for an answer of the engine the first time, and after a pause in which the account's items may have run. */
   async next(account: string): Promise<number> {
     const silentMs = performance.now() - this.#lookedAt
     if (silentMs >= LOOK_EVERY_MS) {
@@ -41,9 +41,9 @@ export class Turns {
   }
 
   async #look(): Promise<void> {
-    const found = await this.#lookUp().catch(() => this.#next) // the put that follows tells of an engine that is away
+    const found = await this.#lookUp().catch(() => this.#next) // the put that follows reports an engine that is away
     const next = found === undefined || found >= LAST ? 1 : Math.max(found, 1)
-    // Nothing waits, or nothing did for a while.
+    // Nothing waits, or nothing has waited for a while.
     if (found === undefined || next < this.#next || this.#usedByAccount.size >= MOST_ACCOUNTS)
       this.#usedByAccount.clear()
     this.#next = next

@@ -12,36 +12,36 @@ import { type ItemState, type JobItem, readJob, toEntry, toJobData } from './job
 import { asJob, toPlain } from './jobs.ts'
 import { LAST } from './turns.ts'
 
-/** A job that this worker has the lock of. */
+/** A job that this worker has locked. */
 interface Held extends JobItem {
   state: ItemState
-  /** Of the lock. */
+  /** The token of the lock. */
   token: string
-  /** A settlement got no answer: it may have been carried out. */
+  /** Set if a settlement got no answer: it may have been carried out. */
   isInDoubt: boolean
 }
 
-/** What `pollInbox` is given, and gives back. */
+/** An item as `pollInbox` gets it and passes it back. */
 interface HeldEntry extends InboxEntry {
   readonly jobId: string
 }
 
-/** What a worker stands on. */
+/** The parts that a worker uses. */
 interface Parts extends Pick<InboxTable, 'onPut'> {
   readonly connection: Connection
   /** Its name. */
   readonly worker: string
   readonly leaseMs: number
-  /** Called before each look for items: what has to be done now and then. */
+  /** Called before each search for items, for periodic tasks. */
   readonly tidy: (backend: IQueueBackend) => Promise<void>
 }
 
-/** The steps of a worker, by BullMQ's own. */
+/** The steps of a worker, by BullMQ's own methods. */
 export class WorkTable implements InboxTable {
   readonly onPut: InboxTable['onPut']
   readonly #parts: Parts
   readonly #held = new Map<string, Held>()
-  /** Taken, and waiting until nothing else runs: their workers died. */
+  /** Items that were taken and wait until nothing else runs: their workers died. */
   readonly #suspects: Held[] = []
   #tokens = 0
   #hasBacklog = false
@@ -62,9 +62,9 @@ export class WorkTable implements InboxTable {
     }
     const suspect = this.#suspects[0]
     if (suspect === undefined || !isIdle) return { items: [], hasSuspect: suspect !== undefined }
-    // While this process stood still, another one may have taken it, and buried it since.
+    // While this process was suspended, another worker may have taken the job and made it a dead letter.
     const isHeld = await this.#holds(backend, suspect)
-    // On disk before it runs, so that its death counts.
+    // Written to disk before the item runs, so that a crash counts.
     if (isHeld) await this.#write(backend, suspect, { ...suspect.state, alone: 'runs' })
     this.#suspects.shift()
     if (!isHeld) {
@@ -74,7 +74,7 @@ export class WorkTable implements InboxTable {
     return { items: [toHeldEntry(suspect)], hasSuspect: true }
   }
 
-  /** What dead workers held waits again. BullMQ does it once in a while, however many workers ask. */
+  /** Makes the jobs of dead workers wait again. BullMQ does it once per interval, no matter how many workers ask. */
   async #endLeases(backend: IQueueBackend): Promise<void> {
     const now = performance.now()
     if (now - this.#lookedForDeadAt < this.#parts.leaseMs / 3) return
@@ -82,7 +82,10 @@ export class WorkTable implements InboxTable {
     await backend.moveStalledJobsToWait()
   }
 
-  /** As many as are wanted while there is a backlog; else one first, and then as many again: each that is not there costs as much. */
+  /**
+   * Takes as many items as are wanted while there is a backlog; otherwise first one, then as many again, since asking for a job that does
+   * not exist costs as much as taking one.
+   */
   async #takeSome(backend: IQueueBackend, limit: number): Promise<readonly Held[]> {
     const items: Held[] = []
     let length = this.#hasBacklog ? limit : 1
@@ -91,7 +94,7 @@ export class WorkTable implements InboxTable {
       const some = taken.map((one) => (one.status === 'fulfilled' ? one.value : undefined)).filter(isToRun)
       items.push(...some)
       const failed = taken.find((one) => one.status === 'rejected')
-      // One without an answer may have been taken. Its lock ends, and it comes back.
+      // A job whose answer was lost may have been taken. Its lock expires, and it is handed out again.
       if (failed !== undefined && items.length === 0) throw failed.reason
       this.#hasBacklog = some.length === length
       if (!this.#hasBacklog || items.length === limit) return items
@@ -107,7 +110,7 @@ export class WorkTable implements InboxTable {
     const stalls = Number(raw.stalledCounter ?? 0)
     const running = this.#held.get(jobId)
     if (running !== undefined) {
-      // Its lock ended while it ran here, since the process stood still. It runs on, and has a lock again.
+      // Its lock expired while it ran here, since the process was suspended. It runs on, and has a lock again.
       running.token = token
       running.state = { ...running.state, stalls }
       return this.#takeOne(backend)
@@ -129,7 +132,7 @@ export class WorkTable implements InboxTable {
     if (held.length === 0) return
     const backend = await this.#parts.connection.get()
     const [ids, tokens] = [held.map(({ jobId }) => jobId), held.map(({ token }) => token)]
-    // A connection without a word must not use up the lease: the next call may have another one.
+    // A silent connection must not use up the lease: the next call may use another one.
     const limit = new Promise<never>((_, reject) =>
       setTimeout(reject, leaseMs / 5, new Error('no answer in time')).unref(),
     )
@@ -137,7 +140,7 @@ export class WorkTable implements InboxTable {
   }
 
   async settle(item: InboxEntry, _worker: string, settlement: Settlement): Promise<boolean> {
-    const held = this.#held.get((item as HeldEntry).jobId) // it is what take() gave
+    const held = this.#held.get((item as HeldEntry).jobId) // the object that take() returned
     if (held === undefined) return false
     const backend = await this.#parts.connection.get()
     let isSettled: boolean
@@ -170,7 +173,7 @@ export class WorkTable implements InboxTable {
     await backend.moveToFailed(job, toPlain(`${code}: ${error}`), false, token, false)
   }
 
-  /** What is written before the last step is not compared with the lock. */
+  /** BullMQ does not compare the lock for what is written before the last step. */
   async #mustHold(backend: IQueueBackend, held: Held): Promise<void> {
     if (await this.#holds(backend, held)) return
     throw Object.assign(new Error(`the lock of ${held.jobId} has ended`), { code: -2 })
@@ -184,7 +187,7 @@ export class WorkTable implements InboxTable {
     await backend.updateData(asJob(held.jobId), toJobData(held.item, state))
   }
 
-  /** The step that got no answer was carried out if what it wrote is there. */
+  /** The step that got no answer was carried out if its data is there. */
   async #wasSettled(backend: IQueueBackend, held: Held, settlement: Settlement): Promise<boolean> {
     const { jobId } = held
     const raw = await backend.getJobData(jobId)
@@ -194,11 +197,11 @@ export class WorkTable implements InboxTable {
     return isWritten && !(await this.#holds(backend, held))
   }
 
-  /** Gives back what was taken and has not begun. */
+  /** Returns jobs to the queue that were taken and have not begun. */
   async giveBack(): Promise<void> {
     for (const held of this.#suspects.splice(0)) {
       const afterwards: Settlement = { next: 'wait', afterMs: 0, isFailure: false }
-      await this.settle(toHeldEntry(held), this.#parts.worker, afterwards).catch(() => {}) // its lock ends by itself
+      await this.settle(toHeldEntry(held), this.#parts.worker, afterwards).catch(() => {}) // its lock expires by itself
     }
   }
 }
@@ -211,7 +214,7 @@ function toHeldEntry(held: Held): HeldEntry {
   return { ...toEntry(held, 'running'), jobId: held.jobId }
 }
 
-/** BullMQ counts the workers that died at a job. Since the last try was written, or while it ran alone? */
+/** BullMQ counts the workers that died at a job. Returns whether one died since the last try was written, or while the job ran alone. */
 function judge(state: ItemState, stalls: number): ItemState {
   const hasDied = stalls > state.stalls
   if (!hasDied) return state.alone === 'runs' ? { ...state, alone: 'waits' } : state

@@ -5,37 +5,39 @@ interface Waiting<Item, Answer> {
   readonly since: number
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
-  /** When it may be sent, if it was put off. */
+  /** The earliest time for another try, if the item was deferred. */
   notBefore?: number
 }
 
 export interface GroupsOptions<Item, Answer> {
-  /** Carries out a group and returns an answer for each item, in order; `undefined` puts the item off. */
+  /** Runs a group and returns an answer for each item, in order; `undefined` defers the item. */
   readonly run: (items: readonly Item[]) => Promise<readonly (Answer | undefined)[]>
   readonly toError: (cause: unknown) => unknown
-  /** Hears of what was refused though the engine may have carried it out. */
+  /** Called with items that were rejected although the engine may have processed them. */
   readonly onNoAnswer?: (items: readonly Item[]) => void
-  /** How many groups may be under way at once if those before have no answer yet. Default 1. */
+  /** The number of groups that may run concurrently if the earlier ones have no answer yet. Default 1. */
   readonly most?: number
 }
 
 const LARGEST_GROUP = 500
-/** What nobody waits for any more is not sent, or an engine that hangs would be buried in it. */
+/** An item that its caller has given up is not sent: otherwise they would pile up on an engine that hangs. */
 const LONGEST_WAIT_MS = CALL_LIMIT_MS
-/** A group that has no answer by then does not hold up the next one. */
+/** A group without an answer after this time does not delay the next one. */
 const STUCK_AFTER_MS = 500
 const LOOK_EVERY_MS = 50
-/** SQLSTATE classes of what one item can bring upon its group: bad data, a constraint, a limit; and of two groups that met. */
+/**
+ * SQLSTATE classes of errors that one item can cause for its group (bad data, a constraint, a limit), and of conflicts between two groups.
+ */
 const BY_ONE_ITEM = /^(?:22|23|40|54)/
 
 /**
- * Carries calls out in groups, one at a time: what comes while one is under way waits, and goes together in the next. A group holds a
- * key once. One that fails by what may be the fault of a single item is carried out again item by item.
+ * Runs calls in groups, one group at a time: calls that arrive while one is under way wait, and go together in the next. A group contains a
+ * key once. If a single item may have caused a group's failure, the group is run again item by item.
  */
 export class Groups<Item extends { readonly key: string }, Answer> {
   readonly #options: GroupsOptions<Item, Answer>
   #waiting: Waiting<Item, Answer>[] = []
-  /** The groups under way, by when they began. */
+  /** The groups under way, by their start. */
   readonly #underWay = new Set<{ readonly since: number }>()
   #isCalled = false
   #timer: NodeJS.Timeout | undefined
@@ -51,7 +53,7 @@ export class Groups<Item extends { readonly key: string }, Answer> {
     })
   }
 
-  /** In a microtask: calls of one turn go together. */
+  /** Starts in a microtask, so that calls of one turn go together. */
   #start(): void {
     if (this.#isCalled) return
     if (!this.#mayBegin) return this.#watch()
@@ -92,7 +94,7 @@ export class Groups<Item extends { readonly key: string }, Answer> {
       }
   }
 
-  /** What is put off stays ahead of what came for its key since. */
+  /** Deferred items stay ahead of later items for their key. */
   #answer(group: readonly Waiting<Item, Answer>[], answers: readonly (Answer | undefined)[]): void {
     const putOff = group.filter((waiting, index) => {
       const answer = answers[index]
@@ -126,7 +128,7 @@ export class Groups<Item extends { readonly key: string }, Answer> {
     return group
   }
 
-  /** Looks after those who wait while nothing moves, and those who were put off. */
+  /** Checks the waiting items while nothing moves, and the deferred ones. */
   #watch(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined

@@ -1,27 +1,30 @@
 import { PosternError } from '../../../src/index.ts'
 import type { PgClient } from './pool.ts'
 
-/** A statement that begins or ends a transaction. Savepoints do not. */
+/** A statement that begins or ends a transaction. Savepoints do not count. */
 const ENDS_IT =
   /^\s*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|prepare\s+transaction)\b/i
-/** Comments of one line, and the beginnings of others and of quotes: texts in which a backslash stands for something, others, names, texts between dollars. */
+/**
+ * One-line comments, and the openings of other comments and of quotes: texts with backslash escapes, other texts, names, texts between
+ * dollars.
+ */
 const OPENINGS =
   /--[^\n\r]*|\/\*|(?<![\w$\u0080-\uffff])(?:[eE]'|\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)|'|"/g
-/** A statement whose body may hold others, each with its own semicolon. */
+/** A statement whose body may contain others, each with its own semicolon. */
 const MAY_HAVE_BODY = /^\s*create\s+(?:or\s+replace\s+)?(?:function|procedure)\b/i
 const ENDED_BY_END = /\b(?:(begin\s+atomic|case)|end)\b/gi
 
-/** The client as `work` gets it. */
+/** The client that `work` gets. */
 export interface GuardedClient<C> {
   readonly client: C
-  /** From here on the client refuses every query: its connection may be somebody else's by then. */
+  /** Makes the client refuse every query from now on: another handler may have its connection by then. */
   close(): void
 }
 
 /**
- * The client itself, in all but two methods. `query` refuses what would begin or end a transaction, and everything once the
- * transaction has ended: a query that nobody waited for would run outside it, or within another handler's. `release` does nothing,
- * since libraries that were given the client as a pool of one call it.
+ * Wraps the client and replaces two methods. `query` refuses statements that begin or end a transaction, and every statement after the
+ * transaction has ended: a query that was not awaited would run outside it, or within another handler's. `release` does nothing, since
+ * libraries that get the client as a pool of one call it.
  */
 export function guardClient<C extends PgClient>(inner: C): GuardedClient<C> {
   let isOpen = true
@@ -33,7 +36,7 @@ export function guardClient<C extends PgClient>(inner: C): GuardedClient<C> {
       )
     return Reflect.apply(inner.query, inner, given)
   }
-  const client = Object.create(inner, { query: { value: query }, release: { value: () => {} } }) as C // C but for two methods
+  const client = Object.create(inner, { query: { value: query }, release: { value: () => {} } }) as C // C with two methods replaced
   return {
     client,
     close: () => {
@@ -48,7 +51,7 @@ function textOf(query: unknown): string {
   return typeof text === 'string' ? text : ''
 }
 
-/** Whether a statement of the text begins or ends a transaction. The END of a function's body does not. */
+/** Returns whether a statement of the text begins or ends a transaction. The END of a function's body does not count. */
 function endsTransaction(text: string): boolean {
   let depth = 0
   for (const statement of statementsOf(text)) {
@@ -59,7 +62,10 @@ function endsTransaction(text: string): boolean {
   return false
 }
 
-/** The statements of a text, with a blank for each comment and what stands in quotes. A pattern for whole quotes would run out of stack on long ones. */
+/**
+ * Splits a text into statements, with a blank for each comment and each quoted part. A pattern for whole quotes would overflow the stack on
+ * long ones.
+ */
 function statementsOf(text: string): readonly string[] {
   const parts: string[] = []
   let at = 0
@@ -73,7 +79,10 @@ function statementsOf(text: string): readonly string[] {
   return parts.join(' ').split(';')
 }
 
-/** The position behind what was opened; the end of the text if it is never closed. A doubled quote closes one text and opens the next. */
+/**
+ * Returns the position behind a comment or quote that was opened; the end of the text if it is never closed. A doubled quote closes one
+ * text and opens the next.
+ */
 function findEnd(text: string, opening: string, start: number): number {
   if (opening === '/*') return endOfComment(text, start)
   if (/^e/i.test(opening)) return endOfEscaped(text, start)
@@ -90,7 +99,7 @@ function endOfEscaped(text: string, start: number): number {
   return text.length
 }
 
-/** Comments of this kind may hold others. */
+/** Comments of this kind can be nested. */
 function endOfComment(text: string, start: number): number {
   const ends = /\/\*|\*\//g
   ends.lastIndex = start

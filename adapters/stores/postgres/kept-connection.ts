@@ -5,8 +5,8 @@ const LOOK_EVERY_MS = 500
 const KEEP_IDLE_MS = 10_000
 
 /**
- * One connection of the pool that is kept while events are handled, so that handlers that use up the others cannot starve renewals.
- * It goes back when nothing was done for a while, and at once when the pool is to end.
+ * One connection of the pool that is kept while events are handled, so that handlers that use up the others cannot starve renewals. It
+ * returns to the pool after a time without use, and immediately when the pool is to end.
  */
 export class KeptConnection {
   readonly #checkOut: (onError: () => void) => Promise<CheckedOut>
@@ -22,7 +22,7 @@ export class KeptConnection {
     this.#isEnding = isEnding
   }
 
-  /** Checks the connection out, if it is not. */
+  /** Checks the connection out, unless it already is. */
   hold(): Promise<CheckedOut> {
     this.#lastUse = performance.now()
     if (this.#kept === undefined) {
@@ -34,7 +34,7 @@ export class KeptConnection {
     return this.#kept
   }
 
-  /** Does something on it. After a failure the next use gets a new one. */
+  /** Runs a function on the connection. After a failure the next use gets a new one. */
   async use<T>(what: (client: PgClient) => Promise<T>): Promise<T> {
     const kept = this.hold()
     const { client } = await kept
@@ -52,7 +52,7 @@ export class KeptConnection {
     }
   }
 
-  /** Closes it if it has answered nothing since then, and nothing is asked of it. */
+  /** Closes the connection if it has answered nothing since then and is not in use. */
   dropIdle(since: number): void {
     if (this.#kept !== undefined && this.#uses === 0 && this.#answeredAt <= since) this.#close(this.#kept)
   }

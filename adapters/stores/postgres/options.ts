@@ -6,11 +6,11 @@ import { DEFAULT_TABLE, type TableName } from './statements.ts'
 export interface PostgresStoreOptions<P, Tx> extends TableName {
   /** A `Pool` of `pg`, whose `max` is 3 or more. The app may use it as well. */
   readonly pool: P
-  /** How long events are remembered, in milliseconds. Default 7 days. */
+  /** The time for which events are remembered, in milliseconds. Default 7 days. */
   readonly retentionMs?: number
   /**
-   * Makes what `context.transaction` hands to a handler's work: the object of a query builder, on the client that is given. Default:
-   * the client itself.
+   * Makes the object that `context.transaction` passes to a handler's work, such as a query builder on the given client. Default: the
+   * client itself.
    */
   readonly wrap?: (client: ClientOf<P>) => Tx
 }
@@ -24,7 +24,7 @@ export interface CheckedOptions<Tx> {
 }
 
 const LEAST_CONNECTIONS = 3
-/** Longer names are cut off by Postgres, and two could become one. */
+/** Postgres truncates longer names, so that two could become one. */
 const LONGEST_NAME = 63 - '_swept'.length
 
 const check = new OptionChecker('postgresStore')
@@ -44,7 +44,7 @@ export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): Che
   return {
     pool,
     retentionMs,
-    wrap: wrap ?? ((client) => client as Tx), // Tx is the client where nothing wraps it
+    wrap: wrap ?? ((client) => client as Tx), // Tx is the client unless an option wraps it
     ...checkTableName({ schema, table }),
   }
 }

@@ -1,4 +1,4 @@
-/** What a query gives: rows as arrays, where `rowMode` asks for that. */
+/** The result of a query, with rows as arrays if `rowMode` asks for them. */
 export interface PgResult {
   readonly rows: readonly unknown[]
   readonly command?: string
@@ -6,13 +6,13 @@ export interface PgResult {
 
 export interface PgQuery {
   readonly text: string
-  /** The connection prepares the statement once, and knows it by this name. */
+  /** The name of the prepared statement: the connection prepares it once. */
   readonly name?: string
   readonly values?: unknown[]
   readonly rowMode?: 'array'
 }
 
-/** What the store uses of a client of `pg`, checked out of its pool. */
+/** The part of a `pg` client that the store uses, on a client that is checked out of its pool. */
 export interface PgClient {
   query(query: PgQuery): Promise<PgResult>
   release(destroy?: boolean): void
@@ -22,7 +22,7 @@ export interface PgClient {
   getTransactionStatus?(): string | null
 }
 
-/** What the store uses of a `Pool` of `pg`: a pool of pg itself fits, and so does what wraps one. */
+/** The part of a `pg` `Pool` that the store uses: a pool of pg itself fits, and so does a wrapper of one. */
 export interface PgPool {
   connect(): Promise<PgClient>
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -33,24 +33,24 @@ export interface PgPool {
   readonly options?: { readonly max?: number | undefined }
 }
 
-/** The client that a pool gives, by the form of `connect` that gives a promise. */
+/** The type of a pool's client, by the overload of `connect` that returns a promise. */
 export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback: never): unknown } }
   ? C
   : P extends { connect(): Promise<infer C> }
     ? C
     : never
 
-/** A statement that a receiver waits for has no use after this time: its connection is dropped. */
+/** The limit for a statement that a receiver waits for. After it the answer is of no use, and the connection is dropped. */
 export const CALL_LIMIT_MS = 3_000
-/** The same for what nobody waits for, and for the ends of transactions. */
+/** The limit for a statement that no receiver waits for, and for the ends of transactions. */
 export const STATEMENT_LIMIT_MS = 10_000
 
-/** The SQLSTATE of what a user may not do. */
+/** The SQLSTATE of a missing privilege. */
 export const INSUFFICIENT_PRIVILEGE = '42501'
 
 const DEFAULT_MAX = 10
 
-/** How many connections a pool may have open. */
+/** Returns the number of connections that a pool may have open. */
 export function maxOf({ options }: PgPool): number {
   return options?.max ?? DEFAULT_MAX
 }
@@ -61,14 +61,14 @@ export interface CheckedOut {
 }
 
 export interface CheckOutOptions {
-  /** Ends the waiting; without one, `limitMs` does. */
+  /** Ends the wait; without it, `limitMs` does. */
   readonly signal?: AbortSignal | undefined
   readonly limitMs?: number
-  /** Is called if the connection breaks while nothing is asked of it. */
+  /** Called if the connection breaks while no query is running. */
   readonly onError?: () => void
 }
 
-/** No connection was to be had in time. */
+/** No connection became available in time. */
 class NoConnection extends Error {
   constructor(limitMs: number) {
     super(`No connection within ${limitMs} ms: the pool has none to spare, or the server does not answer.`)
@@ -76,9 +76,9 @@ class NoConnection extends Error {
 }
 
 /**
- * Checks a client out; one that comes after the waiting has ended goes straight back. Errors of its connection are kept from ending the
- * process while it is out: whoever uses it learns of them by the query that fails. `giveBack(false)` closes the connection, and with
- * it whatever is going on there.
+ * Checks a client out; one that arrives after the wait has ended goes straight back. While it is out, errors of its connection do not end
+ * the process: its user gets them from the query that fails. `giveBack(false)` closes the connection, and so ends everything that runs on
+ * it.
  */
 export async function checkOut(pool: PgPool, options: CheckOutOptions = {}): Promise<CheckedOut> {
   const { onError = ignore } = options
@@ -90,18 +90,18 @@ export async function checkOut(pool: PgPool, options: CheckOutOptions = {}): Pro
     isOut = false
     const isKept = isSound && isIdle(client)
     client.release(!isKept)
-    // The pool listens again where it keeps the client; a connection that is being closed may still fail.
+    // The pool listens again if it keeps the client; a connection that is being closed may still fail.
     if (isKept) client.removeListener('error', onError)
   }
   return { client, giveBack }
 }
 
-/** Whether a client is outside of transactions, by what the driver knows. */
+/** Returns whether a client is outside of transactions, as far as the driver knows. */
 export function isIdle(client: PgClient): boolean {
   return (client.getTransactionStatus?.() ?? 'I') === 'I'
 }
 
-/** Does something on a connection, and gives it back; it is closed if that fails. */
+/** Runs a function on a connection, and returns the connection to the pool; closes it if the function fails. */
 export async function useOnce<T>({ client, giveBack }: CheckedOut, what: (client: PgClient) => Promise<T>): Promise<T> {
   let isSound = false
   try {
@@ -122,7 +122,7 @@ function connectInTime(pool: PgPool, { signal, limitMs = STATEMENT_LIMIT_MS }: C
     }
     if (signal?.aborted) return giveUp()
     signal?.addEventListener('abort', giveUp, { once: true })
-    // An AbortSignal with a time would cost several times as much.
+    // AbortSignal.timeout() would cost several times as much.
     const timer = signal === undefined ? setTimeout(giveUp, limitMs) : undefined
     const stop = () => {
       clearTimeout(timer)
@@ -143,13 +143,13 @@ function connectInTime(pool: PgPool, { signal, limitMs = STATEMENT_LIMIT_MS }: C
 }
 
 export interface RunOptions {
-  /** A statement with values is alone in its message. */
+  /** A statement with values must be the only one in its message. */
   readonly values?: unknown[]
   readonly name?: string | undefined
   readonly limitMs?: number
 }
 
-/** No answer came in time. The connection has to be closed: what is sent there waits behind the statement. */
+/** No answer arrived in time. The connection must be closed: later statements on it wait behind this one. */
 export class TimedOut extends Error {
   constructor(limitMs: number) {
     super(`the limit of ${limitMs} ms is over`)
@@ -175,20 +175,20 @@ export async function runStatement(
 /** The driver's own limit of a single query, `query_timeout`, has no effect before pg 8.21. */
 function answerInTime(answer: Promise<PgResult>, limitMs: number): Promise<PgResult> {
   return new Promise((resolve, reject) => {
-    // After a block of the event loop the answer may lie there: it is read before what is set for immediately.
+    // After the event loop was blocked, the answer may already be there: it is read before callbacks of setImmediate run.
     const timer = setTimeout(() => setImmediate(() => reject(new TimedOut(limitMs))), limitMs)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 
-/** The server may have carried out a statement, or not: its answer did not come, or does not count. */
+/** The server may have run a statement or not: its answer did not arrive, or is not conclusive. */
 export class NoAnswer extends Error {
   constructor(cause: unknown, message = `Postgres did not answer: ${Object(cause).message}`) {
     super(message, { cause })
   }
 }
 
-/** The SQLSTATE that the server refused a statement with. No class of them begins with E, as the codes of sockets do: EPIPE. */
+/** Returns the SQLSTATE with which the server refused a statement. No SQLSTATE class begins with E, as the codes of sockets do: EPIPE. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code: unknown = Object(error).code
   return typeof code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined

@@ -2,7 +2,7 @@ import { checkTableName } from './options.ts'
 import { makeStatements, type TableName } from './statements.ts'
 
 /**
- * The SQL that `store.migrate()` runs, for those who migrate by other means. It may be run again.
+ * Returns the SQL that `store.migrate()` runs, for apps that migrate by other means. It can be run again.
  *
  * @throws ConfigurationError `option_invalid`
  */

@@ -13,8 +13,8 @@ import { Transactions } from './transactions.ts'
 /** A store on Postgres. */
 export interface PostgresStore<Tx> extends TransactionalStore<Tx> {
   /**
-   * Makes the table, or brings it to the shape of this version; any number of processes may call it at once. The user of the pool
-   * needs the right to create; where it has none, run what `postgresSchema()` gives.
+   * Creates the table, or updates it to this version; several processes may call it at the same time. The pool's user needs the right to
+   * create. If it does not have it, run the SQL of `postgresSchema()`.
    *
    * @throws PosternError `store_unavailable`, by rejecting
    */
@@ -22,8 +22,8 @@ export interface PostgresStore<Tx> extends TransactionalStore<Tx> {
 }
 
 /**
- * Deduplication across processes on a table of Postgres, and `context.transaction`: handlers write in the same database, and their
- * writes are committed together with their finish marks. Works behind PgBouncer in transaction mode.
+ * Deduplication across processes on a table of Postgres. It has `context.transaction`: handlers write in the same database, and their
+ * writes are committed together with their finish marks. It works behind PgBouncer in transaction mode.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @example
@@ -35,7 +35,7 @@ export interface PostgresStore<Tx> extends TransactionalStore<Tx> {
 export function postgresStore<P extends PgPool, Tx = ClientOf<P>>(
   options: PostgresStoreOptions<P, Tx>,
 ): PostgresStore<Tx> {
-  return new StoreOnPostgres<Tx>(checkOptions(options as PostgresStoreOptions<PgPool, Tx>)) // its client is the pool's own
+  return new StoreOnPostgres<Tx>(checkOptions(options as PostgresStoreOptions<PgPool, Tx>)) // the default client is the pool's own
 }
 
 interface Asked {
@@ -44,7 +44,7 @@ interface Asked {
   readonly lease: number
 }
 
-/** Calls about one position go together: each has a number in the place of a key. */
+/** Calls for one position go together: each has a number as its key. */
 interface Read {
   readonly key: string
   readonly of: string
@@ -65,7 +65,7 @@ interface Settled {
 const NO_MARKS: readonly string[] = []
 const DONE: Claim = { state: 'done' }
 const BUSY: Claim = { state: 'busy' }
-/** The most connections that claims without an answer may take at once. */
+/** The most connections that claims without an answer may use at the same time. */
 const MOST_CLAIMING = 4
 
 class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
@@ -76,10 +76,10 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   readonly #transactions: Transactions<Tx>
   readonly #claims: Groups<Asked, Claim>
   readonly #settlements: Groups<Settled, boolean>
-  /** Null for a key that has none. */
+  /** Answers null for a key without a position. */
   readonly #positions: Groups<Read, number | null>
   readonly #advances: Groups<Advanced, boolean>
-  /** Of positions. */
+  /** Numbers the calls for positions. */
   #calls = 0
   readonly #lost = new LostClaims((key, token) => this.#settle(key, token, null, false, NO_MARKS))
   readonly #newToken = makeTokens()
@@ -193,7 +193,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
   }
 }
 
-/** @param row what was found for a key that was there before: marks if it was free, and whether it is done */
+/** @param row the row of a key that existed before: marks if it was free, and whether it is done */
 function toClaim(token: string, row: readonly unknown[] | undefined): Claim {
   if (row === undefined) return { state: 'claimed', token, marks: NO_MARKS }
   const [, marks, isDone] = row

@@ -19,11 +19,11 @@ import {
 } from './pool.ts'
 import { Slots } from './slots.ts'
 
-/** One connection is kept for renewals, and one is left for claims. */
+/** Connections that handlers cannot use: one is kept for renewals, and one is left for claims. */
 const LEFT_FREE = 2
-/** How long a claim waits for a connection of its own. */
+/** The time for which a claim waits for its own connection. */
 const SPARE_WITHIN_MS = 100
-/** How long claims then do without one. */
+/** The time for which claims then use the shared connection. */
 const SCARCE_FOR_MS = 1_000
 const MOST_TURNS = 12
 
@@ -32,9 +32,9 @@ const LEFT_OPEN =
 
 const pools = new WeakMap<PgPool, SharedPool>()
 
-/** What the stores on one pool share: its connections, and what each of them is for. */
+/** The connections that the stores on one pool share, each with its purpose. */
 export class SharedPool {
-  /** So many transactions at once as the pool can spare. */
+  /** As many concurrent transactions as the pool can spare. */
   readonly slots: Slots
   readonly notices = new Notices()
   readonly #pool: PgPool
@@ -59,8 +59,8 @@ export class SharedPool {
       (onError) => this.checkOut({ limitMs: CALL_LIMIT_MS, onError }),
       () => this.isEnding,
     )
-    // Connections that break would end the process: idle ones, which the pool replaces, and new ones whose server takes its leave in the
-    // same breath as it lets them in, before whoever asked for them could listen.
+    // A connection that breaks would end the process without a listener: an idle one, which the pool replaces, and a new one whose server
+    // shuts down right after it accepts it, before its user could listen.
     pool.on('error', ignore)
     pool.on('connect', (client) => {
       client.on('error', ignore)
@@ -72,7 +72,7 @@ export class SharedPool {
     return this.#pool.ending === true
   }
 
-  /** Checks out a connection that is in no transaction: what is written there would not be committed. */
+  /** Checks out a connection that is not in a transaction: statements inside of one would not be committed. */
   async checkOut(options?: CheckOutOptions): Promise<CheckedOut> {
     for (;;) {
       const checkedOut = await checkOut(this.#pool, options)
@@ -82,7 +82,7 @@ export class SharedPool {
     }
   }
 
-  /** Does something on a connection of its own, which is closed if that fails. */
+  /** Runs a function on its own connection, which is closed if the function fails. */
   async use<T>(what: (client: PgClient) => Promise<T>): Promise<T> {
     return useOnce(await this.checkOut(), what)
   }
@@ -92,9 +92,9 @@ export class SharedPool {
     return this.#kept.use((client) => this.#runAlone(client, text, values))
   }
 
-  /** The same for claims and positions, on another connection if there is one. */
+  /** Runs a message for claims and positions in the same way, on another connection if there is one. */
   async claim(text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
-    await this.#kept.hold() // who gets a claim needs it to keep the claim
+    await this.#kept.hold() // a receiver needs it to keep its claim
     const spare = await this.#findSpare()
     if (spare === undefined) return this.runKept(text, values)
     return useOnce(spare, (client) => this.#runAlone(client, text, values))
@@ -111,7 +111,7 @@ export class SharedPool {
     }
   }
 
-  /** @throws NoAnswer if it is not known what became of the statement; its connection is to be closed */
+  /** @throws NoAnswer if the outcome of the statement is unknown; its connection must be closed */
   async run(client: PgClient, text: string, options: RunOptions = {}): Promise<readonly (readonly unknown[])[]> {
     const sentAt = performance.now()
     try {
@@ -129,19 +129,19 @@ export class SharedPool {
       try {
         const rows = await this.#runPrepared(client, text, values)
         if (isIdle(client)) return rows
-        // An app gave the connection back while its BEGIN was still on its way.
+        // An app returned the connection to the pool while its BEGIN was still on its way.
         this.notices.warn(LEFT_OPEN)
         throw new NoAnswer(undefined, LEFT_OPEN)
       } catch (error) {
-        // If transactions are serializable by default, statements that met are refused, and nothing of them is left.
+        // If transactions are serializable by default, conflicting statements are refused, and have no effect.
         if (!CONFLICT.test(sqlStateOf(error) ?? '') || turn === MOST_TURNS) throw error
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** Math.min(turn, 6)))
       }
   }
 
   /**
-   * Planning takes longer than the rest of a statement, so that each connection prepares it once. One that has lost what it prepared
-   * does without from then on: behind a pooler it would lose it again.
+   * Planning takes longer than the rest of a statement, so that each connection prepares it once. A connection that has lost its prepared
+   * statement does without from then on: behind a pooler it would lose it again.
    */
   async #runPrepared(client: PgClient, text: string, values: unknown[]): Promise<readonly (readonly unknown[])[]> {
     if (values.length === 0 || this.#notPreparing.has(client)) return this.run(client, text, { values })
@@ -154,7 +154,7 @@ export class SharedPool {
     }
   }
 
-  /** Connections behind a pooler are shared with other processes, so that a name stands for one text only. */
+  /** Connections behind a pooler are shared with other processes, so that a name must always mean the same text. */
   #nameOf(text: string): string {
     const known = this.#names.get(text)
     if (known !== undefined) return known
@@ -163,7 +163,7 @@ export class SharedPool {
     return name
   }
 
-  /** Closes what has been open for longer than a statement that was never answered: a network that lost one connection lost them all. */
+  /** Closes connections that are older than a statement that was never answered: a network that lost one connection has lost them all. */
   async #dropOlderThan(sentAt: number): Promise<void> {
     this.#kept.dropIdle(sentAt)
     const idle = await Promise.allSettled(Array.from({ length: this.#pool.idleCount ?? 0 }, () => this.#pool.connect()))
@@ -175,11 +175,11 @@ export class SharedPool {
 /** Serialization failures and deadlocks. */
 const CONFLICT = /^40(?:001|P01)$/
 /**
- * What is prepared is not there, or another process had prepared it on this connection, as behind a PgBouncer before 1.21 in transaction
- * mode; or its table was changed.
+ * The prepared statement does not exist, or another process has prepared it on this connection, as behind a PgBouncer before 1.21 in
+ * transaction mode; or its table was changed.
  */
 const NOT_PREPARED = /^(?:26000|42P05|0A000)$/
-/** A connection that broke, and a server that shuts down. */
+/** A connection that broke, or a server that shuts down. */
 const LOST = /^(?:08|57P)/
 
 const ignore = () => {}

@@ -1,4 +1,4 @@
-/** So many at once; whoever comes when all are taken waits in line. */
+/** Limits how many callers run at the same time; the others wait in line. */
 export class Slots {
   #free: number
   readonly #line = new Set<() => void>()
@@ -7,7 +7,7 @@ export class Slots {
     this.#free = count
   }
 
-  /** @param signal takes the caller out of the line */
+  /** @param signal removes the caller from the line */
   async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (this.#free > 0) {
@@ -28,7 +28,7 @@ export class Slots {
     })
   }
 
-  /** Goes to the first in line, if there is one. */
+  /** Passes the slot to the first caller in line, if there is one. */
   give(): void {
     const [next] = this.#line
     if (next === undefined) this.#free++

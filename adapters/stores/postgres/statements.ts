@@ -10,23 +10,23 @@ export interface TableName {
 }
 
 export const DEFAULT_TABLE = 'postern_claims'
-/** Of the table's shape; it stands in the table's comment. */
+/** The version of the table's structure, stored in the table's comment. */
 export const TABLE_VERSION = 1
-/** How long a transaction may stand still between its fence and its commit, in milliseconds: other claims of its key wait for it. */
+/** The longest pause of a transaction between its fence and its commit, in milliseconds: other claims of its key wait for it. */
 const COMMIT_WITHIN_MS = 10_000
 const SWEEP_SIZE = 1_000
 const NOW = 'clock_timestamp()'
-/** Names the transaction that was begun, and nothing once that has ended, whatever ended it. */
+/** Holds the name of the current transaction, and is empty once that has ended for any reason. */
 export const TRANSACTION_SETTING = 'postern.transaction'
 const CURRENT = `current_setting('${TRANSACTION_SETTING}', true)`
 
 /**
- * Every statement of the store, for one table. Times are the server's, by a clock that goes on while a statement waits. Rows are looked
- * up one by one (`LATERAL`, `OFFSET 0`) and written by their key: joins would be planned for the size that the table has when a
- * connection prepares the statement, and read all of it later.
+ * Every statement of the store, for one table. Times are the server's, by a clock that runs on while a statement waits. Rows are looked up
+ * one by one (`LATERAL`, `OFFSET 0`) and written by their key: joins would be planned for the size of the table when a connection prepares
+ * the statement, and later read the whole table.
  */
 export interface Statements {
-  /** Makes what is missing. Several statements, without parameters. */
+  /** Creates the missing parts. Several statements, without parameters. */
   readonly create: string
   readonly claim: string
   readonly settle: string
@@ -36,26 +36,26 @@ export interface Statements {
   readonly sweep: string
 }
 
-/** What a transaction is committed with, and on what condition. */
+/** The condition and the data of a commit. */
 interface Fence {
-  /** Encoded, as the mark is. */
+  /** Encoded, and so is the mark. */
   readonly key: string
   readonly token: string
   readonly mark: string
   readonly position: Position | undefined
-  /** Its name. */
+  /** The name of the transaction. */
   readonly transaction: string
 }
 
-/** The table's name as statements have it. */
+/** Returns the table's name in the form for statements. */
 export function nameOf({ schema, table = DEFAULT_TABLE }: TableName): string {
   return schema === undefined ? quoteName(table) : `${quoteName(schema)}.${quoteName(table)}`
 }
 
-/** The pieces of SQL that several statements have in common. */
+/** Returns the pieces of SQL that several statements share. */
 function makePieces(tableName: TableName, retentionMs: number) {
   const retention = `interval '${retentionMs} ms'`
-  // Rows are swept somewhat later than they are forgotten, so that a completion need not move the time: it stays out of the index.
+  // Rows are swept somewhat later than they expire, so that a completion need not move the time: it stays out of the index.
   const slack = `interval '${Math.min(retentionMs, 3_600_000)} ms'`
   const inMs = (column: string) => `${NOW} + ${column} * interval '1 ms'`
   const leased = `(key, token, ends_at, kept_until, swept_after)
@@ -100,10 +100,10 @@ DO ${asText(comment)};
 }
 
 /**
- * Keys, tokens, lengths of leases. Gives a row for each key that was there before: its marks where it was free, else whether it
- * is done. Nothing here waits for a row that another transaction holds: such a key is busy, and is not among those that are
- * inserted, since an INSERT waits for a row that is being changed. Nor is anything claimed for callers who have given up, because
- * the table was locked: the transaction is older then, and the only row has no key.
+ * Takes keys, tokens and lengths of leases. Returns a row for each key that existed before: its marks if it was free, otherwise whether it
+ * is done. Nothing here waits for a row that another transaction has locked: such a key is busy, and is not among the keys that are
+ * inserted, since an INSERT waits for a row that is being changed. If the table was locked for so long that the callers have given up,
+ * nothing is claimed: the transaction is older then, and the only row has no key.
  */
 function makeClaim({ name, leased }: Pieces): string {
   return `
@@ -138,9 +138,9 @@ UNION ALL SELECT NULL, NULL, NULL WHERE NOT EXISTS (SELECT FROM wanted)`
 }
 
 /**
- * Renewals, completions and releases in one: a renewal has a lease, a completion is done. The caller's token stays in the row
- * without a lease as well. Returns whether the key was not held by another, nor done if it was to be renewed. A key whose row
- * another transaction has locked is left alone and has no row in the answer: waiting for one would hold up all others.
+ * Renewals, completions and releases in one statement: a renewal has a lease, a completion is done. The caller's token stays in the row
+ * even without a lease. Returns whether no other token held the key and, for a renewal, whether it was not done. A key whose row another
+ * transaction has locked is skipped and has no row in the answer: waiting for one would delay all others.
  */
 function makeSettle({ name, retention, slack, inMs }: Pieces): string {
   return `
@@ -174,7 +174,7 @@ SELECT key, 'true' FROM written
 UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM written)`
 }
 
-/** Keys. Gives a row for each position that is kept. It stands in the place of a token, in the row of an event that is done. */
+/** Takes keys. Returns a row for each stored position. A position is stored as the token, in the row of an event that is done. */
 function makePositions({ name }: Pieces): string {
   return `
 SELECT key, token FROM unnest($1::text[]) AS w (wanted) CROSS JOIN LATERAL (
@@ -182,7 +182,7 @@ SELECT key, token FROM unnest($1::text[]) AS w (wanted) CROSS JOIN LATERAL (
 ) c`
 }
 
-/** Writes positions where no later ones are kept. */
+/** Writes positions unless later ones are stored. */
 function makeUpsert({ name, retention, slack }: Pieces, from: string): string {
   return `INSERT INTO ${name} AS c (key, token, ends_at, done, kept_until, swept_after)
   SELECT key, position, NULL, true, ${NOW} + ${retention}, ${NOW} + ${retention} + ${slack}
@@ -194,8 +194,8 @@ function makeUpsert({ name, retention, slack }: Pieces, from: string): string {
 }
 
 /**
- * Keys, positions. Returns whether each is kept now. A key whose row another transaction has locked is left alone and has no row in
- * the answer.
+ * Takes keys and positions. Returns for each whether it is now stored. A key whose row another transaction has locked is skipped and has no
+ * row in the answer.
  */
 function makeAdvance(pieces: Pieces): string {
   const { name } = pieces
@@ -216,8 +216,8 @@ UNION ALL SELECT key, 'false' FROM mine WHERE key NOT IN (SELECT key FROM writte
 
 /**
  * The fence: returns whether the transaction is still the one that was begun, whether the last claim is still this one, and whether no
- * later position is kept. Only if the first two hold is the mark set, and the position tried. Checks that were deferred come
- * before: one that waits must not do so with the claim's row locked.
+ * later position is stored. The mark is set and the position is tried only if the first two hold. Deferred constraints are checked before:
+ * a check that waits must not do so with the claim's row locked.
  */
 function makeCommitMark(pieces: Pieces): Statements['commitMark'] {
   const { name, retention } = pieces
@@ -238,7 +238,7 @@ SELECT (${CURRENT} = ${asText(transaction)})::text, EXISTS (SELECT FROM marked):
   }
 }
 
-/** Returns a row for each that was removed. */
+/** Returns a row for each removed row. */
 function makeSweep({ name }: Pieces): string {
   return `
 DELETE FROM ${name} WHERE key = ANY (ARRAY(
@@ -247,7 +247,7 @@ DELETE FROM ${name} WHERE key = ANY (ARRAY(
 )) RETURNING 1`
 }
 
-/** Whether a sweep may have left something. */
+/** Returns whether a sweep may have left rows. */
 export function wasFullSweep(rows: readonly unknown[]): boolean {
   return rows.length === SWEEP_SIZE
 }

@@ -6,7 +6,7 @@ import type { Table } from './table.ts'
 const EVERY_MS = 60_000
 const NEXT_BATCH_MS = 100
 
-/** Removes rows that are older than the retention, a batch at a time, while the store is in use. What another process sweeps is left to it. */
+/** Removes rows that are older than the retention in batches, while the store is in use. Skips rows that another process sweeps. */
 export class Sweeper {
   readonly #pool: SharedPool
   readonly #table: Table
@@ -18,15 +18,15 @@ export class Sweeper {
     this.#table = table
   }
 
-  /** To be called now and then; it mostly does nothing. */
+  /** Call it periodically; it mostly does nothing. */
   nudge(): void {
     const now = performance.now()
     if (this.#isSweeping || now < this.#nextAt || this.#pool.isEnding) return
-    // Not all processes at the same moment.
+    // Not all processes sweep at the same moment.
     this.#nextAt = now + EVERY_MS * (1 + Math.random())
     this.#isSweeping = true
     this.#sweep()
-      .catch(() => false) // The next one may go better, and whatever is wrong shows at the claims.
+      .catch(() => false) // The next sweep may succeed, and a lasting fault appears at the claims.
       .then((isFull) => {
         this.#isSweeping = false
         if (isFull) this.#goOn()

@@ -4,20 +4,23 @@ import { CALL_LIMIT_MS, INSUFFICIENT_PRIVILEGE, NoAnswer, type PgClient, runStat
 import type { SharedPool } from './shared-pool.ts'
 import { makeStatements, nameOf, type Statements, TABLE_VERSION, type TableName } from './statements.ts'
 
-/** Of the lock under which tables are made: two processes that did it at once would fail. It ends with the transaction. */
+/** The lock for creating tables: two processes that create them concurrently would fail. It ends with the transaction. */
 const LOCK = 7_066_398_211
 const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_SCHEMA = '3F000'
 const LOCK_NOT_AVAILABLE = '55P03'
-/** How long `migrate()` waits for what another session has locked. */
+/** The time for which `migrate()` waits for a lock of another session. */
 const LOCKED_FOR_S = 10
-/** The server then refuses before its answer is given up. */
+/** Longer than the server's own limit, so that the server refuses before this side gives up. */
 const MIGRATE_LIMIT_MS = LOCKED_FOR_S * 1_000 + CALL_LIMIT_MS
-/** The search path that the connection began with: what an app set on it later would lead to another table. It holds for the message. */
+/**
+ * The search path that the connection began with: one that an app has set on it since would lead to another table. It holds for the
+ * message.
+ */
 const DEFAULT_PATH = 'SET LOCAL search_path TO DEFAULT'
 const RIGHTS = 'SELECT, INSERT, UPDATE, DELETE'
 
-/** The table of a store: how it is made and found, and the statements for it. */
+/** Creates and finds the table of a store, and has the statements for it. */
 export class Table {
   readonly #pool: SharedPool
   readonly #name: Required<TableName>
@@ -42,14 +45,14 @@ export class Table {
   async #find(): Promise<Statements> {
     if (this.#name.schema !== undefined) return makeStatements(this.#name, this.#retentionMs)
     const [row] = await this.#pool.runKept(findSchema(this.#name)).catch((error: unknown) => {
-      // No claim was sent that would have to be given back.
+      // No claim was sent, so that none needs a release.
       throw error instanceof NoAnswer ? new Error(error.message, { cause: error.cause }) : error
     })
     if (row === undefined) throw this.#missing()
     return makeStatements({ ...this.#name, schema: String(row[0]) }, this.#retentionMs)
   }
 
-  /** Makes the table if it is not there, and refuses one of a later version of this package. */
+  /** Creates the table if it does not exist, and refuses one of a later version of this package. */
   async migrate(): Promise<void> {
     const { create } = makeStatements(this.#name, this.#retentionMs)
     const [row = []] = await this.#pool.use(async (client) => {
@@ -63,7 +66,7 @@ export class Table {
     if (version !== undefined && Number(version) !== TABLE_VERSION) throw unknownVersion(version)
   }
 
-  /** Returns what the owner is told of a failed statement. */
+  /** Returns the owner's error for a failed statement. */
   explain(cause: unknown): unknown {
     const state = sqlStateOf(cause)
     if (state === UNDEFINED_TABLE) return this.#missing(cause)
@@ -95,7 +98,7 @@ export class Table {
   }
 }
 
-/** A message that returns the schema of what a name leads to. */
+/** A message that returns the schema to which a name resolves. */
 function findSchema(name: TableName): string {
   return `${DEFAULT_PATH};
 SELECT n.nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -103,7 +106,7 @@ WHERE c.oid = to_regclass(${asText(nameOf(name))})`
 }
 
 /**
- * A message that makes the table if it is not there, and returns its comment. The server commits it by itself: a process that falls
+ * A message that creates the table if it does not exist, and returns its comment. The server commits it by itself: a process that falls
  * silent meanwhile leaves no lock behind.
  */
 function makeTable(name: TableName, create: string): string {

@@ -14,14 +14,14 @@ import type { SharedPool } from './shared-pool.ts'
 import { TRANSACTION_SETTING } from './statements.ts'
 import type { Table } from './table.ts'
 
-/** Whatever the database's default is: at a stricter level each renewal would make the fence fail. */
+/** Set regardless of the database's default: at a stricter level each renewal would make the fence fail. */
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
-/** The server then notices within a second that a handler was given up, though it is busy with a statement; else its locks would stay. */
+/** Makes the server notice within a second that a handler was given up, even while it runs a statement; otherwise its locks would stay. */
 const WATCH = '; SET LOCAL client_connection_check_interval = 1000'
-/** Servers before version 14 do not know that setting; those on some systems cannot do it. */
+/** Servers before version 14 do not have that setting; on some systems it has no effect. */
 const UNKNOWN_SETTING = new Set(['42704', '22023'])
 
-/** The transactions of a store: as many at once as its pool can spare. */
+/** The transactions of a store: as many at the same time as its pool can spare. */
 export class Transactions<Tx> {
   readonly #pool: SharedPool
   readonly #table: Table
@@ -40,7 +40,7 @@ export class Transactions<Tx> {
     await this.#pool.slots.take(signal)
     try {
       const { client, giveBack } = await this.#pool.checkOut({ signal })
-      // Closing the connection rolls back, also in the middle of a statement.
+      // Closing the connection rolls back, even in the middle of a statement.
       const abandon = () => giveBack(false)
       signal.addEventListener('abort', abandon, { once: true })
       try {
@@ -58,7 +58,7 @@ export class Transactions<Tx> {
     }
   }
 
-  /** The claim's row is locked at the very end: nothing that renews or asks for it has to wait for the work. */
+  /** The claim's row is locked at the very end, so that renewals and other claims do not wait for the work. */
   async #commit<T>(client: PgClient, claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
     const { key, token, mark, signal, position } = claim
     const { commitMark } = await this.#table.statements()
@@ -127,7 +127,7 @@ async function unlessAborted<T>(signal: AbortSignal, work: () => T | PromiseLike
   }
 }
 
-/** Whether the connection can be used for something else. */
+/** Returns whether the connection can be used again. */
 async function isRolledBack(client: PgClient): Promise<boolean> {
   try {
     await runStatement(client, 'ROLLBACK', { limitMs: CALL_LIMIT_MS })

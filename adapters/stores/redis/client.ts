@@ -14,18 +14,18 @@ export interface NodeRedisClient {
 export interface IoRedisClient {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
-  /** `end` where it was closed for good. */
+  /** `end` once it was closed for good. */
   readonly status?: string
 }
 
-/** Anything that sends a command, given as its words, and gives the reply or rejects with the server's error. */
+/** Any object that sends a command, passed as its words, and resolves with the reply or rejects with the server's error. */
 export interface BareRedisClient {
   sendCommand(command: string[]): Promise<unknown>
 }
 
 export type RedisClient = NodeRedisClient | IoRedisClient | BareRedisClient
 
-/** Runs a script on one key. Rejects where the server cannot be reached, or refuses. */
+/** Runs a script on one key. Rejects if the server cannot be reached, or refuses. */
 export type RunScript = (script: Script, key: string, given: string[]) => Promise<unknown>
 
 /** A cluster of node-redis 4, whose own evalSha() sends each script to any node, which refuses it. */
@@ -33,12 +33,15 @@ interface OldNodeRedisCluster {
   sendCommand(firstKey: string, isReadonly: boolean, command: string[]): Promise<unknown>
 }
 
-/** How the client that was given runs scripts: the client is known by what it has, so that neither package is imported. */
+/**
+ * Returns the function by which the given client runs scripts: the client is recognized by its methods, so that neither package is
+ * imported.
+ */
 export function makeRunner(client: unknown): RunScript {
   const { byDigest, byText } = toCalls(client)
   return (script, key, given) =>
     byDigest(script.sha, key, given).then(undefined, (error: unknown) => {
-      // After a restart, a failover or SCRIPT FLUSH. It has not run, and sent whole the server keeps it from then on.
+      // After a restart, a failover or SCRIPT FLUSH the script did not run. Sent whole, it stays on the server.
       if (String(Object(error).message).includes('NOSCRIPT')) return byText(script.text, key, given)
       throw error
     })
@@ -72,7 +75,7 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
   }
   if (isBare(client))
     return {
-      // One of the app's own may throw at once.
+      // A custom client may throw synchronously.
       byDigest: async (sha, key, given) => client.sendCommand(['EVALSHA', sha, '1', key, ...given]),
       byText: async (text, key, given) => client.sendCommand(['EVAL', text, '1', key, ...given]),
     }
@@ -83,7 +86,7 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
 
 /** Without a listener a lost connection ends the process. Calls fail by themselves then, and the receiver reports them. */
 function listenForErrors(client: NodeRedisClient): void {
-  const { on, listenerCount } = client as Partial<EventEmitter> // whether it is one is asked here
+  const { on, listenerCount } = client as Partial<EventEmitter> // this checks whether it is one
   if (on !== undefined && listenerCount?.call(client, 'error') === 0) on.call(client, 'error', () => {})
 }
 

@@ -4,35 +4,38 @@ import { askDatabase, type DuplicableClient, Duplicate, isClosed } from './dupli
 import { isFromServer, isOfReplica } from './reply.ts'
 import { PROBE, type Script } from './scripts.ts'
 
-/** How long an answer is waited for on a new connection. It has to be made first. */
+/** The limit for an answer on a new connection, including the time to connect. */
 const NEW_LIMIT_MS = 6_000
-/** How much later than there an answer may come on the connection in use: what was sent there before may take its time. */
+/** The additional time for an answer on the current connection: earlier commands may take their time. */
 const BEHIND_MS = 5_000
 const AGAIN_AFTER_MS = 250
 const NOT_AGAIN_FOR_MS = 3_000
-/** For servers that stay replicas. */
+/** The pause for servers that stay replicas. */
 const LONGEST_PAUSE_MS = 60_000
-/** So many duplicates may hang: those of old clusters whose nodes do not answer cannot be closed before they do. After that they are made rarely. */
+/**
+ * So many duplicates may hang: those of old clusters whose nodes do not answer cannot be closed earlier. After that, duplicates are made
+ * rarely.
+ */
 const MANY_DUPLICATES = 6
 const RARELY_MS = 60_000
-/** A cluster is asked for as many random keys, so that most of its masters have to answer. */
+/** A cluster is probed with as many random keys, so that most of its masters must answer. */
 const CLUSTER_PROBES = 32
 
 interface Host {
-  /** Stands before every key. */
+  /** The prefix of every key. */
   readonly prefix: string
-  /** How many calls the server has answered. */
+  /** The number of calls that the server has answered. */
   countAnswers(): number
-  /** Another connection is in use from now on. */
+  /** Called when another connection is in use. */
   onReplaced(): void
-  /** Another connection is needed, and the client cannot be duplicated. */
+  /** Called when another connection is needed, and the client cannot be duplicated. */
   onStuck(): void
 }
 
 /**
- * Runs scripts by the client that was given, or by a duplicate of it where that client gets no answer and a new one does, or leads to a
- * replica; by the client again once the duplicate has lost its connection. The client is the app's: it is never closed or made to
- * connect from here.
+ * Runs scripts by the given client, or by a duplicate if that client leads to a replica, or gets no answer while a new connection does. It
+ * returns to the given client once the duplicate has lost its connection. The client is the app's: this class never closes it and never
+ * makes it connect.
  */
 export class Connection {
   readonly #given: DuplicableClient
@@ -41,13 +44,13 @@ export class Connection {
   readonly #isCluster: boolean
   #database: number | undefined
   #run: RunScript
-  /** The one in use, if one is. */
+  /** The duplicate in use, if any. */
   #duplicate: Duplicate | undefined
   #duplicates = 0
   #isLooking = false
   #notBefore = 0
   #demotedAt = Number.NEGATIVE_INFINITY
-  /** How long the next look waits for. It grows while new connections lead to replicas too. */
+  /** The pause before the next look. It grows while new connections lead to replicas too. */
   #demotedPauseMs = 0
 
   constructor(client: unknown, host: Host) {
@@ -62,28 +65,28 @@ export class Connection {
     return this.#run(script, key, given)
   }
 
-  /** Learns of the client, while it is well, what a duplicate has to be told. */
+  /** Reads from the client, while it works, the settings for a duplicate. */
   async learn(): Promise<void> {
     if (this.#given.duplicate !== undefined && !this.#isCluster)
       this.#database = await askDatabase(this.#given).catch(() => undefined)
   }
 
-  /** Runs it by the client that was given as well if a duplicate is in use, behind what waits there. */
+  /** Runs a script by the given client too if a duplicate is in use, behind the commands that wait there. */
   runBehind(script: Script, key: string, given: string[]): void {
     const run = this.#runGiven
     if (this.#run === run) return
-    // Twice: what waits there is sent again, as its whole text, if the server does not know the script.
+    // Twice: a command that waits there is sent again, as its whole text, if the server does not know the script.
     run(script, key, given)
       .then(() => run(script, key, given))
       .catch(() => {})
   }
 
-  /** For a call without an answer. */
+  /** Called while a call has no answer. */
   afterSilence(): void {
     if (performance.now() >= this.#notBefore) void this.#look(() => this.#isAnswered())
   }
 
-  /** For a call that failed: by a server that takes no writes any more, as after a failover, or in the client, by a time limit perhaps. */
+  /** Called after a failure: of a server that refuses writes, as after a failover, or in the client, for example by a time limit. */
   afterFailure(error: unknown): void {
     if (!isFromServer(error)) this.afterSilence()
     else if (isOfReplica(error)) this.#afterDemotion()
@@ -99,11 +102,11 @@ export class Connection {
     void this.#look(async () => false)
   }
 
-  /** Goes over to a new connection if that is answered, and the one in use is not well soon after. */
+  /** Switches to a new connection if that is answered, and the current one does not recover soon after. */
   async #look(isInUseWell: () => Promise<boolean>): Promise<void> {
     if (this.#isLooking || isClosed(this.#given)) return
     this.#isLooking = true
-    await this.#replaceUnless(isInUseWell).catch(() => {}) // the calls that fail are told of
+    await this.#replaceUnless(isInUseWell).catch(() => {}) // the calls that fail are reported
     this.#isLooking = false
     this.#notBefore = performance.now() + (this.#duplicates < MANY_DUPLICATES ? NOT_AGAIN_FOR_MS : RARELY_MS)
   }
@@ -120,7 +123,7 @@ export class Connection {
     void this.#duplicate?.close()
     this.#duplicate = duplicate
     this.#run = run
-    this.#demotedPauseMs = 0 // it has led to a master
+    this.#demotedPauseMs = 0 // the new connection has led to a master
     this.#host.onReplaced()
   }
 
@@ -141,7 +144,7 @@ export class Connection {
     return (await this.#probe(run, () => false)) ? run : undefined
   }
 
-  /** Whether the connection in use is. The client may be connecting by itself, and refuse calls until it has. */
+  /** Returns whether the current connection is answered. The client may be reconnecting, and refuse calls until it is connected. */
   async #isAnswered(): Promise<boolean> {
     const answers = this.#host.countAnswers()
     const giveUpAt = performance.now() + BEHIND_MS
@@ -171,7 +174,7 @@ async function isSoIn(limitMs: number, asking: Promise<boolean>): Promise<boolea
   return (await Promise.race([asking, pause(limitMs)])) === true
 }
 
-/** Keeps no process alive. */
+/** Does not keep the process alive. */
 function pause(ms: number): Promise<undefined> {
   return new Promise((resolve) => void setTimeout(() => resolve(undefined), ms).unref())
 }

@@ -2,37 +2,37 @@ import { setMaxListeners } from 'node:events'
 import { makeRunner, type RunScript } from './client.ts'
 import { toText } from './reply.ts'
 
-/** What clients of node-redis and ioredis have, as far as it is used here. Others have none of it. */
+/** The fields of node-redis and ioredis clients that are used here. Other clients have none of them. */
 export interface DuplicableClient {
-  /** Of ioredis only. */
+  /** Only ioredis has it. */
   readonly evalsha?: unknown
-  /** Of node-redis: false once it was closed. */
+  /** In node-redis: false once it was closed. */
   readonly isOpen?: boolean
-  /** Of ioredis: `wait` until it is told to connect, `end` once it was closed for good. */
+  /** In ioredis: `wait` until it is told to connect, `end` once it was closed for good. */
   readonly status?: string
-  /** Of ioredis: whether it was told to close. */
+  /** In ioredis: whether it was told to close. */
   readonly manuallyClosing?: boolean
-  /** Of ioredis. */
+  /** Only ioredis has it. */
   readonly stream?: { unref?(): unknown }
-  /** Of a single client. */
+  /** Only a single client has it. */
   readonly options?: { readonly socket?: object; readonly sentinelCommandTimeout?: number }
-  /** Of a cluster of node-redis. */
+  /** Only a cluster of node-redis has it. */
   readonly masters?: unknown
-  /** Of a cluster of node-redis 5 and later. */
+  /** Only a cluster of node-redis 5 and later has it. */
   readonly _options?: { readonly defaults?: { readonly socket?: object } }
-  /** Of a cluster of ioredis. */
+  /** Only a cluster of ioredis has it. */
   readonly nodes?: unknown
-  /** Pools have none. */
+  /** Pools do not have it. */
   duplicate?(...options: readonly object[]): DuplicableClient
-  /** Of node-redis. */
+  /** Only node-redis has it. */
   sendCommand?(words: string[]): Promise<unknown>
-  /** Of ioredis. */
+  /** Only ioredis has it. */
   call?(...words: string[]): Promise<unknown>
   connect?(): Promise<unknown>
-  /** Of node-redis 5 and later; in version 4 it is called `disconnect`, as in ioredis. */
+  /** In node-redis 5 and later; version 4 calls it `disconnect`, as ioredis does. */
   destroy?(): unknown
   disconnect?(): unknown
-  /** Of a single client of node-redis. */
+  /** Only a single client of node-redis has it. */
   unref?(): unknown
   on?(event: 'connect' | 'end' | 'error' | 'ready', listener: () => void): unknown
 }
@@ -41,22 +41,22 @@ const LOOK_EVERY_MS = 500
 const SENTINEL_LIMIT_MS = 3_000
 
 /**
- * A client like the one that was given, with connections of its own. It never connects again, ends with that one, and keeps no process
- * alive.
+ * A client like the given one, with its own connections. It never reconnects, ends when the given client ends, and does not keep the
+ * process alive.
  */
 export class Duplicate {
-  /** How it runs scripts, once it is connected. */
+  /** Resolves, once connected, with the function that runs scripts. */
   readonly connected: Promise<RunScript>
   readonly #client: DuplicableClient
   readonly #onClosed: () => void
   readonly #following: NodeJS.Timeout
-  /** Ends its sockets. A client of node-redis that is closed before it has one closes nothing, and the socket comes to life later. */
+  /** Ends its sockets. Closing a node-redis client before it has a socket closes nothing, and the socket opens later. */
   readonly #sockets = new AbortController()
   isClosed = false
 
   /**
    * @param database the one to select, if it is known; the client may have selected it after it connected
-   * @param onClosed is called when nothing is left of it
+   * @param onClosed called when everything of it is closed
    */
   constructor(client: DuplicableClient, database: number | undefined, onClosed: () => void) {
     setMaxListeners(0, this.#sockets.signal) // a cluster has a socket for each node
@@ -77,12 +77,14 @@ export class Duplicate {
     await end(this.#client)
     this.#sockets.abort()
     await this.connected.catch(() => {})
-    await end(this.#client) // the sockets of some clusters can only be ended now
+    await end(this.#client) // some clusters can only end their sockets now
     this.#onClosed()
   }
 }
 
-/** Which of its databases the client is in. Undefined where that is not said: before Redis 6.2, in clusters, by clients of other kinds. */
+/**
+ * Returns the number of the client's database. Returns undefined if it is not known: before Redis 6.2, in clusters, and for other clients.
+ */
 export async function askDatabase(client: DuplicableClient): Promise<number | undefined> {
   const reply = await (isOfIoRedis(client) ? client.call?.('CLIENT', 'INFO') : client.sendCommand?.(['CLIENT', 'INFO']))
   const [, database] = / db=([0-9]+)/.exec(toText(reply)) ?? []
@@ -91,7 +93,7 @@ export async function askDatabase(client: DuplicableClient): Promise<number | un
 
 function duplicate(client: DuplicableClient, database: number | undefined, signal: AbortSignal): DuplicableClient {
   const options = isOfIoRedis(client) ? toOptionsOfIoRedis(client, database) : toOptions(client, database, signal)
-  // Clusters of ioredis take their nodes first, and none for those that they have.
+  // ioredis clusters take a list of nodes first, and an empty one for the nodes that they know.
   return client.duplicate?.(...(client.nodes === undefined ? [options] : [[], options])) ?? client
 }
 
@@ -104,12 +106,12 @@ function toOptions(
   if (masters === undefined)
     return {
       clientSideCache: undefined,
-      url: undefined, // it has been taken apart, and would say another database
+      url: undefined, // already parsed, and it could name another database
       socket: { ...options?.socket, ...once },
       ...(database !== undefined && { database }),
     }
   return {
-    minimizeConnections: true, // one node that is down must not keep it from the others
+    minimizeConnections: true, // one node that is down must not delay the other nodes
     ...(_options && { defaults: { ..._options.defaults, socket: { ..._options.defaults?.socket, ...once } } }),
   }
 }
@@ -119,15 +121,15 @@ function toOptionsOfIoRedis({ options, nodes }: DuplicableClient, database: numb
   return {
     retryStrategy: null,
     sentinelRetryStrategy: null,
-    sentinelCommandTimeout: options?.sentinelCommandTimeout ?? SENTINEL_LIMIT_MS, // it would wait for ever
+    sentinelCommandTimeout: options?.sentinelCommandTimeout ?? SENTINEL_LIMIT_MS, // it would wait for ever otherwise
     ...(database !== undefined && { db: database }),
   }
 }
 
-/** Whether the app has closed the client, or that has given up by itself. Clusters of ioredis may stay at `close`. */
+/** Returns whether the app has closed the client, or the client has given up. ioredis clusters may stay at `close`. */
 export function isClosed({ isOpen, status, manuallyClosing }: DuplicableClient): boolean {
   if (isOpen === false || status === 'end' || status === 'close') return true
-  // Closed between two tries to connect, those of ioredis come to no end.
+  // ioredis clients that are closed between two attempts to connect never reach the end.
   return manuallyClosing === true && (status === 'reconnecting' || status === 'disconnecting')
 }
 
@@ -137,7 +139,7 @@ function isOfIoRedis(client: DuplicableClient): boolean {
 
 async function connect(client: DuplicableClient): Promise<unknown> {
   if (!isOfIoRedis(client)) return client.connect?.()
-  // It has begun to connect unless it is lazy, and goes on until it can, whatever connect() says.
+  // It has begun to connect unless it is lazy, and goes on until it succeeds, whatever connect() returns.
   if (client.status === 'wait') client.connect?.().catch(() => {})
   return new Promise<void>((resolve, reject) => {
     client.on?.('ready', resolve)
@@ -154,6 +156,6 @@ async function end(client: DuplicableClient): Promise<void> {
   try {
     await (client.destroy === undefined ? client.disconnect?.() : client.destroy())
   } catch {
-    // It has ended by itself.
+    // It was already closed.
   }
 }

@@ -1,29 +1,29 @@
-/** Time is told in ticks: a look at the clock for each call would cost as much as the rest of it. */
+/** Time is counted in ticks: reading the clock for each call would cost as much as the rest of it. */
 const TICK_MS = 250
 const SILENT_AFTER = 12
-/** While claims are refused, one is let through this often to find out. */
+/** While claims are refused, one claim is let through each time after so many ticks, as a probe. */
 const TRY_EVERY = 4
-/** Some calls of clients that are wrapped never end. */
+/** Some calls of wrapped clients never end. */
 const FORGOTTEN_AFTER = 240
 const IDLE_AFTER = 4
-/** A client keeps some 4 KB for each. */
+/** A client keeps some 4 KB for each open call. */
 const MOST_OPEN = 10_000
 
 /**
- * The calls that have no answer yet. Clients queue what they cannot send, without an end, and would send it all once the server is
- * back, though nobody waits for it any more: claims are refused while nothing is answered.
+ * Counts the calls that have no answer yet. Clients queue without a limit what they cannot send, and would send it all once the server is
+ * back, though no caller waits for it any more: claims are refused while nothing is answered.
  *
- * Ticks pass only while the event loop turns, so that a process that stood still does not take its server for silent.
+ * Ticks pass only while the event loop turns, so that a process that was suspended does not consider its server silent.
  */
 export class OpenCalls {
-  /** How many calls the server has answered. */
+  /** The number of calls that the server has answered. */
   answers = 0
   readonly #onSilence: () => void
-  /** How many calls of each tick are open. */
+  /** The number of open calls of each tick. */
   readonly #open = new Map<number, number>()
   #size = 0
   #tick = 0
-  /** When the first call after the last answer was made. */
+  /** The tick of the first call after the last answer. */
   #silentSince: number | undefined
   #triedAt = -TRY_EVERY
   #idleTicks = 0
@@ -34,7 +34,7 @@ export class OpenCalls {
     this.#onSilence = onSilence
   }
 
-  /** Returns what stands for the call. */
+  /** Returns a handle of the call. */
   open(): number {
     this.#size++
     this.#open.set(this.#tick, (this.#open.get(this.#tick) ?? 0) + 1)
@@ -43,7 +43,7 @@ export class OpenCalls {
     return this.#tick
   }
 
-  /** Returns why a claim is refused, if it is. */
+  /** Returns the error for a claim, if claims are refused. */
   refuse(): Error | undefined {
     const silentFor = this.#tick - (this.#silentSince ?? this.#tick)
     if (silentFor < SILENT_AFTER && this.#size < MOST_OPEN) return undefined
@@ -56,24 +56,24 @@ export class OpenCalls {
       : new Error(`Redis has not answered for ${Math.round((silentFor * TICK_MS) / 1_000)} s.`)
   }
 
-  /** An error of the server is an answer as well. */
+  /** Records an answer; an error of the server is one too. */
   onAnswer(call: number): void {
     this.#close(call)
     this.#silentSince = undefined
     this.answers++
   }
 
-  /** The client gave a call up. */
+  /** Records that the client gave up a call. */
   onGivenUp(call: number): void {
     this.#close(call)
   }
 
-  /** Their connection is not in use any more. */
+  /** Forgets all calls: their connection is not in use any more. */
   forget(): void {
     this.#open.clear()
     this.#size = 0
     this.#silentSince = undefined
-    this.#tick++ // calls that are made now are none of those
+    this.#tick++ // new calls do not belong to the forgotten ones
   }
 
   #close(call: number): void {
@@ -97,7 +97,7 @@ export class OpenCalls {
       }
     }
     this.#idleTicks = this.#size === 0 ? this.#idleTicks + 1 : 0
-    // Clients that give calls up by themselves leave none open. What they gave up long ago says nothing of today.
+    // Clients that give up calls by themselves leave none open. Calls that they gave up long ago prove nothing about now.
     if (this.#idleTicks >= IDLE_AFTER) this.#silentSince = undefined
     else this.#timer = setTimeout(() => this.#onTick(), TICK_MS).unref()
   }

@@ -12,20 +12,20 @@ import { findForgetfulSettings } from './settings.ts'
 export interface RedisStoreOptions {
   /**
    * A connected client of `redis` (node-redis) or `ioredis`, a single one, a pool or a cluster; or anything with `sendCommand`. The store
-   * never closes it. If it gets no answer and a `duplicate()` of it does, or it leads to a replica, the store goes on with the duplicate,
+   * never closes it. If it gets no answer and a `duplicate()` of it does, or it leads to a replica, the store continues with the duplicate,
    * which ends when the client is closed.
    */
   readonly client: RedisClient
-  /** How long done ids and finish marks are kept, in milliseconds. Default 7 days. A receiver refuses less than 3 hours. */
+  /** The time for which done ids and finish marks are kept, in milliseconds. Default 7 days. A receiver refuses less than 3 hours. */
   readonly retentionMs?: number
-  /** Stands before every key. Default `postern:`. */
+  /** Prefix of every key. Default `postern:`. */
   readonly prefix?: string
 }
 
 /**
- * A store on Redis 5 or later, for any number of processes. One round trip a claim; one key an event, which expires by itself. Time is
- * the server's. Redis should run with `appendonly yes` and `maxmemory-policy noeviction`: anything else is reported once, after the
- * first claim.
+ * A store on Redis 5 or later, for any number of processes. A claim takes one round trip; an event is one key, which expires by itself.
+ * Time is the server's. Redis should run with `appendonly yes` and `maxmemory-policy noeviction`: any other setting is reported once, after
+ * the first claim.
  *
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  * @example
@@ -50,7 +50,7 @@ class RedisStore implements Store {
   readonly #lost = new LostClaims((key, token) => this.release(key, token, NO_MARKS))
   readonly #connection: Connection
   readonly #newToken = makeTokens()
-  /** How often the connection has changed. Tokens end with it. */
+  /** The number of changes of the connection. Tokens end with it. */
   #switches = 0
   #wasFound = false
 
@@ -94,13 +94,14 @@ class RedisStore implements Store {
   }
 
   release(key: string, token: string, marks: readonly string[]): Promise<boolean> {
-    // The claim, or a renewal, may wait on the connection where it was made. Carried out later, it would take what is free.
+    // The claim, or a renewal, may still wait on the connection on which it was made. If it ran after the release, it would take the free
+    // event.
     if (!token.endsWith(`.${this.#switches}`))
       this.#connection.runBehind(this.#scripts.release, this.#prefix + key, [token, ...marks])
     return this.#call(this.#scripts.release, key, [token, ...marks], isOne)
   }
 
-  /** Sent in one go with each other, and with the claim that is asked for at the same time. */
+  /** Sends the calls together, and with a claim that is made at the same time. */
   positions(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
     return Promise.all(keys.map((key) => this.#call(this.#scripts.position, key, [], toPosition)))
   }
@@ -125,7 +126,7 @@ class RedisStore implements Store {
     )
   }
 
-  /** Beside the first claim, which does not wait for it. */
+  /** Runs concurrently with the first claim, which does not wait for it. */
   #onFound(): void {
     this.#wasFound = true
     void this.#connection.learn()
@@ -154,7 +155,7 @@ function isOne(reply: unknown): boolean {
   return toNumber(reply) === 1
 }
 
-/** 0 is busy, 1 claimed without marks, 2 done; a list is claimed with these marks. */
+/** Converts a reply: 0 is busy, 1 claimed without marks, 2 done; a list is claimed with these marks. */
 function toClaim(reply: unknown, token: string): Claim {
   if (Array.isArray(reply)) return { state: 'claimed', token, marks: reply.map(toText) }
   switch (toNumber(reply)) {

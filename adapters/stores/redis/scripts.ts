@@ -1,34 +1,34 @@
 import { createHash } from 'node:crypto'
 
-/** A script on its way to a client: by its digest, and whole where the server does not know that. */
+/** A script for a client: it is sent by its digest, and whole if the server does not know the digest. */
 export interface Script {
   readonly text: string
   readonly sha: string
 }
 
-/** The scripts of a store. They hold its retention, so that no call has to. */
+/** The scripts of a store. They contain its retention, so that calls do not pass it. */
 export interface Scripts {
-  /** ARGV: token, lease. Gives 0 busy, 1 claimed, 2 done, or claimed with the list of its marks. */
+  /** ARGV: token, lease. Returns 0 busy, 1 claimed, 2 done, or the list of marks of a claim that has some. */
   readonly claim: Script
-  /** ARGV: token, lease, marks. Gives 1 or 0. */
+  /** ARGV: token, lease, marks. Returns 1 or 0. */
   readonly renew: Script
-  /** ARGV: token. Gives 1 or 0. */
+  /** ARGV: token. Returns 1 or 0. */
   readonly complete: Script
-  /** ARGV: token, marks. Gives 1 or 0. */
+  /** ARGV: token, marks. Returns 1 or 0. */
   readonly release: Script
-  /** Gives a position as text, or nothing. */
+  /** Returns a position as text, or nothing. */
   readonly position: Script
-  /** ARGV: position. Gives 1, or 0 if a later one is kept. */
+  /** ARGV: position. Returns 1, or 0 if a later one is stored. */
   readonly advance: Script
-  /** Gives the server's answers to INFO. Unlike CONFIG it may be asked from a script, and so by any client in one way. */
+  /** Returns the server's answers to INFO. Scripts may run it, unlike CONFIG, so that every client can send it in one way. */
   readonly settings: Script
 }
 
 /**
- * An event is one hash under one key, so that a cluster keeps it in one place: `token` while somebody holds it, one field with a dot
- * before it for each finish mark, or `done`. A claim without marks ends by the key's own expiry; one with marks also has `until`,
- * since the marks stay when it ends. A position is text under a key of its own. The key's expiry forgets what is left. Each script is atomic, goes by the server's clock, and
- * does the same again when it is sent again with the same token.
+ * An event is one hash under one key, so that a cluster keeps it in one place: `token` while a process holds it, one field with a dot
+ * before it for each finish mark, or `done`. A claim without marks ends by the key's own expiry; one with marks also has `until`, since the
+ * marks stay when it ends. A position is text under its own key. The key's expiry removes what is left. Each script is atomic, uses the
+ * server's clock, and has the same effect if it is sent again with the same token.
  */
 export function makeScripts(retentionMs: number): Scripts {
   return {
@@ -96,15 +96,17 @@ export function makeScripts(retentionMs: number): Scripts {
   }
 }
 
-/** Gives any answer. It counts as a write, as the others do: pauses of writes hold it up, and replicas refuse it. */
+/**
+ * Probes the server; any answer will do. It counts as a write, as the other scripts do: pauses of writes delay it, and replicas refuse it.
+ */
 export const PROBE = toScript(`return redis.call('DEL', KEYS[1])`)
 
-/** Milliseconds of the server. */
+/** The server's time in milliseconds. */
 const NOW = `
       local time = redis.call('TIME')
       local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
-/** What is known of the event, and whether another token holds it. */
+/** The stored state of the event, and whether another token holds it. */
 const ENTRY = `${NOW}
       local entry = redis.call('HMGET', KEYS[1], 'done', 'token', 'until')
       local held = entry[2] and entry[2] ~= ARGV[1] and (not entry[3] or tonumber(entry[3]) > now)`

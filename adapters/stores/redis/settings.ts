@@ -1,4 +1,4 @@
-/** What of a server's settings makes it forget events, each with the fix, out of its answers to INFO. */
+/** Returns the settings of a server that make it forget events, each with the fix, from its answers to INFO. */
 export function findForgetfulSettings(info: string): readonly string[] {
   const { aof_enabled: appendOnly, maxmemory_policy: policy } = parseInfo(info)
   const found: string[] = []

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { ConfigurationError } from '../../../src/index.ts'
 import type { SqliteDatabase } from './database.ts'
 
-/** File systems over a network, by the number that Linux gives them. Processes on two machines see neither each other's locks nor memory there. */
+/** Network file systems, by Linux's number for them. Processes on two machines share neither locks nor memory there. */
 const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -14,8 +14,8 @@ const NETWORK: ReadonlyMap<number, string> = new Map([
 ])
 
 /**
- * Refuses a database that could not keep what a store keeps: in memory, or on a file system that its locks don't hold on. Sets the
- * file to write ahead, which is what lets several processes use it side by side.
+ * Refuses a database that could not keep a store's data: one in memory, or on a file system without reliable locks. Sets the file to
+ * write-ahead logging, which lets several processes use it concurrently.
  *
  * @param owner the function that was given it, for messages
  * @param insteadOfFile what can be done without a file, for the message about one that is in memory

@@ -1,17 +1,17 @@
 import { createRequire } from 'node:module'
 import type { SqliteConnection, SqliteDriver } from './database.ts'
 
-/** A driver that is there: opens a file, or throws what the driver throws. */
+/** An installed driver: opens a file, or throws the driver's error. */
 export type Opener = (path: string) => SqliteConnection
 
-/** Not an import: a driver that is not installed must not keep the module from loading, and none belongs into a bundle. */
+/** Not an import: a driver that is not installed must not keep the module from loading, and no driver belongs in a bundle. */
 const require = createRequire(import.meta.url)
 
 interface Constructors {
   readonly DatabaseSync: new (path: string) => SqliteConnection
 }
 
-/** In the order in which they are tried. Each gives an opener, or why there is none. */
+/** Drivers in the order in which they are tried. Each returns an opener, or the reason why it is not available. */
 export const DRIVERS: Readonly<Record<SqliteDriver, () => Opener | string>> = {
   'node:sqlite': () => {
     const builtin = process.getBuiltinModule?.('node:sqlite') as Constructors | undefined // @types/node 20 does not know it
@@ -33,7 +33,7 @@ export function refuseCrash(version: string, nodeVersion: string): string | unde
 }
 
 function toOpener(Database: new (path: string) => SqliteConnection): Opener {
-  // better-sqlite3 looks for its binary at the first connection: it may be missing, or of another version of Node.
+  // better-sqlite3 looks for its binary at the first connection: it may be missing, or built for another version of Node.
   new Database(':memory:').close()
   return (path) => new Database(path)
 }

@@ -1,26 +1,26 @@
 import { type Claim, type Position, PosternError } from '../../../src/index.ts'
 import type { SqliteDatabase, SqliteRow, SqliteStatement, SqliteValue } from './database.ts'
 
-/** A lease that began further ahead than this was taken before the machine's clock was set back, and counts as ended. */
+/** A lease that began further in the future than this was taken before the machine's clock was set back, and counts as ended. */
 const CLOCK_SLACK_MS = 1_000
-/** Rows that are looked at for each claim: with two, what is outdated never fills more than half of the table. */
+/** Rows that are checked for each claim: with two, expired rows never fill more than half of the table. */
 const SWEPT_PER_CLAIM = 2
 
 const DONE: Claim = { state: 'done' }
 const BUSY: Claim = { state: 'busy' }
 const NO_MARKS: readonly string[] = []
 
-/** What the table knows of an event. */
+/** The stored state of an event. */
 interface Entry {
   readonly isDone: boolean
-  /** Whose the event is, or was: a lease that has ended keeps its token until another comes. */
+  /** The last token: a lease that has ended keeps its token until another process claims the event. */
   readonly token: string | null
   readonly leasedAt: number
   readonly leasedUntil: number
   readonly marks: readonly string[]
 }
 
-/** The table of events and its steps. All but `tryWriting` have to be called within a transaction that has the lock for writing. */
+/** The table of events and its steps. All but `tryWriting` must be called within a transaction that has the write lock. */
 export class EventsTable {
   readonly #database: SqliteDatabase
   readonly #retentionMs: number
@@ -36,7 +36,7 @@ export class EventsTable {
   #unswept = 0
 
   /**
-   * Makes the table where it is not there yet, and reads it.
+   * Creates the table if it does not exist, and prepares its statements.
    *
    * @param name has been checked: it is part of the statements
    */
@@ -67,7 +67,7 @@ export class EventsTable {
     )
   }
 
-  /** Throws where nothing can be written. Changes nothing. */
+  /** Throws if the database cannot be written. Changes nothing. */
   tryWriting(): void {
     this.#database.transaction(() => this.#finish.run(0, '', ''))
   }
@@ -113,13 +113,16 @@ export class EventsTable {
     return true
   }
 
-  /** Returns where a record stands for a handler; undefined as well for what is remembered no longer. */
+  /** Returns the position of a record for a handler; undefined if it has expired. */
   position(key: string): number | undefined {
     const row = this.#select.get(key)
     return row !== undefined && Number(row.kept_until) >= this.#now() ? Number(row.token) : undefined
   }
 
-  /** Moves a position forward. Returns false if a later one is kept. It stands in the place of a token, in the row of an event that is done. */
+  /**
+   * Moves a position forward. Returns false if a later one is stored. A position is stored as the token, in the row of an event that is
+   * done.
+   */
   advance(key: string, at: number): boolean {
     this.#unswept += SWEPT_PER_CLAIM
     if (this.#hasLater({ key, at })) return false
@@ -127,7 +130,7 @@ export class EventsTable {
     return true
   }
 
-  /** Throws `event_outdated` if a later position is kept. */
+  /** Throws `event_outdated` if a later position is stored. */
   checkPosition(position: Position): void {
     if (this.#hasLater(position))
       throw new PosternError(
@@ -140,12 +143,12 @@ export class EventsTable {
     return (this.position(key) ?? Number.NEGATIVE_INFINITY) > at
   }
 
-  /** Notes that a handler has finished. `entry` was read in the same transaction. */
+  /** Records that a handler has finished. `entry` was read in the same transaction. */
   mark(key: string, entry: Entry, mark: string): void {
     this.#put(key, this.#now(), { ...entry, marks: [...entry.marks, mark] })
   }
 
-  /** Returns what is known of the event. Throws `lease_lost` if the claim was not the last, or the handler has finished. */
+  /** Returns the state of the event. Throws `lease_lost` if the claim was not the last, or the handler has finished. */
   checkClaim(key: string, token: string, mark: string): Entry {
     const entry = this.#read(key, this.#now())
     if (entry === undefined || entry.isDone || entry.token !== token || entry.marks.includes(mark))
@@ -153,20 +156,20 @@ export class EventsTable {
     return entry
   }
 
-  /** Deletes what is outdated among the next rows in the order of keys, as many as the claims since have earned. */
+  /** Deletes expired rows among the next rows in the order of keys: as many rows are checked as the claims since then require. */
   sweep(): void {
     if (this.#unswept === 0) return
     const now = this.#now()
     const from = String(this.#sweptTo.get()?.swept_to ?? '')
     const last = this.#nthKey.get(from, this.#unswept - 1)?.key
     this.#unswept = 0
-    // Keys are printable ASCII or digests: nothing sorts behind this but what is not ours.
+    // Keys are printable ASCII or digests: only foreign keys sort behind this.
     const to = typeof last === 'string' ? last : '\u{10ffff}'
     this.#sweepRange.run(from, to, now, now)
     this.#noteSwept.run(typeof last === 'string' ? last : '')
   }
 
-  /** Undefined as well for what is remembered no longer. */
+  /** Returns undefined also for an expired row. */
   #read(key: string, now: number): Entry | undefined {
     const row = this.#select.get(key)
     if (row === undefined) return undefined
@@ -181,8 +184,8 @@ export class EventsTable {
 }
 
 /**
- * The statements that make the table, and the one that says how far it was swept: each process would begin anew at the first key
- * otherwise, and those that live for a short time would never come to the last.
+ * Returns the statements that make the table, and a table for the sweep's progress. Without it each process would begin at the first key,
+ * and short-lived processes would never reach the last.
  */
 function createTables(name: string): string {
   return `CREATE TABLE IF NOT EXISTS ${name} (

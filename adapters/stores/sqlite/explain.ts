@@ -3,7 +3,7 @@ import { isBusyExecuting, isWithinTransaction, resultCodeOf } from './result-cod
 
 export const CANNOT_OPEN = 'its folder has to be there, and the process has to be allowed to write to it.'
 
-/** What is wrong with a file, and what to do about it. */
+/** Faults of a file, each with the fix. */
 const FIXES: Readonly<Record<string, string>> = {
   SQLITE_BUSY: 'another process has it locked. End that process, or let it finish.',
   SQLITE_READONLY:
@@ -16,14 +16,14 @@ const FIXES: Readonly<Record<string, string>> = {
   SQLITE_NOTADB: 'the file is not a SQLite database. Give another path.',
 }
 
-/** Returns what is wrong with the database behind an error of a driver, if it is something that the owner can mend. */
+/** Returns the fault of the database behind a driver's error, if the owner can repair it. */
 export function findFix(error: unknown): string | undefined {
   if (isWithinTransaction(error) || isBusyExecuting(error))
     return 'the app has a transaction or an iteration open on the same connection. End it before you await anything.'
   return FIXES[resultCodeOf(error) ?? '']
 }
 
-/** Returns what the owner is told if a call of the store or the inbox failed. */
+/** Returns the owner's error for a failed call of the store or the inbox. */
 export function explain(cause: unknown): unknown {
   const fix = findFix(cause)
   if (fix === undefined) return cause

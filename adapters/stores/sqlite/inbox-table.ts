@@ -17,17 +17,17 @@ import type { SqliteDatabase, SqliteRow, SqliteStatement } from './database.ts'
 import { Turns } from './turns.ts'
 
 /**
- * The states of a row, and what `position` holds in each, which is what its rows are ordered by: the turn of a ready one, the time at
- * which a delayed one is due, the end of a running one's lease, the time since when a suspect or a dead one is what it is.
+ * The states of a row. Its rows are ordered by `position`, which has another meaning in each state: the turn of a ready row, the due time
+ * of a delayed one, the end of a running one's lease, the time since when a suspect or dead one is in its state.
  */
 const READY = 0
 const DELAYED = 1
 const RUNNING = 2
-/** Its worker died: it runs once more, with nothing beside it. */
+/** Its worker died: it runs once more, with nothing else at the same time. */
 const SUSPECT = 3
 const DEAD = 4
 
-/** Rows that one step brings back at most: a hundred thousand that are due at once must not hold up the first. */
+/** The most rows that one step makes ready: a hundred thousand due rows must not delay the first. */
 const BATCH = 100
 /** A lease that ends later than this from now was taken before the machine's clock was set back, and counts as ended. */
 const LONGEST_LEASE_MS = 26_000
@@ -38,13 +38,13 @@ const STATES: Readonly<Record<InboxState, readonly number[]>> = {
   dead: [DEAD],
 }
 
-/** The table of an inbox and its steps. Those that write have to be called within a transaction that has the lock for writing. */
+/** The table of an inbox and its steps. The steps that write must be called within a transaction that has the write lock. */
 export class SqliteInboxTable {
   readonly #now: () => number
   readonly #statements: ReturnType<typeof prepare>
   readonly #turns: Turns
 
-  /** @param name has been checked: it is part of the statements */
+  /** @param name was checked: it is part of the statements */
   constructor(database: SqliteDatabase, name: string, now: () => number) {
     this.#now = now
     database.exec(createTables(name))
@@ -52,7 +52,7 @@ export class SqliteInboxTable {
     this.#turns = new Turns(() => this.#statements.nextTurn.get()?.position)
   }
 
-  /** Returns whether there is something new to run. */
+  /** Returns whether there is a new item to run. */
   put({ key, bytes, accountKey, id, type, receivedAt, source, trace }: InboxItem): boolean {
     const now = this.#now()
     const turn = this.#turns.next(accountKey, now)
@@ -104,7 +104,7 @@ export class SqliteInboxTable {
     return Number(this.#statements.drop.run(key).changes) === 1
   }
 
-  /** Deletes dead letters that are older than so many milliseconds, a batch at most. Returns how many. */
+  /** Deletes one batch of dead letters that are older than the given milliseconds. Returns how many. */
   sweepDead(olderThanMs: number): number {
     return Number(this.#statements.sweepDead.run(this.#now() - olderThanMs, BATCH).changes)
   }
@@ -130,7 +130,7 @@ export class SqliteInboxTable {
   /** @throws ConfigurationError `option_invalid` */
   list(state: InboxState, options: ListOptions): InboxPage {
     const states = STATES[state]
-    // The place after which a page begins is that of the last entry of the page before: its state, position and number.
+    // A page begins after the last entry of the page before: its state, position and number.
     const isPlace = (text: string) => /^\d:-?\d+:\d+$/.test(text) && states.includes(Number(text[0]))
     const { limit, after } = checkList(state, options, isPlace)
     const [from = -1, position = 0, seq = 0] = after === '' ? [] : after.split(':').map(Number)
@@ -180,7 +180,7 @@ function prepare(database: SqliteDatabase, name: string) {
     nextTurn: `SELECT position FROM ${name} WHERE state = ${READY} ORDER BY position LIMIT 1`,
     insert: `INSERT INTO ${name} (key, account, id, type, bytes, received_at, source, trace, since, state, position, due_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ${READY}, ?, ?) ON CONFLICT (key) DO NOTHING`,
-    // Not those of the worker that asks: it lives, whatever held it up.
+    // The worker that asks is excluded: it is alive, whatever delayed it.
     endLeases: `UPDATE ${name} SET state = ${SUSPECT}, position = ?, worker = NULL, deaths = deaths + is_alone, is_alone = 0
       WHERE ${some(`state = ${RUNNING} AND worker IS NOT ? AND (position < ? OR position > ?)`)}`,
     dueRows: `SELECT seq, account FROM ${name} WHERE state = ${DELAYED} AND position <= ? ORDER BY position LIMIT ?`,
@@ -194,7 +194,7 @@ function prepare(database: SqliteDatabase, name: string) {
     remove: `DELETE FROM ${name} WHERE ${held}`,
     putOff: `UPDATE ${name} SET state = ${DELAYED}, position = ?, due_at = ?, failures = failures + ?, tries = ?, worker = NULL,
       deaths = deaths * ?, is_alone = is_alone * ? WHERE ${held}`,
-    // It has proven nothing: what was to run alone still is.
+    // It has proven nothing: an item that must run alone still must.
     giveBack: `UPDATE ${name} SET state = CASE is_alone WHEN 1 THEN ${SUSPECT} ELSE ${DELAYED} END, position = ?, due_at = ?,
       worker = NULL, is_alone = 0 WHERE ${held}`,
     bury: `UPDATE ${name} SET state = ${DEAD}, position = ?, due_at = ?, marks = ?, tries = ?, worker = NULL WHERE ${held}`,
@@ -238,13 +238,13 @@ function toEntry(row: SqliteRow): InboxEntry {
   }
 }
 
-/** Lists are written by this file alone. */
+/** Only this file writes the lists. */
 function toList<T>(text: SqliteRow[string] | undefined): readonly T[] {
   const list = readJson(text)
   return Array.isArray(list) ? list : []
 }
 
-/** What is damaged is left out: the row must not keep all others from the workers. */
+/** A damaged value is omitted: one row must not keep the workers from all others. */
 function readJson(text: SqliteRow[string] | undefined): unknown {
   try {
     return JSON.parse(String(text))

@@ -6,13 +6,13 @@ import { connect, openSqlite } from './open-sqlite.ts'
 import { sqliteInbox } from './sqlite-inbox.ts'
 import { untilUnlocked } from './until-unlocked.ts'
 
-/** An inbox, and the connection that it stands on. */
+/** An inbox and its connection. */
 export interface OpenedInbox extends Disposable {
   readonly inbox: Inbox
 }
 
 /**
- * Opens the inbox of another process. Makes neither a file nor a table, and changes nothing in a database that has no inbox.
+ * Opens the inbox of another process. Creates neither a file nor a table, and changes nothing in a database that has no inbox.
  *
  * @param patienceMs how long it waits, with the event loop blocked, for a process that has the whole file locked; default 2 s
  * @throws ConfigurationError `database_unusable` if the file or its inbox is not there; `driver_missing`
@@ -37,7 +37,7 @@ export function openInbox(path: string, table = 'postern_inbox', patienceMs?: nu
   }
 }
 
-/** What `sqliteInbox` would make if it were not there, and columns that nothing else has. */
+/** Finds a table by the index that `sqliteInbox` creates, and by columns that no other table has. */
 const FIND = `SELECT tbl_name AS name FROM sqlite_master WHERE type = 'index' AND name = tbl_name || '_order' AND 3 = (
   SELECT count(*) FROM pragma_table_info(tbl_name) WHERE name IN ('key', 'bytes', 'tries'))`
 

@@ -7,28 +7,28 @@ import { untilUnlocked } from './until-unlocked.ts'
 import { WrappedConnection } from './wrap-connection.ts'
 
 export interface OpenSqliteOptions {
-  /** Default: the first that is there of node:sqlite, better-sqlite3 and libsql. */
+  /** Default: the first installed one of node:sqlite, better-sqlite3 and libsql. */
   readonly driver?: SqliteDriver
   /**
-   * `full` (default): what was committed outlives a power cut. `normal`: it outlives the end of the process, and a power cut can
-   * take the last commits back, but never breaks the file; several busy processes on one file wait less for each other.
+   * `full` (default): commits survive a power cut. `normal`: they survive the end of the process; a power cut can undo the last commits,
+   * but never breaks the file, and several busy processes on one file wait less for each other.
    */
   readonly synchronous?: 'full' | 'normal'
-  /** How long a call waits, with the event loop blocked, while another process has the file locked. Default 200 ms. */
+  /** The longest time for which a call waits, with the event loop blocked, while another process has the file locked. Default 200 ms. */
   readonly busyTimeoutMs?: number
 }
 
-/** Bytes that the write-ahead log keeps when a long reader, which had it grow, has ended. */
+/** The size in bytes to which the write-ahead log shrinks after a long read, during which it grew. */
 const LARGEST_IDLE_LOG = 8 * 1_048_576
 const LONGEST_BUSY_MS = 4_000
 
 /**
- * Opens a database file, and makes it if it is not there, with the driver that is there: node:sqlite (Node 22.13 and later),
- * better-sqlite3 or libsql. The file is set to write ahead (WAL), so that it has `-wal` and `-shm` files beside it.
+ * Opens a database file, and creates it if it does not exist, with the first driver that is installed: node:sqlite (Node 22.13 and later),
+ * better-sqlite3 or libsql. The file uses write-ahead logging (WAL), so that it has `-wal` and `-shm` files beside it.
  *
  * @param path a file's path, or `:memory:` for a database that ends with the connection
- * @throws ConfigurationError `driver_missing` where no driver is there, or the one asked for is not; `database_unusable` where the
- *   file cannot be opened; `option_invalid`, `option_unknown`
+ * @throws ConfigurationError `driver_missing` if no driver is installed, or not the requested one; `database_unusable` if the file cannot
+ * be opened; `option_invalid`, `option_unknown`
  */
 export function openSqlite(path: string, options: OpenSqliteOptions = {}): SqliteDatabase {
   const { driver, synchronous, busyTimeoutMs } = checkOptions(path, options)
@@ -38,7 +38,7 @@ export function openSqlite(path: string, options: OpenSqliteOptions = {}): Sqlit
     const database = connect(file, driver)
     opened = database
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
-    // The change of a new file's mode is the one step for which SQLite itself does not wait.
+    // SQLite does not wait for a lock while it changes the mode of a new file: it is the only such step.
     untilUnlocked(() => database.pragma('journal_mode = WAL'))
     database.pragma(`synchronous = ${synchronous}`)
     database.pragma(`journal_size_limit = ${LARGEST_IDLE_LOG}`)
@@ -55,7 +55,7 @@ export function openSqlite(path: string, options: OpenSqliteOptions = {}): Sqlit
 }
 
 /**
- * Opens a file as it is, with the driver that is there.
+ * Opens a file without changes, with the first driver that is installed.
  *
  * @throws ConfigurationError `driver_missing`
  */
@@ -73,7 +73,7 @@ export function connect(file: string, wanted?: SqliteDriver): SqliteDatabase {
 }
 
 function listDrivers(): readonly SqliteDriver[] {
-  return Object.keys(DRIVERS) as SqliteDriver[] // the keys of a record are its own type's
+  return Object.keys(DRIVERS) as SqliteDriver[] // a record's keys are of its own type
 }
 
 const check = new OptionChecker('openSqlite')

@@ -3,7 +3,7 @@ import { findFix } from './explain.ts'
 import { untilUnlocked } from './until-unlocked.ts'
 
 /**
- * Makes a table, or finds it made, while other processes may do the same.
+ * Creates a table, or finds it, while other processes may do the same.
  *
  * @param owner the function whose table it is, for messages
  * @throws ConfigurationError `database_unusable`

@@ -1,4 +1,4 @@
-/** Primary result codes by number, as far as anything here depends on them. */
+/** Primary result codes by number, for those that the code depends on. */
 const NAMES: Readonly<Record<number, string>> = {
   5: 'SQLITE_BUSY',
   6: 'SQLITE_LOCKED',
@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<number, string>> = {
   26: 'SQLITE_NOTADB',
 }
 
-/** SQLite's primary result code behind an error of any of the drivers: node:sqlite gives a number, the others a name. */
+/** Returns SQLite's primary result code from an error of any driver: node:sqlite returns a number, the others a name. */
 export function resultCodeOf(error: unknown): string | undefined {
   const { errcode, code } = Object(error) as { readonly errcode?: unknown; readonly code?: unknown } // anything can be thrown
   if (typeof errcode === 'number') return NAMES[errcode & 0xff]
@@ -18,19 +18,19 @@ export function resultCodeOf(error: unknown): string | undefined {
   return Object.values(NAMES).find((name) => code === name || code.startsWith(`${name}_`))
 }
 
-/** Whether file or connection is in use right now: by another process, or by a transaction or an iteration of the app. */
+/** Returns whether the file or the connection is in use right now: by another process, or by a transaction or an iteration of the app. */
 export function isLocked(error: unknown): boolean {
   const code = resultCodeOf(error)
   if (code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED') return true
   return isWithinTransaction(error) || isBusyExecuting(error)
 }
 
-/** An app iterates over rows on the same connection; better-sqlite3 refuses all else until it has ended. */
+/** Returns whether an app iterates over rows on the same connection; better-sqlite3 refuses everything else until that has ended. */
 export function isBusyExecuting(error: unknown): boolean {
   return error instanceof Error && error.message.includes('busy executing a query')
 }
 
-/** SQLite has no code of its own for this. */
+/** SQLite has no code for this. */
 export function isWithinTransaction(error: unknown): boolean {
   return error instanceof Error && error.message.includes('cannot start a transaction within a transaction')
 }

@@ -20,27 +20,27 @@ import { toDatabase } from './to-database.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteInboxOptions {
-  /** What `openSqlite` gives, or a driver's own connection. Best the store's: what both write is then committed together. */
+  /** A database of `openSqlite`, or a driver's own connection. Best use the store's: the writes of both are then committed together. */
   readonly database: SqliteDatabase | SqliteConnection
-  /** How long dead letters are kept, in milliseconds. Default 30 days. */
+  /** The time for which dead letters are kept, in milliseconds. Default 30 days. */
   readonly deadLetterMs?: number
-  /** Name of the inbox's table, which it makes itself. Default `postern_inbox`. */
+  /** Name of the inbox's table, which the inbox creates. Default `postern_inbox`. */
   readonly table?: string
-  /** Default: the machine's wall clock, which all processes on the file have to share. */
+  /** Default: the machine's wall clock, which all processes on the file must share. */
   readonly clock?: Pick<Clock, 'now'>
 }
 
 const DAY_MS = 86_400_000
 const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,56}$/
-/** Between two looks for dead letters that are too old, in milliseconds. */
+/** The time between two searches for expired dead letters, in milliseconds. */
 const SWEEP_MS = 60_000
 
 /**
- * An inbox in a SQLite file: durable, for one machine with any number of processes. What an accepted event needs to be acknowledged is
- * one commit, which all that come in together share.
+ * An inbox in a SQLite file: durable, for one machine with any number of processes. Accepting an event takes one commit, which all events
+ * that arrive together share.
  *
  * @throws ConfigurationError `database_unusable` for a database in memory, read-only, locked, on a network file system, or whose
- *   table is another's; `option_invalid`, `option_unknown`
+ * table is another's; `option_invalid`, `option_unknown`
  */
 export function sqliteInbox(options: SqliteInboxOptions): Inbox {
   const { deadLetterMs, table: name, clock } = checkOptions(options)
@@ -73,7 +73,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
   }
   return {
     commandOptions: `--sqlite ${JSON.stringify(file)}${name === 'postern_inbox' ? '' : ` --table ${name}`}`,
-    // Workers are woken before the commit, and take in the same one or a later.
+    // Workers are woken before the commit, and take the item in the same commit or a later one.
     put: (item: InboxItem) =>
       writer.write(() => {
         if (table.put(item)) listeners.wake()
@@ -95,7 +95,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
   }
 }
 
-/** Reads need no transaction. They fail as writes do. */
+/** Reads need no transaction. They fail in the same way as writes. */
 async function read<T>(step: () => T): Promise<T> {
   try {
     return step()

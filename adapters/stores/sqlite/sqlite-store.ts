@@ -15,27 +15,29 @@ import { toDatabase } from './to-database.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteStoreOptions<D extends SqliteDatabase | SqliteConnection = SqliteDatabase> {
-  /** What `openSqlite` gives, or a driver's own connection: a `DatabaseSync` of node:sqlite, a `Database` of better-sqlite3 or libsql. */
+  /**
+   * A database of `openSqlite`, or a driver's own connection: a `DatabaseSync` of node:sqlite, a `Database` of better-sqlite3 or libsql.
+   */
   readonly database: D
-  /** How long done ids and finish marks are kept, in milliseconds. Default 7 days. */
+  /** The time for which done ids and finish marks are kept, in milliseconds. Default 7 days. */
   readonly retentionMs?: number
-  /** Name of the store's table, which it makes itself. Default `postern_events`. */
+  /** Name of the store's table, which the store creates. Default `postern_events`. */
   readonly table?: string
-  /** Default: the machine's wall clock, which all processes on the file have to share. */
+  /** Default: the machine's wall clock, which all processes on the file must share. */
   readonly clock?: Pick<Clock, 'now'>
 }
 
 const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
 
 /**
- * A store in a SQLite file: durable, for one machine with any number of processes. What waits together is committed together, so
- * that a busy process pays for one write to the disk many times less than once a claim.
+ * A store in a SQLite file: durable, for one machine with any number of processes. Steps that wait at the same time are committed together,
+ * so that a busy process pays for far fewer disk writes than one for each claim.
  *
- * `context.transaction((tx) => …)` gives the handler the `database` as `tx`: what it writes there, without awaiting anything, is
- * committed together with its finish mark.
+ * `context.transaction((tx) => …)` passes the `database` to the handler as `tx`: what the handler writes there, without awaiting anything,
+ * is committed together with its finish mark.
  *
  * @throws ConfigurationError `database_unusable` for a database in memory, read-only, locked, on a network file system, or whose
- *   table is another's; `option_invalid`, `option_unknown`
+ * table is another's; `option_invalid`, `option_unknown`
  */
 export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
   options: SqliteStoreOptions<D>,
@@ -57,7 +59,7 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
       return writer.write(() => table.claim(key, token, leaseMs))
     },
     renew: (key, token, leaseMs, marks) => {
-      const kept = [...marks] // the caller's list may have changed by the time it is written
+      const kept = [...marks] // the caller may have changed its list by the time this is written
       return writer.write(() => table.renew(key, token, leaseMs, kept))
     },
     complete: (key, token) => writer.write(() => table.complete(key, token)),
@@ -77,7 +79,7 @@ export function sqliteStore<D extends SqliteDatabase | SqliteConnection>(
         if (position !== undefined) table.checkPosition(position)
         const result = database.guard.run(() => work(options.database))
         if (position !== undefined) table.advance(position.key, position.at)
-        table.mark(key, entry, mark) // only in the transaction that the work was in
+        table.mark(key, entry, mark) // only in the transaction that the work ran in
         return result
       }),
   }

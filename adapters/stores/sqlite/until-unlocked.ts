@@ -4,8 +4,8 @@ const GIVE_UP_AFTER_MS = 2_000
 const PAUSE_MS = 10
 
 /**
- * Does something at the start of the app, again and again while another process has the file locked: several that start together
- * make file and table at the same moment. Blocks the event loop meanwhile.
+ * Runs a step at the start of the app, and repeats it while another process has the file locked: several processes that start together
+ * create file and table at the same moment. Blocks the event loop meanwhile.
  */
 export function untilUnlocked<T>(work: () => T, giveUpAfterMs = GIVE_UP_AFTER_MS): T {
   const started = performance.now()

@@ -2,15 +2,15 @@ import { PosternError } from '../../../src/index.ts'
 import type { SqliteConnection, SqliteStatement, SqliteValue } from './database.ts'
 import { isBusyExecuting } from './result-code.ts'
 
-/** What the drivers say of themselves. node:sqlite says it since Node 22.16. */
+/** The drivers' fields for an open transaction. node:sqlite has its field since Node 22.16. */
 interface Transactional {
   readonly inTransaction?: boolean
   readonly isTransaction?: boolean
 }
 
 /**
- * Keeps a handler's work within the open transaction: its writes and its finish mark would not be committed together otherwise. It may
- * end by a statement of the work, or by SQLite after `INSERT OR ROLLBACK`, whose error the work can catch.
+ * Keeps a handler's work within the open transaction, since its writes and its finish mark would not be committed together otherwise. A
+ * statement of the work may end the transaction, and so may SQLite after `INSERT OR ROLLBACK`, whose error the work can catch.
  */
 export class WorkGuard {
   readonly #connection: Transactional
@@ -19,11 +19,11 @@ export class WorkGuard {
   #isAbandoned = false
 
   constructor(connection: SqliteConnection, exec: (sql: string) => void) {
-    this.#connection = connection as Transactional // whatever the driver is
+    this.#connection = connection as Transactional // for any driver
     this.#exec = exec
   }
 
-  /** Whether a transaction is still to be rolled back: better-sqlite3 refuses that while the app iterates over rows. */
+  /** Whether a transaction must still be rolled back: better-sqlite3 refuses that while the app iterates over rows. */
   get isAbandoned(): boolean {
     return this.#isAbandoned
   }
@@ -31,7 +31,7 @@ export class WorkGuard {
   /**
    * Called before each statement.
    *
-   * @throws PosternError `transaction_misused` if the work under way is in no transaction any more
+   * @throws PosternError `transaction_misused` if the work under way is not in a transaction any more
    */
   check(): void {
     if (this.#isAbandoned) this.rollBack()
@@ -53,7 +53,7 @@ export class WorkGuard {
     }
   }
 
-  /** Rolls back, at once or as soon as it is possible. After some failures, a full disk among them, SQLite has done so by itself. */
+  /** Rolls back immediately, or as soon as it is possible. After some failures, for example a full disk, SQLite has already done so. */
   rollBack(): void {
     this.#isAbandoned = false
     try {
@@ -72,7 +72,7 @@ export class WorkGuard {
   }
 }
 
-/** Checks before each call. */
+/** Checks the transaction before each call. */
 export class GuardedStatement implements SqliteStatement {
   readonly #guard: WorkGuard
   readonly #statement: SqliteStatement

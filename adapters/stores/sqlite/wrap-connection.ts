@@ -9,16 +9,16 @@ import type {
 import { isWithinTransaction } from './result-code.ts'
 import { GuardedStatement, WorkGuard } from './work-guard.ts'
 
-/** A statement as the three drivers make it. They differ in how parameters are handed over, and a little in what they give back. */
+/** A statement of one of the three drivers. They differ in how parameters are passed, and a little in what they return. */
 interface DriverStatement {
-  /** Whether it gives rows. Only better-sqlite3 says so. */
+  /** Whether the statement returns rows. Only better-sqlite3 has it. */
   readonly reader?: boolean
   run(...parameters: readonly unknown[]): { readonly changes: number | bigint }
   get(...parameters: readonly unknown[]): SqliteRow | undefined
   all(...parameters: readonly unknown[]): readonly SqliteRow[]
 }
 
-/** The one interface over a driver's connection. */
+/** Wraps the connection of any driver. */
 export class WrappedConnection implements SqliteDatabase {
   readonly driver: SqliteDriver
   readonly connection: SqliteConnection
@@ -40,7 +40,7 @@ export class WrappedConnection implements SqliteDatabase {
   }
 
   #prepare(sql: string): SqliteStatement {
-    const prepare = () => this.connection.prepare(sql) as DriverStatement // what every driver's prepare() gives
+    const prepare = () => this.connection.prepare(sql) as DriverStatement // every driver's prepare() returns it
     if (this.driver === 'node:sqlite') return prepare()
     return this.driver === 'libsql' ? new LibsqlStatement(prepare) : new BetterStatement(prepare())
   }
@@ -80,7 +80,7 @@ export class WrappedConnection implements SqliteDatabase {
     this.connection.close()
   }
 
-  /** SQLite may have done so by itself; the first error is the one to tell. */
+  /** SQLite may have rolled back already; the first error is the one to report. */
   #undoInner(): void {
     try {
       this.exec('ROLLBACK TO postern_inner; RELEASE postern_inner')
@@ -90,7 +90,7 @@ export class WrappedConnection implements SqliteDatabase {
   }
 }
 
-/** better-sqlite3 takes a list as well, which costs no spreading, and refuses `all` where there can be no rows, as in some pragmas. */
+/** better-sqlite3 also takes a list, which avoids spreading, and refuses `all` for statements that cannot return rows, as some pragmas. */
 class BetterStatement implements SqliteStatement {
   readonly #statement: DriverStatement
 
@@ -114,8 +114,8 @@ class BetterStatement implements SqliteStatement {
 }
 
 /**
- * libsql takes nothing but a list safely, gives blobs as ArrayBuffer, and adds a field of its own to what `get` gives. Its `get`
- * answers with an old row once `all` was called on the same statement (0.5.29), so that each has one of its own.
+ * libsql is only safe with a list, returns blobs as ArrayBuffer, and adds its own field to the row of `get`. After `all` was called on a
+ * statement, its `get` returns an old row (0.5.29), so that each method has its own statement.
  */
 class LibsqlStatement implements SqliteStatement {
   readonly #prepare: () => DriverStatement
@@ -147,12 +147,12 @@ function toPlainRow(row: Readonly<Record<string, unknown>>): SqliteRow {
   for (const name in row) {
     if (name === '_metadata') continue
     const value = row[name]
-    plain[name] = value instanceof ArrayBuffer ? new Uint8Array(value) : (value as SqliteValue) // SQLite has no further types
+    plain[name] = value instanceof ArrayBuffer ? new Uint8Array(value) : (value as SqliteValue) // SQLite has no other types
   }
   return plain
 }
 
-/** Reads `then`, as `await` would. */
+/** Returns whether a value has a method `then`, in the same way as `await`. */
 function isThenable(value: unknown): boolean {
   return typeof Object(value).then === 'function'
 }

@@ -2,20 +2,20 @@ import { explain } from './explain.ts'
 import { isLocked, resultCodeOf } from './result-code.ts'
 import type { WrappedConnection } from './wrap-connection.ts'
 
-/** What a group holds at most: it bounds how long the event loop and other processes wait for one commit. */
+/** The most jobs of a group: it limits how long the event loop and other processes wait for one commit. */
 const MOST_IN_GROUP = 256
 /**
- * A lock is waited for less long than a receiver waits for its store (3 s), so that nothing is carried out behind its back. With a lease
- * below 5 s it waits less for a claim, and gives back one that comes later.
+ * Shorter than a receiver's wait for its store (3 s), so that no job runs after its receiver has given up. With a lease below 5 s the
+ * receiver waits less for a claim, and releases one that comes later.
  */
 const GIVE_UP_AFTER_MS = 2_500
 const LONGEST_PAUSE_MS = 40
 
 interface Job {
-  /** Whether it has a transaction of its own. */
+  /** Whether the job has its own transaction. */
   isAlone: boolean
   readonly until: number
-  /** Runs within the transaction. Gives what settles the job once that is committed. */
+  /** Runs within the transaction. Returns the function that settles the job after the commit. */
   run(): () => void
   fail(error: unknown): void
 }
@@ -23,8 +23,8 @@ interface Job {
 const writers = new WeakMap<object, Writer>()
 
 /**
- * Takes what is to be written and commits what waits together in one transaction, in the order in which it came. While another
- * process has the file locked, it is asked for again and again with pauses between, in which the event loop goes on.
+ * Collects jobs and commits those that wait together in one transaction, in the order of arrival. While another process has the file
+ * locked, it retries after pauses, in which the event loop runs.
  */
 export class Writer {
   readonly #database: WrappedConnection
@@ -39,7 +39,7 @@ export class Writer {
   }
 
   /**
-   * The one writer of a connection: a store and an inbox on it share their commits.
+   * Returns the only writer of a connection: a store and an inbox on it share their commits.
    *
    * @param afterGroup called at the end of each group's transaction
    */
@@ -50,12 +50,12 @@ export class Writer {
     return writer
   }
 
-  /** Runs a step in the next transaction, beside others. Resolved once it is committed; its answer is worth nothing before. */
+  /** Runs a step in the next transaction, together with others. Resolves after the commit; the step's result does not count before. */
   write<T>(step: () => T): Promise<T> {
     return this.#enqueue(step, false)
   }
 
-  /** Runs a step in a transaction of its own, so that its failure is nobody else's. */
+  /** Runs a step in its own transaction, so that its failure affects no other. */
   writeAlone<T>(step: () => T): Promise<T> {
     return this.#enqueue(step, true)
   }
@@ -66,7 +66,7 @@ export class Writer {
         const result = step()
         return () => resolve(result)
       }
-      // What fails alone may be the app's own, and is told as it is.
+      // A step that runs alone may fail by the app's own error, which is passed on unchanged.
       const fail = isAlone ? reject : (error: unknown) => reject(explain(error))
       this.#jobs.push({ isAlone, until: performance.now() + GIVE_UP_AFTER_MS, run, fail })
       if (!this.#isAwaited) this.#next(0)
@@ -74,7 +74,7 @@ export class Writer {
     })
   }
 
-  /** Not at once: whatever else comes in with this turn of the event loop shares the commit. */
+  /** Waits for the next turn of the event loop, so that everything that arrives in this turn shares the commit. */
   #next(pauseMs: number): void {
     this.#isAwaited = true
     const flush = () => {
@@ -100,7 +100,7 @@ export class Writer {
     else if (this.#database.guard.isAbandoned) this.#next(this.#pause())
   }
 
-  /** Without waiting for a lock, which would stop the event loop. The connection's own patience is given back. */
+  /** Begins without waiting for a lock, which would block the event loop. Then restores the connection's own timeout. */
   #begin(): void {
     const patienceMs = Number(this.#database.pragma('busy_timeout')[0]?.timeout ?? 0)
     if (patienceMs === 0) return this.#database.exec('BEGIN IMMEDIATE')
@@ -132,7 +132,7 @@ export class Writer {
     try {
       for (const sweep of this.#afterGroup) sweep()
     } catch (error) {
-      swept = error // what it leaves undone comes later
+      swept = error // what it leaves undone is done later
     }
     try {
       this.#database.exec('COMMIT')
@@ -144,19 +144,19 @@ export class Writer {
     for (const each of settle) each()
   }
 
-  /** One step may fail by a row that is broken: the others of its group are none the worse for it. */
+  /** A broken row may fail one step: then each step of its group runs alone, and the others succeed. */
   #onFailure(group: readonly Job[], error: unknown): void {
     if (group.length === 1) return group[0]?.fail(error)
     for (const job of group) job.isAlone = true
     this.#jobs.unshift(...group)
   }
 
-  /** What was read of a damaged file would be believed even after a sound copy has come in its place. */
+  /** Cached pages of a damaged file would be used even after a sound copy has replaced it. */
   #forgetPages(): void {
     try {
       this.#database.exec('PRAGMA shrink_memory')
     } catch {
-      // The damage is in what tells of the tables: it is read anew each time.
+      // The damage is in the schema, which is read again each time.
     }
   }
 
@@ -172,7 +172,7 @@ export class Writer {
     else this.#tries = 0
   }
 
-  /** Longer with each try, and never the same for two processes. */
+  /** Returns a pause that grows with each try, and that differs between processes. */
   #pause(): number {
     const longest = Math.min(2 ** this.#tries++, LONGEST_PAUSE_MS)
     return 1 + Math.random() * longest
