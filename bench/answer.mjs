@@ -1,4 +1,4 @@
-/** Answers every message from the bench, and ends with it. What `reply` throws is sent as `{ error }`. */
+/** Answers every message from the bench, and ends when the bench ends. An error of `reply` is sent as `{ error }`. */
 export function answer(reply) {
   process.on('disconnect', () => process.exit())
   process.on('message', async (question) => {
@@ -10,7 +10,7 @@ export function answer(reply) {
   })
 }
 
-/** Starts to count the CPU time of this process; the function that it returns tells the microseconds so far. */
+/** Starts to count the CPU time of this process; returns a function that returns the microseconds so far. */
 export function startCpu() {
   const start = process.cpuUsage()
   return () => {

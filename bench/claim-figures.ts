@@ -1,4 +1,4 @@
-/** What a worker measured of its claims: CPU in microseconds a claim, claims a second, milliseconds until the answer. */
+/** A worker's figures of its claims: CPU in microseconds a claim, claims a second, milliseconds until the answer. */
 export interface ClaimFigures {
   readonly cpu: number
   readonly rate: number

@@ -3,12 +3,17 @@ import { startCpu } from './answer.mjs'
 
 export const LEASE_MS = 15_000
 
-/** A new key, in the form that the receiver makes. Random, which is the worst case for a tree: every claim touches another page. */
+/**
+ * Returns a new key, in the form that the receiver makes. It is random, which is the worst case for a tree: every claim touches another
+ * page.
+ */
 export const makeKey = () => ['7:default4:acme28:', `evt_${randomBytes(12).toString('hex')}`].join('')
 
 export const makeKeys = (claims) => Array.from({ length: claims }, makeKey)
 
-/** Claims these keys, which are new, `beside` of them concurrently. `claim` returns whether it got the key; `onEnd` is called right after. */
+/**
+ * Claims these keys, which are new, `beside` of them concurrently. `claim` returns whether it got the key; `onEnd` is called right after.
+ */
 export async function measureClaims(keys, beside, claim, onEnd = () => {}) {
   const claims = keys.length
   const [first] = keys

@@ -1,11 +1,11 @@
 import { GOALS, type Goal } from './goals.ts'
 import { type Contestant, type Effort, median, playRounds, print, quantile, ratios } from './harness.ts'
 
-/** Receivers that do the same work, and how one slice of it is measured. */
+/** Receivers that do the same work, and the way to measure one slice of it. */
 export interface Contest {
-  /** Also the name that {@link GOALS} know it by. */
+  /** The name, which {@link GOALS} refers to as well. */
   readonly title: string
-  /** The first one is what the others are compared with. */
+  /** The contestants; the others are compared with the first one. */
   readonly names: readonly string[]
   readonly start: (name: string) => Contestant
   /** Throws if the contestant is not a correct receiver. */
@@ -41,7 +41,7 @@ export async function compare(contest: Contest, effort: ContestEffort): Promise<
   }
 }
 
-/** By name the times of each process, one a round. */
+/** The times of each process by the contestant's name, one a round. */
 type Times = ReadonlyMap<string, readonly (readonly number[])[]>
 
 function toRows(title: string, times: Times): readonly (readonly string[])[] {
@@ -66,7 +66,7 @@ function toRatioCells(times: Times, name: string, to: string, goal: Goal | undef
   return goal === undefined ? cells : [...cells, goal.atMost.toFixed(2), ratio <= goal.atMost ? 'reached' : 'MISSED']
 }
 
-/** The mean over the processes of a contestant in each round. */
+/** Returns the mean over a contestant's processes in each round. */
 function byRound(processes: readonly (readonly number[])[]): readonly number[] {
   const [first = []] = processes
   return first.map(
@@ -74,7 +74,7 @@ function byRound(processes: readonly (readonly number[])[]): readonly number[] {
   )
 }
 
-/** What lies between two quantiles, `share` from either end. */
+/** Returns the distance between two quantiles, `share` from either end. */
 function toRange(values: readonly number[], share: number, digits: number): string {
   if (values.length < 2) return ''
   return `${quantile(values, share).toFixed(digits)}-${quantile(values, 1 - share).toFixed(digits)}`

@@ -2,7 +2,7 @@ let count = 0
 /** The text before and after the id of a body, by size. */
 const frames = new Map()
 
-/** A contact event of exactly `size` bytes with an id that no other has. */
+/** Returns a contact event of exactly `size` bytes with a unique id. */
 export function makeBody(size) {
   const id = `evt_${String(process.pid).padStart(8, '0')}${String(count++).padStart(16, '0')}`
   const [before, after] = frameOf(size, id.length)

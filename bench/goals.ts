@@ -1,4 +1,4 @@
-/** The most that one contestant may cost, as a ratio to another of the same contest. */
+/** The highest cost that one contestant may have, as a ratio to another of the same contest. */
 export interface Goal {
   readonly contest: string
   readonly name: string

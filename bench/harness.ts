@@ -7,7 +7,7 @@ const KEPT_STDERR = 4_000
 export class Contestant {
   readonly name: string
   readonly #child: ChildProcess
-  /** The end of what it wrote there. Shown only if it fails: the self-checks make receivers warn of forged deliveries. */
+  /** The end of its output on standard error. Shown only if it fails: the self-checks make receivers warn of forged deliveries. */
   #stderr = ''
 
   constructor(name: string, program: string, args: readonly string[], execArgv: readonly string[] = []) {
@@ -41,13 +41,16 @@ export class Contestant {
   }
 }
 
-/** How many rounds are played, and how many before those are not counted. */
+/** The number of rounds, and of rounds before those that are not counted. */
 export interface Effort {
   readonly warmUp: number
   readonly rounds: number
 }
 
-/** The figures of each contestant, one a round. In a round all of them play in turn, so that other load on the machine hits all alike. */
+/**
+ * Returns the figures of each contestant, one a round. In a round all of them run in turn, so that other load on the machine affects all of
+ * them alike.
+ */
 export async function playRounds<Figure>(
   contestants: readonly Contestant[],
   { warmUp, rounds }: Effort,
@@ -62,12 +65,12 @@ export async function playRounds<Figure>(
   return figures
 }
 
-/** The median over the rounds of one of the figures. */
+/** Returns the median over the rounds of one of the figures. */
 export function medianOf<Figure>(figures: readonly Figure[], pick: (figure: Figure) => number): number {
   return median(figures.map(pick))
 }
 
-/** The median of the ratios within each round. */
+/** Returns the median of the ratios within each round. */
 export function ratioOf<Figure>(
   figures: readonly Figure[],
   base: readonly Figure[],

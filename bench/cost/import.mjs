@@ -1,4 +1,4 @@
-/** What loading one module costs: CPU in ms, and resident memory in bytes. */
+/** Measures the cost of loading one module: CPU in ms, and resident memory in bytes. */
 import { answer, startCpu } from '../answer.mjs'
 
 answer(async () => {

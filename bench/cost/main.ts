@@ -8,7 +8,7 @@ import { benchTypes } from './types.ts'
 const DIST = new URL('../../dist/', import.meta.url)
 const OCTOKIT = new URL('../node_modules/@octokit/webhooks/dist-bundle/index.js', import.meta.url)
 
-/** Rows 5, 6 and 11 of the goals: what the package costs before it does anything. */
+/** Rows 5, 6 and 11 of the goals: the cost of the package before it does anything. */
 export async function benchCost({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   await benchMemory()
   await benchImports(isQuick ? 5 : 15)
@@ -71,7 +71,7 @@ async function sizeOf(name: string, file: URL, external: readonly string[] = [])
     write: false,
     format: 'esm',
     platform: 'node',
-    logOverride: { 'ignored-bare-import': 'silent' }, // chunks that nothing is taken from
+    logOverride: { 'ignored-bare-import': 'silent' }, // chunks of which no export is used
     external: ['node:*', 'express', 'fastify', ...external],
   })
   const code = outputFiles[0]?.contents ?? new Uint8Array()

@@ -1,9 +1,12 @@
-/** The memory store alone: what it takes before the first id, what an id takes with its key, and what a claim costs when it is full. */
+/**
+ * Measures the memory store alone: its memory before the first id, the memory of an id with its key, and the cost of a claim when it is
+ * full.
+ */
 import { memoryStore } from '../../dist/index.js'
 import { answer, startCpu } from '../answer.mjs'
 
 const IDS = 100_000
-// Joined, as the receiver does it: a sum would keep its pieces.
+// Joined, as in the receiver: V8 would keep a sum in pieces.
 const keyOf = (index) => ['7:default4:acme28:', `evt_${String(index).padStart(24, '0')}`].join('')
 const heap = () => {
   for (let round = 0; round < 4; round++) globalThis.gc()
@@ -22,7 +25,7 @@ const full = heap()
 const times = []
 for (let round = 0; round < 15; round++) {
   const keys = Array.from({ length: 20_000 }, (_, index) => keyOf(IDS + round * 20_000 + index))
-  // A key that was never looked up has no hash yet, as that of a new event.
+  // A key that was never looked up has no hash yet, like that of a new event.
   const readCpu = startCpu()
   for (const key of keys) take(store, key)
   times.push(readCpu() / keys.length)

@@ -7,9 +7,9 @@ const INDEX = fileURLToPath(new URL('../../src/index.ts', import.meta.url))
 
 const COUNTS = [3, 30, 300]
 
-/** What N models with one handler each cost the compiler, beyond a program that only imports the package. */
+/** Measures the cost for the compiler of N models with one handler each, beyond a program that only imports the package. */
 export function benchTypes(rounds: number): void {
-  check(30) // the compiler itself has to warm up
+  check(30) // the compiler itself must warm up
   const times = new Map<number, number[]>(COUNTS.map((models) => [models, []]))
   const instantiations = new Map<number, number>()
   for (let round = 0; round < rounds; round++) {

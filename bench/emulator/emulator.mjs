@@ -2,7 +2,7 @@ import { startEmulator } from '../../dist/emulator.js'
 import { makeBody } from '../deliveries.mjs'
 import { SECRET } from '../receivers/by-hand.mjs'
 
-/** The emulator: events of the same size to one webhook, each logged. */
+/** Runs the emulator: events of the same size to one webhook, each logged. */
 export async function createSender(url) {
   const emulator = await startEmulator({ port: false, format: 'compact' })
   emulator.webhooks.create({ url, events: ['contact.created'] }, { secret: SECRET })

@@ -1,7 +1,9 @@
 import { makeBody } from '../deliveries.mjs'
 import { HEADER, sign } from '../receivers/by-hand.mjs'
 
-/** The bare loop: signs a body, sends it by fetch, reads the answer; as many at once as the emulator has under way for one webhook. */
+/**
+ * The bare loop: signs a body, sends it by fetch, reads the answer, with as many concurrent requests as the emulator has for one webhook.
+ */
 export async function createSender(url) {
   const sendOne = async () => {
     const { body } = makeBody(611)

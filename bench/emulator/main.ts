@@ -7,7 +7,7 @@ interface Figures {
   readonly wall: number
 }
 
-/** How fast the emulator delivers, against a bare loop of signed fetches, to the same receiver in another process. */
+/** Compares the emulator's deliveries with a bare loop of signed fetches, to the same receiver in another process. */
 export async function benchEmulator({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   const receiver = new Contestant('receiver', 'http/server.mjs', ['node-postern'])
   const senders: Contestant[] = []

@@ -1,4 +1,4 @@
-/** One sender in its own process: `sender.mjs NAME URL`. Answers `{ count }` with the time that so many deliveries took. */
+/** Runs one sender in its own process: `sender.mjs NAME URL`. Answers `{ count }` with the time that so many deliveries took. */
 import { answer, startCpu } from '../answer.mjs'
 
 const { createSender } = await import(`./${process.argv[2]}.mjs`)

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 
-/** The same bridge from node:http to Fetch for everyone. */
+/** Returns the bridge from node:http to Fetch that all Fetch contestants use. */
 export const serveFetch = (handler) => async (request, response) => {
   const body = Readable.toWeb(request)
   const answer = await handler(

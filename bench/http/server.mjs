@@ -1,6 +1,6 @@
 /**
- * One HTTP receiver in its own process: `server.mjs NAME`. Answers `{ port: true }` with its port, and `{ mark: true }` with the CPU
- * time in microseconds since the last mark and the number of events that were handled.
+ * Runs one HTTP receiver in its own process: `server.mjs NAME`. Answers `{ port: true }` with its port, and `{ mark: true }` with the CPU
+ * time in microseconds since the last mark and the number of handled events.
  */
 import { createServer } from 'node:http'
 import { answer, startCpu } from '../answer.mjs'

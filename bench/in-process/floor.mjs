@@ -1,4 +1,4 @@
-/** The least that any correct receiver does. */
+/** The least work that any correct receiver does. */
 import { isSigned } from '../receivers/by-hand.mjs'
 
 export const create = (onEvent) => ({

@@ -10,7 +10,7 @@ const CONTESTS = [
 /** Costs twenty times as much as the others, and would take most of the time of a run. */
 const SLOW = 'tern'
 
-/** Rows 1 and 2 of the goals: everything between bytes in hand and the handler, against the floor and against peers. */
+/** Rows 1 and 2 of the goals: the path from the bytes to the handler, compared with the floor and with peers. */
 export async function benchInProcess({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   const effort = isQuick ? { processes: 1, warmUp: 2, rounds: 5 } : { processes: 3, warmUp: 4, rounds: 9 }
   for (const { size, count, names } of CONTESTS)

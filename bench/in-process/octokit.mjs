@@ -3,7 +3,7 @@ import { createOctokit, withAction } from '../receivers/octokit.mjs'
 
 export const create = (onEvent) => toContestant(createOctokit(onEvent))
 
-/** It takes text, and the id beside it. */
+/** The contestant takes text, and the id separately. */
 export const toContestant = (webhooks) => ({
   sign: (plain, id) => {
     const body = withAction(plain)

@@ -2,7 +2,7 @@ import { create as createPostern } from './postern.mjs'
 
 const CLAIMED = { state: 'claimed', token: '1', marks: [] }
 
-/** Remembers nothing: what is left is the cost of the receiver without its store. */
+/** Stores nothing: the rest is the cost of the receiver without its store. */
 const store = {
   retentionMs: 7 * 24 * 3_600_000,
   claim: () => CLAIMED,

@@ -1,6 +1,6 @@
 /**
  * Runs one contestant: `worker.mjs NAME SIZE`. A contestant is made with a handler, signs a body in its own scheme unless that is the
- * service's, and takes deliveries. Answers `{ count }` with the CPU time of a delivery; bodies are made and signed before.
+ * service's, and takes deliveries. Answers `{ count }` with the CPU time of a delivery; bodies are made and signed beforehand.
  */
 import { answer, startCpu } from '../answer.mjs'
 import { makeBody } from '../deliveries.mjs'
@@ -29,12 +29,12 @@ async function checkSelf() {
   try {
     await contestant.deliver(tampered)
   } catch {
-    // Most peers throw; what counts is the handler.
+    // Most peers throw; only the handler counts.
   }
   if (handled !== 1) throw new Error('a changed delivery reached the handler')
 }
 
-/** Bodies of all rounds lie in one piece of memory: allocating them anew would make the collector run over the deliveries. */
+/** Bodies of all rounds share one piece of memory: with new allocations the garbage collector would run during the deliveries. */
 let slab = Buffer.alloc(0)
 
 function inSlab(delivery, index, stride) {
@@ -46,7 +46,7 @@ async function playRound(count) {
   const stride = size + 64
   if (slab.length < count * stride) slab = Buffer.alloc(count * stride)
   const deliveries = Array.from({ length: count }, (_, index) => inSlab(makeDelivery(), index, stride))
-  // Moves the deliveries out of the young generation. Collections would copy them while the contestant is timed, in some rounds only.
+  // Moves the deliveries out of the young generation. Otherwise collections would copy them during the measurement, in some rounds only.
   for (let turn = 0; turn < 2; turn++) globalThis.gc({ type: 'minor' })
   handled = 0
   const readCpu = startCpu()

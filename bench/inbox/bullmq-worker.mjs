@@ -1,6 +1,6 @@
 /**
- * One who accepts events into an inbox on BullMQ: `bullmq-worker.mjs redis|postgres URL bare|postern`. `bare` inserts bytes by a unique
- * id, by the same client. `{ fill }` adds so many jobs, and `{ counts }` answers with the time of a count.
+ * Accepts events into an inbox on BullMQ: `bullmq-worker.mjs redis|postgres URL bare|postern`. `bare` inserts bytes by a unique id, by the
+ * same client. `{ fill }` adds so many jobs, and `{ counts }` answers with the time of a count.
  */
 import { createPostgresBackend, createRedisBackend } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -40,7 +40,7 @@ function makePostern() {
   }
 }
 
-/** With the turns that the jobs would have been given. */
+/** Adds jobs, with the turns that the inbox would have assigned to them. */
 async function fill(count) {
   const jobs =
     backend === 'redis'

@@ -3,7 +3,7 @@ import { type RedisServer, redisProgram, startRedis } from '../../test/engines/r
 import { Contestant, medianOf, playRounds, print, ratioOf } from '../harness.ts'
 import { ACCEPTED, BESIDE, type Figures, toCells, toMost, toRate } from './figures.ts'
 
-/** The inbox on BullMQ, on both of its backends, beside a bare durable insert by the same client on the same server. */
+/** Compares the inbox on BullMQ, on both of its backends, with a bare durable insert by the same client on the same server. */
 export async function benchBullmq({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   // Both write to disk before they answer.
   if (redisProgram !== undefined) await benchBackend('redis', await startRedis(), isQuick)

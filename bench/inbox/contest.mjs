@@ -1,6 +1,6 @@
 /**
- * What the programs have in common that accept events into an inbox, each beside a bare durable insert: the checks of a bare one, a
- * receiver whose handlers do nothing, and how both are measured.
+ * The shared parts of the programs that accept events into an inbox, each compared with a bare durable insert: the checks of a bare one, a
+ * receiver whose handlers do nothing, and the measurement of both.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createReceiver, sign } from '../../dist/index.js'
@@ -22,7 +22,7 @@ export function acceptBare(insert) {
   }
 }
 
-/** `accept` and `work` of a receiver with an inbox. */
+/** Returns the `accept` and `work` of a receiver with an inbox. */
 export function makeReceiver(options) {
   const receiver = createReceiver({
     secret: SECRET,
@@ -53,7 +53,7 @@ export function makeReceiver(options) {
   }
 }
 
-/** The n-th event of a backlog of a hundred accounts. */
+/** Returns the n-th event of a backlog of a hundred accounts. */
 export function makeEvent(n) {
   const { id, body } = makeBody(SIZE)
   const account = `account-${n % ACCOUNTS}`
@@ -68,7 +68,7 @@ export async function measure(events, work) {
   return { cpu: readCpu() / events, rate: (events / (performance.now() - started)) * 1_000 }
 }
 
-/** A figure of events that fail is none. */
+/** Exits with a message: if events fail, a figure of them means nothing. */
 export function fail(message) {
   console.error(message)
   process.exit(1)
@@ -96,8 +96,8 @@ async function accept(contestant, events, beside) {
 }
 
 /**
- * Answers the bench: `{ accept, beside }` with the figures of so many new events, `{ work }` with those of so many that are worked off.
- * `{ fill }` adds so many.
+ * Answers the bench: `{ accept, beside }` with the figures of so many new events, `{ work }` with those of so many handled ones. `{ fill }`
+ * adds so many.
  */
 export function answerFor(contestant) {
   answer(async (question) => {

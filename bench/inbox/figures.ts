@@ -1,6 +1,6 @@
 import { medianOf, ratioOf } from '../harness.ts'
 
-/** What a contestant tells of a round. */
+/** A contestant's figures of a round. */
 export interface Figures {
   /** Microseconds an event. */
   readonly cpu: number
@@ -14,10 +14,10 @@ export interface Figures {
 /** Deliveries that are under way at the same time. */
 export const BESIDE = 64
 
-/** The head of a table of accepted events, beside a bare durable insert. */
+/** The head of a table of accepted events, compared with a bare durable insert. */
 export const ACCEPTED = ['backlog', 'events/s', 'of bare', 'µs CPU', 'of bare', 'p99 ms', 'MiB']
 
-/** The cells of a row below `ACCEPTED`, but for the first. */
+/** The cells of a row below `ACCEPTED`, except for the first. */
 export function toCells(ours: readonly Figures[], bare: readonly Figures[]): readonly string[] {
   return [
     toRate(ours),
@@ -33,7 +33,7 @@ export function toRate(figures: readonly Figures[]): string {
   return Math.round(medianOf(figures, ({ rate }) => rate)).toLocaleString('en')
 }
 
-/** The most memory of any round. */
+/** Returns the most memory of any round. */
 export function toMost(figures: readonly Figures[]): string {
   return Math.max(...figures.map(({ rss }) => rss)).toFixed(0)
 }

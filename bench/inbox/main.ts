@@ -5,8 +5,8 @@ import { Contestant, medianOf, playRounds, print } from '../harness.ts'
 import { ACCEPTED, BESIDE, type Figures, toCells, toMost, toRate } from './figures.ts'
 
 /**
- * Events accepted and worked off on a SQLite file, with an empty inbox and with a backlog, beside a bare durable insert of the same
- * bytes by the same driver into a table of the same size.
+ * Measures events accepted and handled on a SQLite file, with an empty inbox and with a backlog, compared with a bare durable insert of the
+ * same bytes by the same driver into a table of the same size.
  */
 export async function benchInbox({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-inbox-'))

@@ -1,6 +1,6 @@
 /**
- * One who accepts events into a file: `worker.mjs FILE bare|postern`. `bare` inserts bytes by a unique id, grouped in commits by turns of
- * the event loop; nothing is ever done with them. `{ fill }` puts so many rows in at once.
+ * Accepts events into a file: `worker.mjs FILE bare|postern`. `bare` inserts bytes by a unique id, grouped in commits by turns of the event
+ * loop, and never handles them. `{ fill }` inserts so many rows in one step.
  */
 import { openSqlite, sqliteInbox, sqliteStore } from '../../dist/sqlite.js'
 import { acceptBare, answerFor, makeEvent, makeReceiver, measure } from './contest.mjs'
@@ -30,7 +30,7 @@ function makeBare() {
         }),
     ),
     fill: (rows) => fill('INSERT INTO events SELECT key, bytes FROM filled', rows),
-    // What anybody has to do: read, parse and delete, a hundred at a time.
+    // The least work of any worker: read, parse and delete, a hundred at a time.
     async work(events) {
       const read = database.prepare('SELECT id, bytes FROM events ORDER BY rowid LIMIT 100')
       const remove = database.prepare('DELETE FROM events WHERE id = ?')
@@ -51,7 +51,7 @@ function makeBare() {
 function makePostern() {
   return {
     ...makeReceiver({ store: sqliteStore({ database }), inbox: sqliteInbox({ database }) }),
-    // As ready as what was accepted.
+    // As ready as accepted events.
     fill: (rows) =>
       fill(
         `INSERT INTO postern_inbox (key, account, id, type, bytes, received_at, since, state, position, due_at)

@@ -10,7 +10,9 @@ const LOADS = [
 ]
 const TABLES = { postern: 'postern_claims', 'one by one': 'one_by_one' }
 
-/** Row 8 of the goals: claims that wait together go in one statement, against one INSERT … ON CONFLICT for each by the same client. */
+/**
+ * Row 8 of the goals: claims that wait together go in one statement, compared with one INSERT … ON CONFLICT for each by the same client.
+ */
 export async function benchPostgres({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   if (postgresProgram === undefined) return
   const server = await startPostgres()
@@ -52,7 +54,7 @@ export async function benchPostgres({ isQuick }: { readonly isQuick: boolean }):
   }
 }
 
-/** Up to so many rows, as claims that are done leave them. */
+/** Fills the table up to so many rows, in the state of done claims. */
 async function fill(client: pg.Client, table: string, size: number): Promise<void> {
   const { rows } = await client.query(`SELECT count(*)::int AS stored FROM ${table}`)
   const missing = size - Number(rows[0]?.stored)

@@ -1,4 +1,7 @@
-/** Claims on Postgres: `worker.mjs URL postern|"one by one"`. Answers `{ claims, beside }` with the figures of so many claims of new keys. */
+/**
+ * Makes claims on Postgres: `worker.mjs URL postern|"one by one"`. Answers `{ claims, beside }` with the figures of so many claims of new
+ * keys.
+ */
 import pg from 'pg'
 import { postgresStore } from '../../dist/postgres.js'
 import { answer } from '../answer.mjs'

@@ -1,4 +1,4 @@
-/** What is written by hand at the least: HMAC over the bytes, a comparison in constant time. */
+/** The minimum of a receiver by hand: HMAC over the bytes, a comparison in constant time. */
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 
 export const SECRET = 'whsec_c2VjcmV0LW9mLXRoZS1iZW5jaC0wMTIz'
@@ -9,7 +9,7 @@ const key = createSecretKey(SECRET, 'utf8')
 
 /** @param {import('node:crypto').KeyObject | string} [secret] */
 export function sign(body, secret = key) {
-  // Joined, since V8 keeps a sum in pieces: what a header parser returns is flat, and the first reader would pay for it.
+  // Joined, since V8 keeps a sum in pieces: a header parser returns flat text, and the first reader of a sum would pay for flattening it.
   return [PREFIX, createHmac('sha256', secret).update(body).digest('hex')].join('')
 }
 

@@ -1,4 +1,4 @@
-/** What a careful developer writes by hand: signature, duplicates, and a schema for the record. */
+/** A careful developer's receiver by hand: signature, duplicates, and a schema for the record. */
 import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import { isSigned } from './by-hand.mjs'

@@ -10,7 +10,7 @@ export function createOctokit(onEvent) {
   return webhooks
 }
 
-/** With what it leaves to its user: an event that was handled does not reach the handler again. */
+/** Includes the part that octokit leaves to its user: an event that was handled does not reach the handler again. */
 export function createOctokitWithDedupe(onEvent) {
   const webhooks = new Webhooks({ secret: SECRET, log })
   const done = new LRUCache({ max: 100_000 })
@@ -22,7 +22,7 @@ export function createOctokitWithDedupe(onEvent) {
   return webhooks
 }
 
-/** It routes by this field. Other contestants get the body without it: Postern copies events with fields beyond the envelope. */
+/** It routes by this field. Other contestants get the body without it: Postern copies events that have fields beyond the envelope. */
 export function withAction(body) {
   return Buffer.from(`{"action":"opened",${body.toString().slice(1)}`)
 }

@@ -9,10 +9,10 @@ const CROWDS = [
   [256, 20_000],
 ] as const
 
-/** Row 7 of the goals: a claim beside the one bare command that it is at the least, by the same client on the same server. */
+/** Row 7 of the goals: a claim compared with the least that it takes, one bare command, by the same client on the same server. */
 export async function benchRedis({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   if (redisProgram === undefined) return
-  // Both contestants write in memory alone: a disk would hide what is compared.
+  // Both contestants write to memory only: a disk would hide the difference.
   const server = await startRedis('--appendonly', 'no')
   try {
     for (const client of CLIENTS) await benchClient(client, server.port, isQuick ? 3 : 11)
@@ -67,7 +67,7 @@ function toCells(ours: readonly ClaimFigures[], theirs: readonly ClaimFigures[])
   ]
 }
 
-/** What a claim costs among few ids and among many. */
+/** Measures the cost of a claim among few ids and among many. */
 async function benchSizes(port: number, isQuick: boolean): Promise<void> {
   const contestant = makeContestant('node-redis', 'store', port)
   try {

@@ -1,6 +1,7 @@
 /**
- * Claims on a Redis: `worker.mjs CLIENT CONTESTANT PORT`. The store of the package, or the one bare command that a claim is at the
- * least, by the same client. Answers `{ claims, beside }` with the figures of so many claims of new keys; `{ ids }` stores done ones.
+ * Makes claims on a Redis: `worker.mjs CLIENT CONTESTANT PORT`. The contestants are the store of the package, and the one bare command that
+ * a claim takes at least, by the same client. Answers `{ claims, beside }` with the figures of so many claims of new keys; `{ ids }` stores
+ * done ones.
  */
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'

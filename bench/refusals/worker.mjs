@@ -1,4 +1,7 @@
-/** What a refused delivery costs: `worker.mjs KIND`. Answers `{ count }` with the CPU time of one; a body that was read or a handler that ran is an error. */
+/**
+ * Measures the cost of a refused delivery: `worker.mjs KIND`. Answers `{ count }` with the CPU time of one; a body that was read or a
+ * handler that ran is an error.
+ */
 import { answer, startCpu } from '../answer.mjs'
 import { makeBody } from '../deliveries.mjs'
 import { HEADER, isSigned, sign } from '../receivers/by-hand.mjs'

@@ -11,9 +11,9 @@ const BESIDE = 64
 interface Engine {
   readonly name: 'redis' | 'postgres'
   readonly url: string
-  /** Of all its processes. */
+  /** Returns the ids of all its processes. */
   pids(): readonly number[]
-  /** What it keeps in all, in bytes. */
+  /** Returns the size of all its data in bytes. */
   size(): Promise<number>
   close(): Promise<void>
 }
@@ -23,7 +23,7 @@ interface Figures {
   readonly cpu: number
 }
 
-/** What one process, and several, get out of an engine as it comes; and what an event costs it. */
+/** Measures the throughput of one process, and of several, on an engine with default settings, and the engine's cost of an event. */
 export async function benchEngines(isQuick: boolean): Promise<void> {
   const rows: (readonly string[])[] = [
     [
@@ -119,7 +119,7 @@ async function openPostgres(): Promise<Engine> {
   }
 }
 
-/** Microseconds of CPU that processes have taken so far. Linux only; a tick is a hundredth of a second. */
+/** Returns the CPU time in microseconds that processes have used so far. Linux only; a tick is a hundredth of a second. */
 function cpuOf(pids: readonly number[]): number {
   const ticks = pids.map((pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []

@@ -7,16 +7,16 @@ import { print, quantile } from '../harness.ts'
 const TENANTS = 10_000
 const HANDLER_MS = 50
 const MAX_IN_FLIGHT = 100
-/** Events a second that one receiver can handle with that. */
+/** The events a second that one receiver can handle with these settings. */
 const CAPACITY = (MAX_IN_FLIGHT * 1_000) / HANDLER_MS
 
 interface Scenario {
   readonly name: string
-  /** Of the capacity, by all tenants. */
+  /** The load of all tenants, as a share of the capacity. */
   readonly load: number
-  /** Of the capacity, by the largest tenant besides. */
+  /** The additional load of the largest tenant, as a share of the capacity. */
   readonly flood?: number
-  /** How long the handlers of the largest tenant take. */
+  /** The time that the handlers of the largest tenant take. */
   readonly largestMs?: number
 }
 
@@ -42,7 +42,7 @@ interface Delivery {
   acknowledgedAt?: number
 }
 
-/** A receiver, in simulated time, between a sender that keeps the schedule and 10,000 tenants, of whom the nth sends 1/n of what the first does. */
+/** Simulates a receiver between a sender that keeps the schedule and 10,000 tenants. The nth tenant sends 1/n of the first one's events. */
 export async function benchTenants(isQuick: boolean): Promise<void> {
   const seconds = isQuick ? 5 : 60
   const rows = [
@@ -82,7 +82,7 @@ async function play(
     now: () => Date.UTC(2025, 0, 1) + scheduler.now,
     monotonic: () => scheduler.now,
     setTimeout: (callback, ms) => scheduler.after(ms, callback),
-    clearTimeout: (step) => Object.assign(step as object, { action: undefined }), // setTimeout above gave it
+    clearTimeout: (step) => Object.assign(step as object, { action: undefined }), // setTimeout above returned it
   }
   const secret = 'whsec_scale'
   const receiver = createReceiver({
@@ -137,7 +137,7 @@ function toSeconds(ms: number): string {
   return Number.isFinite(ms) ? `${(ms / 1_000).toFixed(1)} s` : 'never'
 }
 
-/** Returns the tenant for a number from 0 to 1: the nth gets 1/n of what the first one gets. */
+/** Returns the tenant for a number from 0 to 1: the nth gets 1/n of the first one's share. */
 function pickTenant(): (number: number) => number {
   const sums: number[] = []
   let sum = 0

@@ -1,4 +1,4 @@
-/** Events on an engine: `worker.mjs redis|postgres URL`. Answers `{ events, beside }`: each is claimed and completed. */
+/** Runs events on an engine: `worker.mjs redis|postgres URL`. Answers `{ events, beside }`: each is claimed and completed. */
 import pg from 'pg'
 import { createClient } from 'redis'
 import { postgresStore } from '../../dist/postgres.js'

@@ -1,6 +1,6 @@
 /**
- * Claims on a file: `worker.mjs FILE SYNCHRONOUS`. Answers `{ claims, beside }` with the figures of so many claims of new keys, the
- * longest time between two turns of the event loop, and what the disk itself takes at that moment.
+ * Makes claims on a file: `worker.mjs FILE SYNCHRONOUS`. Answers `{ claims, beside }` with the figures of so many claims of new keys, the
+ * longest time between two turns of the event loop, and the time of a disk write at that moment.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { openSqlite, sqliteStore } from '../../dist/sqlite.js'
@@ -11,7 +11,7 @@ const [path, synchronous] = process.argv.slice(2)
 const database = openSqlite(path, { synchronous })
 const store = sqliteStore({ database })
 
-/** What the disk takes to write a mebibyte for good, in the worst of 20 times: no commit can be quicker to be sure of than that. */
+/** Measures the longest of 20 durable writes of a mebibyte: no commit can be confirmed sooner. */
 function probeDisk() {
   const file = openSync(`${path}.probe`, 'w')
   const bytes = new Uint8Array(1_048_576)
