@@ -1,7 +1,7 @@
 /**
- * One process accepts, two others work, and Bull Board shows the queue: `npx tsx examples/bullmq/main.ts`; with `--stay` it goes on
- * until Ctrl-C, for you to look around. Uses REDIS_URL if it is set, or else starts a redis-server of its own.
- * Exits 0 if every event was handled as it should be, 1 if not, 3 without a Redis.
+ * One process accepts events, two others handle them, and Bull Board shows the queue: `npx tsx examples/bullmq/main.ts`; with `--stay` it
+ * runs until Ctrl-C, for you to look around. Uses REDIS_URL if it is set, or else starts its own redis-server. Exits 0 if every event was
+ * handled as expected, 1 if not, 3 without a Redis.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -83,7 +83,7 @@ interface DeadJob {
   readonly failedReason: string
 }
 
-/** Asks what the page of Bull Board asks. */
+/** Sends the same query as the page of Bull Board. */
 async function untilDead(at: string): Promise<DeadJob> {
   for (;;) {
     const answer = await fetch(`${at}/queues/api/queues?activeQueue=postern&status=failed&page=1&jobsPerPage=10`)

@@ -1,4 +1,4 @@
-/** The module that the processes which accept and those which work have in common. */
+/** The module that the accepting processes and the workers share. */
 import { createReceiver, DeadLetter } from 'postern'
 import { bullmqInbox } from 'postern/bullmq'
 import { contact } from 'postern/models'
@@ -26,7 +26,7 @@ receiver.on('contact.created', (event) => {
 })
 
 export async function close(): Promise<void> {
-  await receiver.close() // waits for what runs, and leaves the rest for other processes
+  await receiver.close() // waits for running handlers, and leaves the rest for other processes
   await inbox.close()
   await client.close()
 }

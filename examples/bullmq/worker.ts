@@ -1,4 +1,4 @@
-/** A process that works off what others accept. Start as many as are needed, on any machine. */
+/** A process that handles events that others accept. Start as many as you need, on any machine. */
 import { close, receiver } from './receiver.ts'
 
 receiver.work({ concurrency: 10 })

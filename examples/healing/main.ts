@@ -1,6 +1,6 @@
 /**
- * Healing after an outage: an app is away for longer than the service's five attempts, and what failed is brought back; halfway the
- * replay is interrupted, and resumed by its journal. Everything runs here, the service too; exits 0 if all went as it should.
+ * Heals after an outage: an app is away for longer than the service's five attempts, and its failed deliveries are replayed. The replay is
+ * interrupted halfway, and resumed by its journal. Everything runs here, the service too; exits 0 if every step succeeded.
  */
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ const server = createServer((request, response) => {
 await once(server, 'listening')
 const { port } = server.address() as AddressInfo // listening on a port
 
-// Time moves when it is told to.
+// The clock only moves when the example advances it.
 const crm = await startEmulator({ clock: 'manual' })
 const url = `http://127.0.0.1:${port}/webhooks`
 const { id: webhookId } = crm.webhooks.create({ url, events: ['contact.created'] }, { secret: SECRET })

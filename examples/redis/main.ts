@@ -1,7 +1,7 @@
 /**
- * Several processes behind one port, with one memory in Redis: `npx tsx examples/redis/main.ts`. Every event comes in three copies at
- * once, and one process is killed while it handles an event. Uses REDIS_URL where it is set, or else starts a redis-server of its own.
- * Exits 0 if every event was handled as it should be, 1 if not, 3 without a Redis.
+ * Several processes behind one port share one memory in Redis: `npx tsx examples/redis/main.ts`. Every event is sent three times
+ * concurrently, and one process is killed while it handles an event. Uses REDIS_URL if it is set, or else starts its own redis-server.
+ * Exits 0 if every event was handled as expected, 1 if not, 3 without a Redis.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -63,7 +63,7 @@ async function show(redisUrl: string): Promise<number> {
   return isRight ? 0 : 1
 }
 
-/** Sends until it is acknowledged, as the service does, and gives every status; 0 where the connection was lost. */
+/** Sends until the delivery is acknowledged, as the service does, and returns every status; 0 if the connection was lost. */
 async function deliver(event: Sendable, url: string): Promise<readonly number[]> {
   const statuses: number[] = []
   for (;;) {

@@ -10,7 +10,7 @@ interface ExampleRedis {
   stop(): Promise<void>
 }
 
-/** Returns the Redis of REDIS_URL, or starts one for the example alone; says so if there is none. */
+/** Returns the Redis of REDIS_URL, or starts one for the example alone; prints a message if neither is possible. */
 export async function findRedis(): Promise<ExampleRedis | undefined> {
   const url = process.env.REDIS_URL
   if (url !== undefined) return { url, stop: async () => {} }

@@ -5,13 +5,13 @@ import { nodeHandler } from 'postern/node'
 import { redisStore } from 'postern/redis'
 import { createClient } from 'redis'
 
-/** What a worker tells of: that a handler begins, for the example to count. An app has nothing of the kind. */
+/** A message that a handler begins, for the example to count. A real app does not need it. */
 export interface Started {
   readonly eventId: string
   readonly pid: number
 }
 
-/** One of the processes. All listen on one port, and which of them gets a delivery is the operating system's choice. */
+/** One of the processes. All listen on one port, and the operating system chooses which of them gets a delivery. */
 export async function runWorker(redisUrl: string, port: number): Promise<void> {
   const client = createClient({ url: redisUrl })
   client.on('error', (error: Error) => console.error(`redis: ${error.message}`))
@@ -20,7 +20,7 @@ export async function runWorker(redisUrl: string, port: number): Promise<void> {
   const receiver = createReceiver({
     secret: process.env.WEBHOOK_SECRET,
     store: redisStore({ client }),
-    leaseMs: 2_000, // as short as it may be, so that the example is; 15 s is the default
+    leaseMs: 2_000, // short, to keep the example short; the default is 15 s
   }).on('contact.created', async (event) => {
     const started: Started = { eventId: event.id, pid: process.pid }
     process.send?.(started)

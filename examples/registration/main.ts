@@ -1,6 +1,7 @@
 /**
- * The first registration: a webhook is made, its once-shown secret saved in a file, and only then activated. The process "dies" before
- * the secret is saved, and the next run puts it right. Everything runs here, the service too; exits 0 if all went as it should.
+ * Registers a webhook for the first time: creates it, saves its secret, which is shown once, in a file, and only then activates it. The
+ * process "dies" before it saves the secret, and the next run repairs that. Everything runs here, the service too; exits 0 if every step
+ * succeeded.
  */
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -16,7 +17,7 @@ import { nodeHandler } from 'postern/node'
 const file = join(mkdtempSync(join(tmpdir(), 'postern-')), 'secrets.json')
 const load = (): Record<string, string> => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {})
 
-/** A rename is whole or not at all. */
+/** A rename is atomic. */
 function save(secrets: Record<string, string>): void {
   writeFileSync(`${file}.new`, JSON.stringify(secrets), { mode: 0o600 })
   renameSync(`${file}.new`, file)
@@ -42,7 +43,7 @@ async function register(saveSecret: (secret: string, id: string) => void | Promi
   console.log(`webhook ${webhook.active === true ? 'active' : 'paused'}, ${isNew ? 'new' : 'as it was'}${told}`)
 }
 
-// A process that dies here leaves a webhook whose secret nobody knows. It is inactive, and so it does no harm.
+// A process that dies here leaves a webhook whose secret is lost. It is inactive, and so it does no harm.
 await new Promise<void>((resolve) => {
   const die = () => {
     resolve()

@@ -1,6 +1,6 @@
 /**
- * A rotation under load: the webhook, and so its secret, is replaced while records change, and no event is missed or handled twice.
- * Everything runs here, the service too; exits 0 if all went as it should.
+ * Rotates a secret under load: the webhook, and so its secret, is replaced while records change, and no event is missed or handled twice.
+ * Everything runs here, the service too; exits 0 if every step succeeded.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * A handler whose writes happen exactly once, on a SQLite file: `npx tsx examples/sqlite/main.ts [FILE]`.
- * Each run is a process of its own, as after a restart: run it twice on the same file, and the second run finds everything done.
+ * A handler whose writes happen exactly once, on a SQLite file: `npx tsx examples/sqlite/main.ts [FILE]`. Each run is a separate process,
+ * as after a restart: run it twice on the same file, and the second run finds everything done.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,11 +22,11 @@ const save = database.prepare(
 const receiver = createReceiver({ secret: SECRET, models: { contact }, store: sqliteStore({ database }) })
 receiver.on('contact.created', async (event, context) => {
   const { _id, email } = event.data.record
-  // Committed together with the note that this handler has finished, or not at all.
+  // Committed together with the handler's finish mark, or not at all.
   await context.transaction(() => save.run(_id, email ?? null))
 })
 
-// The same three events in every run, each sent three times at once.
+// The same three events in every run, each sent three times concurrently.
 const events = createEvents({ seed: 'example' })
 for (let index = 0; index < 3; index++) {
   const { bytes, signature } = signed(events.contact.created(), { secret: SECRET })

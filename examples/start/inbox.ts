@@ -6,8 +6,8 @@ import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { remark } from './show.ts'
 
 /**
- * A receiver with an inbox: it answers once an event is on disk, and its worker runs the handlers later. The file stands for
- * `data/app.db` of an app, and goes with the receiver.
+ * A receiver with an inbox: it answers once an event is on disk, and its worker runs the handlers later. The file represents an app's
+ * `data/app.db`, and is removed with the receiver.
  */
 export function openInbox(secret: () => string | undefined, importList: (id: string) => Promise<void>, logger: Logger) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-start-'))

@@ -1,6 +1,6 @@
 /**
- * The main job, whole and on this machine: the service in a box, and an Express app that receives its deliveries over real HTTP. Each
- * attempt is shown as the service sees it. Exits 0 if everything went as it should, 1 if not; `--keep` leaves it running.
+ * The whole main job on this machine: the emulated service, and an Express app that receives its deliveries over real HTTP. Each attempt is
+ * shown as the service sees it. Exits 0 if every step succeeded, 1 if not; `--keep` leaves it running.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -29,7 +29,7 @@ const logger = {
   error: () => {},
 }
 
-/** Stands for a database, which fails as often as it is told to. */
+/** Simulates a database, which fails as often as it is told to. */
 const done: string[] = []
 let failuresLeft = 0
 const work: Work = {
@@ -45,13 +45,13 @@ function finish(what: string): void {
 // The service, and the app.
 const options = { retryScale: RETRY_SCALE, logger }
 const service = isKept
-  ? await startEmulator({ ...options, port: DEFAULT_PORT }).catch(() => startEmulator(options)) // it may be taken
+  ? await startEmulator({ ...options, port: DEFAULT_PORT }).catch(() => startEmulator(options)) // the port may be in use
   : await startEmulator(options)
 let secret: string | undefined
 const receiver = buildReceiver(() => secret, work, logger)
 const { server, url } = await serve(receiver)
 
-// The app logs in, and registers its webhook by the service's API. The secret is told this once.
+// The app logs in, and registers its webhook by the service's API, which returns the secret only once.
 const client = createClient({ baseUrl: service.url, email: 'ada@acme.test', password: 'password', logger })
 const registration = await client.webhooks.create({ url, events: TYPES })
 secret = registration.secret
@@ -126,7 +126,7 @@ for (const each of [server, importServer.server]) {
 }
 if (isKept) console.log('\nBye. The emulator, the receivers and the worker are closed.')
 
-/** Returns whether everything is to go on running at the end. */
+/** Returns whether to keep everything running at the end. */
 function readArguments(): boolean {
   try {
     return parseArgs({ options: { keep: { type: 'boolean', default: false } } }).values.keep
@@ -150,7 +150,7 @@ async function importList(id: string): Promise<void> {
   remark(`a worker has handled ${id}`)
 }
 
-/** Until the inbox is empty. */
+/** Resolves when the inbox is empty. */
 async function untilHandled(): Promise<void> {
   for (;;) {
     const { waiting, running, dead } = await later.inbox.counts()
@@ -159,7 +159,7 @@ async function untilHandled(): Promise<void> {
   }
 }
 
-/** What the service has to tell of an attempt. */
+/** The service's record of an attempt. */
 function show(message: FeedMessage): void {
   if (message.type !== 'attempt') return
   const { attempt, delivery } = message
@@ -175,7 +175,7 @@ function show(message: FeedMessage): void {
   })
 }
 
-/** Until no delivery has an attempt to come. */
+/** Resolves when no delivery has another attempt. */
 async function settled(): Promise<void> {
   while (service.deliveries.list().some(({ status }) => status === 'pending')) await sleep(10)
 }

@@ -14,19 +14,19 @@ export function remark(text: string): void {
   console.log(paint('dim', `          ${text}`))
 }
 
-/** One request of the service, and what came back. */
+/** One request of the service, and its answer. */
 export interface Shown {
   readonly type: string
   readonly eventId: string
-  /** `2/5`: which attempt of how many. */
+  /** The number of the attempt, as in `2/5`. */
   readonly step: string
   readonly status: number | undefined
   readonly durationMs: number
-  /** Of the answer: `{"code":"handled",…}`. */
+  /** The body of the answer: `{"code":"handled",…}`. */
   readonly body: string
-  /** When the next attempt comes. */
+  /** The time until the next attempt. */
   readonly nextInMs: number | undefined
-  /** No attempt is left. */
+  /** Set if no attempt is left. */
   readonly hasFailed: boolean
 }
 

@@ -3,8 +3,8 @@ import { createReceiver } from 'postern'
 import { contact } from 'postern/models'
 
 /**
- * Everything that is about events, and nothing that is about HTTP. Next bundles the App Router and the Pages Router apart, so each of
- * them has a receiver, and a memory, of its own: mount a webhook in one of them, or give both a store that they share.
+ * All code about events, and none about HTTP. Next bundles the App Router and the Pages Router separately, so that each has its own
+ * receiver and memory: mount a webhook in one of them, or let both share a store.
  */
 export const receiver = createReceiver({ secret: webhookSecret, models: { contact } }).on(
   'contact.*',
@@ -14,7 +14,7 @@ export const receiver = createReceiver({ secret: webhookSecret, models: { contac
   },
 )
 
-/** A function, since `next build` loads this module as well, and the machine that builds need not know the secret. */
+/** A function, since `next build` loads this module as well, and the build machine need not know the secret. */
 function webhookSecret(): string {
   const secret = process.env.WEBHOOK_SECRET
   if (!secret) throw new Error('WEBHOOK_SECRET is not set')

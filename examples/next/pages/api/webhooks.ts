@@ -3,5 +3,5 @@ import { receiver } from '@/lib/receiver'
 
 export default nextApiHandler(receiver)
 
-// The signature covers the bytes as they were sent: Next's own parser has to leave them alone.
+// The signature covers the exact bytes that were sent: Next's own parser must not read them.
 export const config = { api: { bodyParser: false } }

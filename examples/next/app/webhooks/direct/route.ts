@@ -1,5 +1,5 @@
 import { nextHandler } from 'postern/next'
 import { receiver } from '@/lib/receiver'
 
-// The same once more, on a path that the matcher in proxy.ts leaves out.
+// The same handler again, on a path that the matcher in proxy.ts leaves out.
 export const POST = nextHandler(receiver)
