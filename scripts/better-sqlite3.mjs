@@ -1,6 +1,6 @@
 /**
- * Installs better-sqlite3 into a cache folder of its own, once for each ABI of Node, and prints the folder that NODE_PATH has to lead
- * to: it is compiled by its install script, which is not allowed to run anywhere else. Takes about a minute of one core.
+ * Installs better-sqlite3 into its own cache folder, once for each ABI of Node, and prints the folder that NODE_PATH must name. Its install
+ * script compiles it, and is not allowed to run anywhere else. It takes about a minute of one core.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,14 +24,14 @@ if (!existsSync(home)) {
         allowScripts: { 'better-sqlite3': true },
       }),
     )
-    // What it says goes where people look: standard output has the folder and nothing else.
+    // The installer's output goes to standard error: standard output contains only the folder.
     execFileSync('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'], {
       cwd: folder,
       stdio: ['ignore', process.stderr, process.stderr],
     })
     const load = ['-e', "new (require('better-sqlite3'))(':memory:').close()"]
     execFileSync(process.execPath, load, { cwd: folder, stdio: ['ignore', process.stderr, process.stderr] })
-    renameSync(folder, home) // whole or not at all
+    renameSync(folder, home) // all or nothing
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
     if (!existsSync(home)) throw error

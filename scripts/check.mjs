@@ -1,6 +1,6 @@
 /**
- * Everything that judges the code without running its tests: a line that says what runs and one that says all is well, else the
- * whole output of each failing step and exit code 1. publint and attw judge the package as npm would publish it, packed once from a fresh build.
+ * Runs every check of the code except for its tests: prints a line that names what runs and one if all succeed, else the whole output of
+ * each failing step, and exits with 1. publint and attw check the package in its published form, packed once from a fresh build.
  */
 import { spawn } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -13,7 +13,7 @@ const env = { ...process.env, PATH: join(root, 'node_modules/.bin') + delimiter 
 const failures = []
 let passed = 0
 
-/** Runs one command and keeps its output; says whether it succeeded. */
+/** Runs one command and keeps its output; returns whether it succeeded. */
 function step(command, ...args) {
   return new Promise((resolve) => {
     const chunks = []

@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** A vitest reporter: the run in one plain last line, `N passed, N failed[, N skipped]`, for CI to read. */
+/** A vitest reporter: prints the result of the run as its last line, `N passed, N failed[, N skipped]`, for CI to read. */
 export const closingLine: Reporter = {
   onTestRunEnd(modules, unhandledErrors) {
     const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 }
@@ -16,7 +16,7 @@ export const closingLine: Reporter = {
   },
 }
 
-/** A file that does not load, or a suite whose set-up throws, fails without any of its tests failing. */
+/** A file that does not load, or a suite whose set-up throws, fails without a failing test. */
 function failuresOutsideTests(module: TestModule): number {
   let failures = module.errors().length
   for (const suite of module.children.allSuites()) failures += suite.errors().length

@@ -1,7 +1,6 @@
 /**
- * Every subpath of the package and the source file behind it, `index` being the package itself.
- * The build and the test runner read this list; `exports` and `typesVersions` in package.json and `paths` in
- * tsconfig.json cannot, and have to be kept in step with it.
+ * Every subpath of the package and its source file, with `index` for the package itself. The build and the test runner read this list;
+ * `exports` and `typesVersions` in package.json and `paths` in tsconfig.json cannot, and must be changed along with it.
  */
 export const entries: Readonly<Record<string, string>> = {
   index: 'src/index.ts',
@@ -23,7 +22,7 @@ export const entries: Readonly<Record<string, string>> = {
   otel: 'src/otel/instrument.ts',
 }
 
-/** The programs of the package: `bin` in package.json, and the source file behind each. */
+/** The programs of the package: `bin` in package.json, and the source file of each. */
 export const programs: Readonly<Record<string, string>> = {
   cli: 'src/cli/main.ts',
 }

@@ -1,6 +1,6 @@
 /**
- * Records `npm start` as two animated pictures for the README, light and dark: `npx tsx scripts/record-start.ts`. Each line appears when
- * it was printed. Readers who prefer reduced motion see all lines immediately.
+ * Records `npm start` as two animated pictures for the README, light and dark: `npx tsx scripts/record-start.ts`. Each line appears at the
+ * time when it was printed. Readers who prefer reduced motion see all lines immediately.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ const COLUMNS = 128
 const FONT_SIZE = 12
 const LINE_HEIGHT = 18
 const MARGIN = 16
-/** Slower than life, so that it can be read. */
+/** Slower than real time, so that it can be read. */
 const SLOW_DOWN = 2.5
 
 const THEMES = {
@@ -25,7 +25,7 @@ const THEMES = {
   dark: { page: '#0d1117', edge: '#30363d', text: '#e6edf3', dim: '#9198a1', green: '#4ac26b', red: '#ff8f87' },
 } as const
 
-/** Runs the example at a terminal of its own, since it prints colours at a terminal only. */
+/** Runs the example in its own terminal, since it prints colours only to a terminal. */
 async function record(): Promise<readonly Line[]> {
   const command = 'stty cols 200; npm start --silent'
   const child = spawn('script', ['-qec', command, '/dev/null'], {
@@ -47,7 +47,7 @@ async function record(): Promise<readonly Line[]> {
 
 const CLASSES: Readonly<Record<string, string>> = { 1: 'bold', 2: 'dim', 31: 'red', 32: 'green' }
 
-/** Returns a line as parts of SVG text: what `styleText` wrote becomes classes, and what is too long is cut. */
+/** Returns a line as parts of SVG text: the styles of `styleText` become classes, and long lines are cut. */
 function toSpans(text: string): string {
   let room = COLUMNS
   let spans = ''

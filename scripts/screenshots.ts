@@ -1,6 +1,6 @@
 /**
- * Photographs every screen of the inspector, in both themes and at 320 px, into `.screenshots`: `npx tsx scripts/screenshots.ts`.
- * With `--docs` it also renews the small ones of the documents.
+ * Photographs every screen of the inspector, in both themes and at 320 px, into `.screenshots`: `npx tsx scripts/screenshots.ts`. With
+ * `--docs` it also updates the small pictures of the documents.
  */
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ import { silentLogger } from '../src/testing/silent-logger.ts'
 const FOLDER = new URL('../.screenshots/', import.meta.url).pathname
 const DOCS = new URL('../docs/guides/', import.meta.url).pathname
 
-/** An emulator in which the usual things have happened. */
+/** Starts an emulator with a typical history. */
 async function stage(): Promise<{ readonly crm: Emulator; readonly close: () => Promise<void> }> {
   const { inbox, close: closeInbox } = await fillInbox()
   const crm = await startEmulator({ clock: 'manual', seed: 'screenshots', logger: silentLogger, inbox })
@@ -117,7 +117,7 @@ async function fillInbox(): Promise<{ readonly inbox: Inbox; readonly close: () 
 
 type View = readonly [name: string, query: string, prepare?: (page: Page) => Promise<unknown>]
 
-/** Every view, with what is done before it is photographed. */
+/** Every view, with the steps before its picture. */
 function listViews(crm: Emulator): readonly View[] {
   const find = (test: (delivery: ReturnType<Emulator['deliveries']['list']>[number]) => boolean) =>
     crm.deliveries.list().find(test)?.id ?? ''
@@ -216,7 +216,7 @@ async function photographEmpty(browser: Browser): Promise<void> {
   await page.close()
 }
 
-/** Small ones for the documents. */
+/** Takes the small pictures for the documents. */
 async function photographForDocs(browser: Browser, crm: Emulator): Promise<void> {
   const wanted = ['deliveries', 'delivery-retrying', 'signature', 'inbox-item']
   const context = await browser.newContext({ viewport: { width: 1060, height: 560 }, colorScheme: 'light' })
@@ -232,7 +232,7 @@ async function photographForDocs(browser: Browser, crm: Emulator): Promise<void>
   await context.close()
 }
 
-/** A PNG as WebP, a third of its size; the browser can do it. */
+/** Converts a PNG to WebP, a third of its size; the browser does it. */
 async function compress(context: BrowserContext, picture: Buffer): Promise<Buffer> {
   const page = await context.newPage()
   const url = await page.evaluate(`new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { BodyFormat, Tamper } from '../../src/testing/testing.ts'
 import { event, sign, type Target } from './target.ts'
 
-/** What a receiver on a Fetch runtime must do, sent over HTTP. `run` rejects where it does not. */
+/** A requirement for a receiver on a Fetch runtime, tested over HTTP. `run` rejects if it is not met. */
 export interface FetchCase {
   readonly name: string
   run(target: Target): Promise<void>
@@ -73,7 +73,7 @@ const bodies: readonly FetchCase[] = [
     name: 'a chunked body over the limit is refused while it comes in',
     run: async (target) => {
       const { headers } = sign(event())
-      // Pauses, as a network makes them: some hosts close the connection right behind their answer.
+      // Pauses, as on a network: some hosts close the connection right after their answer.
       const body = Array.from({ length: 20 }, () => [new Uint8Array(MIB / 8), 20]).flat()
       equal((await target.send({ headers, body, isEndless: true })).status, 413)
     },
@@ -310,7 +310,7 @@ const runs: readonly FetchCase[] = [
   },
 ]
 
-/** Last: what the others left behind. */
+/** Runs last, and checks that the other cases left nothing behind. */
 const afterwards: readonly FetchCase[] = [
   {
     name: 'no error was reported beside those that were asked for',

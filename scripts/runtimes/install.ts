@@ -8,7 +8,7 @@ import type { Runtime } from './runtimes.ts'
 
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'postern-runtimes')
 
-/** The path of a runtime's binary, out of the cache or, once, from the npm registry that npm is set up for. */
+/** Returns the path of a runtime's binary, from the cache or, once, from the npm registry that npm is configured for. */
 export async function install(runtime: Runtime): Promise<string> {
   if (process.platform !== 'linux') throw new Error('the packages of the runtimes are named for Linux only')
   const home = homeOf(runtime)
@@ -35,7 +35,7 @@ async function fill(home: string, spec: string): Promise<void> {
   try {
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']
     await promisify(execFile)('npm', ['install', '--prefix', folder, ...flags, spec], { cwd: folder })
-    await rename(folder, home) // whole or not at all, also when two of us are at it
+    await rename(folder, home) // all or nothing, even if two processes do it concurrently
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     if (!existsSync(home)) throw error

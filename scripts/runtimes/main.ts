@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 async function main(): Promise<void> {
   const chosen = choose()
   if (chosen === undefined) return
-  process.chdir(root) // the paths in tsup's settings start from here
+  process.chdir(root) // paths in tsup's settings are relative to this folder
   const folder = await mkdtemp(join(tmpdir(), 'postern-runtimes-'))
   const cleanUp = () => {
     killAll()

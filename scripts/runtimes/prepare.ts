@@ -5,15 +5,15 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { COMPATIBILITY_DATES } from './runtimes.ts'
 
 /**
- * Makes a folder in which the package is built and installed as in an app, with the program beside it:
- * `app/` for the runtimes that read packages, `worker/` bundled for those that don't.
+ * Makes a folder in which the package is built and installed as in an app, together with the program: `app/` for the runtimes that read
+ * packages, `worker/` bundled for the others.
  */
 export async function prepare(root: string, folder: string): Promise<void> {
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, 'postern'), { recursive: true })
   await cp(join(root, 'package.json'), join(modules, 'postern/package.json'))
   for (const name of Object.keys(packageJson.dependencies)) {
-    await mkdir(dirname(join(modules, name)), { recursive: true }) // of a name with a scope
+    await mkdir(dirname(join(modules, name)), { recursive: true }) // for a name with a scope
     await symlink(join(root, 'node_modules', name), join(modules, name))
   }
   await build({ config: join(root, 'tsup.config.ts'), outDir: join(modules, 'postern/dist'), dts: false, silent: true })

@@ -2,13 +2,13 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 
 const running = new Set<ChildProcess>()
 
-/** A process that was started here: its output is kept, and it ends with us at the latest. */
+/** A child process: its output is kept, and it ends with this process at the latest. */
 export class Process {
   readonly #child: ChildProcess
   readonly #exited: Promise<number>
   #output = ''
 
-  /** @param env is added to our own */
+  /** @param env added to this process's environment */
   constructor(
     command: string,
     args: readonly string[],
@@ -18,7 +18,7 @@ export class Process {
       cwd: options.cwd,
       env: { ...process.env, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      detached: true, // a group of its own, so that what it starts can be ended with it
+      detached: true, // a process group, so that its own children can be ended with it
     }
     this.#child = spawn(command, args, settings)
     running.add(this.#child)
@@ -38,17 +38,17 @@ export class Process {
     })
   }
 
-  /** All that it wrote, on whatever stream. */
+  /** All its output, of both streams. */
   get output(): string {
     return this.#output
   }
 
-  /** Its exit code; -1 where it was ended by a signal or never began. */
+  /** Its exit code; -1 if a signal ended it or it never began. */
   exit(): Promise<number> {
     return this.#exited
   }
 
-  /** Waits until its output matches. Rejects, with the output, when it has ended before or takes too long. */
+  /** Waits until its output matches. Rejects, with the output, if it ends before or takes too long. */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
     const giveUpAt = performance.now() + 30_000
     let hasEnded = false
@@ -71,7 +71,7 @@ export class Process {
   }
 }
 
-/** Ends whatever still runs, at once. */
+/** Ends everything that still runs, immediately. */
 export function killAll(): void {
   for (const child of running) signal(child, 'SIGKILL')
 }
@@ -80,5 +80,5 @@ function signal(child: ChildProcess, name: 'SIGTERM' | 'SIGKILL'): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   try {
     process.kill(-child.pid, name)
-  } catch {} // it ended this very moment
+  } catch {} // it ended just now
 }

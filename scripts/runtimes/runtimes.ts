@@ -1,29 +1,29 @@
-/** A runtime as one npm package holds it: its binary, without an install script. */
+/** A runtime in the form of one npm package: its binary, without an install script. */
 export interface Runtime {
-  /** For `--only`. */
+  /** The name for `--only`. */
   readonly name: string
   readonly title: string
   readonly version: string
   readonly package: string
   /** The binary's path inside of the package. */
   readonly binary: string
-  /** `suite`: the whole test suite runs on it. */
+  /** With `suite`, the whole test suite runs on it. */
   readonly test: { readonly kind: 'suite' } | FetchTest
 }
 
-/** The program in app/ is served by it, and the Fetch cases are sent there. */
+/** With `fetch`, it serves the program in app/, and the Fetch cases are sent there. */
 export interface FetchTest {
   readonly kind: 'fetch'
-  /** How it serves the program, from the folder that prepare.ts makes. */
+  /** The command that serves the program, from the folder that prepare.ts makes. */
   readonly args: readonly string[]
 }
 
-/** Dates that workerd takes its behaviour from: the oldest that works, and one close to its version. */
+/** Compatibility dates of workerd: the oldest that works, and one close to its version. */
 export const COMPATIBILITY_DATES = ['2024-10-14', '2026-11-01'] as const
 
 const isArm = process.arch === 'arm64'
 
-/** Every version that is tested, and the only place where they stand. */
+/** Every tested version; they are listed only here. */
 export const RUNTIMES: readonly Runtime[] = [
   node('20.19.0'), // the oldest that package.json promises
   node('22.23.3'),

@@ -12,16 +12,16 @@ export interface Sending {
   readonly path?: string
   readonly method?: string
   readonly headers?: OutgoingHttpHeaders
-  /** Written one after the other; a number is a pause in milliseconds. Without a declared length the body is chunked. */
+  /** The parts of the body in order; a number is a pause in milliseconds. Without a declared length the body is chunked. */
   readonly body?: readonly (Uint8Array | number)[]
-  /** The body is never ended: the sender stalls after what it has sent. */
+  /** If true, the body never ends: the sender stalls after the last part. */
   readonly isEndless?: boolean
-  /** The connection is cut after so many milliseconds, whatever was sent by then. */
+  /** Cuts the connection after so many milliseconds, whatever was sent by then. */
   readonly cutAfterMs?: number
   readonly agent?: Agent
 }
 
-/** One request to a server on loopback, over a connection of its own unless an agent keeps one. Rejects when no answer comes. */
+/** Sends one request to a server on loopback, over its own connection unless an agent keeps one. Rejects if no answer arrives. */
 export function send(port: number, sending: Sending): Promise<Answer> {
   const { path = '/webhooks', method = 'POST', headers = {}, body = [], isEndless, cutAfterMs, agent = false } = sending
   const startedAt = performance.now()
@@ -29,7 +29,7 @@ export function send(port: number, sending: Sending): Promise<Answer> {
     const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent })
     outgoing.setNoDelay(true)
     outgoing.setTimeout(15_000, () => outgoing.destroy(new Error('no answer within 15 s')))
-    // Where the answer came before the end of the body, the server may have closed the connection: too late to matter.
+    // If the answer came before the end of the body, the server may have closed the connection already, which does not matter then.
     outgoing.on('error', reject)
     outgoing.on('response', (incoming) => {
       const parts: Buffer[] = []

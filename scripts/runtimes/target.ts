@@ -1,10 +1,10 @@
 import { events, type SignedOptions, signed } from '../../src/testing/testing.ts'
 import { type Answer, type Sending, send } from './send.ts'
 
-/** The program gets it as WEBHOOK_SECRET. */
+/** The program's WEBHOOK_SECRET. */
 export const SECRET = 'known on loopback only'
 
-/** What the handler of the program is told to do with an event; see app/app.js. */
+/** The instruction for the program's handler of an event; see app/app.js. */
 export interface Play {
   readonly text?: string
   readonly sleepMs?: number
@@ -24,12 +24,12 @@ export function event(play: Play = {}) {
   return events.raw('runtime.case', { ...play })
 }
 
-/** Bytes and headers as the service sends them, or with one thing wrong. */
+/** Bytes and headers in the service's form, or with one fault. */
 export function sign(body: Event | string | Uint8Array, options: Omit<SignedOptions, 'secret'> = {}) {
   return signed(body, { secret: SECRET, ...options })
 }
 
-/** The program of app/app.js, served by a runtime on this port. */
+/** Talks to the program of app/app.js, which a runtime serves on this port. */
 export class Target {
   readonly #port: number
 
@@ -41,7 +41,7 @@ export class Target {
     return send(this.#port, sending)
   }
 
-  /** A whole delivery with its declared length. What is given replaces what the service would send. */
+  /** Sends a whole delivery with its declared length. The given parts replace the service's. */
   deliver(
     body: Event | string | Uint8Array,
     { tamper, format, headers, ...rest }: Sending & Omit<SignedOptions, 'secret'> = {},
@@ -56,7 +56,7 @@ export class Target {
 
   async told({ id }: Event): Promise<Told> {
     const { text } = await this.send({ method: 'GET', path: `/told?id=${id}` })
-    return JSON.parse(text) as Told // the program's own words
+    return JSON.parse(text) as Told // the program's own answer
   }
 
   /** Codes of all errors that the receivers reported. */

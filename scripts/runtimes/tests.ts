@@ -4,14 +4,14 @@ import { Process } from './processes.ts'
 import type { FetchTest } from './runtimes.ts'
 import { SECRET, Target } from './target.ts'
 
-/** The suite takes a few minutes; whatever takes this long hangs. */
+/** The suite takes a few minutes; a run that takes this long hangs. */
 const SUITE_LIMIT_MS = 20 * 60_000
 
 export interface Result {
   readonly passed: number
   readonly failed: number
   readonly skipped: number
-  /** What to read where something failed. */
+  /** The output to read after a failure. */
   readonly details: readonly string[]
 }
 
@@ -24,7 +24,7 @@ export async function runSuite(binary: string, root: string): Promise<Result> {
   const timer = setTimeout(() => suite.stop(), SUITE_LIMIT_MS)
   const code = await suite.exit()
   clearTimeout(timer)
-  // Its last line on stdout; what it wrote on stderr may come in behind that.
+  // The last line on stdout; stderr may arrive after it.
   const sums = [...suite.output.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)]
   const [, passed, failed, skipped = '0'] = sums.at(-1) ?? []
   const counts = { passed: Number(passed ?? 0), failed: Number(failed ?? 0), skipped: Number(skipped) }

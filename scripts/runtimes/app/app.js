@@ -1,13 +1,13 @@
 /**
- * The program that every Fetch runtime serves: receivers on paths of their own, and what their handlers saw, for the cases to ask.
- * It is plain JavaScript and imports the built package by its name, as an app does.
+ * The program that every Fetch runtime serves: receivers on separate paths, and a record of their handlers' runs, which the cases query. It
+ * is plain JavaScript and imports the built package by its name, as an app does.
  */
 import { createReceiver } from 'postern'
 import { fetchHandler } from 'postern/web'
 
 const THROWN = { error: new Error('as the event asked'), undefined, null: null, text: 'as the event asked' }
 
-/** By event id: how often its handler began and ended, and the text that it was given. */
+/** Counts by event id the starts and ends of its handler, and keeps the text that it got. */
 const told = new Map()
 const errors = []
 
@@ -17,7 +17,7 @@ const quick = mount('quick', { deadlineMs: 1_000, leaseMs: 2_000 })
 const routes = {
   '/webhooks': normal,
   '/quick': quick,
-  // No context of the host goes along: nothing keeps the work awake that outlives the answer.
+  // The host's context is not passed: nothing keeps work awake that outlives the answer.
   '/unkept': (request) => quick(request),
   '/consumed': async (request, ...host) => {
     await request.text()
@@ -27,7 +27,7 @@ const routes = {
   '/errors': () => Response.json(errors),
 }
 
-/** Whatever the host passes along goes on to the adapter. */
+/** Passes all arguments of the host to the adapter. */
 export function serve(request, ...host) {
   const route = routes[new URL(request.url).pathname]
   return route === undefined ? new Response(null, { status: 404 }) : route(request, ...host)
