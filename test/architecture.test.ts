@@ -12,7 +12,7 @@ const QUEUES = 'adapters/queues'
 const shared = (...names: readonly string[]) => names.map((name) => `${STORES}/${name}.ts`)
 const redis = (...names: readonly string[]) => names.map((name) => `${STORES}/redis/${name}.ts`)
 
-/** Who may import what. A new part or adapter needs a row here, and so a decision. */
+/** The allowed imports of each part. A new part or adapter needs a row here, and so a decision. */
 const FLOORS: Floors = {
   'src/host/': { files: ['src/host/'] },
   'src/host/logger.ts': { packages: ['node:util'] },
@@ -65,7 +65,7 @@ const FLOORS: Floors = {
     ],
   },
   'src/otel/': { files: ['src/index.ts', 'src/otel/'], packages: ['@opentelemetry/api'] },
-  // In the package the page stands in place of this file, built.
+  // In the package, the built page replaces this file.
   'src/emulator/inspector/load-page.ts': { packages: ['node:url', 'esbuild'] },
   'src/cli/': {
     files: [

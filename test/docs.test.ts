@@ -24,10 +24,10 @@ import { listDocuments, listFiles, ROOT, readText } from './support/repository.t
 import { type CreateApp, measureLeak, SCENARIOS, sendSignedByNothing } from './support/scenarios.ts'
 import { checkTypes } from './support/types.ts'
 
-// Every block of code in the documents is judged here; USES in support/examples.ts says what the words behind the fences mean.
+// Every block of code in the documents is checked here; USES in support/examples.ts defines the words behind the fences.
 
 const SECRET = 'test-secret'
-/** Compiling and starting programs takes long where much else is going on. */
+/** Compiling and starting programs takes long on a busy machine. */
 const SLOW = 120_000
 const DEPLOYMENT = 'docs/guides/deployment.md'
 // Python is run by test/check/reference.test.ts.
@@ -59,7 +59,7 @@ describe('code in the documents', () => {
         .split('\n')
         .map((message) => `${path} ${message}`)
     })
-    // The first line of a complaint says it all; its line in the block is left out.
+    // The first line of an error is enough; its line in the block is left out.
     expect(complaints.map((complaint) => complaint.split('\n')[0]?.replace(/:\d+ /, ' '))).toEqual(told)
     expect(told).not.toEqual([])
   })
@@ -117,7 +117,7 @@ describe('servers in the documents', () => {
     await server.exitCode
   })
 
-  /** What stands beside the server is sent to it; what stands alone, to the one of the Express guide. */
+  /** A block beside a server is sent to that one; a block without a server, to the one of the Express guide. */
   const isSentTo = (server: Example) => (send: Example) =>
     send.document === server.document ||
     (server.document === 'docs/guides/express.md' &&
@@ -171,7 +171,7 @@ const ANSWERS_TO: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/troubleshooting.md': ['200  {"code":"ignored"'],
 }
 
-/** Genuine deliveries are handled once, also those of some size, and forged ones refused. */
+/** Expects that genuine deliveries are handled once, including large ones, and that forged ones are refused. */
 async function mustServe(send: (delivery: SignedDelivery) => Promise<Response>): Promise<void> {
   const answerTo = async (delivery: SignedDelivery) => {
     const response = await send(delivery)
@@ -250,7 +250,7 @@ interface Mounted {
   readonly default?: RequestListener | { readonly fetch: (request: Request) => Promise<Response> }
 }
 
-/** Serves what a framework would find in the module. */
+/** Serves the exports that a framework would find in the module. */
 function toNodeListener({ POST, default: main, config }: Mounted): RequestListener {
   if (POST !== undefined) return toListener(POST)
   if (main === undefined) throw new Error('the module exports nothing that answers')

@@ -55,7 +55,7 @@ describe('the code tables', () => {
   })
 })
 
-/** The string literals of a file that are there at run time. */
+/** Returns the string literals of a file that exist at run time. */
 function stringsOf(path: string): readonly string[] {
   const strings: string[] = []
   const visit = (node: ts.Node): void => {

@@ -1,4 +1,4 @@
-/** Express 4, installed beside 5 under another name; what the tests use of it is typed alike in both. */
+/** Express 4, installed beside 5 under another name; both have the same types for the parts that the tests use. */
 declare module 'express4' {
   export { default } from 'express'
 }

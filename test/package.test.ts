@@ -14,11 +14,11 @@ import { findFreePort } from './support/programs.ts'
 import { listFiles, ROOT } from './support/repository.ts'
 import { startShell } from './support/shell.ts'
 
-/** Building, packing and installing take some ten seconds on an idle machine, each check of types some seconds. */
+/** Building, packing and installing take some ten seconds on an idle machine, each type check some seconds. */
 const SLOW = 180_000
 
 const specifiers = Object.keys(entries).map((name) => (name === 'index' ? 'postern' : `postern/${name}`))
-/** Loads in a run of Vitest only. */
+/** Loads only in a run of Vitest. */
 const FOR_VITEST = 'postern/testing/vitest'
 /** Load only if their peers are installed. */
 const WITH_PEERS = ['postern/otel', 'postern/bullmq']
@@ -43,13 +43,13 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Runs a program in the empty project, and gives what it printed as JSON. */
+/** Runs a program in the empty project, and returns the JSON that it printed. */
 async function runProgram(name: string, code: string): Promise<unknown> {
   await writeFile(join(project, name), code)
   return JSON.parse(await run(project, process.execPath, '--unhandled-rejections=strict', name))
 }
 
-/** Type-checks one file in the empty project, with Node's own types at hand and no others. Rejects with the complaints. */
+/** Type-checks one file in the empty project, with Node's own types and no others. Rejects with the errors. */
 async function checkProgram(name: string, code: string, options: object): Promise<void> {
   await writeFile(join(project, name), code)
   const typeRoots = [join(ROOT, 'node_modules/@types')]
@@ -96,7 +96,7 @@ describe('the tarball', () => {
     for (const absent of ['express', 'fastify', 'next', 'typescript']) expect(installed).not.toContain(absent)
   })
 
-  /** What every adapter loads with the errors of the core. */
+  /** The modules that every adapter loads with the core's errors. */
   const CORE = ['lru-cache', 'node:buffer', 'node:crypto', 'node:util']
 
   it.each([
@@ -167,7 +167,7 @@ describe('the tarball', () => {
   })
 })
 
-/** The packages and parts of Node that a file of the build imports, itself or through its chunks. */
+/** Returns the packages and parts of Node that a file of the build imports, itself or through its chunks. */
 async function packagesLoadedBy(start: string): Promise<readonly string[]> {
   const files = new Set([start])
   const packages = new Set<string>()
@@ -360,7 +360,7 @@ describe('the subpath for OpenTelemetry', () => {
 })
 
 describe('a file of tests in the empty project', () => {
-  /** The tests of the guide for one runner: `expectations` are what differs. */
+  /** Returns the tests of the guide for one runner, which differ in their `expectations`. */
   const testFile = (imports: string, expectations: Readonly<Record<'once' | 'refused' | 'retried', string>>) => `
     import { createReceiver } from 'postern'
     import { contact } from 'postern/models'

@@ -6,7 +6,7 @@ import type { Worker } from './stores/start-worker.ts'
 
 const SECRET = 'whsec_inbox_scene'
 
-/** A receiver with an inbox, the ids of the contacts that it handles, and what it tells its owner. */
+/** A receiver with an inbox, the ids of the contacts that it handles, and its reports to its owner. */
 export function makeScene(inbox: Inbox, options: Partial<Parameters<typeof createReceiver>[0]> = {}) {
   const errors: PosternError[] = []
   const seen: string[] = []
@@ -23,12 +23,12 @@ export function makeScene(inbox: Inbox, options: Partial<Parameters<typeof creat
     const { bytes, signature } = signed(event, { secret: SECRET })
     return receiver.receive({ body: bytes, signature })
   }
-  /** Of one look: what stops running and waits again between two would be in neither. */
+  /** The state of one query: an item that moves from running to waiting between two queries would be in neither. */
   const hasNone = async () => {
     const { waiting, running } = await inbox.counts()
     return waiting + running === 0
   }
-  // BullMQ on Postgres counts one state after another, and passes over an item that changes its state meanwhile.
+  // BullMQ on Postgres counts one state after another, and misses an item that changes its state meanwhile.
   const isWorkedOff = async () => (await hasNone()) && (await sleep(50, true)) && (await hasNone())
   const untilWorkedOff = async () => {
     while (!(await isWorkedOff())) await sleep(20)
@@ -36,15 +36,15 @@ export function makeScene(inbox: Inbox, options: Partial<Parameters<typeof creat
   return { inbox, receiver, send, errors, seen, isWorkedOff, untilWorkedOff }
 }
 
-/** An inbox, as the process sees it that accepts, and processes that work on it. */
+/** An inbox in the view of the accepting process, and worker processes. */
 export interface WorkedInbox {
   readonly inbox: Inbox
   startWorker(): Promise<Worker>
-  /** What its workers noted of an event, a line for each run. */
+  /** The workers' notes of an event, a line for each run. */
   runsOf(event: { readonly id: string }): readonly { readonly beside: number }[]
 }
 
-/** What a record says, the process does. */
+/** The instruction of a record, which the process carries out. */
 export function makeEvent(record: Readonly<Record<string, unknown>>): WebhookEvent<string, unknown> {
   return { ...events.contact.created(), data: { record: { _id: 'c1', ...record } } }
 }
@@ -56,7 +56,7 @@ export async function accept(
   expect(await send(event)).toMatchObject({ outcome: 'accepted' })
 }
 
-/** Tests that no event is lost with a process that dies, and that one which kills them is found out. */
+/** Tests that no event is lost with a process that dies, and that an event which kills processes is detected. */
 export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
   it('gives back what a killed process ran, and it is handled', async () => {
     const { inbox, startWorker, runsOf } = open()
@@ -83,7 +83,7 @@ export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
     expect(entries).toMatchObject([{ id: killer.id, deaths: 3 }])
     expect(entries[0]?.tries.at(-1)).toMatchObject({ code: 'crashed' })
     expect(deaths).toBeLessThanOrEqual(5)
-    // Whatever ran beside it at first, it was alone after that.
+    // It ran alone after the first death, whatever ran at the same time before.
     expect(
       runsOf(killer)
         .slice(1)
@@ -93,7 +93,7 @@ export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
   }, 120_000)
 }
 
-/** Starts a process again whenever one dies, as a supervisor does, until something is so. */
+/** Restarts a process whenever it dies, as a supervisor does, until a condition holds. */
 async function supervise(start: () => Promise<Worker>, isDone: () => Promise<boolean>): Promise<number> {
   const end = performance.now() + 90_000
   let deaths = 0

@@ -1,9 +1,9 @@
 import { createReceiver, type Inbox, type Store, systemClock } from 'postern'
 
 /**
- * Works on an inbox as a process of its own. An event whose record says so kills it.
+ * Handles the items of an inbox in a separate process. An event whose record says so kills it.
  *
- * @param note is told of each run, with the number of those that have not ended
+ * @param note called for each run, with the number of runs that have not ended
  */
 export function workOnInbox(
   engines: { readonly inbox: Inbox; readonly store?: Store },

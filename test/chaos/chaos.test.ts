@@ -16,7 +16,7 @@ async function runShort(name: EngineName) {
   }
 }
 
-/** The counts that have to be zero and are not. */
+/** Returns the counts that must be zero and are not. */
 function found(faults: Readonly<Record<string, number>>): readonly string[] {
   return Object.keys(faults).filter((name) => faults[name] !== 0)
 }

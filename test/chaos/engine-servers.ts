@@ -51,7 +51,7 @@ async function startRedisServer(name: EngineName): Promise<{ readonly engine: Ru
   return { engine: { address: { name, at }, faults: toFaults(server, proxy, 'SIGTERM'), close }, url: server.url }
 }
 
-/** The inbox is read past the proxy. */
+/** The inbox is read directly and not through the proxy. */
 function withBullmq(engine: RunningEngine, url: string): RunningEngine {
   const inbox = bullmqInbox({ connection: url })
   const close = async () => {
@@ -88,7 +88,7 @@ async function startPostgresWithTables(
   return { engine, url: server.url }
 }
 
-/** There is no server to disturb: the workers are all there is. */
+/** There is no server to disturb, only workers. */
 function startSqlite(name: 'sqlite' | 'sqlite-transaction'): RunningEngine {
   const folder = mkdtempSync(join(tmpdir(), 'postern-chaos-'))
   const at = join(folder, 'events.db')
@@ -105,7 +105,7 @@ function startSqlite(name: 'sqlite' | 'sqlite-transaction'): RunningEngine {
   }
 }
 
-/** The workers reach their engine through it. */
+/** The workers reach their engine through the proxy. */
 async function startProxy({ port, url }: { readonly port: number; readonly url: string }) {
   const proxy = new FaultyProxy(port)
   return { proxy, at: url.replace(`:${port}`, `:${await proxy.listen()}`) }
@@ -119,8 +119,8 @@ interface Server<InOrder extends string> {
 }
 
 /**
- * Frozen for four seconds four times, killed and away for two three times, restarted at once three times; and three times all
- * connections fall silent, of which the server knows nothing for ten seconds.
+ * Faults: frozen for four seconds four times, killed and away for two three times, restarted immediately three times; and three times all
+ * connections fall silent for ten seconds, of which the server knows nothing.
  */
 function toFaults<InOrder extends string>(
   server: Server<InOrder>,

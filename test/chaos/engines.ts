@@ -20,7 +20,7 @@ import type { EngineAddress } from './messages.ts'
 export interface OpenStore {
   readonly store: Store
   readonly inbox?: Inbox
-  /** Writes a row of the user's own, together with the finish mark of the handler; not where the run is without transactions. */
+  /** Writes a row of the user's own, together with the handler's finish mark; omitted if the run has no transactions. */
   readonly writeEffect?: (eventId: string, context: HandlerContext) => Promise<unknown>
   close(): Promise<void> | void
 }
@@ -73,7 +73,7 @@ async function openBullmq(of: 'redis' | 'postgres', at: string): Promise<OpenSto
   }
 }
 
-/** Again and again while the file is locked or its disk is full, as a supervisor would. */
+/** Repeats it while the file is locked or its disk is full, as a supervisor would. */
 async function openInbox(path: string): Promise<OpenStore> {
   for (;;) {
     let database: SqliteDatabase | undefined
@@ -90,11 +90,11 @@ async function openInbox(path: string): Promise<OpenStore> {
 }
 
 function writeToPostgres(eventId: string, context: HandlerContext): Promise<unknown> {
-  const { transaction } = context as TransactionContext<pg.PoolClient> // the receiver stands on a store of Postgres
+  const { transaction } = context as TransactionContext<pg.PoolClient> // the receiver uses a store of Postgres
   return transaction((tx) => tx.query('INSERT INTO effects (event_id) VALUES ($1)', [eventId]))
 }
 
 function writeToSqlite(eventId: string, context: HandlerContext): Promise<unknown> {
-  const { transaction } = context as SyncTransactionContext<SqliteDatabase> // the receiver stands on a store of SQLite
+  const { transaction } = context as SyncTransactionContext<SqliteDatabase> // the receiver uses a store of SQLite
   return transaction((tx) => tx.prepare('INSERT INTO effects (event_id) VALUES (?)').run(eventId))
 }

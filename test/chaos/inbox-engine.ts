@@ -11,13 +11,13 @@ import type { EngineName } from './messages.ts'
 import { EFFECTS, type RunningEngine, readEffects } from './running-engine.ts'
 import type { Outage } from './verdict.ts'
 
-/** Short enough for every claim and every lease to outlive them. */
+/** Short enough that every claim and every lease outlives them. */
 const LOCKS_MS: readonly number[] = [1_000, 4_000, 8_000, 2_000, 6_000]
 const LONG_LOCK_MS = 60_000
 const FULL_MS = 20_000
 const DISK = 'size=64m'
 
-/** A file that other processes lock now and then; with `-outage` for a minute, and then its disk is full for a while. */
+/** A file that other processes lock repeatedly; with `-outage` for a minute, and then its disk is full for a while. */
 export async function startInbox(name: EngineName & `inbox-sqlite${string}`): Promise<RunningEngine> {
   const isOutage = name === 'inbox-sqlite-outage'
   const folder = mkdtempSync(join(tmpdir(), 'postern-chaos-'))
@@ -60,7 +60,7 @@ export async function startInbox(name: EngineName & `inbox-sqlite${string}`): Pr
   }
 }
 
-/** Returns whether the folder is a small disk now, which takes the right to mount one. */
+/** Returns whether the folder is a small disk now, which requires the right to mount one. */
 function mountDisk(folder: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', DISK, 'tmpfs', folder], { stdio: 'ignore' })
@@ -76,7 +76,7 @@ async function fillDisk(folder: string): Promise<void> {
   const file = openSync(path, 'w')
   const endsAt = performance.now() + FULL_MS
   while (performance.now() < endsAt) {
-    fill(file) // what becomes free meanwhile, too
+    fill(file) // also fills space that is freed meanwhile
     await sleep(50)
   }
   closeSync(file)

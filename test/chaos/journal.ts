@@ -1,16 +1,16 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 
 /**
- * What a worker wrote down, one line a record. The system keeps a line that was written, however the process ends then.
+ * A worker's records, one a line. The system keeps a written line no matter how the process ends.
  *
- * `begin`, `end` and `failure` are a handler's; `settled` is written once the store has answered `complete` or `release`.
+ * `begin`, `end` and `failure` belong to a handler; `settled` is written once the store has answered `complete` or `release`.
  */
 export type RecordKind = 'begin' | 'end' | 'failure' | 'settled'
 
 export interface JournalRecord {
   readonly kind: RecordKind
   readonly eventId: string
-  /** Empty for `settled`, which is the event's. */
+  /** Empty for `settled`, which belongs to the event. */
   readonly handler: string
   /** Microseconds on the machine's monotonic clock, which all its processes share. */
   readonly at: number
@@ -39,9 +39,9 @@ export class JournalWriter {
 
 export function readJournal(path: string): readonly JournalRecord[] {
   const lines = readFileSync(path, 'utf8').split('\n')
-  // A line that the kill cut off says nothing.
+  // A line that the kill has cut off is ignored.
   return lines.slice(0, -1).map((line) => {
     const [kind = '', eventId = '', handler = '', at = ''] = line.split(' ')
-    return { kind: kind as RecordKind, eventId, handler, at: Number(at) } // written above, by nobody else
+    return { kind: kind as RecordKind, eventId, handler, at: Number(at) } // only written above
   })
 }

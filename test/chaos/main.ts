@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`: several worker processes on one engine, killed at random while a sender that follows the retry rule brings
- * events with copies. Prints what became of each event; exits with 1 where one was lost, or handled twice without a kill.
+ * `npm run chaos`: several worker processes on one engine, killed at random while a sender that follows the retry rule sends events with
+ * duplicates. Prints the outcome of each event; exits with 1 if one was lost, or handled twice without a kill.
  */
 import { parseArgs } from 'node:util'
 import { startEngine } from './engine-servers.ts'
@@ -63,7 +63,7 @@ function print(name: EngineName, { faults, lastWords, statuses, ...counts }: Cha
   for (const words of lastWords) console.log(`  a worker's last words: ${words}`)
 }
 
-/** `twiceWithoutKill` as `twice without kill`. */
+/** Writes `twiceWithoutKill` as `twice without kill`. */
 function toWords(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }

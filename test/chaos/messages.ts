@@ -1,4 +1,4 @@
-/** How a worker reaches its engine. */
+/** The worker's access to its engine. */
 export interface EngineAddress {
   readonly name: EngineName
   /** A URL, or the path of a file. */
@@ -6,8 +6,8 @@ export interface EngineAddress {
 }
 
 /**
- * Those with `-transaction`, and `-outage`, also write rows of the user's own in the handler's transaction. Behind `inbox-` events are
- * accepted at first, and worked off by processes some of which accept as well.
+ * Those with `-transaction`, and `-outage`, also write rows of the user's own in the handler's transaction. With `inbox-`, events are
+ * accepted first, and then handled by processes some of which accept as well.
  */
 export const ENGINE_NAMES = [
   'memory',
@@ -25,16 +25,16 @@ export const ENGINE_NAMES = [
 
 export type EngineName = (typeof ENGINE_NAMES)[number]
 
-/** What a worker is started with. */
+/** The settings of a worker at its start. */
 export interface WorkerSettings {
   readonly engine: EngineAddress
-  /** What it does with an inbox. */
+  /** The worker's use of an inbox. */
   readonly role: 'accept' | 'work' | 'both'
   readonly journalPath: string
   readonly leaseMs: number
-  /** How often one of the handlers of an event fails. */
+  /** The probability that one of an event's handlers fails. */
   readonly failureRate: number
 }
 
-/** The port is 0 of one that takes no deliveries. */
+/** The port is 0 for a worker that accepts no deliveries. */
 export type FromWorker = { readonly port: number } | { readonly residentBytes: number }

@@ -13,7 +13,7 @@ export interface ChaosOptions {
   readonly events: number
   readonly kills: number
   readonly workers: number
-  /** Deliveries under way at a time. */
+  /** The number of concurrent deliveries. */
   readonly concurrency: number
   readonly leaseMs: number
   readonly retryScale: number
@@ -31,13 +31,13 @@ export interface ChaosReport extends Omit<Verdict, 'faults'> {
   readonly engineFaults: number
   readonly seconds: number
   readonly peakWorkerMb: number
-  /** From the end of a fault of the engine until a delivery is acknowledged, at most. */
+  /** The longest time from the end of a fault of the engine to an acknowledged delivery. */
   readonly secondsToRecover: number
-  /** With an inbox: poisoned events that are dead letters in the end, as they have to. */
+  /** With an inbox: poisoned events that became dead letters, as they must. */
   readonly poisonedAndDead?: number
   /** Answers by their status. */
   readonly statuses: Readonly<Record<string, number>>
-  /** All of these have to be zero. */
+  /** All of these must be zero. */
   readonly faults: Verdict['faults'] & {
     /** Deliveries that were never acknowledged, manual retries included. */
     readonly lost: number
@@ -60,11 +60,11 @@ const COPIED_SHARE = 0.3
 const FAILURE_RATE = 0.05
 /** Kills and faults are over by this part of the events, so that the end of a run shows recovery. */
 const DISTURBED_PART = 0.9
-/** What is left in an inbox is stuck if nothing changes for this time, or if it never ends, whatever the speed of the machine. */
+/** The rest of an inbox is stuck if nothing changes for this time, or if it never ends, whatever the speed of the machine. */
 const STANDSTILL_MS = 120_000
 const LONGEST_BACKLOG_MS = 3_600_000
 
-/** Sends signed events to workers that are killed all the time, and judges what became of each. */
+/** Sends signed events to workers that are killed all the time, and judges the outcome of each. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const startedAt = performance.now()
   const folder = await mkdtemp(join(tmpdir(), 'postern-chaos-'))
@@ -116,7 +116,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-/** All events with their copies, while workers and engine are disturbed. */
+/** Sends all events with their duplicates, while workers and engine are disturbed. */
 async function sendAll(options: ChaosOptions, pool: WorkerPool, sender: ScheduleSender) {
   const ids = Array.from({ length: options.events }, (_, index) => `evt_${index}`)
   let [deliveries, lost, done, next] = [0, 0, 0, 0]
@@ -158,7 +158,7 @@ async function sendAll(options: ChaosOptions, pool: WorkerPool, sender: Schedule
   return { ids, deliveries, lost, engineFaults: await faulting, secondsToRecover }
 }
 
-/** Does something so many times, spread over the run by how far it has come. */
+/** Runs a function so many times, spread over the run by its progress. */
 async function disturb(
   times: number,
   isBefore: (part: number) => boolean,
@@ -178,7 +178,7 @@ function countNotOnce(ids: readonly string[], effects: readonly string[] | undef
   return ids.filter((id) => counts.get(id) !== 1).length
 }
 
-/** Waits until an inbox is worked off, and says what is left in it. */
+/** Waits until an inbox is empty, and returns what is left in it. */
 async function judgeInbox(inbox: Inbox, poisoned: readonly string[]) {
   const endsAt = performance.now() + LONGEST_BACKLOG_MS
   let counts = await inbox.counts()
@@ -206,7 +206,7 @@ async function judgeInbox(inbox: Inbox, poisoned: readonly string[]) {
   return { poisonedAndDead, faults }
 }
 
-/** What can never be handled, if there is an inbox for it to be a dead letter of. */
+/** Returns the events that can never be handled, if there is an inbox in which they can become dead letters. */
 const POISONED = /77$/
 
 function toEvent(id: string) {

@@ -8,7 +8,7 @@ export interface RunningEngine {
   readonly address: EngineAddress
   /** Ways to disturb it, each of which ends once it serves again. */
   readonly faults: readonly (() => Promise<void>)[]
-  /** When it was away for longer than a claim outlives, by the machine's clock. */
+  /** The times at which it was away for longer than a claim lives, by the machine's clock. */
   readonly outages?: readonly Outage[]
   /** Whether nothing can be written to it right now. */
   readonly isLocked?: () => boolean

@@ -5,7 +5,7 @@ import { ATTEMPT_DELAYS_MS, SERVICE_DEADLINE_MS } from '../../src/protocol/sched
 export const SECRET = 'whsec_chaos'
 
 export interface SenderOptions {
-  /** The port to send the next attempt to; undefined while nobody listens. */
+  /** Returns the port for the next attempt; undefined while no worker listens. */
   readonly pickPort: () => number | undefined
   /** The delays between attempts are divided by this. The deadline of an attempt is not. */
   readonly retryScale: number
@@ -13,7 +13,7 @@ export interface SenderOptions {
   readonly isLocked?: (() => boolean) | undefined
 }
 
-/** The service, as far as deliveries go: five attempts on its schedule, then manual retries until one succeeds. */
+/** The service's deliveries: five attempts on its schedule, then manual retries until one succeeds. */
 export class ScheduleSender {
   readonly statuses = new Map<number | 'no answer', number>()
   attempts = 0

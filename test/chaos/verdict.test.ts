@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JournalRecord } from './journal.ts'
 import { judge, type Life } from './verdict.ts'
 
-/** `begin a@10`: handler `work`, event `a`, at 10. A trailing `✝50` says that the process was killed at 50. */
+/** Parses `begin a@10`: handler `work`, event `a`, at 10. A trailing `✝50` says that the process was killed at 50. */
 function life(...lines: string[]): Life {
   const killedAt = lines.find((line) => line.startsWith('✝'))?.slice(1)
   const records = lines

@@ -3,23 +3,23 @@ import type { JournalRecord } from './journal.ts'
 /** One process of a worker, from its start to its end. */
 export interface Life {
   readonly records: readonly JournalRecord[]
-  /** When it was killed by us, on the machine's clock; undefined where it ended in order. */
+  /** The time of the kill, on the machine's clock; undefined if the process ended regularly. */
   readonly killedAt: number | undefined
 }
 
-/** A time in which the engine took nothing, by the machine's clock. */
+/** A time in which the engine accepted nothing, by the machine's clock. */
 export interface Outage {
   readonly from: number
   readonly to: number
 }
 
-/** What became of every event of a run, as counts. Those under `faults` have to be zero. */
+/** The outcome of every event of a run, as counts. Those under `faults` must be zero. */
 export interface Verdict {
   readonly runs: number
   readonly failedRuns: number
   /** Runs whose process was killed, or whose engine was away for longer than a claim, before the store had their result. */
   readonly hitByKill: number
-  /** Handlers that ended more than once for an event, where a kill or an outage explains it. */
+  /** Handlers that ended more than once for an event, if a kill or an outage explains it. */
   readonly repeatedAfterKill: number
   readonly faults: {
     /** Handlers that never ended for an event. */
@@ -41,7 +41,7 @@ interface HandlerRun {
 /**
  * Judges the journals of all lives against the events that were sent.
  *
- * @param handlersOf names the handlers that have to end for an event
+ * @param handlersOf names the handlers that must end for an event
  */
 export function judge(
   eventIds: Iterable<string>,

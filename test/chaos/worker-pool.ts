@@ -8,7 +8,7 @@ import type { Life } from './verdict.ts'
 
 interface Slot {
   child: ChildProcess
-  /** Undefined until it listens, and again once it is gone. */
+  /** Undefined until it listens, and again after its end. */
   port: number | undefined
   killedAt: number | undefined
   journalPath: string
@@ -16,20 +16,20 @@ interface Slot {
 
 type PoolSettings = Omit<WorkerSettings, 'journalPath' | 'role'>
 
-/** Of each process, by its place. */
+/** The role of each process, by its place. */
 const ROLES: readonly WorkerSettings['role'][] = ['both', 'accept', 'work']
 
-/** Worker processes behind one picker of ports, each started again when it is killed. */
+/** Worker processes behind one picker of ports; each is restarted when it is killed. */
 export class WorkerPool {
   kills = 0
   diedByThemselves = 0
   peakResidentBytes = 0
-  /** The last words of those that died by themselves. */
+  /** The last output of those that died by themselves. */
   readonly lastWords: string[] = []
   readonly #folder: string
   readonly #settings: PoolSettings
   readonly #slots: Slot[] = []
-  /** Every process there was, the ended ones too. */
+  /** Every process so far, including the ended ones. */
   readonly #lives: Slot[] = []
   #turn = 0
   #isClosing = false
@@ -46,7 +46,7 @@ export class WorkerPool {
     return pool
   }
 
-  /** The port of the next worker that listens, in turn. */
+  /** Returns the port of the next listening worker, in turn. */
   pickPort(): number | undefined {
     for (let tries = 0; tries < this.#slots.length; tries++) {
       const port = this.#slots[++this.#turn % this.#slots.length]?.port
@@ -55,7 +55,7 @@ export class WorkerPool {
     return undefined
   }
 
-  /** Kills one of the workers that listen; the next one takes its place. */
+  /** Kills one of the listening workers; the next one takes its place. */
   async killOne(): Promise<void> {
     const alive = this.#slots.filter(({ port }) => port !== undefined)
     const victim = alive[Math.floor(Math.random() * alive.length)]
@@ -67,7 +67,7 @@ export class WorkerPool {
     await gone
   }
 
-  /** Ends all in order, and gives what every life wrote. */
+  /** Ends all regularly, and returns the output of every life. */
   async close(): Promise<readonly Life[]> {
     await this.#whenAllListen()
     this.#isClosing = true
@@ -102,7 +102,7 @@ export class WorkerPool {
         this.diedByThemselves++
         this.lastWords.push(words.trim())
       }
-      // One that dies by itself before it listens would do so again and again.
+      // A worker that dies by itself before it listens would do so again and again.
       if (!this.#isClosing && this.diedByThemselves < 10) this.#startInto(at)
     })
   }

@@ -13,7 +13,7 @@ const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings // the pool
 const journal = new JournalWriter(settings.journalPath)
 const engine = await openStore(settings.engine)
 
-/** Writes down when the store has the result of an event, which is later than the end of its handlers. */
+/** Records when the store has the result of an event, which is later than the end of its handlers. */
 function withJournal(store: Store): Store {
   const { complete, release } = store
   const settled = async (key: string, isTaken: boolean | Promise<boolean>) => {
@@ -21,7 +21,7 @@ function withJournal(store: Store): Store {
     journal.write('settled', key.slice(key.lastIndexOf(':') + 1))
     return answer
   }
-  // Onto the store itself: its class may have private fields, and may have transactions.
+  // Patches the store itself: its class may have private fields, and may have transactions.
   return Object.assign(store, {
     complete: (key: string, token: string) => settled(key, complete.call(store, key, token)),
     release: (key: string, token: string, marks: readonly string[]) =>
@@ -63,7 +63,7 @@ receiver.on('contact.created', { name: 'audit' }, async (event) => {
   if (isUnlucky) throw undefined
 })
 
-/** How a handler steers the inbox. */
+/** Returns the error by which a handler steers the inbox. */
 function wishOf({ isPoisoned }: Readonly<Record<string, unknown>>): Error | undefined {
   if (isPoisoned === true) return new DeadLetter('poisoned')
   return Math.random() < 0.02 ? new RetryLater(Math.random() * 1_000) : undefined

@@ -7,7 +7,7 @@ import { type Answer, type Event, HandWritten, SECRET } from './faulty/hand-writ
 /** An answer by its status alone, or an end of the connection. */
 type Step = number | 'cut' | Answer
 
-/** Answers one request after the other so, and all further ones as the last. */
+/** Answers requests in this order, and all further ones like the last. */
 async function answerWith(steps: readonly Step[]): Promise<string> {
   let count = 0
   const server = createServer((request, response) => {

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { listen } from '../adapters/http/hosts.ts'
 import { type Answer, type Event, HandWritten } from './faulty/hand-written.ts'
 
-// Receivers without a fault, built otherwise than ours: no check may fail for any of them.
+// Receivers without a fault and of other designs than Postern's: no check may fail for any of them.
 
-/** An inbox: what is stored is acknowledged, and a worker does it later, one by one; what failed is tried again after 5 s. */
+/** An inbox: an event is acknowledged once stored, and a worker handles the events later, one by one; a failed one is retried after 5 s. */
 export class Inbox extends HandWritten {
   readonly #stored = new Set<string>()
   #worker: Promise<unknown> = Promise.resolve()
@@ -23,12 +23,12 @@ export class Inbox extends HandWritten {
       await sleep(100)
       await this.work(event).catch(() => sleep(5_000).then(() => this.#enqueue(event)))
     }
-    // What failed does not hold up the others.
+    // A failed event does not delay the others.
     this.#worker = Promise.race([this.#worker.then(work), this.#worker.then(() => sleep(150))])
   }
 }
 
-/** Lets nobody try again within 5 s of a failure, and says so. */
+/** Refuses retries within 5 s of a failure, with a header that says so. */
 export class AsksForPatience extends HandWritten {
   readonly #failedAt = new Map<string, number>()
 
@@ -49,14 +49,14 @@ export class AsksForPatience extends HandWritten {
   }
 }
 
-/** The same without a header. */
+/** Refuses retries as well, without the header. */
 export class BacksOff extends AsksForPatience {
   override refuseFor(): Answer {
     return { status: 503 }
   }
 }
 
-/** Its lease on an event outlives a failure: for 5 s the next delivery waits. */
+/** Keeps its lease on an event after a failure: for 5 s the next delivery waits. */
 export class HoldsDuplicates extends HandWritten {
   readonly #leases = new Map<string, Promise<unknown>>()
 
@@ -71,7 +71,7 @@ export class HoldsDuplicates extends HandWritten {
   }
 }
 
-/** Takes four requests at a time, and asks the others to come again. */
+/** Accepts four requests at a time, and asks the others to retry. */
 export class LimitsItself extends HandWritten {
   #inside = 0
 
@@ -85,7 +85,7 @@ export class LimitsItself extends HandWritten {
   }
 }
 
-/** Refuses by the head alone, and ends the connection behind its answer, whatever is still on its way. */
+/** Refuses by the head alone, and closes the connection right after its answer, whatever is still on its way. */
 export class ClosesConnections extends HandWritten {
   override createServer(): Server {
     const server = super.createServer()
@@ -103,7 +103,7 @@ export class ClosesConnections extends HandWritten {
   }
 }
 
-/** Behind a proxy that collects bodies, adds headers, and keeps its own limit. */
+/** Runs behind a proxy that buffers bodies, adds headers, and has its own limit. */
 export class BehindProxy extends HandWritten {
   override createServer(): Server {
     const inner = listen(super.createServer())
@@ -136,7 +136,7 @@ export class BehindProxy extends HandWritten {
   }
 }
 
-/** Stores the bytes that were signed, whatever they are, and looks into them later. */
+/** Stores the signed bytes, whatever they are, and parses them later. */
 export class StoresBytes extends Inbox {
   override async answer(request: IncomingMessage): Promise<Answer> {
     if (request.method !== 'POST') return { status: 405 }
@@ -148,7 +148,7 @@ export class StoresBytes extends Inbox {
   }
 }
 
-/** Writes a record only if the event is later than the last one of it. */
+/** Writes a record only if the event is later than the record's last one. */
 export class LastWriteWins extends HandWritten {
   readonly #times = new Map<unknown, number>()
 
@@ -161,7 +161,7 @@ export class LastWriteWins extends HandWritten {
   }
 }
 
-/** Does nothing where the record is as it was. */
+/** Does nothing if the record has not changed. */
 export class SkipsWhatIsEqual extends HandWritten {
   readonly #last = new Map<unknown, string>()
 
@@ -174,7 +174,7 @@ export class SkipsWhatIsEqual extends HandWritten {
   }
 }
 
-/** Behind a firewall that refuses what does not name its program. */
+/** Runs behind a firewall that refuses requests without a user agent. */
 export class NeedsUserAgent extends HandWritten {
   override async answer(request: IncomingMessage): Promise<Answer> {
     if (request.headers['user-agent'] !== undefined) return super.answer(request)
@@ -183,14 +183,14 @@ export class NeedsUserAgent extends HandWritten {
   }
 }
 
-/** Tells nobody without a signature that it is there. */
+/** Hides from requests without a signature. */
 export class HidesItself extends HandWritten {
   override refuse(): Answer {
     return { status: 404 }
   }
 }
 
-/** Does one request after the other. */
+/** Handles one request after the other. */
 export class OneAtATime extends HandWritten {
   #last: Promise<unknown> = Promise.resolve()
 
@@ -201,7 +201,7 @@ export class OneAtATime extends HandWritten {
   }
 }
 
-/** Its first answers take a while, as a function that has to be started. */
+/** Is slow for its first answers, like a function that must start. */
 export class StartsSlowly extends HandWritten {
   #started: Promise<unknown> | undefined
 
@@ -212,7 +212,7 @@ export class StartsSlowly extends HandWritten {
   }
 }
 
-/** Ends each connection by itself, a moment after its answer, and does not say so. */
+/** Closes each connection by itself, a moment after its answer, without an announcement. */
 export class DropsIdleConnections extends HandWritten {
   override createServer(): Server {
     const server = super.createServer()

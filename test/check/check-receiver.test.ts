@@ -209,7 +209,7 @@ describe('checkReceiver', () => {
     expect(report.summary.fail).toBe(1)
     expect(seen).toBe(requests)
     await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { ...options, only: ['bytes'], concurrency: 1 })
-    // Once it was in vain, the others are not sent again.
+    // After the first failure the others are not sent again.
     expect(seen).toBeLessThanOrEqual(requests + 13)
   })
 

@@ -5,7 +5,7 @@ import * as architectures from './architectures.ts'
 import { SECRET } from './faulty/hand-written.ts'
 import { told } from './judge.ts'
 
-/** Warnings that may be due: an attempt is spent where a receiver puts off what comes at the same time. */
+/** Warnings that may be due: a receiver that defers concurrent deliveries uses up an attempt. */
 const WARNINGS: Readonly<Record<keyof typeof architectures, readonly string[]>> = {
   AsksForPatience: [],
   BacksOff: [],

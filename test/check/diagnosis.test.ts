@@ -11,7 +11,7 @@ import { told } from './judge.ts'
 const hmac = (key: string | Buffer, body: Buffer | string, algorithm = 'sha256') =>
   createHmac(algorithm, key).update(body)
 
-/** The header that a receiver computes of a body and compares with the one that came. */
+/** The header that a receiver computes from a body and compares with the received one. */
 const expecting = (toHeader: (body: Buffer) => string) =>
   class extends HandWritten {
     override isGenuine(body: Buffer, { headers }: Parameters<HandWritten['isGenuine']>[1]): boolean {
@@ -32,7 +32,7 @@ const withForm = (write: (event: unknown) => string) =>
     return event === undefined ? 'none' : `sha256=${hmac(SECRET, write(event)).digest('hex')}`
   })
 
-/** As json.dumps of Python writes it: blanks between values, and nothing beyond ASCII. */
+/** Formats JSON like Python's json.dumps: blanks between values, and only ASCII. */
 const toPython = (event: unknown) =>
   JSON.stringify(event, null, 1)
     .replace(/\n */g, ' ')
@@ -45,7 +45,7 @@ const toSorted = (event: unknown): string =>
     typeof value === 'object' ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
   )
 
-/** Its gateway hands names of headers over as they were sent. */
+/** Its gateway passes header names on as they were sent. */
 class KnowsLowerCase extends HandWritten {
   override isGenuine(body: Buffer, request: Parameters<HandWritten['isGenuine']>[1]): boolean {
     return request.rawHeaders.includes('x-service-signature') && super.isGenuine(body, request)
@@ -129,7 +129,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
   it.concurrent.each(MISTAKES)('is %s for a receiver that signs with %s', async (code, _what, Receiver) => {
     const report = await check(new Receiver())
     expect(report.diagnosis).toMatchObject({ code, text: expect.stringMatching(/\.$/) })
-    // What fails beside has its own reason, and the rest follows.
+    // Other failures have their own reasons, and the rest follows.
     const own = Object.keys(told(report, 'fail', 'warn')).filter((id) => !report.diagnosis?.follows.includes(id))
     expect(own).toEqual(['accepts-valid'])
     expect(report.diagnosis?.follows.length).toBeGreaterThan(5)

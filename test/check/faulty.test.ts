@@ -13,7 +13,7 @@ import { told } from './judge.ts'
 interface Finding {
   readonly fail?: readonly string[]
   readonly warn?: readonly string[]
-  /** What it may be told beside. The rest must pass. */
+  /** Other messages that are allowed. The rest must pass. */
   readonly beside?: RegExp
   readonly options?: Partial<CheckOptions>
 }
@@ -40,7 +40,7 @@ const FORGED = idsOf(/^(signature-(?!hex-case|byte-order-mark|form|null)|keep-al
 )
 const RECORDLESS = idsOf(/^(finance|sync|import|export)-/)
 
-/** What each is to be told, by the name of its class. */
+/** The expected message for each, by the name of its class. */
 const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   NoVerification: {
     fail: FORGED,
@@ -170,7 +170,7 @@ const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
   RefusesTheFuture: { warn: ['timestamp-ahead'] },
 }
 
-/** No others of these can be affected. */
+/** No other checks can be affected. */
 const ofGroups = (findings: Readonly<Record<string, Finding>>, ...only: readonly string[]) =>
   Object.fromEntries(Object.entries(findings).map(([name, finding]) => [name, { ...finding, options: { only } }]))
 
@@ -192,7 +192,7 @@ describe('a receiver by hand', () => {
   it.concurrent.each(FINDINGS)('is told its fault, and no other: %s', { timeout: 120_000 }, async (name, finding) => {
     const { fail = [], warn = [], beside = /^$/, options } = finding
     const Receiver = RECEIVERS[name] ?? HandWritten
-    // A busy machine may take more than two seconds for one answer; only where that is the fault it counts.
+    // A busy machine may take more than two seconds for one answer; it only counts if that is the fault.
     const report = await judge(new Receiver(), {
       ...(options?.only === undefined && { skip: ['deadline'] }),
       ...options,

@@ -48,7 +48,7 @@ describe('the checks', () => {
     onTestFinished(close)
     const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, { secret: SECRET, probe })
     mustBeSound(report)
-    // Its failed event comes again from the inbox, not from the sender.
+    // The inbox retries its failed event, not the sender.
     const rest = report.checks.filter(({ status }) => status !== 'pass')
     expect(rest).toMatchObject([{ id: 'effect-retry-after-failure', status: 'skipped' }])
   })

@@ -20,7 +20,7 @@ function start(command: string, args: readonly string[], env: Readonly<Record<st
   const child = spawn(command, args, {
     env: { ...process.env, WEBHOOK_SECRET: SECRET, PROBE: '1', PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // a group of its own, so that its workers end with it
+    detached: true, // a process group, so that its workers end with it
   })
   onTestFinished(() => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
@@ -87,7 +87,7 @@ describe('a receiver that knows nothing of this library', () => {
     const url = urlOf(await readPort(start(process.execPath, [`${FOLDER}/receiver.mjs`])))
     const report = await checkReceiver(url, { secret: SECRET, skip: ['deadline'] })
     mustBeSound(report)
-    // What can't be seen is never called a pass.
+    // A check never reports a pass for what it cannot observe.
     const effects = report.checks.filter(({ group }) => group === 'effect')
     expect(effects.map(({ status, reason }) => [status, reason])).toEqual(
       effects.map(() => ['skipped', 'not observable without a probe']),

@@ -15,7 +15,7 @@ const curl = findEngine('curl')
 const folder = mkdtempSync(join(tmpdir(), 'postern-repro-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-// Stands in for `npx postern sign`, which would be built and installed first.
+// Replaces `npx postern sign`, which would have to be built and installed first.
 const SIGN = `#!${process.execPath}
 if (process.argv.slice(2).join(' ') !== 'postern sign') process.exit(2)
 const hmac = require('node:crypto').createHmac('sha256', process.env.WEBHOOK_SECRET)
@@ -24,7 +24,7 @@ process.stdin.on('data', (part) => hmac.update(part)).on('end', () => console.lo
 writeFileSync(join(folder, 'npx'), SIGN)
 chmodSync(join(folder, 'npx'), 0o755)
 
-/** Everything of a request that a check chooses. */
+/** Everything that a check chooses in a request. */
 async function record(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
@@ -55,7 +55,7 @@ describe.skipIf(curl === undefined)('the line for the shell', () => {
       const [again = '', ...more] = seen.splice(0)
       expect(more).toEqual([])
       expect(sent.has(again), `${id}: ${again}`).toBe(true)
-      sent.delete(again) // each line is of its own delivery
+      sent.delete(again) // each line belongs to its own delivery
     }
     const others = checks.filter(({ repro }) => !repro.startsWith('curl '))
     for (const { id, repro } of others)

@@ -70,7 +70,7 @@ describe('postern check', () => {
     const url = await start(new HandWritten())
     const env = { WEBHOOK_SECRET: SECRET, NO_COLOR: '1' }
     expect((await runCli(['check', url, ...FEW], { isTTY: true, env })).stdout).not.toContain('\u001b')
-    // The library of Node asks its own process too, and a test run may have no colours.
+    // Node's library checks its own process too, and a test run may have no colours.
     expect((await runCli(['check', url, ...FEW], { isTTY: true })).code).toBe(0)
   })
 

@@ -10,7 +10,7 @@ const script = join(folder, 'postern.bash')
 beforeAll(async () => writeFileSync(script, (await runCli(['completion', 'bash'])).stdout))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What a real bash offers for the last of these words. */
+/** Returns the completions of a real bash for the last of these words. */
 function complete(...words: readonly string[]): readonly string[] {
   const line = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _postern; printf '%s\\n' "\${COMPREPLY[@]}"`
   return execFileSync('bash', ['-c', line, script, 'postern', ...words], { encoding: 'utf8' })
@@ -88,7 +88,7 @@ describe.each(['bash', 'zsh', 'fish'])('postern completion %s', (shell) => {
   })
 })
 
-/** What zsh is given to choose from: its own functions for that work only while a line is edited. */
+/** Returns the choices that zsh gets: its own functions for that work only while a line is edited. */
 const IN_ZSH = `
 compdef() { : }
 _files() { print FILES }

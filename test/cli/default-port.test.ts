@@ -1,11 +1,11 @@
-// Alone in their file: those that use the one port must not do so at the same time.
+// In a separate file: the tests that use the one port must not run concurrently.
 import { createServer } from 'node:net'
 import { startEmulator } from 'postern/emulator'
 import { expect, it, onTestFinished } from 'vitest'
 import { runCli, startCli } from './run-cli.ts'
 
 it('dev takes the next port where its own is taken, and says how to find it', async () => {
-  const taken = createServer().on('error', () => {}) // somebody else may have it, which is as good
+  const taken = createServer().on('error', () => {}) // another process may have it, which is as good
   taken.listen(4010, '127.0.0.1')
   onTestFinished(() => new Promise((resolve) => taken.close(() => resolve())))
   const dev = startCli(['dev', '--forward', 'http://127.0.0.1:9/'], { env: {} })

@@ -31,7 +31,7 @@ describe('postern deliveries list', () => {
   })
 
   it('takes a time', async () => {
-    const { run, id, young } = await serveLog() // the clock of which is hours ahead
+    const { run, id, young } = await serveLog() // its clock is hours ahead
     const { stdout } = await run('deliveries', 'list', id, '--since', '0s', '--json')
     expect(readLines(stdout)).toMatchObject([{ eventId: young }])
     expect(readLines((await run('deliveries', 'list', id, '--since', '2000-01-01', '--json')).stdout)).toHaveLength(2)
@@ -83,7 +83,7 @@ describe('postern deliveries list', () => {
 })
 
 describe('postern deliveries resend', () => {
-  /** A delivery that has failed for good, to an app that is back. */
+  /** Makes a delivery that has failed for good, to an app that is back. */
   async function serveFailure(answer: () => number = () => 200) {
     const scene = await serve()
     const { received, url } = await recordDeliveries(answer)

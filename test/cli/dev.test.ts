@@ -39,7 +39,7 @@ const urlOf = ({ stdout, stderr }: RunningCli) =>
 const triggerAt = (dev: RunningCli, ...args: readonly string[]) =>
   runCli(['trigger', ...args, '--emulator', urlOf(dev)], NO_ENV)
 
-/** A receiver of this package with the secret that an env file sets, whose handler fails so often. */
+/** A receiver of this package with the secret of an env file, whose handler fails the given number of times. */
 async function startReceiver(envFile: string, failures = 0) {
   const handled: string[] = []
   let left = failures
@@ -201,7 +201,8 @@ describe('postern dev', () => {
     expect(dev.stderr.split(keys)).toHaveLength(3)
     dev.press('t')
     await dev.until(/1\/5 +503 .*next in 30 s\n/)
-    // Half a minute before its time. The one of its own fails for good, and is retried as that.
+    // Pressed half a minute before the next attempt is due. The retry is a separate delivery, which fails for good, and the next key
+    // retries that one.
     dev.press('r')
     await dev.until(/1\/5 +503 .*failed, no attempt is left\n/)
     dev.press('r')

@@ -19,7 +19,7 @@ const SLOW = 120_000
 const BODY = '{"id": "evt_1"}'
 
 let program: BuiltProgram
-/** Servers that examples name, if their programs are here. */
+/** Servers that examples name, if their programs are installed here. */
 const engines: { readonly redis?: RedisServer; readonly postgres?: PostgresServer } = {}
 beforeAll(async () => {
   program = await buildProgram()
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([program.remove(), engines.redis?.remove(), engines.postgres?.remove()]))
 
 describe('the examples in the help', () => {
-  /** A receiver of this package, with the probe of one whose runs nobody counts: every event was handled once. */
+  /** A receiver of this package, with a probe that does not count runs: every event was handled once. */
   async function startReceiver(): Promise<number> {
     const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
     const handler = nodeHandler(createReceiver({ secret: SECRET, logger }).on('*', () => {}))
@@ -48,7 +48,7 @@ describe('the examples in the help', () => {
     return port
   }
 
-  /** Lines of the help or of a document, made to meet what this test has started. */
+  /** Changes lines of the help or of a document to use the servers of this test. */
   const meet = (line: string, port: number) =>
     line
       .replace('npx postern', 'postern')
@@ -60,7 +60,7 @@ describe('the examples in the help', () => {
       .replace('postern dev', 'postern dev --port 0')
       .replace('postern emulator', 'postern emulator --port 0')
       .replace('rotate 65f0c1', 'rotate 65f0c1 --overlap 10ms')
-      // What it says of the receiver is tested elsewhere; here it must run.
+      // Other tests check its messages about the receiver; here it must only run.
       .replace('postern check', 'postern check --only accepts-valid,duplicate')
 
   async function readHelp(command: string): Promise<readonly string[]> {
@@ -74,7 +74,7 @@ describe('the examples in the help', () => {
     return [...new Set(lines.filter((line) => /(^|\| )(npx )?postern /.test(line)))]
   }
 
-  /** Those that go on are interrupted. */
+  /** Commands that do not end are interrupted. */
   async function mustRun(line: string, env: Readonly<Record<string, string>>): Promise<void> {
     const goesOn = /postern (dev|emulator|logs)/.test(line)
     const started = program.start(goesOn ? `exec ${line}` : line, env)
@@ -85,7 +85,7 @@ describe('the examples in the help', () => {
     expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(goesOn ? 130 : 0)
   }
 
-  /** A delivery that has failed for good, to a receiver that is back. */
+  /** Makes a delivery that has failed for good, to a receiver that is back. */
   async function makeFailure(emulator: Emulator, port: number): Promise<{ id: string; webhookId: string }> {
     const events = ['import.completed']
     const { id: webhookId } = emulator.webhooks.create({ url: 'http://127.0.0.1:9/', events }, { secret: SECRET })
@@ -103,7 +103,7 @@ describe('the examples in the help', () => {
     await makeDeadLetters(join(folder, 'app.db'), [{ id: 'evt_1' }, { id: 'evt_2', type: 'contact.deleted' }])
   }
 
-  /** What examples write. */
+  /** The files that examples write. */
   const MADE = ['crm.secret', 'next.secret']
     .flatMap((name) => [name, `${name}.webhook`])
     .concat('.env.ensured', '.env.next')
@@ -115,7 +115,7 @@ describe('the examples in the help', () => {
     for (const line of lines) {
       const isThere = !(line.includes('redis:') && !engines.redis) && !(line.includes('postgres:') && !engines.postgres)
       if (!isThere) continue
-      // What a line is about is there, and what it makes is not.
+      // The subject of a line exists, and its output does not.
       await fetch(`${emulator.url}/_emulator/faults`, { method: 'DELETE' })
       for (const { id } of emulator.webhooks.list()) emulator.webhooks.delete(id)
       for (const name of MADE) await rm(join(program.folder, name), { force: true })

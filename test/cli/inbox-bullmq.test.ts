@@ -14,7 +14,7 @@ import { readLines, runCli } from './run-cli.ts'
 
 const keyOf = (id: string) => `7:default4:acme${id.length}:${id}`
 
-/** Makes dead letters in a queue. Returns what was logged. */
+/** Makes dead letters in a queue. Returns the log. */
 async function makeDeadLetters(
   connection: string,
   ids: readonly string[],
@@ -48,7 +48,7 @@ describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
     expect(await run('show', keyOf('evt_2'))).toMatchObject({ code: 1 })
     expect(await run('replay', '--all', '--yes')).toMatchObject({ code: 0, stderr: expect.stringContaining('1 of 1') })
     expect(await countsOf()).toMatchObject({ waiting: 2, dead: 0 })
-    // The command that the log names leads there.
+    // The command that the log names works.
     const [, command = ''] = /To look at it: postern (.*?)\. To try again/.exec(log[0] ?? '') ?? []
     expect(await runCli(command.split(' ').map((word) => word.replaceAll(/["']/g, '')))).toMatchObject({ code: 0 })
   }, 60_000)

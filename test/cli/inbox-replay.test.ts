@@ -35,7 +35,7 @@ async function readCounts(): Promise<Readonly<Record<string, unknown>> | undefin
   return readLines((await runCli(['inbox', 'counts', '--sqlite', file, '--json'])).stdout)[0]
 }
 
-/** Starts a worker, and tells which events it runs. */
+/** Starts a worker, and records the events that it runs. */
 function work(handle: () => void): readonly string[] {
   const database = openSqlite(file)
   const options = { inbox: sqliteInbox({ database }), store: sqliteStore({ database }) }

@@ -239,7 +239,7 @@ describe('postern inbox drop', () => {
     await release()
   })
 
-  /** Runs what waits, and holds it. */
+  /** Runs the waiting items, and does not finish them. */
   async function hold(): Promise<() => Promise<unknown>> {
     const database = openSqlite(file)
     const gate = new EventTarget()

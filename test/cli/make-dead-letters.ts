@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 
 const SECRET = 'test-secret'
 
-/** An event, and what its handler throws. */
+/** An event, and the error of its handler. */
 export interface Unlucky {
   readonly id: string
   readonly type?: 'contact.created' | 'contact.deleted'
@@ -27,7 +27,7 @@ export async function makeDeadLetters(
   database.close()
 }
 
-/** Accepts events by a real receiver, whose worker makes dead letters of them. */
+/** Accepts events by a real receiver, whose worker turns them into dead letters. */
 export async function buryAll(
   places: { readonly inbox: Inbox; readonly store?: Store },
   unlucky: readonly Unlucky[],

@@ -6,7 +6,7 @@ import { APP } from './serve.ts'
 
 const NO_FAULTS = { answers: [], deliveries: { fail: 0, duplicate: 0, shuffle: false } }
 
-/** The same with null, or an object, in the place of each value that the commands read. */
+/** Returns the answer with null, or an object, instead of each value that the commands read. */
 function* spoil(value: unknown): Generator<unknown> {
   if (Array.isArray(value)) {
     yield { length: 1 }

@@ -31,7 +31,7 @@ describe('the program', () => {
     'sign body.json --secret-stdin',
     'trigger contact.created --data - --to http://127.0.0.1:9/',
   ])('ends with 130 at the first Ctrl-C while it reads a pipe that stays open: %s', { timeout: SLOW }, async (args) => {
-    // More than a pipe holds: the last of it is written when the command has begun to read.
+    // More than a pipe holds: the end is written when the command has begun to read.
     const feed = '(head -c 100000 /dev/zero >&3; echo reading >&2) &'
     const line = program.start(`rm -f pipe; mkfifo pipe; exec 3<>pipe; ${feed} exec postern ${args} <&3`)
     await line.until(/reading/)
@@ -46,8 +46,8 @@ describe('the program', () => {
   ])('%s if the password was typed at the terminal', { timeout: SLOW }, async (_what, more, code, message) => {
     const { env, create } = await serve()
     const command = `postern webhooks delete ${create().id} --password-stdin${more}`
-    // Keys that come before the program reads would be taken for those of the shell.
-    const typed = `typed-${code}` // what stands on the terminal, as `script` writes it
+    // The shell would read keys that arrive before the program reads.
+    const typed = `typed-${code}` // the content of the terminal, as `script` writes it
     const isAsked = `grep -qs 'reading standard input' ${typed}`
     const keys = `until ${isAsked}; do sleep 0.1; done; printf 'password\\n\\004'; sleep 5`
     const line = program.start(`(${keys}) | script -qefc '${command}' ${typed}`, env)

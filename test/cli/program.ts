@@ -6,7 +6,7 @@ import { SECRET } from '../check/faulty/hand-written.ts'
 import { ROOT } from '../support/repository.ts'
 import { type CommandLine, startShell } from '../support/shell.ts'
 
-/** The program itself, built, and a folder in which a shell finds it as `postern`. */
+/** The built program, and a folder in which a shell finds it as `postern`. */
 export interface BuiltProgram {
   readonly folder: string
   start(line: string, env?: Readonly<Record<string, string>>): CommandLine

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 
-/** One request as it came in. */
+/** One received request. */
 export interface Received {
   readonly body: Buffer
   readonly headers: IncomingHttpHeaders
@@ -15,7 +15,7 @@ export interface Received {
   }
 }
 
-/** A server that takes down all deliveries of one test. */
+/** A server that records all deliveries of one test. */
 export async function recordDeliveries(
   answer: (request: Received, count: number) => number | Promise<number> = () => 200,
 ) {

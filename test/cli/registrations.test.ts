@@ -61,7 +61,7 @@ describe('postern webhooks ensure', () => {
       active: false,
       description: '(postern)',
     })
-    // The id is noted before the secret.
+    // The id is stored before the secret.
     await writeFile(inFolder('crm.secret.webhook'), `${id}\n`)
     const { code, stderr } = await run(...ensure, '--secret-file', inFolder('crm.secret'))
     expect([code, stderr]).toEqual([0, expect.stringContaining(`webhook ${id} is deleted: its secret was lost\n`)])
@@ -116,7 +116,7 @@ describe('postern webhooks ensure', () => {
     const { run } = await serve()
     const place = ['--secret-file', inFolder('crm.secret')]
     await run(...ensure, ...place)
-    // A lock that is alive stands for such a folder: tests may run as root.
+    // A lock of a live process stands for such a folder: tests may run as root.
     await writeFile(inFolder('crm.secret.lock'), '')
     const beat = setInterval(() => writeFile(inFolder('crm.secret.lock'), ''), 100)
     onTestFinished(() => clearInterval(beat))
@@ -128,7 +128,7 @@ describe('postern webhooks ensure', () => {
     const { crm, run } = await serve()
     const lock = inFolder('crm.secret.lock')
     await writeFile(lock, '')
-    // As the holder does: a lock that was taken away does not come back.
+    // Behaves like the holder: a lock that was removed does not come back.
     const beat = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), 100)
     onTestFinished(() => clearInterval(beat))
     const { code, stderr } = await run(...ensure, '--secret-file', inFolder('crm.secret'))

@@ -81,7 +81,7 @@ it('without anybody to ask, more than 20 need --yes', { timeout: SLOW }, async (
 it('a webhook whose secret cannot be written is deleted again', { timeout: SLOW }, async () => {
   await using crm = await startEmulator({ logger: quiet })
   const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed --secret-file full.secret'
-  // No byte may be written to any file; Node is told of it, and not killed.
+  // The file size limit is zero; Node gets an error, and is not killed.
   const started = program.start(`trap '' XFSZ; ulimit -f 0; ${create}`, {
     ...{ POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url },
   })

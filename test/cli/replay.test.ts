@@ -30,7 +30,7 @@ async function serveFailures(count: number) {
   return {
     service,
     retried,
-    /** Without the lines of progress, which come where the machine is slow. */
+    /** Returns the output without the lines of progress, which appear on slow machines. */
     run: async (...more: string[]) => {
       const { stderr, ...result } = await runCli(args(more), { env })
       return { ...result, stderr: stderr.replace(/^(reading the log|(retrying|waiting for) .*|\{.*)\n/gm, '') }
@@ -207,7 +207,7 @@ describe('the journal', () => {
   it('lets an interrupted replay go on without repeating any', async () => {
     const { start, run, service, retried } = await serveFailures(40)
     const journal = join(folder, 'resumed.journal')
-    // Each fails again: without a journal they would all be retried.
+    // Each fails again: without a journal all of them would be retried.
     const failed = new Set<string>()
     service.onRetry = (delivery) => {
       retried.push(delivery.eventId)
@@ -222,7 +222,7 @@ describe('the journal', () => {
     expect(summary).toMatchObject({ type: 'summary', isComplete: false, total: 40, retried: 19 })
     expect(running.stderr).toMatch(/^19 of 40 retried: [\s\S]*No retry is repeated then.\npostern: interrupted\n$/m)
     expect((await stat(journal)).mode & 0o777).toBe(0o600)
-    // The one whose answer was cut off has failed again in the log.
+    // The delivery whose answer was cut off has failed again in the log.
     const { code, stderr } = await run('--yes', '--journal', journal)
     expect([code, stderr]).toEqual([1, expect.stringContaining('20 retried by an earlier run, 20 by this one')])
     expect(failed.size).toBe(40)

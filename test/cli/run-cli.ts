@@ -6,27 +6,27 @@ interface Setting {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
   readonly isTTY?: boolean
-  /** False: no terminal to ask at. Default true. */
+  /** False if there is no terminal to ask at. Default true. */
   readonly hasKeys?: boolean
   readonly interrupt?: AbortSignal
 }
 
-/** Runs one command line in this process, and gives its exit code and what it wrote. */
+/** Runs one command line in this process, and returns its exit code and its output. */
 export async function runCli(args: readonly string[], setting: Setting = {}) {
   const running = startCli(args, setting)
   const code = await running.exitCode
   return { code, stdout: running.stdout, stderr: running.stderr }
 }
 
-/** A command line under way in this process. */
+/** A running command line in this process. */
 export interface RunningCli {
   readonly stdout: string
   readonly stderr: string
   readonly exitCode: Promise<number>
-  /** Waits until one of the streams has that; rejects where the command ends without it. */
+  /** Waits until one of the streams contains the text; rejects if the command ends without it. */
   until(pattern: RegExp): Promise<void>
   interrupt(): void
-  /** As at a terminal. */
+  /** Writes as at a terminal. */
   press(key: string): void
 }
 
@@ -74,7 +74,7 @@ export function startCli(args: readonly string[], setting: Setting = {}): Runnin
   }
 }
 
-/** The lines of an NDJSON stream. */
+/** Parses the lines of an NDJSON stream. */
 export function readLines(text: string): readonly Readonly<Record<string, unknown>>[] {
   return text
     .trimEnd()

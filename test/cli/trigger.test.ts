@@ -153,7 +153,7 @@ describe('postern trigger --to', () => {
   })
 
   it('sends copies at once', async () => {
-    // None is answered before all are there.
+    // None is answered before all have arrived.
     let open = () => {}
     const gate = new Promise<void>((resolve) => {
       open = resolve

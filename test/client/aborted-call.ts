@@ -1,7 +1,7 @@
 import { type CallOptions, createClient } from 'postern/client'
 import { EMAIL, PASSWORD } from './support.ts'
 
-// A process that gives up calls which are never answered, after its garbage was collected. Nothing may keep it alive then.
+// A process that gives up calls which are never answered, after a garbage collection. Nothing may keep it alive then.
 
 const { BASE_URL } = process.env
 

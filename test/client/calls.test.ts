@@ -76,7 +76,7 @@ describe('a failure that passes', () => {
     const gone = `http://127.0.0.1:${port}`
     const facts = { code: 'service_unreachable', attempts: 6, cause: { code: 'ECONNREFUSED' } }
     expect(await failureOf(clientOf({ url: gone }).webhooks.list())).toMatchObject(facts)
-    // Though it may be sent once only: it was never sent.
+    // It may be sent only once, and was never sent.
     const client = clientOf(service, {
       fetch: (request) => (request.url.endsWith('/login') ? fetch(request) : fetch(gone, { method: 'POST' })),
     })

@@ -11,13 +11,13 @@ export interface Scene {
   readonly client: Client
   readonly receiver: Receiver
   readonly url: string
-  /** How often each event was handled, by its id. */
+  /** The number of runs for each event id. */
   readonly handled: ReadonlyMap<string, number>
   readonly keeper: SecretKeeper
   readonly app: { isDown: boolean }
 }
 
-/** @param clock of the client; by default its waits take no time */
+/** @param clock the client's; by default its waits take no time */
 export async function setScene(
   options: EmulatorOptions = {},
   clock: 'hasty' | 'real' | 'shared' = 'hasty',
@@ -31,7 +31,7 @@ export async function setScene(
     if (app.isDown) throw new Error('down')
     handled.set(id, (handled.get(id) ?? 0) + 1)
   })
-  // While it is away it answers nothing that costs us time.
+  // While it is away it sends no answers that would take time.
   const handle = nodeHandler(receiver)
   const { url } = await serve((request, response) =>
     app.isDown ? void response.writeHead(503).end() : handle(request, response),

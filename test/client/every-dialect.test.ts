@@ -9,7 +9,7 @@ import { clientOf, collect, failureOf } from './support.ts'
 const EVENTS = ['contact.created', 'contact.updated']
 const PUBLIC_URL = 'https://app.example.com/hooks'
 
-/** What the client relies on, whatever the service's answers look like. */
+/** Properties that the client relies on, whatever the form of the service's answers. */
 const WALKS: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
   'a login that is refused': async ({ crm }) => {
     const stranger = clientOf(crm, { password: 'wrong' })
@@ -84,7 +84,7 @@ const WALKS: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
     await crm.deliveries.whenIdle()
     expect(handled.size).toBe(120)
     expect([...handled.values()].every((count) => count === 1)).toBe(true)
-    // Words that nobody knows can't tell that it went well; but nothing is retried again.
+    // An unknown status word cannot confirm the success; but nothing is retried again.
     const outcomes = new Set(events.map(({ outcome }) => outcome))
     expect([['succeeded'], ['unresolved']]).toContainEqual([...outcomes])
     expect(await replayFailed(client, { webhookId: webhook.id })).toMatchObject({ events: [], retried: 0 })
@@ -96,14 +96,14 @@ const WALKS: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
     const { webhook: old } = await ensureWebhook(client, { url, events: EVENTS, ...keeper })
     for (let n = 0; n < 5; n++) crm.records.create('contact', {})
     await crm.deliveries.whenIdle()
-    await crm.clock.advance('4h') // then no word can stand for something that is pending
+    await crm.clock.advance('4h') // then no word can stand for a pending one
     const rotate = () => rotateWebhook(client, { webhookId: old.id, url, ...keeper, pollMs: 600_000, onProgress })
     let isFirst = true
     const onProgress = () => {
       if (isFirst) crm.records.create('contact', {})
       isFirst = false
     }
-    // The client's clock is not that of the service, whose time stands still.
+    // The client's clock is not that of the service, whose time does not move.
     const result = await rotate()
     await crm.deliveries.whenIdle()
     expect(result.webhook.id).not.toBe(old.id)
@@ -125,7 +125,7 @@ describe.each(WAYS)('in the dialect %s', (_dialect, options) => {
   })
 })
 
-/** What no dialect has, of the assumptions about the API. */
+/** Assumptions about the API that no dialect varies. */
 const API = /^A(0\d|1[1-9]|2[0-6]|33|37)$/
 const SINGLE = Object.entries(ASSUMPTIONS)
   .filter(([, { id }]) => API.test(id))

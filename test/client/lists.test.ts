@@ -121,7 +121,7 @@ describe('contacts', () => {
     [{ next: '?from=4' }, { from: '4' }],
     [{ next: false }, 'end'],
     [{ next: '' }, 'end'],
-    // What says nothing: then the page is guessed.
+    // Answers without this information: then the page is guessed.
     [{ next: true }, { page: '2' }],
     [{ next: 'http://[' }, { page: '2' }],
     [{ next: '/elsewhere' }, { page: '2' }],
@@ -206,7 +206,7 @@ describe('contacts', () => {
 it('webhooks are listed page by page', async () => {
   service = await startService((seen) => {
     const page = pageOf(seen, 3)
-    return { body: page.length === 0 ? [] : [{ url: 'https://app.example.test' }, ...page] } // the first has no id
+    return { body: page.length === 0 ? [] : [{ url: 'https://app.example.test' }, ...page] } // the first one has no id
   })
   expect(idsOf(await clientOf(service).webhooks.list())).toEqual(ALL)
   expect(service.calls).toEqual(Array.from({ length: 4 }, () => 'GET /api/integrations/webhooks'))

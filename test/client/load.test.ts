@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { setScene } from './emulated.ts'
 import { failureOf } from './support.ts'
 
-// `npm run test:long -- client` runs this whole: 10,000 events across a rotation, 300 failures brought back, 300 retries at 50 per 2 s.
+// `npm run test:long -- client` runs all of this: 10,000 events across a rotation, 300 failures replayed, 300 retries at 50 per 2 s.
 const IS_WHOLE = process.env.CLIENT_LOAD === 'whole'
 const EVENTS = IS_WHOLE ? 10_000 : 300
 const FAILURES = IS_WHOLE ? 300 : 80

@@ -5,7 +5,7 @@ import type { RateHints } from '../../src/client/rate-headers.ts'
 
 const never = new AbortController().signal
 
-/** A gate on a clock that stands still, and the waits that it told of. */
+/** A gate on a clock that does not move, and the waits that it reported. */
 function open() {
   const clock = manualClock()
   const waits: Wait[] = []
@@ -16,7 +16,7 @@ function open() {
       { remaining: undefined, resetMs: undefined, limit: undefined, retryAfterMs: undefined, ...hints },
       status,
     )
-  /** Enters, and returns how long it had to wait, in milliseconds. */
+  /** Enters, and returns the time that it had to wait, in milliseconds. */
   const enter = async () => {
     const from = clock.monotonic()
     const entered = gate.enter(never)
@@ -49,7 +49,7 @@ describe('the rate gate', () => {
     expect([await enter(), await enter()].map(({ waitedMs }) => waitedMs)).toEqual([0, 0])
     expect(await enter()).toEqual({ number: 4, waitedMs: 10_000 })
     expect(waits).toEqual([{ ms: 10_000, reason: 'rate_limit' }])
-    // The new window has the limit that the service named: one more passes, and a third would wait for an answer's word.
+    // The new window has the limit that the service named: one more passes, and a third would wait for an answer.
     expect((await enter()).waitedMs).toBe(0)
   })
 

@@ -6,7 +6,7 @@ let service: Service
 afterEach(() => service.close())
 
 describe('the rate limit', () => {
-  /** Takes `limit` requests in a window, and says so in one of the ways. */
+  /** Accepts `limit` requests in a window, and announces it in one of the ways. */
   function startLimited(
     limit: number,
     windowMs: number,
@@ -50,7 +50,7 @@ describe('the rate limit', () => {
     await Promise.all(work)
     expect(limited.refused()).toBe(0)
     expect(service.calls).toHaveLength(93)
-    // At each of the 6 windows a second may have been rounded away, and the Date header has no more than seconds either.
+    // At each of the 6 windows a second may have been rounded off, and the Date header has whole seconds too.
     expect(clock.monotonic()).toBeGreaterThanOrEqual(10_000)
     expect(clock.monotonic()).toBeLessThanOrEqual(24_000)
   })

@@ -3,7 +3,7 @@ import { BodyTooLarge, readWhole } from '../../src/client/read-body.ts'
 
 const MIB = 1_048_576
 
-/** A body in pieces, which tells whether it was cancelled. */
+/** A body in pieces that records whether it was cancelled. */
 function inPieces(pieces: Iterable<Uint8Array>) {
   const iterator = pieces[Symbol.iterator]()
   const state = { isCancelled: false }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chainOf, codeOf, Redactor } from '../../src/client/redactor.ts'
 
-/** A redactor that knows these. */
+/** Makes a redactor with these secrets. */
 function knowing(...secrets: readonly string[]): Redactor {
   const redactor = new Redactor()
   for (const secret of secrets) redactor.add(secret)

@@ -76,7 +76,7 @@ describe('replayFailed', () => {
   const at = (second: number) => ({ createdAt: new Date(Date.UTC(2025, 0, 2, 0, 0, second)).toISOString() })
   const untimed = { createdAt: undefined as never } // left out
   it.each<[string, readonly (readonly [string, object])[], readonly string[]]>([
-    // Each log is written from its end to its beginning.
+    // Each row lists its log from the last entry to the first.
     [
       'the newest is first',
       [
@@ -373,7 +373,7 @@ describe('an interrupted replay', () => {
     const result = await replay({ journal })
     expect(result.resumed + result.retried).toBeGreaterThanOrEqual(19)
     expect(retried.toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `e${n}`).toSorted())
-    // One that was carried out as the signal came is no failure any more.
+    // A delivery that was retried when the signal came is no failure any more.
     expect(result.events.length).toBeGreaterThanOrEqual(19)
     expect(new Set(result.events.map(({ outcome }) => outcome))).toEqual(new Set(['succeeded']))
   })
@@ -482,7 +482,7 @@ describe('an interrupted replay', () => {
     ['judged by the first of two retries', [ASKED, { ...ASKED, attempts: 6 }], 6, 'failed', 0],
     ['judged by the first of two retries, whatever the order', [{ ...ASKED, attempts: 6 }, ASKED], 6, 'failed', 0],
   ])('with a retry in its journal: it is %s', async (_what, noted, attempts, outcome, count) => {
-    const { _id } = fail('e1', { attempts } as Partial<StoredDelivery>) // undefined: the log counts none
+    const { _id } = fail('e1', { attempts } as Partial<StoredDelivery>) // undefined: the log has no total
     const { lines, journal } = makeJournal()
     for (const fields of noted)
       lines.push(JSON.stringify({ webhookId: 'w1', deliveryId: _id, eventId: 'e1', ...fields }))

@@ -275,7 +275,7 @@ describe('rotateWebhook', () => {
       })
       secrets = new Map([['w1', 'whsec_1']])
       await countSteps(step)
-      // Whatever is active has a saved secret, and something is.
+      // Every active webhook has a saved secret, and one is active.
       const active = [...service.webhooks.values()].filter((webhook) => webhook.active)
       expect(active, `step ${step}`).not.toEqual([])
       expect(

@@ -13,7 +13,7 @@ afterEach(async () => {
   vi.restoreAllMocks()
 })
 
-/** All that could be printed of a value. */
+/** Returns everything that could be printed of a value. */
 const printed = (value: unknown) =>
   [inspect(value, { depth: 20, showHidden: true, getters: true }), JSON.stringify(value), String(value)].join('\n')
 
@@ -45,7 +45,7 @@ describe('errors', () => {
     const client = create()
     const error = await client.webhooks.list().catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(Error)
-    expectSilent(printed(error) + printed(client), [PASSWORD, SECRET, JWT]) // it was never given the token
+    expectSilent(printed(error) + printed(client), [PASSWORD, SECRET, JWT]) // it never had the token
   })
 
   it.each(REPLIES)('of a call tell no secret: %s', async (_what, reply) => {
@@ -119,7 +119,7 @@ describe('errors', () => {
       .catch((rejected: unknown) => rejected)
     expect(error).toMatchObject({ code: 'service_unreachable', message: expect.stringContaining(`(${message}`) })
     const { cause } = error as Error // one of the service, see above
-    expect({ ...(cause as object) }).toEqual(fields) // an error of our own
+    expect({ ...(cause as object) }).toEqual(fields) // one of this package's errors
   })
 })
 

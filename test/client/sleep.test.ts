@@ -6,7 +6,7 @@ import { sleep, untilAborted } from '../../src/client/sleep.ts'
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
 const reason = new Error('stopped')
 
-/** A clock that tells how many of its timers are set. */
+/** A clock that counts its active timers. */
 function countTimers() {
   const clock = manualClock()
   let set = 0

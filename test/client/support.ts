@@ -7,7 +7,7 @@ import { type Client, type ClientOptions, createClient } from 'postern/client'
 export const EMAIL = 'ada@acme.test'
 export const PASSWORD = 'pass "word" 4711'
 
-/** A request as it came in. */
+/** A received request. */
 export interface Seen {
   readonly method: string
   readonly path: string
@@ -16,7 +16,7 @@ export interface Seen {
   readonly body: string
 }
 
-/** What a service answers: a status with a body, or whatever is done to the response itself. */
+/** An answer of the service: a status with a body, or a function that writes the response. */
 export type Reply =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | ((response: ServerResponse) => void)
@@ -24,10 +24,10 @@ export type Reply =
 export interface Service {
   readonly url: string
   readonly seen: readonly Seen[]
-  /** Method and path of each request, the login left out. */
+  /** Method and path of each request, except the login. */
   readonly calls: readonly string[]
   readonly logins: number
-  /** `login` answers it; default: the tokens token-1, token-2 and so on. */
+  /** Answers the login; by default with the tokens token-1, token-2 and so on. */
   close(): Promise<void>
 }
 
@@ -93,10 +93,10 @@ function write(response: ServerResponse, reply: Reply): void {
   response.end(body === undefined ? '' : isText ? body : JSON.stringify(body))
 }
 
-/** Time passes as soon as somebody waits for it: back-offs and windows take none of ours, and every wait is written down. */
+/** A clock that advances as soon as a caller waits: back-offs and windows take no real time, and every wait is recorded. */
 export class HastyClock implements Clock {
   readonly waits: number[] = []
-  /** What the wall clock is off by. */
+  /** The error of the wall clock. */
   skewMs = 0
   #elapsed = 0
   readonly #epoch = Date.now()
@@ -114,7 +114,7 @@ export class HastyClock implements Clock {
   }
 
   setTimeout(callback: () => void, ms: number): unknown {
-    // Time limits of requests run by real time: they only go off where the service hangs.
+    // Time limits of requests run in real time: they only expire if the service hangs.
     if (ms === TIMEOUT_MS) return setTimeout(callback, ms)
     this.waits.push(ms)
     const due = this.#elapsed + ms
@@ -125,7 +125,7 @@ export class HastyClock implements Clock {
   }
 
   clearTimeout(timer: unknown): void {
-    clearTimeout(timer as NodeJS.Timeout) // what setTimeout gave
+    clearTimeout(timer as NodeJS.Timeout) // setTimeout returned it
   }
 }
 
@@ -144,14 +144,14 @@ export function clientOf(service: { readonly url: string }, options: Partial<Cli
   })
 }
 
-/** All of a list. */
+/** Collects a whole list. */
 export async function collect<T>(list: AsyncIterable<T>): Promise<readonly T[]> {
   const all: T[] = []
   for await (const each of list) all.push(each)
   return all
 }
 
-/** What a call rejected with; fails where it didn't. */
+/** Returns the error with which a call rejected; fails if it did not. */
 export async function failureOf(work: Promise<unknown>): Promise<unknown> {
   try {
     await work

@@ -28,9 +28,9 @@ export interface StoredDelivery {
 export interface WebhookService extends Service {
   readonly webhooks: Map<string, StoredWebhook>
   readonly logs: Map<string, StoredDelivery[]>
-  /** What a retry comes to: called with the line, which it changes. */
+  /** The effect of a retry: called with the line, which it changes. */
   onRetry: (delivery: StoredDelivery) => void
-  /** Answers in the service's place, where it gives something. Called after the request was carried out. */
+  /** Answers instead of the service if it returns an answer. Called after the request was processed. */
   onAnswer: (seen: Seen) => Reply | undefined
   add(webhook?: Partial<StoredWebhook>): StoredWebhook
   fail(webhookId: string, eventId: string, fields?: Partial<StoredDelivery>): StoredDelivery
@@ -128,7 +128,7 @@ export async function startWebhookService(): Promise<WebhookService> {
 
 const hide = ({ secret, ...webhook }: StoredWebhook) => webhook
 
-/** A process that dies as soon as its n-th request was carried out, or its n-th secret saved: nothing of it happens afterwards. */
+/** Simulates a process that dies as soon as its n-th request was processed, or its n-th secret saved: nothing of it happens afterwards. */
 export class Doomed {
   readonly client: Client
   readonly death = new Error('the process died')
@@ -166,7 +166,7 @@ export class Doomed {
   }
 }
 
-/** Expects work to end with its signal, whichever of its requests the service leaves without an answer. */
+/** Expects work to end with its signal, no matter which of its requests the service leaves without an answer. */
 export async function expectEndAtAnyStep(
   service: WebhookService,
   reset: () => void,

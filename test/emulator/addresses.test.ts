@@ -104,7 +104,7 @@ describe('a name, when it is connected to', () => {
         null,
         addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
       )
-    const guarded = guardLookup('http:', 'local', resolve as never) // of its many forms the one that is called
+    const guarded = guardLookup('http:', 'local', resolve as never) // the one of its many forms that is called
     const error = await new Promise<Error | null>((end) => guarded('the app', { all: true }, (failure) => end(failure)))
     expect(error?.message.slice(0, told?.length)).toBe(told)
   })

@@ -236,7 +236,7 @@ describe('the control interface', () => {
 })
 
 describe('who may call', () => {
-  /** A request with a head of any kind; fetch does not send a `Host` of one's choice. */
+  /** Sends a request with any head; fetch cannot set a custom `Host`. */
   const send = (url: string, method: string, headers: Readonly<Record<string, string>>, body = '') =>
     new Promise<{ status: number | undefined; headers: object }>((resolve, reject) => {
       requestHttp(url, { method, headers, agent: false }, (response) => {

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { type Program, start as startProgram } from '../support/programs.ts'
 import { call, onEnd, pick, quiet, sink, start, until } from './support.ts'
 
-/** Starting a program through a compiler takes long where much else is going on. */
+/** Starting a program through a compiler takes long on a busy machine. */
 const SLOW = 60_000
 
 async function makeFile(): Promise<string> {
@@ -54,7 +54,7 @@ describe('kill -9', { timeout: SLOW }, () => {
     const log = Object((await call(second, 'GET /_emulator/deliveries')).json)
     expect(new Set(log.map(({ eventId }: { eventId: string }) => eventId))).toEqual(new Set(sent))
     expect(new Set(log.map(({ status }: { status: string }) => status))).toEqual(new Set(['success']))
-    // Attempts are counted on: no number is there twice, none is left out.
+    // The count of attempts continues: no number is there twice, none is missing.
     for (const { attempts } of log)
       expect(attempts.map(({ number }: { number: number }) => number)).toEqual(
         attempts.map((_each: object, index: number) => index + 1),
@@ -74,7 +74,7 @@ describe('kill -9', { timeout: SLOW }, () => {
 })
 
 describe('a crash', () => {
-  /** What kill -9 leaves of a file. */
+  /** Simulates a file after a kill -9. */
   const snapshot = (file: string, copy: string) => {
     for (const end of ['', '-wal']) copyFileSync(file + end, copy + end)
   }

@@ -17,7 +17,7 @@ async function makeFolder(): Promise<string> {
   return folder
 }
 
-/** Changes a copy and puts that in the place of the file: a driver may keep a closed connection, and its lock, for a while. */
+/** Changes a copy and replaces the file with it: a driver may keep a closed connection, and its lock, for a while. */
 async function change(file: string, work: (database: SqliteDatabase) => unknown): Promise<void> {
   const copy = join(await makeFolder(), 'copy.db')
   await copyFile(file, copy).catch(() => {})
@@ -28,7 +28,7 @@ async function change(file: string, work: (database: SqliteDatabase) => unknown)
   await copyFile(copy, file)
 }
 
-/** A file of the emulator with something of everything, larger than a few pages. */
+/** A file of the emulator with data of every kind, larger than a few pages. */
 async function makeFile(): Promise<string> {
   const file = join(await makeFolder(), 'emulator.db')
   await change(file, fillDatabase)
@@ -69,7 +69,7 @@ async function overwrite(file: string, from: number): Promise<void> {
   await writeFile(file, bytes.fill(0, from))
 }
 
-/** Starts the command line on the file; it has to end by itself. */
+/** Starts the command line on the file; it must end by itself. */
 async function runOn(file: string) {
   return runCli(['emulator', '--port', '0', '--data', file], { interrupt: AbortSignal.timeout(10_000) })
 }
@@ -132,7 +132,7 @@ describe('a file that cannot be used', () => {
   it.runIf(!isRoot || isMainThread).each([0o000, 0o200, 0o444])('may not be read or written: mode %o', async (mode) => {
     const file = await makeFile()
     await chmod(file, mode)
-    // Modes mean nothing to root.
+    // Modes have no effect for root.
     if (isRoot) {
       await chmod(join(file, '..'), 0o777)
       process.seteuid?.(65_534)
@@ -182,7 +182,7 @@ describe('a disk that is full while the emulator runs', () => {
     expect(() => crm.events.emit({ type: 'contact.created', data: note })).toThrow(unusable)
     const events = Array.from({ length: 200 }, (_, index) => `${'x'.repeat(200)}${index}.created`)
     expect(() => crm.webhooks.update(webhook.id, { events })).toThrow(unusable)
-    // The first of them may find room in a page.
+    // The first ones may find room in a page.
     const addAccount = (index: number) =>
       crm.accounts.add({ key: `a${index}`, email: `${index}@test`, password: 'x'.repeat(1_000) })
     expect(() => events.forEach((_, index) => void addAccount(index))).toThrow(unusable)

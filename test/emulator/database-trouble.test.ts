@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { explainTrouble } from '../../src/emulator/database-trouble.ts'
 
-/** Failures as the drivers report them: better-sqlite3 and libsql by name, node:sqlite by number, with an extended part or without. */
+/** Failures in the drivers' forms: better-sqlite3 and libsql by name, node:sqlite by number, with an extended part or without. */
 it.each([
   [{ code: 'SQLITE_BUSY' }, 'another process has it open'],
   [{ code: 'SQLITE_BUSY_SNAPSHOT' }, 'another process has it open'],

@@ -9,7 +9,7 @@ import { call, onEnd, serve, sink, start, until } from './support.ts'
 
 const EVENTS = ['contact.created']
 
-/** A server that speaks no HTTP of its own. */
+/** A server that writes raw text instead of HTTP. */
 async function listenRaw(onData: (write: (text: string) => void, end: () => void) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => {})

@@ -6,7 +6,7 @@ import { type Answer, call, pick, quiet, serve, sink, start } from './support.ts
 
 const WEBHOOKS = '/api/integrations/webhooks'
 
-/** What a client meets in a dialect, from the registration to the deletion. */
+/** A client's calls in a dialect, from the registration to the deletion. */
 async function tour(dialect: Dialect) {
   const crm = await start({ dialect })
   const token = await crm.login()

@@ -3,9 +3,10 @@ import type { Delivery } from '../../src/emulator/delivery.ts'
 import { Faults } from '../../src/emulator/faults.ts'
 import { createRandom } from '../../src/emulator/random.ts'
 
-const deliveryOf = (id: string, attempts = 0) => ({ id, attempts: new Array(attempts).fill({}) }) as unknown as Delivery // what is drawn for
+// the key of the draw
+const deliveryOf = (id: string, attempts = 0) => ({ id, attempts: new Array(attempts).fill({}) }) as unknown as Delivery
 
-/** What is drawn for attempts 1 to 20 of 50 deliveries. */
+/** The draws for attempts 1 to 20 of 50 deliveries. */
 function drawAll<T>(seed: string | undefined, draw: (faults: Faults, delivery: Delivery) => T): readonly T[] {
   const half = { fail: 0.5, duplicate: 0.5, shuffle: true, latencyMs: [0, 100] } as const
   const faults = new Faults(createRandom(seed), half)

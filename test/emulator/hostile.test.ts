@@ -5,7 +5,7 @@ import { call, quiet, start } from './support.ts'
 
 const WEBHOOKS = '/api/integrations/webhooks'
 
-/** Logs nothing in these tests but what must not happen. */
+/** Fails on log lines: in these tests only faults are logged. */
 async function scene() {
   const failures: unknown[] = []
   const crm = await start({
@@ -78,7 +78,7 @@ describe('a body that makes no sense', () => {
         headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
         body: new Blob([big]).stream(),
         duplex: 'half',
-      } as RequestInit) // the types of fetch do not know duplex
+      } as RequestInit) // the types of fetch lack duplex
       expect(chunked.status, line).toBe(413)
     }
   })
@@ -91,7 +91,7 @@ describe('a body that makes no sense', () => {
       headers: { 'content-type': 'application/json; charset=utf-8' },
       body: new Blob([body]).stream(),
       duplex: 'half',
-    } as RequestInit) // the types of fetch do not know duplex
+    } as RequestInit) // the types of fetch lack duplex
     expect(response.status).toBe(201)
   })
 })

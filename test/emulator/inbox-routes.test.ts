@@ -28,7 +28,7 @@ interface Reply {
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** One request with exactly these headers: fetch would set some, and forbid others. */
+/** Sends one request with exactly these headers: fetch would set some, and forbid others. */
 function send(url: string, headers: Readonly<Record<string, string>> = {}, body?: object): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -189,7 +189,7 @@ describe('the inbox of a receiver at the emulator', () => {
   })
 
   it('refuses what is no inbox', async () => {
-    const inbox = { counts: () => 1 } as unknown as InboxView // as JavaScript may give
+    const inbox = { counts: () => 1 } as unknown as InboxView // JavaScript may pass it
     await expect(start({ inbox })).rejects.toThrow('startEmulator: inbox has no method list')
   })
 })

@@ -1,4 +1,4 @@
-/** An emulator in a process of its own, on the file of the first argument; what a test kills. */
+/** An emulator in a separate process, on the file of the first argument, for tests that kill it. */
 
 import { openSqlite } from '../../adapters/stores/sqlite.ts'
 import { startEmulator } from '../../src/emulator/emulator.ts'

@@ -13,7 +13,7 @@ function makeDatabase(): SqliteDatabase {
   return database
 }
 
-/** Everything that can be asked of an emulator, in the order in which it is told. */
+/** Returns the answers to all queries of an emulator, in its order. */
 async function readAll(crm: Emulator) {
   const { bootId: _bootId, ...state } = Object((await call(crm, 'GET /_emulator/state')).json)
   return {
@@ -28,7 +28,7 @@ async function readAll(crm: Emulator) {
   }
 }
 
-/** Starts an emulator, has `work` done there, closes it, and starts the next one on the same database. */
+/** Starts an emulator, does `work` there, closes it, and starts the next one on the same database. */
 async function restart(options: EmulatorOptions, work: (crm: Emulator) => Promise<void>) {
   const database = makeDatabase()
   const one = await start({ ...options, database })
@@ -318,7 +318,7 @@ describe('after a restart', () => {
     const one = await start({ database, ordered: true })
     const { id } = one.webhooks.create({ url: receiver.url, events: EVENTS })
     const emit = (crm: Emulator) => crm.events.emit({ type: 'contact.created' }).id
-    // The first is made again after 30 s, and so is due behind the two that come after it.
+    // The first is retried after 30 s, and so is due after the two that follow it.
     const first = emit(one)
     await one.clock.advance('10s')
     one.webhooks.pause(id)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { call, pick, sink, start } from './support.ts'
 
-// The rest of the walk through the service's document.
+// The rest of the tests by the service's document.
 
 describe('6 Events', () => {
   it.each(['contact', 'opportunity', 'financeInvoice'])(

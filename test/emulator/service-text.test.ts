@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type Answer, call, pick, sink, start } from './support.ts'
 
-// A walk through the service's document: the titles name its sections and the rows of its tables.
+// Follows the service's document: the titles name its sections and the rows of its tables.
 
 const HEX_ID = /^[0-9a-f]{24}$/
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

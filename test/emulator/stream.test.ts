@@ -23,7 +23,7 @@ async function open(crm: Pick<Emulator, 'url'>) {
   return stream
 }
 
-/** Has as many messages published, before any can be sent. */
+/** Publishes as many messages before any can be sent. */
 function publish(crm: Emulator, count: number): void {
   const { id } = crm.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'], active: false })
   for (let sent = 1; sent < count; sent++) crm.webhooks.update(id, { description: String(sent) })

@@ -22,7 +22,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; undefined where it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   readonly json: unknown
 }
 
@@ -52,7 +52,7 @@ export async function call(
   return { status: response.status, headers: response.headers, text, json: parse(text) }
 }
 
-/** Text somewhere in JSON. */
+/** Finds text anywhere in JSON. */
 export function pick(json: unknown, ...path: readonly (string | number)[]): string {
   return String(path.reduce<unknown>((value, key) => Object(value)[key], json))
 }
@@ -72,18 +72,18 @@ interface Received {
   readonly headers: IncomingHttpHeaders
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
-  /** By the emulator's clock, in milliseconds. */
+  /** The time by the emulator's clock, in milliseconds. */
   readonly at: number
 }
 
 export interface Sink {
   readonly url: string
   readonly received: Received[]
-  /** What it answers: the statuses in turn, the last one again and again; 0 for no answer at all. */
+  /** The answers: the statuses in turn, the last one repeatedly; 0 for no answer at all. */
   answers: number[]
 }
 
-/** A receiver that writes down what it gets. */
+/** A receiver that records its requests. */
 export async function sink(clock: { now(): number } = Date, ...answers: readonly number[]): Promise<Sink> {
   const received: Received[] = []
   const state: Sink = { url: '', received, answers: answers.length > 0 ? [...answers] : [200] }

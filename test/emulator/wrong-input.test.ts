@@ -4,7 +4,7 @@ import { quiet, sink, start } from './support.ts'
 
 const URL_TAKEN = 'http://localhost:3000/webhooks'
 
-/** What plain JavaScript may hand over. */
+/** Values that plain JavaScript may pass. */
 type Loose = Record<string, Record<string, (...given: unknown[]) => unknown>>
 
 function loosen(crm: Emulator): Loose {
@@ -104,7 +104,7 @@ describe('the emulator', () => {
     const crm = await start()
     const login = crm.login as (options: unknown) => Promise<string> // plain JavaScript has no types
     await expect(login('globex')).rejects.toMatchObject({ code: 'emulator_refused' })
-    const call = crm.fetch as (request: unknown) => Promise<Response> // likewise
+    const call = crm.fetch as (request: unknown) => Promise<Response> // plain JavaScript has no types
     await expect(call('http://localhost/_emulator/ready')).rejects.toMatchObject({ code: 'emulator_refused' })
   })
 

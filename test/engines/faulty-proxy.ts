@@ -1,18 +1,18 @@
 import { createServer, connect as dial, type Socket } from 'node:net'
 
-/** Stands between clients and an engine, and does to their connections what networks do. */
+/** A proxy between clients and an engine that simulates faults of networks. */
 export class FaultyProxy {
   readonly #server
   readonly #connections = new Set<Connection>()
-  /** Cuts a connection when its client sends this text: before it goes to the engine, or right behind it. Once. */
+  /** Cuts a connection when its client sends this text: before it goes to the engine, or right after it. Once. */
   cutAt: { readonly text: string; readonly isForwarded: boolean } | undefined
   /** From this text of a client on, nothing passes on its connection, in either direction. Once. */
   muteAt: string | undefined
   /** Whether new connections are silent as well. */
   isMuteForNew = false
-  /** How many connections clients hold open. */
+  /** The number of connections that clients hold open. */
   held = 0
-  /** The port that new connections lead to. */
+  /** The port of new connections. */
   target: number
 
   constructor(target: number) {
@@ -31,7 +31,7 @@ export class FaultyProxy {
       client.on('close', () => {
         if (connection.isMute) return
         this.#connections.delete(connection)
-        engine.end() // what was written still gets there
+        engine.end() // written data still arrives
       })
       engine.on('data', (data) => {
         if (!connection.isMute) client.write(data)
@@ -55,12 +55,12 @@ export class FaultyProxy {
     else engine.destroy()
   }
 
-  /** From now on nothing passes on the connections that are open, and neither side is told. New ones are as good as any. */
+  /** From now on nothing passes on the open connections, and neither side is informed. New connections work. */
   mute(): void {
     for (const connection of this.#connections) connection.isMute = true
   }
 
-  /** Ends what is silent, on both sides. */
+  /** Ends silent connections, on both sides. */
   closeMuted(): void {
     for (const { client, engine, isMute } of this.#connections) {
       if (!isMute) continue

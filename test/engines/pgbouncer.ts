@@ -7,7 +7,7 @@ import { findFreePort } from '../support/programs.ts'
 import { answers, unprivilegedUser } from './postgres-server.ts'
 import { findEngine } from './require.ts'
 
-/** Debian's pgbouncer, if it is here. */
+/** The path of Debian's pgbouncer, if it is installed. */
 export const pgBouncerProgram: string | undefined = findEngine('pgbouncer', '/usr/sbin')
 
 /** A pooler in transaction mode before a server on a port: each transaction may get another of its few connections. */

@@ -8,21 +8,21 @@ import pg from 'pg'
 import { findFreePort } from '../support/programs.ts'
 import { findEngine } from './require.ts'
 
-/** Debian keeps its programs out of the PATH, by version. */
+/** Debian keeps the programs outside of the PATH, by version. */
 const DEBIAN = '/usr/lib/postgresql'
 
-/** PostgreSQL's initdb, if it is here; the server stands beside it. */
+/** The path of PostgreSQL's initdb, if it is installed; the server is in the same folder. */
 export const postgresProgram: string | undefined = findEngine('initdb', ...debianFolders())
 
-/** A server of the tests' own: on loopback, in a temporary folder, and gone with them. */
+/** A server for the tests: on loopback, in a temporary folder, and removed with them. */
 export interface PostgresServer {
   readonly port: number
   readonly url: string
-  /** Starts it again where it was; gives when it answers. */
+  /** Restarts it in the same place; resolves when it answers. */
   start(): Promise<void>
-  /** Ends all its processes at once, as a crash does (`SIGKILL`), or cuts its connections and ends in order (`SIGINT`). */
+  /** Ends all its processes immediately, as a crash does (`SIGKILL`), or cuts its connections and ends regularly (`SIGINT`). */
   kill(signal: 'SIGKILL' | 'SIGINT'): Promise<void>
-  /** Of all its processes. */
+  /** Returns the ids of all its processes. */
   pids(): readonly number[]
   /** Freezes it: connections stay, answers do not come. */
   freeze(): void
@@ -114,7 +114,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 

@@ -7,16 +7,16 @@ const SLOTS = 16_384
 const MASTERS = 3
 
 export interface RedisCluster {
-  /** Of one of its masters. */
+  /** Returns the port of one of its masters. */
   readonly port: number
-  /** Of its masters. */
+  /** Returns the ports of its masters. */
   readonly ports: readonly number[]
-  /** Kills a master once its replica has what was written. The replica takes its place after some seconds. */
+  /** Kills a master once its replica has all its data. The replica takes its place after some seconds. */
   killMaster(index: number): Promise<void>
   remove(): Promise<void>
 }
 
-/** Three masters that share the slots among them; with replicas, one of each. */
+/** A cluster of three masters that share the slots; with replicas, one for each. */
 export async function startCluster({ hasReplicas = false } = {}): Promise<RedisCluster> {
   const startNode = async () => {
     const busPort = String(await findFreePort())

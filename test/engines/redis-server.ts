@@ -8,29 +8,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePort } from '../support/programs.ts'
 import { findEngine } from './require.ts'
 
-/** Debian's redis-server, if it is here. */
+/** The path of Debian's redis-server, if it is installed. */
 export const redisProgram: string | undefined = findEngine('redis-server')
 
-/** A server of the tests' own: on loopback, in a temporary folder, and gone with them. */
+/** A server for the tests: on loopback, in a temporary folder, and removed with them. */
 export interface RedisServer {
   readonly port: number
   readonly url: string
-  /** Starts it again where it was, with what it had written; gives when it answers. Further arguments go behind. */
+  /** Restarts it in the same place, with its data; resolves when it answers. Further arguments are appended. */
   start(...more: readonly string[]): Promise<void>
-  /** Ends it at once, as a crash does (`SIGKILL`), or in order (`SIGTERM`). */
+  /** Ends it immediately, as a crash does (`SIGKILL`), or regularly (`SIGTERM`). */
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
-  /** Of its processes. */
+  /** Returns the ids of its processes. */
   pids(): readonly number[]
   /** Freezes it: connections stay, answers do not come. */
   freeze(): void
   thaw(): void
-  /** Makes it a replica of another, which takes no writes; its connections stay. */
+  /** Makes it a replica of another, which refuses writes; its connections stay. */
   demote(masterPort: number): Promise<void>
   /** Ends it and removes its folder. */
   remove(): Promise<void>
 }
 
-/** Every write is on disk before it is answered, so that a kill loses nothing; further arguments go behind. */
+/** Every write is on disk before it is answered, so that a kill loses nothing; further arguments are appended. */
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '', '--maxmemory-policy', 'noeviction']
 
 /** Starts a server and waits until it answers. */
@@ -79,7 +79,7 @@ export async function startRedis(...args: readonly string[]): Promise<RedisServe
   }
 }
 
-/** Whether it has read its files and takes commands. */
+/** Returns whether it has read its files and accepts commands. */
 function answers(port: number): Promise<boolean> {
   return isAnswered(port, 'PING', '+PONG')
 }

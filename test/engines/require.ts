@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /**
- * Where a program of an engine is on this machine; undefined where it is not, so that its tests are skipped, which is told in one
- * line. With REQUIRE_ENGINES=1, as in CI, that is an error instead.
+ * Returns the path of an engine's program on this machine; undefined if it is missing, so that its tests are skipped, which is reported in
+ * one line. With REQUIRE_ENGINES=1, as in CI, that is an error instead.
  *
- * @param folders where it may be beside the PATH
+ * @param folders further folders to search, after the PATH
  */
 export function findEngine(program: string, ...folders: readonly string[]): string | undefined {
   const inPath = (process.env.PATH ?? '').split(delimiter)

@@ -31,7 +31,7 @@ interface Delivery extends SignedDelivery {
   readonly id: string
 }
 
-/** A signed event whose body is of exactly that many bytes: spread over lines, and with characters of two bytes. */
+/** A signed event whose body has exactly that many bytes: spread over lines, and with characters of two bytes. */
 function deliveryOf(bytes: number, tamper: Tamper = 'none'): Delivery {
   const event = events.contact.created()
   const toText = (notes: string) => JSON.stringify({ ...event, notes }, null, 2)
@@ -52,7 +52,10 @@ async function send(path: string, { bytes, headers }: SignedDelivery, isChunked 
   return { status: response.status, body: await response.text() }
 }
 
-/** How often the handler ran for an event. Its lines come in order: once a later event's line is there, so are all before it. */
+/**
+ * Returns the number of the handler's runs for an event. Its lines come in order: once a later event's line is there, so are all earlier
+ * ones.
+ */
 async function runsOf(path: string, { id }: Delivery): Promise<number> {
   const last = deliveryOf(1_000)
   expect((await send(path, last)).status).toBe(200)
@@ -104,7 +107,7 @@ describe.each([
     expect(await runsOf(path, delivery)).toBe(1)
   })
 
-  // Signed right, so that only its size speaks against it.
+  // Correctly signed, so that only its size is wrong.
   it.each([
     [MIB + 1, 'declared', false],
     [MIB + 1, 'undeclared', true],
@@ -142,10 +145,9 @@ describe('the Pages Router with its parser left on', () => {
 })
 
 /**
- * What Next 16 does with the body of a request that its proxy file matches: the whole body is read before the route runs, also where
- * the route would turn it away by its head. The first 10 MB are kept, the rest is dropped, the route sees a body that ends there, and
- * the only sign is a warning in Next's log (vercel/next.js#84712). So the receiver's limit holds, but not early, and its deadline
- * starts when the body is there.
+ * Next 16 reads the whole body of a request that its proxy file matches before the route runs, even if the route would refuse it by its
+ * head. It keeps the first 10 MB and drops the rest; the route gets a body that ends there, and the only sign is a warning in Next's log
+ * (vercel/next.js#84712). So the receiver's limit holds, but not early, and its deadline starts when the body is read.
  */
 describe('the proxy file', () => {
   const warning = (path: string) => `Request body exceeded 10MB for ${path}. Only the first 10MB will be available`
@@ -176,7 +178,7 @@ describe('the proxy file', () => {
   })
 })
 
-/** A request whose body never comes to its end. */
+/** A request whose body never ends. */
 function stall(path: string) {
   const { headers } = deliveryOf(1_000)
   const stalled = request(server.url + path, { method: 'POST', headers: { ...headers, 'content-length': 1_000 } })

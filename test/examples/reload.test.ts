@@ -6,7 +6,7 @@ import { makeNextApp, type NextApp } from '../support/next-app.ts'
 import { ROOT } from '../support/repository.ts'
 import { startShell } from '../support/shell.ts'
 
-/** Packing, and installing Next the first time. */
+/** Packing, and installing Next for the first time. */
 const SLOW = 300_000
 const SECRET = 'whsec_of_the_reload'
 const PATH = [join(ROOT, 'node_modules/.bin'), process.env.PATH].join(delimiter)
@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, SLOW)
 afterAll(() => app?.remove(), SLOW)
 
-/** The files that people split a receiver into: nothing but the handlers is edited often. */
+/** The files into which people split a receiver: only the handlers are edited often. */
 const STORE = `import { memoryStore } from 'postern'
 export const store = memoryStore()
 `
@@ -56,7 +56,7 @@ async function send(url: string, event = events.contact.created()) {
   return { status: response.status, code: /"code":"(\w+)"/.exec(text)?.[1] ?? text, event }
 }
 
-/** Sends events until one is handled by the code that was saved last: the server takes a while to notice. */
+/** Sends events until the last saved code handles one: the server takes a while to notice a change. */
 async function untilHandledBy(version: string, toUrl: () => string, log: () => string): Promise<void> {
   const isHandled = async () => {
     const { status, code, event } = await send(toUrl()).catch(() => restarting)
@@ -97,7 +97,7 @@ it('next dev takes handlers and receivers that are edited, and remembers events'
   }
 })
 
-// These start the app anew, in a new process or with new modules: nothing is replaced, and a store in memory forgets.
+// These restart the app, in a new process or with new modules: nothing is replaced, and a store in memory forgets.
 it.each(['tsx watch', 'vite-node --watch'])('%s takes handlers that are edited', { timeout: SLOW }, async (command) => {
   await edit('store.ts', STORE)
   await edit('receiver.ts', receiverFile('1', './store.ts'))

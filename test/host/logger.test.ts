@@ -28,7 +28,7 @@ describe('consoleLogger', () => {
     expect(printed.error.mock.calls).toEqual([['postern: the store is gone {"code":"store_unavailable"}']])
   })
 
-  /** All that one call printed, as one text. */
+  /** Returns all output of one call, as one text. */
   function printedText(): string {
     expect(printed.error).toHaveBeenCalledTimes(1)
     const parts: unknown[] = printed.error.mock.calls[0] ?? []

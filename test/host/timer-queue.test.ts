@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { TimerQueue } from '../../src/host/timer-queue.ts'
 import { ManualClock } from '../receiver/support.ts'
 
-/** A manual clock whose timers can be unreferenced, as Node's can. */
+/** A manual clock whose timers can be unreferenced, like Node's. */
 class SharingClock extends ManualClock {
   refs = 0
   sets = 0
@@ -31,7 +31,7 @@ class SharingClock extends ManualClock {
   }
 
   override clearTimeout(timer: unknown): void {
-    const { id, unref } = timer as { readonly id: unknown; unref(): void } // only what setTimeout returned
+    const { id, unref } = timer as { readonly id: unknown; unref(): void } // only values of setTimeout
     unref()
     super.clearTimeout(id)
   }

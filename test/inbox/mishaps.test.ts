@@ -7,7 +7,7 @@ import { makePath, Scene, until } from './scene.ts'
 
 const event = events.contact.created
 
-/** Works an inbox of its own off, one item at a time, by a clock that the test sets. */
+/** Handles the items of a separate inbox, one at a time, by a clock that the test sets. */
 function openTable() {
   const database = openSqlite(makePath())
   onTestFinished(() => database.close())

@@ -7,11 +7,11 @@ import { makePath, until } from './scene.ts'
 const DONE: Settlement = { next: 'remove' }
 const FOREVER = () => new Promise<Settlement>(() => {})
 
-/** A clock whose timers never go off: the worker stands still, as in a process that is frozen or gone. */
+/** A clock whose timers never fire: the worker is suspended, as in a process that is frozen or dead. */
 const frozen: Clock = { ...systemClock, setTimeout: () => undefined }
 /** The clock of a machine that is busy. */
 const late: Clock = { ...systemClock, setTimeout: (callback, ms) => systemClock.setTimeout(callback, ms * 1.01) }
-/** A clock by which a worker looks for items all the time. */
+/** A clock by which a worker searches for items all the time. */
 const eager: Clock = { ...systemClock, setTimeout: (callback) => systemClock.setTimeout(callback, 1) }
 
 /** node:sqlite throws if a connection is closed twice. */
@@ -23,7 +23,7 @@ function closeOnce(database: { close(): void }): void {
   }
 }
 
-/** An inbox as one process has it. */
+/** An inbox in the view of one process. */
 function open(path = makePath()) {
   const database = openSqlite(path)
   onTestFinished(() => closeOnce(database))
@@ -46,7 +46,7 @@ function open(path = makePath()) {
   return { path, database, inbox, errors, settled, work, put, stateOf }
 }
 
-/** Has a worker take an item and stand still. */
+/** Lets a worker take an item and suspends it. */
 async function takeAndFreeze(path: string, key: string, leaseMs: number, ending = FOREVER()) {
   let isTaken = false
   const run = (item: TakenItem) => {
@@ -147,7 +147,7 @@ describe('an item whose worker died', () => {
       ran.push(key)
       return key === 'slow' ? FOREVER() : Promise.resolve(DONE)
     })
-    await sleep(1_200) // the lease has ended, and the busy worker has seen it
+    await sleep(1_200) // the lease has ended, and the busy worker has noticed it
     expect(ran).toEqual(['slow'])
     const another = open(path).work(async () => DONE)
     await until('another one has run it', async () => (await stateOf('left')) === undefined)

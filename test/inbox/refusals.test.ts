@@ -73,7 +73,7 @@ describe('context.transaction in a worker', () => {
   })
 })
 
-/** The parts of a scene, to be used without it. */
+/** The parts of a scene, for tests without one. */
 function bind(scene: Scene) {
   return { receiver: scene.receiver, inbox: scene.inbox, deliver: scene.deliver.bind(scene) }
 }

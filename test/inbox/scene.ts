@@ -19,10 +19,10 @@ import { onTestFinished } from 'vitest'
 
 export const SECRET = 'whsec_inbox'
 
-/** Without waiting between tries. */
+/** Retries without a pause. */
 export const AT_ONCE = { delay: () => 0 }
 
-/** A receiver with an inbox and a store in one file, and what it tells its owner. */
+/** A receiver with an inbox and a store in one file, and its reports to its owner. */
 export class Scene {
   readonly path: string
   readonly database: SqliteDatabase
@@ -62,7 +62,7 @@ export class Scene {
     return this.receiver.receive({ body, signature: sign(body, SECRET) })
   }
 
-  /** Waits until the inbox is empty, dead letters excepted. */
+  /** Waits until the inbox is empty, except for dead letters. */
   async untilIdle(): Promise<void> {
     await until('the inbox is worked off', async () => {
       const { waiting, running } = await this.inbox.counts()

@@ -7,7 +7,7 @@ import { AT_ONCE, Scene, SECRET, until } from './scene.ts'
 
 const event = events.contact.created
 
-/** Fails as often as it is told, and then succeeds. */
+/** Fails as often as the test says, and then succeeds. */
 function failing(times: number, makeError: () => unknown = () => new Error('not yet')) {
   let runs = 0
   return {
@@ -153,7 +153,7 @@ describe('an event that fails', () => {
     await until('it is dead', () => scene.dead.length === 1)
     expect(flaky.runs).toBe(1)
     expect((await scene.inbox.list('dead')).entries[0]?.tries[0]).toMatchObject({ code: 'dead_letter' })
-    // The one line tells it; what its handler threw is no failure of its own.
+    // One line reports it; the error of its handler is no separate failure.
     expect(scene.errors.map(({ code }) => code)).toEqual(['dead_letter'])
   })
 
@@ -212,7 +212,7 @@ describe('an event that fails', () => {
     const [first = 0, second = 0, third = 0] = startedAt
     expect(second - first).toBeGreaterThanOrEqual(149)
     expect(third - second).toBeGreaterThanOrEqual(299)
-    expect(asked).toEqual([1, 2, 1, 2]) // tried out before, then asked
+    expect(asked).toEqual([1, 2, 1, 2]) // tried first, then asked
   })
 
   it('is tried again if its record is not what the schema asks for, so that a looser schema can be deployed', async () => {

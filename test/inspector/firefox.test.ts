@@ -5,7 +5,7 @@ import { answer, serve, start } from './support.ts'
 
 const FIREFOX = findEngine('firefox-esr', '/usr/bin')
 
-/** A page that follows the emulator, and everything that it complained of. */
+/** A page that follows the emulator, and all its errors. */
 async function open(browser: Browser, url: string, complaints: string[]): Promise<Page> {
   const page = await browser.newPage()
   page.on('console', (message) => {

@@ -28,7 +28,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
   const toast = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor()
   const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click()
 
-  /** An inbox with a dead letter, one that waits for its second try, and one that is under way. */
+  /** An inbox with a dead letter, one item that waits for its second try, and one that is running. */
   async function fill(): Promise<Scene> {
     const scene = new Scene()
     let goOn = () => {}
@@ -56,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     return scene
   }
 
-  /** `postern inbox serve` for the inbox. */
+  /** Runs `postern inbox serve` for the inbox. */
   async function serve({ path }: Scene, ...args: readonly string[]): Promise<{ cli: RunningCli; url: string }> {
     const cli = startCli(['inbox', 'serve', '--sqlite', path, '--port', '0', ...args], { env: {} })
     onTestFinished(async () => {

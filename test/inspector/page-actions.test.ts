@@ -9,11 +9,11 @@ import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { answer, beginEach, CHROMIUM, open, serve, start } from './support.ts'
 
-// What people do on the page, and what strangers try, in a real browser.
+// User actions on the page, and attacks of strangers, in a real browser.
 
 const run = promisify(execFile)
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
-/** Text that would do harm wherever it became markup, a script, or a part of a command. */
+/** Text that would do harm if it became markup, a script, or a part of a command. */
 const HOSTILE = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'; touch hacked; echo '\`touch hacked\`$(touch hacked)`
 
 let context: BrowserContext
@@ -24,7 +24,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     return context.grantPermissions(['clipboard-read', 'clipboard-write'])
   })
 
-  /** What a button of the menu of the open delivery copies. */
+  /** Returns the text that a button of the open delivery's menu copies. */
   async function copy(page: Page, name: string): Promise<string> {
     await page.locator('.toast').waitFor({ state: 'hidden', timeout: 10_000 })
     await page.locator('.actions summary').click()
@@ -75,7 +75,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     expect(received.at(-1)).toEqual(received[0])
     await writeFile(join(folder, 'test.txt'), test)
     expect((await run('ls', [folder])).stdout).toBe('test.txt\n')
-    // What would run is one call of `test`, whatever the texts say.
+    // Only one call of `test` would run, whatever the texts are.
     expect(test.split('\n').filter((line) => line.includes('hacked'))).toHaveLength(3)
   })
 
@@ -94,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.locator('.verdict').getByText('401 unauthorized').waitFor()
     expect(await page.locator('.verdict').innerText()).toContain('as it should')
     const wrong = await copy(page, 'vitest test')
-    // In the repository, so that they find the package; the runner takes no file but those of test/.
+    // In the repository, so that they find the package; the runner only accepts files of test/.
     const folder = await mkdtemp('test/inspector/.pasted-')
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     await writeFile(join(folder, 'right.test.ts'), right)
@@ -165,7 +165,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     crm.events.emit({ type: 'sync.failed' })
     await crm.clock.advance(0)
     const { page } = await open(context, crm, '?screen=failed')
-    // Where much else is going on, the clock may have passed the deadline of some: those are a second cause.
+    // On a busy machine the clock may have passed the deadline of some: those are a second cause.
     await page.getByText(/^12 failed deliveries, \d causes?$/).waitFor()
     await page.locator('.group header input').first().check()
     await page.locator('.picks input').first().uncheck()

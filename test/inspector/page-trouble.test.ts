@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { answer, beginEach, CHROMIUM, open, serve, start } from './support.ts'
 
-// What goes wrong by a double click, a held key, a foreign link, a clock that stands still, or a strange body.
+// Trouble from a double click, a held key, a foreign link, a stopped clock, or an unusual body.
 
 let context: BrowserContext
 
@@ -19,7 +19,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     return crm
   }
 
-  /** Holds calls up, so that a second click comes before the first is answered. */
+  /** Delays calls, so that a second click comes before the first is answered. */
   function delay(page: Page, path: string): Promise<unknown> {
     return page.route(path, async (route) => {
       await new Promise((resolve) => setTimeout(resolve, 150))

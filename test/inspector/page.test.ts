@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
 import { answer, beginEach, CHROMIUM, figures, open, serve, start } from './support.ts'
 
-// The page in a real browser. One browser for all of it, and a profile of its own for each test.
+// The page in a real browser. All tests share one browser, and each has its own profile.
 
 let context: BrowserContext
 const ms = (from: number) => `${Math.round(performance.now() - from)} ms`
@@ -20,7 +20,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
   const rowsOf = (page: Page) => page.locator('.rows tbody tr.row')
   const countLine = (page: Page) => page.locator('.hint-line span').first()
 
-  /** Closes the dialog. A key that comes before it is gone is the dialog's. */
+  /** Closes the dialog. Keys pressed before it is gone go to the dialog. */
   async function leave(page: Page): Promise<void> {
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
@@ -234,7 +234,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
         const found = await page.evaluate(
           'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))',
         )
-        violations.push(...(found as readonly string[]).map((each) => `${colorScheme} ${what} ${each}`)) // texts, as was asked
+        violations.push(...(found as readonly string[]).map((each) => `${colorScheme} ${what} ${each}`)) // texts, as requested
       }
       for (const query of queries) {
         await page.goto(`${crm.url}/_inspector${query}`)

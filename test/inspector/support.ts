@@ -7,10 +7,10 @@ import { findEngine } from '../engines/require.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error: console.error }
 
-/** Where Chromium is; undefined where it is not, so that its tests are skipped. */
+/** The path of Chromium; undefined if it is missing, so that its tests are skipped. */
 export const CHROMIUM: string | undefined = findEngine('chromium', '/usr/bin')
 
-/** What tests measured, for whoever wants to see it: FIGURES=1. */
+/** The tests' measurements, printed if FIGURES=1 is set. */
 export const figures = new Map<string, string>()
 
 function launch(): Promise<Browser> {
@@ -24,7 +24,7 @@ function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM ?? '', args })
 }
 
-/** Has each test of a suite begin with a profile of its own, in one browser. */
+/** Lets each test of a suite run in its own profile, in one browser. */
 export function beginEach(begin: (context: BrowserContext) => unknown): void {
   let browser: Browser
   let context: BrowserContext
@@ -68,7 +68,7 @@ export function answer(status: number, code: string): RequestListener {
   }
 }
 
-/** A page of the inspector that is live, and everything that it complained of. */
+/** A live page of the inspector, and all its errors. */
 export interface OpenPage {
   readonly page: Page
   readonly complaints: readonly string[]
@@ -91,7 +91,7 @@ export async function open(
   return { page, complaints, liveAfterMs: performance.now() - startedAt }
 }
 
-/** Has the page built, which the package finds built. */
+/** Builds the page, which the package finds built. */
 async function warmUp(): Promise<void> {
   const crm = await startEmulator({ port: false, logger: quiet })
   await crm.fetch(new Request(`${crm.url}/_inspector`))

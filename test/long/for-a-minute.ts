@@ -3,7 +3,7 @@ import { report } from './figures.ts'
 
 const SECONDS = Number(process.env.LONG_SECONDS ?? 60)
 
-/** Tries a property for a minute, prints how often, and throws the smallest counterexample where there is one. */
+/** Checks a property for a minute, prints the number of runs, and throws the smallest counterexample if there is one. */
 export async function tryForAMinute<T>(name: string, property: fc.IRawProperty<T>): Promise<void> {
   const details = await fc.check(property, {
     numRuns: Number.MAX_SAFE_INTEGER,

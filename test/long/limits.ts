@@ -1,4 +1,4 @@
-/** Memory and answers at the edges: bodies beyond all bounds, bodies that do not end, handlers that do not end. */
+/** Tests memory and answers at the limits: oversized bodies, bodies that do not end, handlers that do not end. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -33,7 +33,7 @@ class Server {
     return new Server(child, message.port)
   }
 
-  /** By how many bytes its memory has grown at most since it was told to begin. */
+  /** The largest growth of its memory in bytes since the start of the measurement. */
   async ask(question: ToServer): Promise<number> {
     this.#child.send(question)
     const [message] = (await once(this.#child, 'message')) as [FromServer] // the first argument of the event
@@ -49,11 +49,11 @@ class Server {
 interface Answered {
   readonly status: number
   readonly ms: number
-  /** Bytes of the body that had gone when the answer came; the system's buffers hold some of them. */
+  /** Bytes of the body that were sent when the answer came; the system's buffers hold some of them. */
   readonly sent: number
 }
 
-/** Sends a request, whether it is answered meanwhile or not, until all has gone or the other side has closed. */
+/** Sends a request, whether it is answered meanwhile or not, until all of it is sent or the other side has closed. */
 async function send(
   port: number,
   requestHead: string,
@@ -113,7 +113,7 @@ function makeFloods(): readonly Flood[] {
   ]
 }
 
-/** One after the other, each in a process of its own: what one of them leaves behind would hide the growth of the next. */
+/** Runs one after the other, each in its own process: leftovers of one would hide the growth of the next. */
 async function measureMemory(): Promise<void> {
   for (const flood of makeFloods()) {
     await measureFlood(flood, 1)

@@ -1,6 +1,6 @@
 /**
- * `npm run test:long`: what takes too long for every run. Each part prints its figures beside their goals, and fails the run where
- * one is missed. `npm run test:long -- timing limits` picks parts.
+ * `npm run test:long`: tests that take too long for every run. Each part prints its figures with their goals, and fails the run if one is
+ * missed. `npm run test:long -- timing limits` picks parts.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** What the server of the limits and its parent say to each other. */
+/** The messages between the server of the limits and its parent. */
 export type ToServer = 'begin' | 'tell'
 export type FromServer = { readonly port: number } | { readonly base: number; readonly peak: number }
 

@@ -6,16 +6,16 @@ import { ROOT } from '../support/repository.ts'
 const PROTOCOL = 'protocol/**/*'
 const RECEIVER = 'receiver/**/*'
 
-/** A file, and what is wanted of its tests. */
+/** A file, and the requirements for its tests. */
 export interface Judged {
   readonly file: string
-  /** Written for it. Named below test/, with commas, as is the next one. */
+  /** Test files written for it. Named below test/, with commas, as is the next one. */
   readonly tests: string
   readonly allTests: string
   readonly leastPercent: number
 }
 
-/** Tests of a file of the receiver, if they are not those of its own name only. Those of another folder are named with it. */
+/** Tests of a file of the receiver, if they are not only those of its own name. Those of another folder are named with it. */
 const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
   'abort-reason': ['attempt', 'runs', 'inbox/work'],
   acceptor: ['inbox/work'],
@@ -35,7 +35,7 @@ const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
   'store-call': ['run', 'lease', 'runs'],
 }
 
-/** What is pure of the receiver, with the tests of the receiver that judge it. */
+/** Pure files of the receiver, with the receiver's tests that judge them. */
 const PURE_TESTS: Readonly<Record<string, readonly string[]>> = {
   authenticate: ['secrets', 'handle'],
   'check-ms': ['create-receiver', 'runs'],
@@ -108,7 +108,7 @@ const CLIENT_TESTS: Readonly<Record<string, readonly string[]>> = {
   transport: ['calls', 'login', 'refusals', 'signals', 'rate-limit'],
 }
 
-/** Tests of a file of the test kit, likewise. */
+/** Tests of a file of the test kit, in the same way. */
 const TESTING_TESTS: Readonly<Record<string, readonly string[]>> = {
   attempt: ['sender', 'targets'],
   events: ['events'],
@@ -119,7 +119,7 @@ const TESTING_TESTS: Readonly<Record<string, readonly string[]>> = {
   'test-receiver': ['recorder'],
 }
 
-/** Types and the names of other files leave nothing to be changed. */
+/** Types and the names of other files contain nothing to change. */
 function hasCode(path: string): boolean {
   const { code } = transformSync(readFileSync(path, 'utf8'), { loader: 'ts' })
   return code.replaceAll(/^(import|export) [^;=(]*;$/gm, '').trim() !== ''
@@ -137,7 +137,7 @@ function listFolder(folder: string, tests: Readonly<Record<string, readonly stri
     }))
 }
 
-/** In the order in which they are judged. */
+/** Files in the order of the run. */
 export const FILES: readonly Judged[] = [
   ...RECEIVING.map((each) => ({ ...each, leastPercent: 92 })),
   ...listFolder('inbox', {}),

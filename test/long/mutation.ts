@@ -1,10 +1,10 @@
 /**
- * Faults put into our own code by Stryker, and whether the tests notice them. `npm run test:long -- mutation`, or
- * `npx tsx test/long/mutation.ts src/receiver/lease.ts` for some files.
+ * Plants faults in the code with Stryker, and reports whether the tests notice them. `npm run test:long -- mutation`, or `npx tsx
+ * test/long/mutation.ts src/receiver/lease.ts` for some files.
  *
- * Each file is judged by the tests that were written for it, since all tests for each fault would take a day; what those miss is
- * judged once more by all tests of the folder, on a copy of the tree with the fault in it. That also judges what Stryker can't: a
- * fault that keeps a test file from loading fails no test for it, and some failures end its runner.
+ * Each file is judged by the tests that were written for it, since all tests for each fault would take a day. A fault that they miss is
+ * judged again by all tests of the folder, on a copy of the tree with the fault in it. That also judges faults that Stryker can't: one that
+ * keeps a test file from loading fails no test for it, and some failures end its runner.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -86,7 +86,7 @@ try {
     const mutated = files[file] ?? { source: '', mutants: [] }
     const counted = mutated.mutants.filter(({ status }) => status !== 'Ignored' && status !== 'CompileError')
     if (counted.length === 0) continue // types only
-    // Tests that fail anyway would notice everything.
+    // Tests that fail without a fault would notice everything.
     if (!(await isPassing(allTests, tree))) throw new Error(`${allTests} fail without a fault`)
     let noticed = 0
     for (const mutant of counted)

@@ -1,6 +1,6 @@
 /**
- * Leaves the inspector open for an hour at ten deliveries a second, an inbox beside it, and watches its memory: that of the page after a
- * collection, and that of the emulator's process. MINUTES=5 makes it shorter.
+ * Leaves the inspector open for an hour at ten deliveries a second, with an inbox, and measures the memory of the page after a collection,
+ * and of the emulator's process. MINUTES=5 makes it shorter.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -12,7 +12,7 @@ import { report } from './figures.ts'
 
 const MINUTES = Number(process.env.MINUTES ?? 60)
 const A_SECOND = 10
-/** Compared are the second and the last third: the first fills what is remembered. */
+/** The second and the last third are compared: the first fills the history. */
 const GOAL = 1.15
 const MIB = 1024 * 1024
 

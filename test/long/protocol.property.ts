@@ -16,7 +16,7 @@ const character = fc.oneof(
   fc.constantFrom(...'0fFgGsS=, \r\n\0'),
 )
 
-/** The good signature after some changes: letters in the other case, characters put in, taken out or replaced. */
+/** The valid signature after some changes: letters in the other case, characters inserted, removed or replaced. */
 const changedHeader = fc
   .array(
     fc.record({
@@ -140,7 +140,7 @@ describe('for a minute', { concurrent: false }, () => {
         bytes,
         (set, other, isOne, body) => {
           const signer = isOne ? (set[body.length % set.length] ?? other) : other
-          // HMAC fills a short key up with NULs: two keys are one where they differ in those only.
+          // HMAC pads a short key with NULs: keys that differ only in those are the same.
           const toKey = (key: string | Uint8Array) => Buffer.from(key).toString('latin1').replace(/\0+$/, '')
           const isMember = set.some((member) => toKey(member) === toKey(signer))
           expect(verify(body, sign(body, signer), set)).toBe(isMember)

@@ -13,7 +13,7 @@ import { tryForAMinute } from './for-a-minute.ts'
 const SECRET = 'whsec_long'
 const LIMIT = 3_000
 
-/** Anything that a line of JavaScript can throw, in a box: fast-check looks at its values, and some of these throw then. */
+/** Any value that JavaScript can throw, in a box: fast-check looks at its values, and some of these throw then. */
 const thrown: fc.Arbitrary<() => unknown> = fc.oneof(
   fc
     .anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withTypedArray: true })
@@ -36,7 +36,7 @@ const misbehaviour: fc.Arbitrary<() => unknown> = thrown.chain((box) =>
   ),
 )
 
-/** Cuts in a body, as places from 0 to 1. */
+/** Cuts in a body, as positions from 0 to 1. */
 const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
 
 function cut(bytes: Uint8Array, places: readonly number[]): readonly Uint8Array[] {
@@ -143,7 +143,7 @@ describe('for a minute', { concurrent: false }, () => {
         bench.receiver.on('*', (event) => void seen.push(event))
         const done = new Set<string>()
         const types: string[] = []
-        // A record with an id suits every type, those about records too.
+        // A record with an id fits every type, including those about records.
         const data = { record: { _id: '1' } }
         for (const { id, type, accountKey } of names) {
           const key = JSON.stringify([accountKey, id])

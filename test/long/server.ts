@@ -1,4 +1,4 @@
-/** A receiver on node:http with all defaults, in a process of its own, that tells its parent how much memory it takes. */
+/** A receiver on node:http with all defaults, in a separate process, that reports its memory to its parent. */
 import { createServer } from 'node:http'
 import { createReceiver } from 'postern'
 import { nodeHandler } from 'postern/node'

@@ -1,4 +1,4 @@
-/** Whether the time of `verify` tells at which digit a forged signature begins to differ. */
+/** Measures whether the time of `verify` reveals the first digit at which a forged signature differs. */
 import { sign, verify } from 'postern'
 import { events, signed } from 'postern/testing'
 import { report } from './figures.ts'
@@ -26,7 +26,7 @@ function median(values: readonly number[]): number {
 const times: Readonly<Record<string, number[]>> = { [firstDiffers]: [], [lastDiffers]: [] }
 const pair = [firstDiffers, lastDiffers] as const
 for (let call = 0; call < WARM_UP; call++) time(pair[call % 2 === 0 ? 0 : 1])
-// Each pair in either order, by chance: whatever the machine does beside this meets both alike.
+// Each pair runs in random order: other load on the machine affects both alike.
 for (let call = 0; call < CALLS / 2; call++)
   for (const signature of Math.random() < 0.5 ? pair : pair.toReversed()) times[signature]?.push(time(signature))
 

@@ -32,7 +32,7 @@ interface Options extends Partial<ReceiverOptions<never, never>> {
   readonly name?: string
 }
 
-/** A receiver under instrumentation, and how to send to it over HTTP. */
+/** A receiver under instrumentation, and a function that sends to it over HTTP. */
 function makeScene(options: Options = {}, sdk = new Sdk()) {
   const receiver = createReceiver({ secret: SECRET, logger: silentLogger, ...options } as ReceiverOptions<never, never>)
   const instrumentation = instrument(receiver, sdk.providers)

@@ -26,7 +26,7 @@ const metricRows = table.filter(({ kind }) => kind !== 'span')
 beforeAll(enableContexts)
 afterAll(() => context.disable())
 
-/** Every metric there is, as the SDK exports it, with every attribute that it can have. */
+/** Every metric as the SDK exports it, with every attribute that it can have. */
 async function collectAll(): Promise<ReadonlyMap<string, MetricData>> {
   const sdk = new Sdk()
   const meter = sdk.meterProvider.getMeter('test')
@@ -41,7 +41,7 @@ async function collectAll(): Promise<ReadonlyMap<string, MetricData>> {
   metrics.settled({ next: 'bury', marks: [], tried })
   metrics.stalled()
   const counts = async () => ({ waiting: 1, running: 1, dead: 1, oldestDueAt: 1 })
-  const inbox = { counts } as unknown as Inbox // nothing else is asked of it
+  const inbox = { counts } as unknown as Inbox // only this part of it is used
   observeGauges(meter, { name: 'shop', inbox, inFlight: 1, stop() {} })
   return sdk.collect()
 }
@@ -96,7 +96,7 @@ describe('names of the semantic conventions', () => {
 
 const toLabel = (name: string) => name.replaceAll('.', '_')
 
-/** The names that a metric has in Prometheus: by OTLP it appends the unit, and the exporter of the SDK does not. */
+/** Returns the names of a metric in Prometheus: by OTLP it appends the unit, and the exporter of the SDK does not. */
 function toPrometheus({ name, kind, unit }: { readonly name: string; readonly kind: string; readonly unit: string }) {
   const ends = kind === 'histogram' ? ['_bucket', '_count', '_sum'] : [kind === 'counter' ? '_total' : '']
   const units = unit === 's' ? ['', '_seconds'] : ['']
@@ -107,7 +107,7 @@ const series = metricRows.flatMap((row) =>
   toPrometheus(row).map((names) => ({ names, labels: row.attributes.map(toLabel) })),
 )
 
-/** What is wrong with a query: metrics that do not exist, or only in one of their forms, and labels that they do not have. */
+/** Returns the errors of a query: metrics that do not exist, or only in one of their forms, and labels that they do not have. */
 function findMistakes(query: string): readonly string[] {
   const mistakes: string[] = []
   const labels = new Set<string>()
@@ -175,7 +175,7 @@ describe('dashboard and alerts', () => {
 
 const promtool = findEngine('promtool')
 
-/** Has Prometheus' own tool evaluate the rules for an hour over the series of two processes. Returns its complaints. */
+/** Evaluates the rules with Prometheus' own tool for an hour over the series of two processes. Returns its errors. */
 function evaluate(values: Readonly<Record<string, string>>, firing: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-alerts-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

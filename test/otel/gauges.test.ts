@@ -9,7 +9,7 @@ import { Sdk } from './scene.ts'
 function observe(counts: () => unknown) {
   const sdk = new Sdk()
   const clock = manualClock('2025-01-01T00:00:00Z')
-  const inbox = { counts } as unknown as Inbox // nothing else is asked of it
+  const inbox = { counts } as unknown as Inbox // only this part of it is used
   const view = { name: 'shop', inbox, inFlight: 3, stop() {} }
   const stop = observeGauges(sdk.meterProvider.getMeter('test'), view, clock)
   const read = async (name: string) => (await sdk.points(name)).map(([, value]) => value)

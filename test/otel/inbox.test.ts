@@ -63,7 +63,7 @@ describe('an accepted event', () => {
     })
 
     scene.sdk.spanExporter.reset()
-    await scene.sdk.below('start', async () => scene.work()) // what it is started in is not its trace
+    await scene.sdk.below('start', async () => scene.work()) // the context of its start is not part of its trace
     await scene.untilIdle()
     await until('the try has ended', () => scene.sdk.spans.length === 3)
     const [tried, handler] = [scene.sdk.span('process shop'), scene.sdk.span('handle contact.created')]
@@ -205,7 +205,7 @@ describe('the metrics of an inbox', () => {
     const scene = new InstrumentedScene()
     scene.receiver.on('*', () => {})
     await scene.deliver(events.contact.created())
-    // What a worker leaves behind that is killed: a lease, which ends.
+    // A killed worker leaves a lease, which ends.
     scene.database.exec("UPDATE postern_inbox SET state = 2, worker = 'gone', position = 1")
     scene.work()
     await scene.untilIdle()
@@ -217,7 +217,7 @@ describe('the metrics of an inbox', () => {
   it('count what another worker took while it ran here', async () => {
     const scene = new InstrumentedScene()
     scene.receiver.on('*', () => {
-      // What other processes do while this one stands still.
+      // Other processes do this while this one is suspended.
       scene.database.exec("UPDATE postern_inbox SET worker = 'another'")
     })
     await scene.deliver(events.contact.created())

@@ -17,12 +17,12 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { onTestFinished } from 'vitest'
 
-/** As an app's SDK does: contexts follow asynchronous work. */
+/** Like an app's SDK: contexts follow asynchronous work. */
 export function enableContexts(): void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
 }
 
-/** The SDK of an app, with exporters in memory. */
+/** An app's SDK, with exporters in memory. */
 export class Sdk {
   readonly spanExporter = new InMemorySpanExporter()
   readonly tracerProvider: BasicTracerProvider
@@ -40,7 +40,7 @@ export class Sdk {
     onTestFinished(() => this.meterProvider.shutdown())
   }
 
-  /** Both providers, as `instrument` takes them. */
+  /** Both providers, in the form that `instrument` takes. */
   get providers() {
     return { tracerProvider: this.tracerProvider, meterProvider: this.meterProvider }
   }
@@ -54,7 +54,7 @@ export class Sdk {
     return this.spanExporter.getFinishedSpans()
   }
 
-  /** The one span of a name. */
+  /** Returns the only span of a name. */
   span(name: string): ReadableSpan {
     const [span, ...more] = this.spans.filter((each) => each.name === name)
     if (span === undefined || more.length > 0)
@@ -62,7 +62,7 @@ export class Sdk {
     return span
   }
 
-  /** Metrics as they are now, by name. */
+  /** Returns the current metrics, by name. */
   async collect() {
     this.#metricExporter.reset()
     await this.#reader.forceFlush()
@@ -71,13 +71,13 @@ export class Sdk {
     return new Map(scopes.flatMap(({ metrics }) => metrics).map((metric) => [metric.descriptor.name, metric]))
   }
 
-  /** The points of a counter or gauge, each as its attributes and value; without the attribute that names the receiver. */
+  /** Returns the points of a counter or gauge, each as its attributes and value; without the attribute that names the receiver. */
   async points(name: string): Promise<readonly (readonly [attributes: object, value: number])[]> {
     const metric = (await this.collect()).get(name)
     return (metric?.dataPoints ?? []).map((point) => [withoutReceiver(point), (point as DataPoint<number>).value])
   }
 
-  /** The points of a histogram, each as its attributes and value. */
+  /** Returns the points of a histogram, each as its attributes and value. */
   async histograms(name: string): Promise<readonly (readonly [attributes: object, value: Histogram])[]> {
     const metric = (await this.collect()).get(name)
     return (metric?.dataPoints ?? []).map((point) => [withoutReceiver(point), (point as DataPoint<Histogram>).value])

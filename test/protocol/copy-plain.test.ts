@@ -99,7 +99,7 @@ describe('copyPlain', () => {
   })
 
   it('copies lists and objects of another realm', () => {
-    const { list } = runInNewContext('({ list: [{ a: 1 }] })') as { list: { a: number }[] } // what the script says
+    const { list } = runInNewContext('({ list: [{ a: 1 }] })') as { list: { a: number }[] } // the script returns it
     const copy = copyPlain({ list })
     expect(copy.list).not.toBe(list)
     expect(copy.list[0]).not.toBe(list[0])

@@ -44,7 +44,7 @@ describe('dedupKey', () => {
     expect(dedupKey(...one)).not.toBe(dedupKey(...other))
   })
 
-  // Pieces that are likely to meet: borders, lengths, digests, odd characters.
+  // Pieces that are likely to collide: borders, lengths, digests, odd characters.
   const piece = fc.constantFrom(
     'a',
     'b',

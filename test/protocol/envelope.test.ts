@@ -80,7 +80,7 @@ describe('parseEnvelope', () => {
   ])('refuses %s', (_what, bytes, code) => expect(codeOf(parseEnvelope(bytes))).toBe(code))
 
   const HORSE = String.fromCodePoint(0x1f40e)
-  // What is long has a name: no title of a test is to be longer than its line.
+  // Long values have a name: no title of a test may be longer than its line.
   it.each<[field: string, what: string, value: string, isTaken: boolean]>([
     ['id', 'one character', 'x', true],
     ['id', '1,024 characters', 'x'.repeat(1_024), true],

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { checkData, isTypeOnly } from '../../src/protocol/schema.ts'
 
-/** A schema whose validate gives just this, as schemas in plain JavaScript can. */
+/** A schema whose validate returns exactly this, as schemas in plain JavaScript can. */
 function schemaOf(validate: (value: unknown) => unknown): StandardSchema {
-  // The point of these tests is what a library may give beyond the types.
+  // These tests are about values that a library may return against its types.
   return { '~standard': { version: 1, vendor: 'test', validate: validate as StandardSchema['~standard']['validate'] } }
 }
 

@@ -7,7 +7,7 @@ import { runs } from '../support/runs.ts'
 
 const SECRET = 'whsec_5f1d3a'
 const BODY = '{"id":"evt_1","type":"contact.created"}'
-// Not by sign(): an error of its would be in what it is judged by.
+// Not by sign(), which is the function under test.
 const DIGITS = createHmac('sha256', SECRET).update(BODY).digest('hex')
 const GOOD = `sha256=${DIGITS}`
 const OTHERS = ['another secret', 'a third one', new Uint8Array([1, 2, 3])]
@@ -72,7 +72,7 @@ describe('strings and bytes', () => {
   })
 
   it.each([undefined, null, {}, [], 7, new Date(0)])('refuse a body that is %j, whatever the header is', (body) => {
-    // The types refuse these; an app in plain JavaScript gives what its body parser left.
+    // The types refuse these; an app in plain JavaScript passes what its body parser left.
     const anything = body as unknown as string
     const refusal = expect.objectContaining({ code: 'body_consumed', message: expect.stringContaining('exact bytes') })
     expect(() => sign(anything, SECRET)).toThrow(refusal)
@@ -176,7 +176,7 @@ describe('the header', () => {
 
   it('refuses, and never throws on, anything that is not a string or a list of one', () => {
     const property = fc.property(fc.anything(), (header) => {
-      // Plain JavaScript can give anything here.
+      // Plain JavaScript can pass anything here.
       expect(verify(BODY, header as string, SECRET)).toBe(false)
       expect(verify(BODY, [header] as string[], SECRET)).toBe(false)
     })
@@ -319,7 +319,7 @@ describe('a secret', () => {
   const refusal = expect.objectContaining({ name: 'ConfigurationError', code: 'secret_unusable' })
 
   it.each(unusable)('is refused when it is %s', (_what, secret) => {
-    // The types refuse most of these; an environment variable that is not set gives undefined at run time.
+    // The types refuse most of these; an unset environment variable is undefined at run time.
     const given = secret as string
     expect(() => verify(BODY, GOOD, given)).toThrow(refusal)
     expect(() => verify(BODY, undefined, given), 'whatever the header is').toThrow(refusal)

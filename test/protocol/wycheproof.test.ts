@@ -36,7 +36,7 @@ describe.skipIf(!isHere)("Wycheproof's HMAC-SHA256 set", () => {
       const signature = sign(body, secret)
       expect(signature.slice('sha256='.length).startsWith(tag), `sign, case ${id}`).toBe(ok)
       expect(verify(body, signature, secret), `own signature, case ${id}`).toBe(true)
-      // A truncated tag is never a signature here, right or not.
+      // A truncated tag is never a valid signature here, correct or not.
       expect(verify(body, `sha256=${tag}`, secret), `verify, case ${id}`).toBe(ok && tagSize === 256)
     }
   })

@@ -17,7 +17,7 @@ import {
 watchRejections()
 
 const schema = (validate: (value: unknown) => unknown): StandardSchema => ({
-  '~standard': { version: 1, vendor: 'test', validate: validate as never }, // plain JavaScript may give anything
+  '~standard': { version: 1, vendor: 'test', validate: validate as never }, // plain JavaScript may return anything
 })
 
 describe('several handlers', () => {
@@ -770,7 +770,7 @@ it('gives what a schema made of classes to every handler as it is', async () => 
   const seen: unknown[] = []
   for (const name of ['a', 'b'])
     bench.receiver.on('contact.created', { name }, ({ data }) => {
-      seen.push((data.record as unknown as { when: unknown }).when) // as the schema made it
+      seen.push((data.record as unknown as { when: unknown }).when) // in the schema's form
     })
   expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
   expect(seen).toEqual([when, when])
@@ -814,7 +814,7 @@ it('a part of the output of a schema that cannot be read is shared, and nothing 
   for (const name of ['a', 'b'])
     bench.receiver.on('contact.created', { name }, (event) => {
       seen.push(event.id)
-      ;(event as { id: string }).id = 'changed' // handlers may do what they like to their own
+      ;(event as { id: string }).id = 'changed' // handlers may change their own record
       ;(event.data.record as unknown as { tags: string[] }).tags.push(name)
     })
   const sent = events.contact.created()

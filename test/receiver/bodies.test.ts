@@ -6,14 +6,14 @@ import { Bench, Gate, request, SECRET, settle, watchRejections } from './support
 watchRejections()
 
 const KIB = 1_024
-/** The least that `maxBufferedBytes` may be with a `maxBodyBytes` of up to 256 KiB. */
+/** The lowest allowed `maxBufferedBytes` with a `maxBodyBytes` of up to 256 KiB. */
 const LEAST = 1_024 * KIB
-/** What a fragment costs beside its bytes. */
+/** The memory of a fragment in addition to its bytes. */
 const FRAGMENT = 512
-/** What a look-up of secrets costs beside its body. */
+/** The memory of a look-up of secrets in addition to its body. */
 const LOOK_UP = 8_192
 
-/** A request whose body comes as the test says. */
+/** A request whose body arrives as the test says. */
 class SlowRequest {
   readonly gate = new Gate<Uint8Array | BodyFailure>()
   cuts = 0
@@ -31,7 +31,7 @@ class SlowRequest {
 }
 
 const bytesOf = (event = events.contact.created()) =>
-  request(event).read(1_048_576, { take: () => true, reserve: () => true }) as Uint8Array // request() gives them at once
+  request(event).read(1_048_576, { take: () => true, reserve: () => true }) as Uint8Array // request() sets them synchronously
 
 function open(options: Record<string, unknown>) {
   const bench = new Bench(options)
@@ -40,7 +40,7 @@ function open(options: Record<string, unknown>) {
   return { bench, runs: () => runs }
 }
 
-/** Fills a receiver of {@link LEAST} to its last byte with two bodies, and goes one byte further. */
+/** Fills a receiver of {@link LEAST} to its last byte with two bodies, and then adds one byte. */
 async function expectAllRoom(bench: Bench): Promise<void> {
   const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
   expect(older.intake.take(LEAST / 2 - FRAGMENT)).toBe(true)
@@ -181,7 +181,7 @@ describe('maxBufferedBytes', () => {
       const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
       expect(older.intake.reserve(100 * KIB)).toBe(true)
       expect(older.intake.take(800 * KIB)).toBe(true)
-      expect(older.intake.take(200 * KIB)).toBe(false) // the oldest is itself
+      expect(older.intake.take(200 * KIB)).toBe(false) // the oldest is the body itself
       expect(newer.intake.take(500 * KIB)).toBe(true)
       newer.gate.open(round === 0 ? bytesOf() : { failure: 'body_incomplete' })
       older.gate.open({ failure: 'body_incomplete' })
@@ -206,7 +206,7 @@ describe('maxBufferedBytes', () => {
     const slow = new SlowRequest(bench)
     expect(slow.intake.reserve(500 * KIB)).toBe(true)
     const sent = Array.from({ length: 4 }, () => bench.send(quarter()))
-    expect((await slow.reply).status).toBe(408) // which makes room
+    expect((await slow.reply).status).toBe(408) // and so frees memory
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'overloaded' })
     gate.open(SECRET)
     expect((await Promise.all(sent)).map(({ outcome }) => outcome)).toEqual(Array(4).fill('handled'))
@@ -258,11 +258,11 @@ describe('maxBufferedBytes', () => {
     expect(requests).toHaveLength(300 - refused)
     const [first, second] = await Promise.all([bench.send(bytesOf()), bench.send(bytesOf())])
     expect(first).toEqual({ outcome: 'overloaded', status: 503 })
-    expect(first).not.toBe(second) // apps may write on what they are given
+    expect(first).not.toBe(second) // apps may change the values that they get
     gate.open(SECRET)
     await Promise.all(sent)
     for (const request of requests) seen.push(request.claimedAccountKey)
-    expect(new Set(seen)).toEqual(new Set([undefined])) // their bodies are gone
+    expect(new Set(seen)).toEqual(new Set([undefined])) // their bodies are freed
     await bench.expectAtRest()
   })
 

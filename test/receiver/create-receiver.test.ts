@@ -27,7 +27,7 @@ import {
 
 watchRejections()
 
-const make = (options: unknown) => createReceiver(options as ReceiverOptions<never, never>) // what plain JavaScript can write
+const make = (options: unknown) => createReceiver(options as ReceiverOptions<never, never>) // plain JavaScript can contain it
 const store = () => memoryStore()
 const without = (method: string) => ({ ...methods, [method]: undefined })
 const methods = { retentionMs: 1e9, claim() {}, renew() {}, complete() {}, release() {} }
@@ -248,7 +248,7 @@ describe('receive', () => {
     ['an ArrayBuffer', new ArrayBuffer(4)],
   ])('takes bytes only: %s is answered 500, with the fix', async (_what, body) => {
     const bench = open()
-    const outcome = await bench.receiver.receive({ body: body as Uint8Array, signature: undefined }) // as plain JavaScript may
+    const outcome = await bench.receiver.receive({ body: body as Uint8Array, signature: undefined }) // as in plain JavaScript
     expect(outcome).toMatchObject({ outcome: 'error', status: 500, code: 'body_consumed' })
     expect(bench.errors[0]?.message).toContain('Uint8Array or Buffer')
     expect(bench.outcomes).toHaveLength(1)
@@ -431,7 +431,7 @@ describe('dispatch', () => {
     'rejects %j with event_invalid',
     async (event) => {
       const { receiver } = new Bench()
-      await expect(receiver.dispatch(event as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as plain JavaScript may
+      await expect(receiver.dispatch(event as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as in plain JavaScript
     },
   )
 
@@ -636,12 +636,12 @@ describe('dispatch', () => {
     [{ wait: 5 }, 'option_unknown'],
   ])('rejects %j', async (options, code) => {
     const { receiver } = new Bench()
-    await expect(receiver.dispatch(events.contact.created(), options as never)).rejects.toMatchObject({ code }) // as plain JavaScript may
+    await expect(receiver.dispatch(events.contact.created(), options as never)).rejects.toMatchObject({ code }) // as in plain JavaScript
   })
 
   it('rejects an event that throws when it is looked at', async () => {
     const { receiver } = new Bench()
-    await expect(receiver.dispatch(evilProxy() as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as plain JavaScript may
+    await expect(receiver.dispatch(evilProxy() as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as in plain JavaScript
   })
 
   it('leaves the event of the caller as it was', async () => {
@@ -667,7 +667,7 @@ it('stands on a memory store of its own by default, on the given clock', async (
 })
 
 describe('close', () => {
-  /** Closes while a request runs, and expects that to wait until its answer is written. */
+  /** Closes while a request runs, and expects that `close()` waits until its answer is written. */
   async function expectToWaitFor(bench: Bench, running: Promise<unknown>, gate: Gate, onWritten: () => void) {
     let isClosed = false
     const closing = bench.receiver.close().finally(() => {
@@ -696,7 +696,7 @@ describe('close', () => {
     bench.receiver.on('*', () => gate.promise)
     const sent = bench.send(events.contact.created())
     await settle()
-    const closing = bench.receiver.close(options as { timeoutMs: number }) // what plain JavaScript can write
+    const closing = bench.receiver.close(options as { timeoutMs: number }) // plain JavaScript can contain it
     let isClosed = false
     void closing.then(() => {
       isClosed = true

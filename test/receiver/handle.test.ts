@@ -16,7 +16,7 @@ const codeOf = ({ body }: Reply) => (JSON.parse(body) as { readonly code: string
 const ZEROS = `sha256=${'0'.repeat(64)}`
 
 describe('the order of checks', () => {
-  // Each row is wrong in its own way and in every way of the rows below it; the topmost wrong decides.
+  // Each row has its own fault and every fault of the rows below it; the first fault decides.
   const wrongs: readonly [string, number, Parameters<typeof request>[1]][] = [
     ['method_not_allowed', 405, { method: 'GET' }],
     ['unsupported_encoding', 415, { headers: { 'content-encoding': 'gzip' } }],
@@ -236,7 +236,7 @@ describe('the body', () => {
     ['an unknown failure, later', Promise.resolve({ failure: 'toString' })],
   ])('that an adapter of one’s own gives as %s is the app’s mistake', async (_what, body) => {
     const { bench } = open()
-    const reply = await bench.receiver.handle(reading(() => body as Uint8Array)) // as plain JavaScript may
+    const reply = await bench.receiver.handle(reading(() => body as Uint8Array)) // as in plain JavaScript
     expect([reply.status, codeOf(reply)]).toEqual([500, 'body_consumed'])
     expect(bench.errors[0]?.message).toContain('read() returned neither bytes nor a failure')
     await bench.expectAtRest()
@@ -296,7 +296,7 @@ describe('the body', () => {
     const gate = new Gate<Uint8Array>()
     let limit = 0
     const delivery = request(events.contact.created())
-    const bytes = delivery.read(2_000, { take: () => true, reserve: () => true }) as Uint8Array // request() gives them at once
+    const bytes = delivery.read(2_000, { take: () => true, reserve: () => true }) as Uint8Array // request() sets them synchronously
     const replying = bench.receiver.handle({
       ...delivery,
       read: (given) => {

@@ -83,7 +83,7 @@ describe('an interceptor', () => {
     const { bench, runs } = intercepted((run) => void late.push(run))
     await bench.send(events.contact.created())
     await expect(late[0]?.()).rejects.toMatchObject({ code: 'interceptor_skipped' })
-    late[0]?.() // and nobody looks at that: it leaves no unhandled rejection
+    late[0]?.() // without a handler for it: it leaves no unhandled rejection
     await settle()
     expect(runs()).toBe(0)
   })

@@ -28,7 +28,7 @@ function gated(options: ConstructorParameters<typeof Bench>[0] = {}) {
   return { bench, gate, signals }
 }
 
-/** The clock of an event loop that is always busy with something else for a while. */
+/** The clock of an event loop that is blocked by other work for a while. */
 class LateClock extends ManualClock {
   override setTimeout(callback: () => void, ms: number): unknown {
     return super.setTimeout(callback, ms + 60)
@@ -253,7 +253,7 @@ describe('a claim that another process has taken', () => {
 
   it('is not renewed again where the store says so at once', async () => {
     const { bench, gate } = gated({ usual: atOnce })
-    bench.store.plan('renew', () => false as never) // stands for the answer of a store
+    bench.store.plan('renew', () => false as never) // replaces the answer of a store
     const sent = bench.send(events.contact.created())
     await bench.clock.advance(5_000)
     gate.open(undefined)
@@ -387,7 +387,7 @@ describe('a renewal that is under way', () => {
   })
 })
 
-/** A handler beside one that hangs in the first attempt and is abandoned 6 s after it began. */
+/** A handler beside one that hangs in the first attempt and is abandoned 6 s after its start. */
 function besideStuck(quick: () => unknown) {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
   const runs: string[] = []
@@ -436,7 +436,7 @@ it('offers the marks of an abandoned attempt again to a store that is away, and 
   expect(bench.store.marksOf('renew').at(-1)).toEqual(['quick'])
   // The last renewal was tried at 6 s, for 15 s.
   const leftMs = renew.mock.lastCall?.[2] ?? 0
-  expect((renewalsOf(bench).at(-1) ?? 0) + leftMs).toBe(5_500 + 15_000) // as its last renewal before that was to end
+  expect((renewalsOf(bench).at(-1) ?? 0) + leftMs).toBe(5_500 + 15_000) // when its last renewal before that would have ended
   await bench.clock.advance(13_000)
   expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
   expect([runs, bench.clock.monotonic()]).toEqual([['quick', 'stuck', 'stuck'], 1_000 + 20_900])

@@ -8,7 +8,7 @@ watchRejections()
 
 const TRACE = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' }
 
-/** Notes all that it is told. */
+/** Records all its calls. */
 class Notes implements Observer {
   readonly lines: string[] = []
   readonly outcomes: Outcome[] = []
@@ -48,7 +48,7 @@ const refuse = (): never => {
   throw new Error('the observer is broken')
 }
 
-/** Each way in which an observer can fail, and what is left of its watch. */
+/** Each way in which an observer can fail, and the calls that its watch still gets. */
 const BROKEN: readonly (readonly [what: string, watch: () => Watch])[] = [
   ['does not begin', refuse],
   ['returns nothing', () => undefined as never],

@@ -34,7 +34,7 @@ function at(timestamp: string) {
 
 const ignore = () => {}
 
-/** A receiver whose handler keeps the times of the events that it ran for, and fails as it is told. */
+/** A receiver whose handler keeps the times of the events that it ran for, and fails as the test says. */
 function scene(options: Record<string, unknown> = {}, pattern = 'contact.*') {
   const bench = new Bench(options)
   const ran: string[] = []
@@ -289,7 +289,7 @@ describe.each<[string, Behaviour]>([
     bench.receiver.on('contact.updated', { name: 'mail' }, () => {
       if (fails) throw new Error('told to fail')
     })
-    // As if the process had died once the mark was there.
+    // As if the process had died right after it set the mark.
     const lost: Behaviour = () => true as never
     bench.store.plan('advance', lost)
     const newer = change(2)

@@ -5,7 +5,7 @@ import { Bench, hanging, type Method, rejecting, request, saying, watchRejection
 
 watchRejections()
 
-/** One row of the table of answers: how the situation comes about, what is answered, and what the store is asked for. */
+/** One row of the table of answers: the situation, the answer, and the expected calls of the store. */
 interface Row {
   readonly situation: string
   readonly options?: Record<string, unknown>

@@ -29,7 +29,7 @@ const runs = (few: number) => ({ numRuns: process.env.LONG === '1' ? few * 30 : 
 const STATUSES: ReadonlySet<number> = new Set([200, 409, 500, 503, ...Object.values(REJECTION_STATUS)])
 const isOutcome = (outcome: Outcome) => STATUSES.has(outcome.status) && typeof outcome.outcome === 'string'
 
-/** Anything that a line of JavaScript can throw, in a box: fast-check looks at its values, and some of these throw then. */
+/** Any value that JavaScript can throw, in a box: fast-check looks at its values, and some of these throw then. */
 const thrown: fc.Arbitrary<() => unknown> = fc.oneof(
   fc
     .constantFrom(undefined, null, '', 0, Number.NaN, false, Symbol('s'), Object.freeze({}))
@@ -46,7 +46,7 @@ const thrown: fc.Arbitrary<() => unknown> = fc.oneof(
   ),
 )
 
-/** How a function of the owner's may misbehave, and whether what it does is a failure. */
+/** The ways in which a function of the owner may misbehave, and whether each is a failure. */
 const misbehaviour: fc.Arbitrary<() => unknown> = thrown.chain((box) =>
   fc.constantFrom<() => unknown>(
     () => {
@@ -77,7 +77,7 @@ const misbehaviour: fc.Arbitrary<() => unknown> = thrown.chain((box) =>
   ),
 )
 
-/** Delivers while time goes on, so that whatever waits comes to its end. */
+/** Delivers while time advances, so that every wait ends. */
 async function deliver(bench: Bench, event: WebhookEvent<string, unknown>): Promise<Outcome> {
   const sent = bench.send(event)
   await settle()
@@ -158,7 +158,7 @@ describe('whatever is thrown', () => {
         bench.receiver.on('sync.completed', () => {})
         bench.receiver.on('sync.failed', () => new Promise(() => {}))
         expect(await deliver(bench, events.syncCompleted())).toMatchObject({ outcome: 'handled' })
-        const late = bench.send(events.syncFailed(), { waitUntil: misbehave as () => void }) // plain JavaScript may give anything
+        const late = bench.send(events.syncFailed(), { waitUntil: misbehave as () => void }) // plain JavaScript may return anything
         await bench.clock.advance(100_000)
         expect(await late).toMatchObject({ outcome: 'late' })
         await bench.expectAtRest()
@@ -182,7 +182,7 @@ describe('whatever is thrown', () => {
             ended++
             if (fails) throw new Error('no')
           })
-          bench.store.plan(method as 'claim', misbehave as Behaviour) // a store of one's own may do anything
+          bench.store.plan(method as 'claim', misbehave as Behaviour) // a custom store may do anything
           const sent = bench.send(events.syncCompleted())
           await bench.clock.advance(100_000)
           const outcome = await sent
@@ -233,7 +233,7 @@ const FAULTS: readonly Behaviour[] = [
   delayedBy(5_000),
 ]
 
-/** Two processes on one engine, with handlers that end as planned; what each handler did is written down. */
+/** Two processes on one engine, whose handlers end as planned; all their runs are recorded. */
 class Cluster {
   readonly clock = new ManualClock()
   readonly benches: readonly Bench[]
@@ -267,7 +267,7 @@ class Cluster {
       this.sent.push(bench.send(event).then((outcome) => this.#judge(event.id, outcome)))
   }
 
-  /** Lets everything come to its end, and looks at what is left. */
+  /** Lets everything end, and checks the rest. */
   async finish(): Promise<void> {
     await this.clock.advance(300_000)
     await Promise.all(this.sent)

@@ -8,7 +8,7 @@ import { failure, SECRET } from './support.ts'
 const ignore = () => {}
 const quiet = { debug: ignore, info: ignore, error: ignore }
 
-/** A receiver whose handlers note who ran, and whose warnings are kept. */
+/** A receiver whose handlers record their runs, and whose warnings are kept. */
 function setUp(options = {}) {
   const runs: string[] = []
   const warnings: string[] = []
@@ -110,7 +110,7 @@ describe('a module that makes a receiver, loaded again without that of its store
     expect(warnings).toEqual([expect.stringContaining('has taken the place of an older one')])
     expect((await newer.dispatch(event)).outcome).toBe('duplicate')
     expect((await newer.dispatch(events.contact.created())).outcome).toBe('handled')
-    expect((await older.dispatch(events.contact.created())).outcome).toBe('handled') // a host may hold it still
+    expect((await older.dispatch(events.contact.created())).outcome).toBe('handled') // a host may still hold it
     expect(runs).toEqual(['older', 'newer', 'older'])
   })
 

@@ -52,7 +52,7 @@ const misbehaviours: [string, () => unknown][] = [
   ['gives what throws when it is looked at', () => evilProxy()],
 ]
 
-/** One delivery of each kind, and the outcomes they have to have whatever the hooks do. */
+/** One delivery of each kind, and the outcomes that they must have whatever the hooks do. */
 async function deliverAll(bench: Bench): Promise<void> {
   bench.receiver
     .on('contact.created', () => {})

@@ -7,13 +7,13 @@ watchRejections()
 
 const models = { contact: record(), opportunity: record() }
 const ignore = () => {}
-/** Registration as plain JavaScript sees it: the types refuse most of what is tried here. */
+/** Registration in the view of plain JavaScript: the types refuse most of these calls. */
 type Loose = { on(pattern: unknown, ...rest: unknown[]): Loose; intercept(interceptor: unknown): Loose }
 const loose = (receiver: unknown) => receiver as Loose
 
 const fresh = (options = {}) => loose(createReceiver({ secret: SECRET, ...options }) as unknown)
 
-/** The names of the handlers that an event of the type reaches. */
+/** Returns the names of the handlers that an event of the type reaches. */
 async function reached(patterns: readonly string[], type: string, options: Record<string, unknown> = {}) {
   const bench = new Bench(options)
   const names: string[] = []

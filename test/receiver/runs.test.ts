@@ -423,7 +423,7 @@ describe('no handler registered at all', () => {
 })
 
 describe('a run that its host cut off', () => {
-  /** Timers stop, as on hosts that freeze what a finished request leaves behind. */
+  /** Timers stop, as on hosts that freeze the rest of a finished request. */
   class FrozenClock extends ManualClock {
     isFrozen = false
     override setTimeout(callback: () => void, ms: number): unknown {

@@ -116,7 +116,7 @@ describe('a secrets function', () => {
       requests.push(request)
       return SECRET
     })
-    // Not JSON at all: whoever parsed it before the signature held would know.
+    // Not JSON at all: a receiver that parsed it before the signature held would fail.
     expect(await bench.send('not JSON', { source: 'tenant-1' })).toMatchObject({ status: 400, code: 'invalid_json' })
     expect(requests[0]?.source).toBe('tenant-1')
     expect(requests[0]?.claimedAccountKey).toBeUndefined()
@@ -243,7 +243,7 @@ describe('a secrets function', () => {
         }),
     ],
   ])('that %s is the app’s failure: 503, never 401', async (_what, secret) => {
-    const { bench, ran } = receiving(secret as SecretsFunction) // plain JavaScript may give anything
+    const { bench, ran } = receiving(secret as SecretsFunction) // plain JavaScript may return anything
     expect(await bench.send(contact())).toMatchObject({ outcome: 'failed', status: 503, code: 'secrets_unavailable' })
     expect(bench.codes).toEqual(['secrets_unavailable'])
     expect(bench.errors[0]).toHaveProperty('cause')
@@ -481,7 +481,7 @@ it.each<[string, unknown]>([
 ])('a source that is %s is the fault of the app, as with an adapter', async (_what, toSource) => {
   const bench = new Bench({ secret: ({ source }: SecretRequest) => (source === 'acme' ? SECRET : undefined) })
   bench.receiver.on('*', () => {})
-  const source = (toSource as () => string)() // plain JavaScript may give anything
+  const source = (toSource as () => string)() // plain JavaScript may return anything
   expect(await bench.send(events.contact.created(), { source })).toMatchObject({
     status: 503,
     code: 'secrets_unavailable',

@@ -21,19 +21,19 @@ import { afterEach, beforeEach, expect } from 'vitest'
 
 export const SECRET = 'whsec_receiver_tests'
 
-/** Lets every promise chain that is under way run as far as it can. */
+/** Lets every pending promise chain run as far as it can. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Time that stands still until it is moved; between two timers everything that is under way goes on. */
+/** A clock that only moves when a test advances it; between two timers all pending promises settle. */
 export class ManualClock implements Clock {
   readonly epoch = Date.UTC(2025, 0, 1)
   #time = 1_000
   #count = 0
   readonly #timers = new Map<number, { readonly at: number; readonly callback: () => void }>()
 
-  /** Timers that are set and have not gone off. */
+  /** The number of timers that are set and have not fired. */
   get pending(): number {
     return this.#timers.size
   }
@@ -54,7 +54,7 @@ export class ManualClock implements Clock {
   }
 
   clearTimeout(timer: unknown): void {
-    this.#timers.delete(timer as number) // only what setTimeout gave can be in the map
+    this.#timers.delete(timer as number) // the map only contains values of setTimeout
   }
 
   async advance(ms: number): Promise<void> {
@@ -71,7 +71,7 @@ export class ManualClock implements Clock {
     await settle()
   }
 
-  /** Time passes, but the event loop is blocked: what is due runs only afterwards. */
+  /** Advances the time with a blocked event loop: due timers run only afterwards. */
   block(ms: number): void {
     this.#time += ms
   }
@@ -84,7 +84,7 @@ export class ManualClock implements Clock {
 
 export type Method = 'claim' | 'renew' | 'complete' | 'release' | 'positions' | 'advance'
 
-/** How one call of a store goes: it may carry the call out now, later, or not at all. */
+/** The behaviour of one call of a store: it may be carried out now, later, or not at all. */
 export type Behaviour = <T>(call: () => T, clock: ManualClock) => T | Promise<T>
 
 const wait = (clock: ManualClock, ms: number) => new Promise<void>((resolve) => clock.setTimeout(resolve, ms))
@@ -96,7 +96,7 @@ export const throwing: Behaviour = () => {
 }
 export const rejecting: Behaviour = () => Promise.reject(new Error('the engine is gone'))
 export const hanging: Behaviour = () => new Promise(() => {})
-/** Carried out at once, answered after `ms`. */
+/** Carried out immediately, answered after `ms`. */
 export const answeringAfter =
   (ms: number): Behaviour =>
   async (call, clock) => {
@@ -115,9 +115,9 @@ export const delayedBy =
 export const saying =
   (value: unknown): Behaviour =>
   async () =>
-    value as never // stands for whatever a store of one's own may answer
+    value as never // replaces any answer of a custom store
 
-/** A memory store behind a wall of behaviours: each call takes the next one planned for its method, or the usual one. */
+/** A memory store with scripted behaviour: each call takes the next behaviour planned for its method, or the usual one. */
 export class ScriptedStore implements Store {
   readonly inner: MemoryStore
   readonly retentionMs: number
@@ -133,7 +133,7 @@ export class ScriptedStore implements Store {
     advance: [],
   }
 
-  /** @param inner what this is a connection to: several processes have one each, to one engine */
+  /** @param inner the engine of this connection: each process has its own connection to one engine */
   constructor(clock: ManualClock, usual: Behaviour = soon, inner: MemoryStore = memoryStore({ clock })) {
     this.#clock = clock
     this.usual = usual
@@ -155,7 +155,7 @@ export class ScriptedStore implements Store {
   }
 
   claim(key: string, leaseMs: number): Claim | Promise<Claim> {
-    return this.#carryOut('claim', () => this.inner.claim(key, leaseMs) as Claim) // memoryStore answers at once
+    return this.#carryOut('claim', () => this.inner.claim(key, leaseMs) as Claim) // memoryStore answers synchronously
   }
 
   renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean | Promise<boolean> {
@@ -199,7 +199,7 @@ export function linesInto(lines: Line[]): Logger {
 
 type Options = Partial<ReceiverOptions<Record<string, never>, Record<string, never>>>
 
-/** A receiver on a manual clock and a scripted store, with everything it tells its owner written down. */
+/** A receiver on a manual clock and a scripted store, which records everything that it reports. */
 export class Bench {
   readonly clock: ManualClock
   readonly store: ScriptedStore
@@ -241,7 +241,7 @@ export class Bench {
     return this.errors.map(({ code }) => code)
   }
 
-  /** That nothing is left behind: no run, no timer. */
+  /** Expects that nothing is left: no run, no timer. */
   async expectAtRest(): Promise<void> {
     const closing = this.receiver.close({ timeoutMs: 0 })
     await this.clock.advance(0)
@@ -250,7 +250,7 @@ export class Bench {
   }
 }
 
-/** What a handler waits for, until the test lets it go on or fail. */
+/** A gate on which a handler waits until the test lets it continue or fail. */
 export class Gate<T = void> {
   readonly promise: Promise<T>
   readonly open: (value: T) => void
@@ -266,7 +266,7 @@ export class Gate<T = void> {
   }
 }
 
-/** What an adapter would make of an HTTP request. */
+/** A request in the form in which an adapter passes an HTTP request. */
 export function request(
   event: WebhookEvent<string, unknown> | string | Uint8Array,
   overrides: Partial<DeliveryRequest> & {
@@ -305,7 +305,7 @@ export function watchRejections(): void {
   })
 }
 
-/** What a call throws, which has to be an error of configuration. */
+/** Returns the error that a call throws, which must be an error of configuration. */
 export function failure(call: () => unknown): ConfigurationError {
   try {
     call()
@@ -333,7 +333,7 @@ export function evilError(): Error {
   return Object.defineProperties(error, { message: { get: refuse }, stack: { get: refuse } })
 }
 
-/** An object that throws whatever is done to it. */
+/** An object that throws on every access. */
 export function evilProxy(): object {
   const refuse = () => {
     throw new Error('looked at')

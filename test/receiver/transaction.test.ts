@@ -26,12 +26,12 @@ type Context = TransactionContext<Tx>
 const aborted = (signal: AbortSignal) =>
   new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
-/** A database of one table beside the claims: what `work` wrote is there once the mark is. */
+/** A database of one table beside the claims: the rows of `work` exist once the mark exists. */
 class TransactionalStore extends ScriptedStore {
   readonly rows: string[] = []
   readonly claims: TransactionClaim[] = []
   readonly keys: string[] = []
-  /** What happens at the commit: it is carried out, or not, or its answer is lost. */
+  /** The fate of the commit: it is carried out, or not, or its answer is lost. */
   atCommit: (commit: () => void) => unknown = (commit) => commit()
 
   override claim(key: string, leaseMs: number) {
@@ -53,7 +53,7 @@ class TransactionalStore extends ScriptedStore {
   }
 }
 
-/** A bench on such a store, with one handler. */
+/** A bench with such a store and one handler. */
 function scene(
   handle: (context: Context, run: number) => unknown,
   { usual = soon, ...options }: { readonly usual?: Behaviour } & Record<string, unknown> = {},
@@ -273,7 +273,7 @@ describe('a call', () => {
 describe('a lease that is lost', () => {
   it('is told by the transaction, and nothing is settled', async () => {
     const { bench, store, clock, event } = scene(async (context) => {
-      // As if this process had stood still: its lease ends, and another one takes the event.
+      // As if this process had been suspended: its lease ends, and another one takes the event.
       clock.block(LEASE_MS + 1)
       expect(store.inner.claim(keyOf(store), LEASE_MS)).toMatchObject({ state: 'claimed' })
       await context.transaction((tx) => tx.write('zoe'))
@@ -535,7 +535,7 @@ describe('beside it', () => {
   })
 })
 
-/** The key of the one event that was claimed. */
+/** Returns the key of the only claimed event. */
 function keyOf(store: TransactionalStore): string {
   return store.keys.at(-1) ?? ''
 }

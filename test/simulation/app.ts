@@ -12,7 +12,7 @@ import type { World } from './world.ts'
 
 const LATEST = { order: 'latest' } as const
 
-/** Starts the app in a process: its connection, its receiver, and the handlers of the code that is deployed. */
+/** Starts the app in a process: its connection, its receiver, and the handlers of the deployed code. */
 export function startApp(world: World, life: Life): void {
   const { leaseMs, deadlineMs, handlerTimeoutMs, maxInFlight, schema, interceptor, isOwnerClumsy } = world.plan.settings
   const watch = (words: unknown) => {
@@ -123,10 +123,10 @@ function toLogger(watch: (words: unknown) => void): Logger {
   return { debug: write, info: write, warn: write, error: write }
 }
 
-/** Notes that the receiver has given handlers up: what they still do must change nothing. */
+/** Records that the receiver has given handlers up: nothing that they still do may have an effect. */
 function noteAbandonment({ history, ledger, plan, now }: World, life: Life, error: PosternError): void {
   if (error.code !== 'handler_abandoned') return
-  const { eventId, eventType, handlers } = error as HandlerError // the code says so
+  const { eventId, eventType, handlers } = error as HandlerError // guaranteed by the code
   const [event, ...others] = plan.events.filter(({ id, type }) => id === eventId && type === eventType)
   // Two accounts may use one id: if the type is the same as well, the error does not tell which event it is about.
   if (event === undefined || others.length > 0) return
@@ -135,13 +135,13 @@ function noteAbandonment({ history, ledger, plan, now }: World, life: Life, erro
     const run = history.lastRunIn(life, event, name)
     return run?.grant === grant && run?.endedAt === undefined && run?.completedAt === undefined
   }
-  // Before that time it is a run that stood still for so long that the receiver takes its host for stopped: it may go on.
+  // Before that time it is a run that was suspended for so long that the receiver takes its host for stopped: it may continue.
   const isClosed = life.workAborts.some((at) => at <= now && at >= (grant?.askedAt ?? now))
   const isOverdue = isClosed || now - (grant?.answeredAt ?? now) >= plan.settings.handlerTimeoutMs
   if (grant !== undefined && isOverdue && handlers.some(isUnderWay)) grant.abandonedAt ??= now
 }
 
-/** Searches what hooks and logger are told for secrets and records. */
+/** Searches the arguments of hooks and logger for secrets and records. */
 function watchForSecrets(world: World, life: Life, words: unknown): void {
   const text = toText(words, 0)
   for (const told of [SECRET_PREFIX, PRIVATE, 'sha256='])
@@ -155,6 +155,6 @@ function toText(value: unknown, depth: number): string {
     const error = value instanceof Error ? [value.message, value.cause] : []
     return [...error, ...Object.values(value)].map((part) => toText(part, depth + 1)).join(' ')
   } catch {
-    return '' // an object that cannot be looked at
+    return '' // an object that throws on access
   }
 }

@@ -4,7 +4,7 @@ import { simulate } from './simulate.ts'
 import { count, noTotals, type Totals } from './totals.ts'
 import { drawIn, type WorldName } from './worlds.ts'
 
-/** Which seeds to run, and in which world. */
+/** The seeds to run, and their world. */
 export interface Batch {
   readonly world: WorldName
   readonly from: number

@@ -5,7 +5,7 @@ import { bearableOutageMs, bearableStallMs, RECOVERY_MS, STALLS_APART_MS } from 
 
 /** Tolerance of timers. */
 const SLACK_MS = 1_000
-/** Time from a handler's abort until the receiver gives it up. */
+/** Time from a handler's abort until the receiver abandons it. */
 const GIVE_UP_MS = 5_000
 /** Time for which the receiver repeats a call that the store did not take. */
 const OFFERED_MS = 70_000
@@ -32,7 +32,7 @@ export class Causes {
     return this.whyLost(run.life, run.grant, run.beganAt, next.beganAt) ?? this.#whyBegunLate(next)
   }
 
-  /** Returns why a run may have begun under a claim that was lost by then, and that the process did not know to be lost. */
+  /** Returns why a run may have begun under a claim that was already lost, without the process knowing it. */
   #whyBegunLate({ life, grant, beganAt }: HandlerRun): string | undefined {
     return grant && this.whyLost(life, grant, grant.askedAt, beganAt)
   }
@@ -70,7 +70,7 @@ export class Causes {
   }
 }
 
-/** Joins disturbances with less than `gap` between them: too short a time to recover in. */
+/** Joins disturbances with less than `gap` between them: too little time to recover. */
 function merge(disturbances: readonly Disturbance[], gap: number): readonly Disturbance[] {
   const merged: Disturbance[] = []
   for (const each of disturbances) {

@@ -17,10 +17,10 @@ interface Closed {
 
 /** Tolerance of `close()` beyond its own limit. */
 const CLOSE_SLACK_MS = 50
-/** A process that its own handler has killed is started anew after this time. */
+/** A process that its own handler has killed is restarted after this time. */
 const CRASHED_MS = 2_000
 
-/** The processes of the app: started, killed, closed and deployed anew. */
+/** The processes of the app: started, killed, closed and redeployed. */
 export class Cluster {
   readonly lives: Life[] = []
   readonly #world: World
@@ -36,12 +36,12 @@ export class Cluster {
     for (const process of world.plan.clockSkewsMs.keys()) this.start(process)
   }
 
-  /** Returns the life of a process that is under way. */
+  /** Returns the life of a running process. */
   at(process: number): Life | undefined {
     return this.#current[process]
   }
 
-  /** Returns a process that takes connections. */
+  /** Returns a process that accepts connections. */
   pick(chance: Chance): Life | undefined {
     const listening = this.#current.filter((life) => life?.isListening === true)
     return listening[chance.int(0, listening.length - 1)]
@@ -106,7 +106,7 @@ export class Cluster {
     life.die(unfinished === 0)
   }
 
-  /** Judges what `close()` leaves behind, at the moment when the process exits. */
+  /** Judges the state that `close()` leaves behind, at the moment when the process exits. */
   #judgeClose(life: Life, { timeoutMs, unfinished, tookMs, stalledMs }: Closed): void {
     const { findings, history } = this.#world
     const abortMs = this.#world.inbox === undefined ? 0 : ABORT_MS
@@ -116,12 +116,12 @@ export class Cluster {
       findings.add('unfinished', `close() of ${life.name} left ${unfinished} events unfinished after ${tookMs} ms`)
     if (this.#world.inbox !== undefined) judgeClosedWorker(this.#world, this.#world.inbox, life, { tookMs, unfinished })
     const unanswered = history.deliveries.filter((each) => each.life === life && each.answer === undefined)
-    // What is still under way at timeoutMs goes on while the process lives.
+    // Runs that are still active at timeoutMs continue while the process lives.
     if (tookMs >= timeoutMs) return
     if (unanswered.length > 0)
       findings.add('close lost answers', `${life.name} was closed with ${unanswered.length} deliveries unanswered`)
     if (unanswered.length > 0) return
-    // A call that is under way has a timer of its own, which ends with it.
+    // A call that is under way has its own timer, which ends with it.
     if (life.timersLeft > life.callsUnderWay)
       findings.add('timer left', `${life.name} has ${life.timersLeft} timers left after its close()`)
   }

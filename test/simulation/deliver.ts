@@ -7,7 +7,7 @@ import type { EventPlan, IntruderPlan } from './plan.ts'
 import type { Chance } from './random.ts'
 import type { World } from './world.ts'
 
-/** The longest way of a delivery to a process, or of an answer back. */
+/** The longest time of a delivery on its way to a process, or of an answer back. */
 const LONGEST_WAY_MS = 40
 
 /** One HTTP request, as it leaves the sender. */
@@ -28,7 +28,7 @@ export function deliver(
 ): void {
   const { chance, body, signature } = request
   const [requestMs, answerMs] = [chance.int(1, LONGEST_WAY_MS), chance.int(1, LONGEST_WAY_MS)]
-  // The body took a while to come in: the deadline counts from its first byte.
+  // The body took a while to arrive: the deadline counts from its first byte.
   const ageMs = chance.happens(0.3) ? chance.int(1, 1_500) : 0
   const isServerless = chance.happens(0.2)
   let isOver = false

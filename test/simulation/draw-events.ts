@@ -22,10 +22,10 @@ interface Frame {
 }
 
 const TYPES = ['contact.created', 'contact.updated', 'contact.deleted', 'invoice.created', 'sync.completed'] as const
-/** Only the pattern `*` takes this one. */
+/** Only the pattern `*` matches this one. */
 const UNUSUAL_TYPE = 'export.completed'
 
-/** Draws the events of a run, with all that goes wrong while each is handled. */
+/** Draws the events of a run, with all faults during their handling. */
 export function drawEvents(seed: number, frame: Frame): readonly EventPlan[] {
   const chance = new Chance(seed, 'events')
   const { theme } = frame
@@ -54,13 +54,13 @@ export function drawEvents(seed: number, frame: Frame): readonly EventPlan[] {
   })
 }
 
-/** Draws a type that some handler takes. */
+/** Draws a type that some handler accepts. */
 export function drawType(chance: Chance, versions: Frame['versions']): string {
   const wanted = TYPES.filter((type) => versions.some((handlers) => handlersOf(handlers, type).length > 0))
   return wanted[chance.int(0, wanted.length - 1)] ?? chance.pick(TYPES)
 }
 
-/** Returns what tells an event from others. A twin takes the id of the event before it, which is another account's. */
+/** Returns the identity of an event. A twin has the id of the event before it, which belongs to another account. */
 export function nameEvent(number: number, isTwin: boolean): Pick<EventPlan, 'number' | 'id' | 'record' | 'timestamp'> {
   const id = `evt-${String(isTwin ? number - 1 : number).padStart(3, '0')}`
   return { number, id, record: `record-${number}`, timestamp: '2025-01-01T00:00:00.000Z' }

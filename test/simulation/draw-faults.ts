@@ -26,7 +26,7 @@ interface Frame {
 /** `mild` faults never cost a healthy process its lease; `rough` ones may. */
 type Mood = 'calm' | 'mild' | 'rough'
 
-/** The times, after an event's first attempt, at which the sender comes again. */
+/** The times, after an event's first attempt, at which the sender retries. */
 const ATTEMPTS_AT = [
   [70, 0],
   [12, 30_000],
@@ -174,7 +174,7 @@ function drawCall(chance: Chance, { engine }: Frame): { readonly method: Method 
     : { method, nth: chance.weigh([70, 0], [30, chance.int(1, 4)]) }
 }
 
-/** Draws a partition: a process cannot reach the engine for longer than its lease, and what it settles meanwhile arrives late. */
+/** Draws a partition: a process cannot reach the engine for longer than its lease, and its settlements meanwhile arrive late. */
 export function drawPartition(chance: Chance, process: number): FaultPlan {
   return {
     kind: 'network',

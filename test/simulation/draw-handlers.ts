@@ -12,7 +12,7 @@ const PATTERNS = [
 ] as const
 const NAMES = ['crm', 'audit', 'mail', 'search', 'billing', 'metrics'] as const
 
-/** Draws the handlers of the code that is deployed at first. */
+/** Draws the handlers of the first deployment. */
 export function drawHandlers(chance: Chance, engine: EngineKind, theme: Theme): readonly HandlerPlan[] {
   const handlers: HandlerPlan[] = []
   for (let left = chance.int(1, theme === 'contention' ? 2 : 4); left > 0; left--) addHandler(chance, handlers, engine)
@@ -29,7 +29,7 @@ function addHandler(chance: Chance, handlers: HandlerPlan[], engine: EngineKind)
   handlers.push({ pattern, name, isTransactional, isOrdered: false })
 }
 
-/** Draws what the next version of the code makes of the handlers. */
+/** Draws the changes of the handlers in the next version of the code. */
 export function redeploy(chance: Chance, before: readonly HandlerPlan[], engine: EngineKind): readonly HandlerPlan[] {
   const handlers = [...before]
   const place = chance.int(0, handlers.length - 1)

@@ -10,12 +10,12 @@ interface Ordered {
   readonly events: readonly EventPlan[]
 }
 
-/** Gives handlers an order, and events a record in common, in some of the plans. All else stays as it was drawn. */
+/** Lets some plans have handlers with an order, and events with a record in common. Everything else stays as drawn. */
 export function drawOrder(seed: number, { handlers, faults, events }: Ordered): Ordered {
   const chance = new Chance(seed, 'order')
   if (!chance.happens(0.35)) return { handlers, faults, events }
   const isOneAccount = chance.happens(0.6)
-  // By its name: what a deployment leaves alone keeps its order.
+  // Drawn by the handler's name: a deployment that does not change it keeps its order.
   const order = (list: readonly HandlerPlan[]) =>
     list.map((plan) => ({
       ...plan,

@@ -5,7 +5,7 @@ import { drawOrder } from './draw-order.ts'
 import type { DirectTheme, EngineKind, InterceptorKind, Plan, SecretsPlan, SettingsPlan } from './plan.ts'
 import { Chance } from './random.ts'
 
-/** Draws the plan of a seed. Every part has a source of chance of its own. */
+/** Draws the plan of a seed. Every part has its own source of chance. */
 export function drawPlan(seed: number): Plan {
   const chance = new Chance(seed, 'plan')
   const theme = chance.weigh<DirectTheme>([50, 'anything'], [35, 'contention'], [15, 'transactions'])
@@ -64,7 +64,7 @@ export function drawSettings(chance: Chance): SettingsPlan {
   }
 }
 
-/** Draws how the secrets are given, and when they are rotated. */
+/** Draws the form of the secrets, and the times of their rotation. */
 export function drawSecrets(chance: Chance): SecretsPlan {
   const form = chance.pick(['one', 'list', 'bound', 'function', 'function of the account'])
   const rotatesAt = chance.int(1_000, 400_000)

@@ -8,7 +8,7 @@ import { Engine } from './engine.ts'
 
 const DEFAULT_RETENTION_MS = 604_800_000
 
-/** The simulated engine as a store, with tokens of its own. */
+/** The simulated engine as a store, with its own tokens. */
 function toStore(engine: Engine): Store {
   return {
     retentionMs: engine.retentionMs,

@@ -11,13 +11,13 @@ interface Entry {
   lastClaim: string
 }
 
-/** What became of a transaction: it was committed, or the code that tells why not. */
+/** The outcome of a transaction: it was committed, or the code of the reason why not. */
 export type Commit = 'committed' | 'lease_lost' | 'event_outdated'
 
 /**
  * The contract of a store in its plainest form: claims are leases on the engine's own clock, marks and done keys are kept for the
- * retention, every method is one atomic step. It survives the processes that use it. Tokens are made by the callers, so that a call
- * that is carried out twice is known by its token.
+ * retention, every method is one atomic step. It survives the processes that use it. The callers make the tokens, so that a call that is
+ * carried out twice is recognized by its token.
  */
 export class Engine {
   readonly retentionMs: number
@@ -73,7 +73,7 @@ export class Engine {
     return true
   }
 
-  /** Commits what `write` writes together with mark and position, or returns why not and does nothing of it. */
+  /** Commits the rows of `write` together with mark and position, or returns why not and commits nothing. */
   commit({ key, token, mark, position }: Omit<TransactionClaim, 'signal'>, write: () => void): Commit {
     const entry = this.#find(key)
     if (entry.lastClaim !== token) return 'lease_lost'

@@ -8,20 +8,20 @@ export interface LifeFacts {
   readonly process: number
   /** The handlers of the code that it runs. */
   readonly handlers: readonly HandlerPlan[]
-  /** How many milliseconds its event loop stood still so far. */
+  /** The total time in milliseconds for which its event loop was stalled so far. */
   readonly stalledMs: number
-  /** When what its worker runs is aborted, once for each time that it is closed. */
+  /** The times at which the runs of its worker are aborted, one for each time that it is closed. */
   readonly workAborts: readonly number[]
   death: Death | undefined
 }
 
-/** How a process ended. `isOrderly`: by itself, after `close()` had promised that nothing was unfinished. */
+/** The end of a process. `isOrderly`: by itself, after `close()` had promised that nothing was unfinished. */
 export interface Death {
   readonly at: number
   readonly isOrderly: boolean
 }
 
-/** A claim that the engine granted, and what became of it. */
+/** A claim that the engine granted, and its outcome. */
 export interface Grant {
   readonly token: string
   readonly key: string
@@ -29,16 +29,16 @@ export interface Grant {
   readonly life: LifeFacts
   readonly askedAt: number
   readonly grantedAt: number
-  /** The finish marks that the engine knew then. */
+  /** The finish marks that the engine had then. */
   readonly marks: ReadonlySet<string>
-  /** When the answer reached the process; undefined as long as it did not. */
+  /** The time at which the answer reached the process; undefined as long as it did not. */
   answeredAt: number | undefined
-  /** Whether it was granted to the echo of a call that had been answered otherwise: its process cannot know of it. */
+  /** Whether it was granted to the echo of a call that had another answer: its process cannot know of it. */
   isEcho: boolean
   endsAt: number
-  /** When the engine first carried out `complete` or `release`. */
+  /** The time at which the engine first carried out `complete` or `release`. */
   settledAt: number | undefined
-  /** When the receiver said that it had given up handlers of this claim which had not finished. */
+  /** The time at which the receiver reported that it had given up handlers of this claim which had not finished. */
   abandonedAt: number | undefined
 }
 
@@ -53,16 +53,16 @@ export interface HandlerRun {
   readonly grant: Grant | undefined
   readonly beganAt: number
   endedAt: number | undefined
-  /** When it succeeded, or its transaction was committed. */
+  /** The time at which it succeeded, or its transaction was committed. */
   completedAt: number | undefined
   waitsForAbort: boolean
-  /** How it wants its event to go on, if it failed with such a wish. */
+  /** The wish of its error for the event, if it has one. */
   wish: 'bury' | { readonly afterMs: number } | undefined
-  /** Its transaction was committed, and the handler was told otherwise. */
+  /** Its transaction was committed, and the handler got another answer. */
   isUnsure: boolean
   /** Its handler returned without waiting for its transaction: the receiver waits for that. */
   isLeftToTransaction: boolean
-  /** For how long its process had stood still before, in all. */
+  /** The total time for which its process had been stalled before. */
   readonly stalledMs: number
 }
 
@@ -77,7 +77,7 @@ export interface DeliveryFacts {
 
 /** A time during which a process could not reach the engine, or could not run. */
 export interface Disturbance {
-  /** Undefined: of every process. */
+  /** Undefined if it affects every process. */
   readonly process: number | undefined
   readonly from: number
   readonly to: number

@@ -5,10 +5,10 @@ import type { World } from './world.ts'
 /** A fault that waits for the nth step of a process, or for its nth call, waits for this long at the most. */
 const ARMED_MS = 60_000
 const CALL_ARMED_MS = 600_000
-/** What a fault leaves behind is over by then: answers that were late, calls that are repeated. */
+/** The effects of a fault end within this time: late answers, repeated calls. */
 const AFTERMATH_MS = 120_000
 
-/** Returns when the last fault is over, with all that it leaves behind. */
+/** Returns when the last fault is over, with all its effects. */
 export function endOfFaults({ faults }: Plan): number {
   return Math.max(0, ...faults.map((fault) => fault.at + durationOf(fault) + ARMED_MS + AFTERMATH_MS))
 }
@@ -94,7 +94,7 @@ function strikeEngine(
   }
 }
 
-/** Does something now, or at the nth step that the process takes from now on. */
+/** Runs an action now, or at the nth step of the process from now on. */
 function atStep(
   world: World,
   cluster: Cluster,

@@ -1,4 +1,4 @@
-/** What must never happen. README.md tells the promise behind each. */
+/** Violations that must never happen. README.md explains the promise behind each. */
 export type Rule =
   | 'unsigned event handled'
   | 'event changed'

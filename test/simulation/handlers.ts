@@ -12,7 +12,7 @@ import type { World } from './world.ts'
 
 type Context = HandlerContext & { readonly transaction?: (work: (tx: Tx) => unknown) => Promise<unknown> }
 
-/** Makes the function that the app registers for a handler of the plan: it does what the plan says of this run. */
+/** Makes the function that the app registers for a handler of the plan: it behaves as planned for this run. */
 export function toHandler(world: World, life: Life, plan: HandlerPlan) {
   const name = nameOf(plan)
   return (event: AnyEvent, context: Context): unknown => {
@@ -43,7 +43,7 @@ function mutate(event: AnyEvent): void {
   if (typeof record === 'object' && record !== null) Object.assign(record, { note: 'changed by a handler' })
 }
 
-/** One run of a handler, as the plan wants it. */
+/** One run of a handler, as planned. */
 class Performance {
   readonly #world: World
   readonly #life: Life
@@ -171,7 +171,7 @@ class Performance {
     })
   }
 
-  /** What the plan has this work wait for is left out. */
+  /** The waits that the plan has for this work are left out. */
   #workImmediately(tx: Tx, work: () => unknown): void {
     tx.write()
     work()

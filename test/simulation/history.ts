@@ -1,14 +1,14 @@
 import type { DeliveryFacts, Disturbance, Grant, HandlerRun, LifeFacts } from './facts.ts'
 import { type EventPlan, nameOf } from './plan.ts'
 
-/** Records what happened in all processes. It survives them. */
+/** Records the events of all processes. It survives them. */
 export class History {
   readonly runs: HandlerRun[] = []
   readonly deliveries: DeliveryFacts[] = []
   readonly disturbances: Disturbance[] = []
   /** Rows that handlers wrote in transactions: the handler and the event of each. */
   readonly rows: string[] = []
-  /** Those of handlers with an order. */
+  /** The rows of handlers with an order. */
   readonly orderedRows = new Set<string>()
   readonly #now: () => number
   readonly events: readonly EventPlan[]
@@ -21,7 +21,7 @@ export class History {
     this.#now = now
   }
 
-  /** Returns the event that a store's key stands for: the key carries its account and its id. */
+  /** Returns the event of a store's key, which contains its account and its id. */
   findByKey(key: string): EventPlan | undefined {
     return this.events.find(({ id, account }) => key.includes(account) && key.endsWith(id))
   }
@@ -61,7 +61,7 @@ export class History {
     run.endedAt ??= this.#now()
   }
 
-  /** The handler did what it is there for. */
+  /** The handler had its effect. */
   addEffect(run: HandlerRun): void {
     this.#effects.add(toKey(run.event, run.handler))
   }

@@ -22,7 +22,7 @@ export function judgeAbort(world: World, life: Life, run: HandlerRun, reason: un
     findings.add('aborted at the wrong time', `${what} was aborted only after ${now - beganAt} ms`)
 }
 
-/** What a worker still runs is aborted when its time to close is over, and not before. */
+/** Checks that a worker's runs are aborted when its time to close is over, and not before. */
 function judgeWorkerClosed({ findings, now }: World, { workAborts }: Life, what: string): void {
   if (!workAborts.some((at) => now >= at - SLACK_MS))
     findings.add('aborted at the wrong time', `${what} was aborted as if its worker were closed`)

@@ -9,13 +9,13 @@ import type { World } from './world.ts'
 /** Tolerance of timers, which count whole milliseconds. */
 const SLACK_MS = 5
 
-/** The age of a delivery when it was received, and the time for which the event loop stood still since. */
+/** The age of a delivery when it was received, and the time for which the event loop was stalled since then. */
 interface Delays {
   readonly ageMs: number
   readonly stalledMs: number
 }
 
-/** Judges one answer in the moment that it is given. */
+/** Judges one answer at the moment at which it is sent. */
 export function judgeAnswer(world: World, life: Life, delivery: DeliveryFacts, delays: Delays): void {
   const { answer, what, isIntruder } = delivery
   if (answer === undefined) return
@@ -72,7 +72,7 @@ function isRefusedBySchema(event: EventPlan, outcome: Outcome): boolean {
   return canRefuse && 'code' in outcome && outcome.code === 'invalid_record'
 }
 
-/** Returns whether the receiver could serve no delivery at all. */
+/** Returns whether the receiver could not serve any delivery. */
 function isUnavailable(outcome: Outcome): boolean {
   return outcome.outcome === 'closing' || (outcome.outcome === 'failed' && outcome.code === 'secrets_unavailable')
 }

@@ -14,7 +14,7 @@ const CALL_LIMIT_MS = 3_000
 /** Time to release a claim: one call that gets no answer, and one more. */
 const TO_GIVE_BACK_MS = 5_000
 
-/** Judges what can only be judged at the end of a run. */
+/** Judges everything that can only be judged at the end of a run. */
 export function judgeEnd(world: World, cluster: Cluster, sender: Sender, isAtRest: boolean): void {
   const causes = new Causes(world.history, world.plan.settings)
   world.ledger.close()
@@ -64,17 +64,17 @@ function couldGiveBack(
   if (isEcho) return false
   if (answeredAt !== undefined) return answeredAt + TO_GIVE_BACK_MS <= at
   if (!givesBackLostClaims) return false
-  // Without an answer it gives back what the engine came to while it still waited.
+  // Without an answer it releases claims that the engine processed while it still waited.
   const untilGivenBack = askedAt + CALL_LIMIT_MS + TO_GIVE_BACK_MS
   const endsAt = Math.min(at, life.death?.at ?? at)
   if (grantedAt > askedAt + CALL_LIMIT_MS || untilGivenBack > endsAt) return false
-  // No close() of a receiver waits for what its store gives back, and a process that is cut off when it exits cannot.
+  // No close() of a receiver waits for the releases of its store, and a process that is cut off when it exits cannot.
   const isAtDeath = ({ process, from, to }: Disturbance) =>
     (process ?? life.process) === life.process && from < endsAt && to > endsAt - TO_GIVE_BACK_MS
   return life.death === undefined || endsAt < life.death.at || !history.disturbances.some(isAtDeath)
 }
 
-/** Checks that every handler that waits for its abort was told of it, if its process lives. */
+/** Checks that every handler that waits for its abort got it, if its process lives. */
 function judgeAborts({ history, findings }: World): void {
   for (const { handler, event, life, waitsForAbort } of history.runs)
     if (waitsForAbort && life.death === undefined)
@@ -96,7 +96,7 @@ function isForgotten({ plan, isForgetful }: World, run: HandlerRun, next: Handle
 }
 
 function judgeRows({ history, findings, plan, now }: World): void {
-  if (now > plan.settings.retentionMs - SLACK_MS) return // an event may have been forgotten, and handled anew
+  if (now > plan.settings.retentionMs - SLACK_MS) return // an event may have been forgotten, and handled again
   const counts = new Map<string, number>()
   for (const row of history.rows) counts.set(row, (counts.get(row) ?? 0) + 1)
   for (const [row, count] of counts) if (count > 1) findings.add('effect not once', `${row} was written ${count} times`)

@@ -15,8 +15,8 @@ export function isFinished(history: History, life: LifeFacts, event: EventPlan, 
 }
 
 /**
- * Checks a run of a handler with an order in the moment that it begins: no newer event of the record, which this handler had completed,
- * may have been done when the claim was asked for.
+ * Checks a run of a handler with an order at its start: no newer event of the record, which this handler had completed, may have been done
+ * when the claim was asked for.
  */
 export function judgeBegin(world: World, run: HandlerRun, plan: HandlerPlan): void {
   const { history, ledger, findings, now, isForgetful } = world
@@ -50,7 +50,7 @@ export function judgeCommit({ history, findings, plan, now }: World, { event, ha
       )
 }
 
-/** Returns whether two events are of one record, and the first is strictly newer. The times are read in a way of their own. */
+/** Returns whether two events are of one record, and the first is strictly newer. The times are parsed independently of the library. */
 function isNewer(one: EventPlan, other: EventPlan): boolean {
   const isOfOneRecord = one.account === other.account && one.record === other.record && modelOf(one) === modelOf(other)
   if (!isOfOneRecord || modelOf(one) === undefined) return false

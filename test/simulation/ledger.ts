@@ -5,7 +5,7 @@ import type { History } from './history.ts'
 import { isFinished } from './judge-order.ts'
 import { type EventPlan, handlersOf, nameOf } from './plan.ts'
 
-/** A call to a store, as it was carried out. */
+/** A call to a store, when it was carried out. */
 export interface Call {
   readonly life: LifeFacts
   readonly key: string
@@ -37,11 +37,14 @@ interface LedgerOptions {
   /** A worker asks for the marks of an event that it has no handler for. */
   readonly hasInbox: boolean
   readonly retentionMs: number
-  /** Returns whether the store reported that it dropped events for want of room. */
+  /** Returns whether the store reported that it dropped events for lack of room. */
   readonly isForgetful: () => boolean
 }
 
-/** Keeps who holds which key and which events are done, from the calls that were carried out, and checks the store's answers against it. */
+/**
+ * Tracks which token holds which key and which events are done, from the calls that were carried out, and checks the store's answers
+ * against it.
+ */
 export class Ledger {
   readonly grants: Grant[] = []
   readonly lapses: Lapse[] = []
@@ -138,7 +141,7 @@ export class Ledger {
     this.#keep(state, [mark])
   }
 
-  /** Returns whether the engine knows that the event is done. */
+  /** Returns whether an event is done in the engine. */
   isDone(event: EventPlan): boolean {
     return [...this.#keys.values()].some((state) => state.event === event && this.#isDone(state))
   }
@@ -174,7 +177,7 @@ export class Ledger {
     this.#byToken.clear()
   }
 
-  /** Notes every lease that has ended by now. */
+  /** Records every lease that has ended by now. */
   close(): void {
     for (const state of this.#keys.values()) this.#holderOf(state)
   }
@@ -283,7 +286,7 @@ export class Ledger {
       if (this.#isKept(state, name) && !answered.includes(name)) this.#breach(call, `the mark "${name}" is lost`)
   }
 
-  /** Checks the marks of a call against what the handlers did. */
+  /** Checks the marks of a call against the acts of the handlers. */
   #checkWork({ life }: Call, { event }: KeyState, marks: readonly string[]): void {
     for (const name of marks)
       if (!isFinished(this.#options.history, life, event, name))

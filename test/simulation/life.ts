@@ -30,31 +30,31 @@ export class Life implements LifeFacts {
   readonly process: number
   readonly handlers: readonly HandlerPlan[]
   readonly clock: Clock
-  /** The clock of a store's driver, whose timers keep no process alive and may be left. */
+  /** The clock of a store's driver, whose timers do not keep the process alive and may be left. */
   readonly driverClock: Clock
   death: Death | undefined
   receiver: Receiver | undefined
   worker: ReceiverWorker | undefined
   readonly workAborts: number[] = []
   isWorkerClosing = false
-  /** Dead letters that its worker has made, and how many of them its owner was told of. */
+  /** The numbers of dead letters that its worker has made, and of reports of them to its owner. */
   deadLetters = 0
   deadLettersTold = 0
   /** The tries of its worker that are under way. */
   readonly trials: Trial[] = []
-  /** Ends it as a handler does that takes the whole process with it. Set by the cluster. */
+  /** Ends it like a handler that takes the whole process with it. Set by the cluster. */
   crash: () => void = () => {}
   /** Whether the load balancer may pick it. */
   isListening = true
   isClosing = false
   /** Time of the last step. */
   busyAt: number
-  /** How many deliveries it received and events its worker tried, and how many outcomes its owner was told. */
+  /** The numbers of deliveries that it received, of events that its worker tried, and of outcomes reported to its owner. */
   received = 0
   outcomesTold = 0
-  /** Work that its host is kept awake for. */
+  /** Work for which its host is kept awake. */
   keptAwake = 0
-  /** How often its wall clock jumped. */
+  /** The number of jumps of its wall clock. */
   jumps = 0
   /** Calls to the engine without an answer so far. */
   callsUnderWay = 0
@@ -68,7 +68,7 @@ export class Life implements LifeFacts {
   #timerCount = 0
   #stalledFrom = 0
   #stalledUntil = 0
-  /** By the stalls before the last one. */
+  /** The stalled time before the last stall. */
   #stalledBefore = 0
 
   constructor(world: World, process: number, number: number, handlers: readonly HandlerPlan[], skewMs: number) {
@@ -103,7 +103,7 @@ export class Life implements LifeFacts {
     return this.#stalledBefore + Math.min(this.#world.now, this.#stalledUntil) - this.#stalledFrom
   }
 
-  /** Timers of the library that are set and have not gone off. */
+  /** Timers of the library that are set and have not fired. */
   get timersLeft(): number {
     return this.#timers.size
   }
@@ -160,7 +160,7 @@ export class Life implements LifeFacts {
     this.#world.say(this.name, () => `its wall clock jumps by ${byMs} ms`)
   }
 
-  /** Called while a body is on its way: a clock jump that was planned happens now. */
+  /** Called while a body is on its way: a planned clock jump happens now. */
   awaitBody(): void {
     this.#nextJump?.()
   }

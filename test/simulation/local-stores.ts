@@ -4,7 +4,7 @@ import type { Method } from './plan.ts'
 import { noteCommit, noteEnd, type Tx } from './transactions.ts'
 import type { World } from './world.ts'
 
-/** The answer to a process that is dead. What the process does with it has no effect. */
+/** The answer to a dead process. Whatever the process does with it has no effect. */
 class ProcessIsDead extends Error {}
 
 /** A store that answers immediately. */
@@ -95,7 +95,7 @@ class LocalStore implements Store {
   }
 }
 
-/** The library's own memory store. It is gone with its process. */
+/** The library's own memory store. It ends with its process. */
 export class WatchedMemoryStore extends LocalStore {
   readonly #store: MemoryStore
 
@@ -107,13 +107,13 @@ export class WatchedMemoryStore extends LocalStore {
     life.onDeath(() => world.ledger.forgetAll())
   }
 
-  /** A store that dropped events says so, and may then be wrong about them. */
+  /** A store that dropped events reports it, and may then be wrong about them. */
   protected override beforeCall(): void {
     this.world.isForgetful ||= this.#store.earlyDrops > 0
   }
 }
 
-/** A connection to an engine in the process, as SQLite is one: all processes share its file, and it outlives them. */
+/** A connection to an engine in the process, like SQLite: all processes share its file, and it outlives them. */
 export class SharedFileStore extends LocalStore {
   constructor(world: World, life: Life) {
     const { engine } = world.host

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`: the receiver on a simulated clock, with simulated processes, networks, engines and senders. One seed is one
- * run, always the same. README.md says how to read what it prints.
+ * `npm run simulate`: the receiver on a simulated clock, with simulated processes, networks, engines and senders. One seed is one run,
+ * which is always the same. README.md explains the output.
  */
 import { runBatch } from './batch.ts'
 import { describePlan } from './describe-plan.ts'
@@ -123,6 +123,6 @@ function toCommand({ world, seed, fault }: Pick<OneRun, 'world' | 'seed' | 'faul
   return `npm run simulate --${inbox} --seed ${seed}${fault === undefined ? '' : ` --fault ${fault}`}`
 }
 
-// A reader of only the beginning of a trace closes the pipe.
+// A reader may close the pipe after the beginning of a trace.
 process.stdout.on('error', () => process.exit(0))
 process.exitCode = await main()

@@ -10,7 +10,7 @@ import type { World } from './world.ts'
 /** After this time without an answer a connection in a transaction counts as lost. */
 const TRANSACTION_LIMIT_MS = 20_000
 
-/** What a call asks for. */
+/** The content of a call. */
 interface CallWords {
   readonly method: Method
   readonly key: string
@@ -23,7 +23,7 @@ interface Way<T> {
   readonly fate: Fate | undefined
   readonly requestMs: number
   readonly answerMs: number
-  /** Which start of the engine the connection belongs to. */
+  /** The start of the engine to which the connection belongs. */
   readonly starts: number
   readonly carryOut: () => T
   readonly resolve: (answer: T) => void
@@ -37,7 +37,7 @@ export class Connection implements Store {
   protected readonly life: Life
   readonly #lost: LostClaims
   #tokens = 0
-  /** Tokens of claims that were answered otherwise. */
+  /** Tokens of claims that got another answer. */
   readonly #refused = new Set<string>()
   readonly #calls = new Map<string, number>()
 
@@ -113,7 +113,7 @@ export class Connection implements Store {
     return new Promise((resolve, reject) => {
       if (!life.step()) return
       const what = `${method} ${world.nameKey(key)} ${details}`.trimEnd()
-      // Each call has luck of its own, which no other event changes.
+      // Each call has its own luck, which no other event changes.
       const luck = `${life.process} ${method} ${key} ${this.#countCall(`${method} ${key}`)}`
       const chance = new Chance(world.plan.seed, luck)
       const { latencyMs } = world.plan.settings
@@ -138,7 +138,7 @@ export class Connection implements Store {
     return count
   }
 
-  /** Notes when the process got to know of its claim. */
+  /** Records when the process learned of its claim. */
   protected noteArrival(claiming: Promise<Claim>, key: string, token: string): Promise<Claim> {
     return claiming.then((answer) => {
       const grant = answer.state === 'claimed' ? this.world.ledger.grantOf(key, token) : undefined
@@ -209,7 +209,7 @@ export class Connection implements Store {
   }
 }
 
-/** The same, to an engine in which handlers can write: rows and finish mark are committed together. */
+/** A connection to an engine in which handlers can write: rows and finish mark are committed together. */
 export class TransactionalConnection extends Connection {
   transaction<T>(claim: TransactionClaim, work: (tx: Tx) => T | PromiseLike<T>): Promise<T> {
     return this.#transact(claim, work).finally(() => noteEnd(this.world, this.life, claim))

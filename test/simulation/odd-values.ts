@@ -1,4 +1,4 @@
-/** Returns something that a line of JavaScript can throw. */
+/** Returns a value that JavaScript can throw. */
 export function oddValue(choice: number): unknown {
   const refuse = () => {
     throw new Error('looked at')
@@ -26,7 +26,7 @@ export function oddValue(choice: number): unknown {
   }
 }
 
-/** Returns what can be said of a thrown value, which may be one that cannot be looked at. */
+/** Describes a thrown value, which may throw on every access. */
 export function describeThrown(value: unknown): string {
   try {
     return value instanceof Error ? String(value.stack) : String(value)

@@ -23,7 +23,7 @@ export const HELP = `npm run simulate -- [options]
 
 Exit codes: 0 all is well, 1 a violation was found, 2 usage.`
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export type Task =
   | { readonly do: 'help' | 'list faults' }
   | {
@@ -43,7 +43,7 @@ export type Task =
       readonly fault: string | undefined
     }
 
-/** Reads the command line. Throws an error that says what is wrong with it. */
+/** Reads the command line. Throws an error that names the mistake. */
 export function readTask(args: readonly string[]): Task {
   const { values } = parseArgs({
     args: [...args],

@@ -1,8 +1,8 @@
 import type { InboxPlan } from './inbox/inbox-plan.ts'
 
 /**
- * What a seed draws, as plain data. A run does what its plan says and draws nothing of its own weight, so that elements can be
- * taken out of a plan one by one until the shortest plan is left that still fails. Times are milliseconds from the start.
+ * A seed's draws, as plain data. A run follows its plan and draws nothing of importance itself, so that elements can be removed from a plan
+ * one by one until the shortest plan is left that still fails. Times are milliseconds from the start.
  */
 export interface Plan {
   readonly seed: number
@@ -14,7 +14,7 @@ export interface Plan {
   readonly secrets: SecretsPlan
   /** One for each process, the clock of each being wrong by this much. */
   readonly clockSkewsMs: readonly number[]
-  /** The handlers of the code that is deployed at first. */
+  /** The handlers of the first deployment. */
   readonly handlers: readonly HandlerPlan[]
   readonly events: readonly EventPlan[]
   readonly intruders: readonly IntruderPlan[]
@@ -23,16 +23,17 @@ export interface Plan {
 
 /**
  * `memory`: the library's own store, for one process. `shared file`: an engine in the process itself, which answers immediately and
- * outlives the process, as SQLite does. `network`: an engine behind a network. `transactions`: the same, in which handlers can write.
+ * outlives the process, as SQLite does. `network`: an engine behind a network. `transactions`: an engine behind a network in which handlers
+ * can write.
  */
 export type EngineKind = 'memory' | 'shared file' | 'network' | 'transactions'
 
-/** Whose events are sent. */
+/** The account whose events are sent. */
 export const ACCOUNTS = ['account-a', 'account-b', 'account-c'] as const
 
 /**
- * What a run is mostly about. `contention`: few events with many duplicates, long handlers, and processes that lose their claims to
- * each other. `inbox`: receivers with an inbox, which plans of no other theme have.
+ * The main subject of a run. `contention`: few events with many duplicates, long handlers, and processes that lose their claims to each
+ * other. `inbox`: receivers with an inbox, which plans of no other theme have.
  */
 export type Theme = DirectTheme | 'inbox'
 export type DirectTheme = 'anything' | 'contention' | 'transactions'
@@ -43,9 +44,9 @@ export interface SettingsPlan {
   readonly handlerTimeoutMs: number
   readonly retentionMs: number
   readonly maxInFlight: number
-  /** How many events the memory store remembers. */
+  /** The number of events that the memory store keeps. */
   readonly memoryMax: number
-  /** The longest way of a call to the engine, or of an answer back, while nothing is wrong. */
+  /** The longest time of a call on its way to the engine, or of an answer back, without faults. */
   readonly latencyMs: number
   /** True: a process that wakes from a stall runs its timers before its input, as Node does. */
   readonly timersFirst: boolean
@@ -55,19 +56,19 @@ export interface SettingsPlan {
   readonly isOwnerClumsy: boolean
 }
 
-/** How the interceptor of a run treats the handler that it wraps. */
+/** The way in which the interceptor of a run treats the handler that it wraps. */
 export type InterceptorKind = 'none' | 'returns it' | 'awaits it' | 'forgets it' | 'calls it twice' | 'skips it'
 
 export interface SecretsPlan {
   readonly form: 'one' | 'list' | 'bound' | 'function' | 'function of the account'
   readonly isAsync: boolean
-  /** When the sender begins to sign with the second secret. */
+  /** The time at which the sender begins to sign with the second secret. */
   readonly rotatesAt: number | undefined
 }
 
 export interface HandlerPlan {
   readonly pattern: string
-  /** Undefined leaves the handler without a name of its own: it is known by its pattern. */
+  /** Undefined leaves the handler without its own name: it is known by its pattern. */
   readonly name: string | undefined
   readonly isTransactional: boolean
   /** Registered with `order: 'latest'`. */
@@ -83,7 +84,7 @@ export interface EventPlan {
   /** The `_id` of its record, if it is about one. */
   readonly record: string
   readonly timestamp: string
-  /** When the first attempt is made. */
+  /** The time of the first attempt. */
   readonly at: number
   /** Further deliveries of the event, each so long after the first attempt. */
   readonly duplicatesAfterMs: readonly number[]
@@ -92,13 +93,13 @@ export interface EventPlan {
   readonly troubles: readonly TroublePlan[]
 }
 
-/** How one run of one handler goes, if it does not just succeed. Runs of a handler for an event are counted from 0. */
+/** The course of one run of one handler, if it does not simply succeed. Runs of a handler for an event are counted from 0. */
 export interface TroublePlan {
   /** The handler's name; `the schema` for the schema of the event's model. */
   readonly handler: string
   readonly run: number
   readonly behaviour: Behaviour
-  /** The handler changes the event that it was given. */
+  /** The handler changes the event that it got. */
   readonly mutates: boolean
 }
 
@@ -146,8 +147,8 @@ interface OfProcess {
 }
 
 /**
- * `step` counts what the process does from `at` on: it happens at that very step, in the middle of whatever is under way. A clock
- * jumps while the next slow body after `at` comes in.
+ * `step` counts the process's steps from `at` on: it happens at that very step, in the middle of everything under way. A clock jumps while
+ * the next slow body after `at` arrives.
  */
 export type FaultPlan =
   | (OfProcess & { readonly kind: 'kill'; readonly step: number | undefined; readonly downMs: number })
@@ -171,7 +172,7 @@ export type FaultPlan =
       readonly seed: number
       readonly probability: number
       readonly fates: readonly [Fate, ...Fate[]]
-      /** What happens to `complete`, `release` and `commit`, if it differs. */
+      /** The fate of `complete`, `release` and `commit`, if it differs. */
       readonly settling?: Fate
     })
   | {
@@ -183,7 +184,7 @@ export type FaultPlan =
   | { readonly kind: 'freeze' | 'restart' | 'refuse'; readonly at: number; readonly ms: number }
   | { readonly kind: 'secrets'; readonly at: number; readonly ms: number; readonly how: 'throws' | 'hangs' | 'is slow' }
 
-/** What a process asks the engine for: the store's methods, those of transactions, and the inbox's. `keep` renews what a worker holds. */
+/** A call of a process to the engine: the store's methods, those of transactions, and the inbox's. `keep` renews a worker's items. */
 export type Method =
   | 'claim'
   | 'renew'
@@ -200,7 +201,7 @@ export type InboxMethod = 'put' | 'take' | 'keep' | 'settle'
 
 export type FaultKind = FaultPlan['kind']
 
-/** What the network does to one call. `cut`: the caller gets a rejection. */
+/** The fate of one call on the network. `cut`: the caller gets a rejection. */
 export type Fate =
   | { readonly kind: 'request lost' | 'answer lost' | 'cut before' }
   | { readonly kind: 'request late' | 'answer late' | 'doubled' | 'cut, carried out later'; readonly ms: number }
@@ -218,7 +219,7 @@ export function handlersOf(handlers: readonly HandlerPlan[], type: string): read
   return handlers.filter(({ pattern }) => isMatch(pattern, type))
 }
 
-/** Returns the name under which a handler's finish mark stands. */
+/** Returns the name of a handler's finish mark. */
 export function nameOf({ name, pattern }: HandlerPlan): string {
   return name ?? pattern
 }

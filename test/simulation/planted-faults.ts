@@ -6,7 +6,7 @@ import type { PlantedFault } from './planted/planted-fault.ts'
 import { FAULTS_OF_STORES } from './planted/stores.ts'
 import { FAULTS_OF_THE_WORK } from './planted/work.ts'
 
-/** Every fault that was planted. A bug of the receiver that is found by hand becomes a row of these tables first. */
+/** Every planted fault. A bug of the receiver that is found by hand becomes a row of these tables first. */
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ...FAULTS_OF_CLAIMS,
   ...FAULTS_OF_THE_WORK,

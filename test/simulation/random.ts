@@ -16,8 +16,8 @@ function stir(hash: number, word: number): number {
 }
 
 /**
- * A source of chance (sfc32). Each element of a plan draws from a source of its own, seeded by the element's own name, so that an
- * element that is taken out of a plan does not change what the others draw.
+ * A source of chance (sfc32). Each element of a plan draws from its own source, seeded by the element's name, so that removing an element
+ * from a plan does not change the others' draws.
  */
 export class Chance {
   #a: number

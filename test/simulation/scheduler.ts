@@ -14,7 +14,7 @@ const drain = () => new Promise<void>((resolve) => setImmediate(resolve))
  * which they were planned. After each step all promises settle before the next one is taken.
  */
 export class Scheduler {
-  /** How many steps were taken. */
+  /** The number of steps so far. */
   taken = 0
   readonly #heap: Step[] = []
   #now = 0

@@ -7,12 +7,12 @@ import { drawIn } from './worlds.ts'
 /** The run that found a planted fault. */
 export interface Found {
   readonly seed: number
-  /** How many runs it took. */
+  /** The number of runs that it took. */
   readonly runs: number
   readonly violation: Violation
 }
 
-/** Runs seeds with a planted fault until one finds it, `most` of them at most. Seeds of another theme are passed over. */
+/** Runs seeds with a planted fault until one finds it, `most` of them at most. Seeds of another theme are skipped. */
 export async function search(fault: PlantedFault, from: number, most: number): Promise<Found | undefined> {
   const subject = await loadWithFault(fault)
   let runs = 0

@@ -7,9 +7,9 @@ const OVERLAP_MS = 60_000
 /** Prefix of every secret, which must never be in a log line or a hook's argument. */
 export const SECRET_PREFIX = 'whsec_'
 
-/** The secrets of the accounts: what the sender signs with, and what the receivers accept. */
+/** The secrets of the accounts: those with which the sender signs, and those that the receivers accept. */
 export class SecretRing {
-  /** The fault of the secrets function at present. */
+  /** The current fault of the secrets function. */
   trouble: 'throws' | 'hangs' | 'is slow' | undefined
   readonly #signatures = new Map<string, string>()
   readonly #plan: Plan
@@ -37,7 +37,7 @@ export class SecretRing {
     return signBy(body, toSecret(isBound(this.#plan.secrets.form) ? account : 'any', 0))
   }
 
-  /** Returns what `createReceiver` is given. `sleep` passes time in the process that asks. */
+  /** Returns the secrets for `createReceiver`. `sleep` passes time in the process that asks. */
   toOption(sleep: (ms: number) => Promise<void>): Secrets | SecretsFunction {
     const { form, isAsync } = this.#plan.secrets
     if (form === 'one') return toSecret('any', 0)
@@ -62,7 +62,7 @@ export class SecretRing {
     return this.#versions(isForGood).map((version) => ({ secret: toSecret(accountKey, version), accountKey }))
   }
 
-  /** The versions that are accepted: all that there ever will be, or those of the present. */
+  /** Returns the accepted versions: all that will ever exist, or the current ones. */
   #versions(isForGood: boolean): readonly number[] {
     const { rotatesAt } = this.#plan.secrets
     if (rotatesAt === undefined) return [0]

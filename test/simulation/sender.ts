@@ -28,7 +28,7 @@ export class Sender {
   readonly #cluster: Cluster
   readonly #calmFrom: number
 
-  /** @param calmFrom when the last fault is over: manual retries go on until some came later */
+  /** @param calmFrom when the last fault is over: manual retries continue until some were later */
   constructor(world: World, cluster: Cluster, calmFrom: number) {
     this.#world = world
     this.#cluster = cluster
@@ -66,7 +66,7 @@ export class Sender {
     return new Chance(event.seed, 'manual retry', attempts).int(HOUR_MS, 5 * HOUR_MS)
   }
 
-  /** Makes one attempt. Calls back with true if a 2xx came in time. */
+  /** Makes one attempt. Calls back with true if a 2xx arrived in time. */
   #send(sent: Sent, isDuplicate: boolean, onEnd: (isAcknowledged: boolean) => void): void {
     const world = this.#world
     const { event } = sent

@@ -18,7 +18,7 @@ const PLAIN_SETTINGS: SettingsPlan = {
   isOwnerClumsy: false,
 }
 
-/** Takes out of a plan whatever it can lose and still fail, until nothing is left to take out. */
+/** Removes everything from a plan that it can lose and still fail, until nothing is left to remove. */
 export async function shrink(plan: Plan, isFailing: (plan: Plan) => Promise<boolean>): Promise<Plan> {
   let best = plan
   let runs = 0
@@ -64,7 +64,7 @@ export async function shrink(plan: Plan, isFailing: (plan: Plan) => Promise<bool
 
 type Accept = (candidate: Plan) => Promise<boolean>
 
-/** Delta debugging: leaves out halves of a list, then quarters, and at last single elements. */
+/** Delta debugging: removes halves of a list, then quarters, and finally single elements. */
 async function shorten<T>(
   read: () => readonly T[],
   toPlan: (list: readonly T[]) => Plan,
@@ -93,7 +93,7 @@ async function shortenEvent(place: number, read: () => Plan, accept: Accept): Pr
     )
 }
 
-/** Ways to make a plan plainer. Those that change nothing are left out. */
+/** Ways to simplify a plan, without those that change nothing. */
 function simplifications(plan: Plan): readonly ((plan: Plan) => Plan)[] {
   const ways: ((plan: Plan) => Plan)[] = []
   if (plan.clockSkewsMs.length > 1)
@@ -120,7 +120,7 @@ function isWithout({ clockSkewsMs }: Plan): (fault: FaultPlan) => boolean {
   return (fault) => !('process' in fault) || fault.process < clockSkewsMs.length - 1
 }
 
-/** Those that are left may all accept and work. */
+/** Lets the remaining processes all accept and work. */
 function withoutLastProcess({ roles, work, acts }: InboxPlan): InboxPlan {
   const left = roles.length - 1
   return {

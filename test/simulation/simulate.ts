@@ -14,7 +14,7 @@ import { MOST_STEPS, World } from './world.ts'
 export interface Report {
   readonly violations: readonly Violation[]
   readonly figures: Figures
-  /** Empty unless it was asked for. */
+  /** Empty unless a trace was requested. */
   readonly trace: readonly string[]
 }
 
@@ -87,7 +87,7 @@ async function closeAll({ scheduler, findings }: World, { lives }: Cluster): Pro
   }
 }
 
-/** Listens for unhandled rejections, in place of all other listeners, such as the test runner's. */
+/** Listens for unhandled rejections, instead of all other listeners, such as the test runner's. */
 function listenForRejections({ findings }: World): { readonly stop: () => void } {
   const others = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection')

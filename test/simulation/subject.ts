@@ -4,7 +4,7 @@ import { SqliteInboxTable } from '../../adapters/stores/sqlite/inbox-table.ts'
 import { Engine } from './engine.ts'
 import { PlainInboxEngine } from './inbox/inbox-engine.ts'
 
-/** What is judged: the library, what its stores have in common, the engines that it stands on. Planted faults are bundled from here. */
+/** The subject: the library, the shared parts of its stores, and their engines. Planted faults are bundled from here. */
 export const subject = {
   createReceiver,
   memoryStore,
@@ -15,5 +15,5 @@ export const subject = {
   SqliteInboxTable,
 }
 
-/** The parts that a run is made with. */
+/** The parts from which a run is made. */
 export type Subject = typeof subject

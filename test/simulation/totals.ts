@@ -42,7 +42,7 @@ export function add(totals: Totals, more: Totals): void {
   for (const [kind, times] of Object.entries(more.faults)) totals.faults[kind] = (totals.faults[kind] ?? 0) + times
 }
 
-/** Returns the figures as lines to be printed. */
+/** Returns the figures as lines for the output. */
 export function showTotals(totals: Totals, seconds: number, failed: number): readonly string[] {
   const faults = Object.entries(totals.faults).sort(([one], [other]) => (one < other ? -1 : 1))
   const rows = [

@@ -1,4 +1,4 @@
-/** The account of a run, one line for each thing that happened. */
+/** The record of a run, one line for each event. */
 export class Trace {
   readonly lines: string[] = []
   readonly isOn: boolean

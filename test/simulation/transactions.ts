@@ -4,19 +4,19 @@ import { judgeCommit } from './judge-order.ts'
 import type { Life } from './life.ts'
 import type { World } from './world.ts'
 
-/** What a handler writes through in its transaction. */
+/** The connection through which a handler writes in its transaction. */
 export interface Tx {
   write(): unknown
 }
 
-/** Notes that a transaction has ended, either way. */
+/** Records that a transaction has ended, either way. */
 export function noteEnd({ history }: World, life: Life, { key, mark }: TransactionClaim): void {
   const event = history.findByKey(key)
   const run = event && history.lastRunIn(life, event, mark)
   if (run?.isLeftToTransaction === true && life.isAlive) history.end(run)
 }
 
-/** Notes that a transaction was committed: the handler's row is there, and so is its finish mark. */
+/** Records that a transaction was committed: the handler's row exists, and so does its finish mark. */
 export function noteCommit(world: World, life: LifeFacts, { key, token, mark }: TransactionClaim): void {
   const { history, ledger, findings } = world
   const event = history.findByKey(key)

@@ -22,7 +22,7 @@ interface Armed {
 /** Time for which a call without an answer keeps its caller waiting. */
 const CALL_LIMIT_MS = 3_000
 
-/** Decides what the network does to the calls of each process. */
+/** Decides the fate of the calls of each process on the network. */
 export class Weather {
   readonly #history: History
   readonly #now: () => number
@@ -40,7 +40,7 @@ export class Weather {
     this.#history.disturb(fault.process, fault.ms)
   }
 
-  /** Lets the nth call from now on meet its fate. Returns a function that cancels that. */
+  /** Assigns a fate to the nth call from now on. Returns a function that cancels it. */
   arm({ process, method, nth, fate }: Extract<FaultPlan, { readonly kind: 'call' }>, onMet: () => void): () => void {
     const armed = { process, method, left: nth, fate, onMet }
     this.#single.push(armed)
@@ -49,7 +49,7 @@ export class Weather {
     }
   }
 
-  /** Returns what happens to the next call of a process; undefined for nothing unusual. `luck` names the call. */
+  /** Returns the fate of the next call of a process; undefined for nothing unusual. `luck` names the call. */
   fateOf(process: number, method: Method, luck: string): Fate | undefined {
     const fate = this.#singleFate(process, method) ?? this.#stormFate(process, method, luck)
     if (fate === undefined) return undefined

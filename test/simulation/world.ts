@@ -14,7 +14,7 @@ import { Weather } from './weather.ts'
 /** Far more steps than any run takes. */
 export const MOST_STEPS = 60_000
 
-/** What all parts of a run share. */
+/** The state that all parts of a run share. */
 export class World {
   readonly plan: Plan
   readonly subject: Subject
@@ -28,9 +28,9 @@ export class World {
   readonly weather: Weather
   readonly secrets: SecretRing
   readonly faultsMet = new Map<FaultKind, number>()
-  /** Whether the store gives back claims whose answer was lost. Ours do; the receiver makes the best of others. */
+  /** Whether the store releases claims whose answer was lost. The library's stores do; the receiver must cope with others. */
   readonly givesBackLostClaims: boolean
-  /** Set by a memory store that dropped events for want of room. */
+  /** Set by a memory store that dropped events for lack of room. */
   isForgetful = false
 
   constructor(plan: Plan, subject: Subject, isTraced: boolean) {
@@ -65,7 +65,7 @@ export class World {
     return event === undefined ? key : `event ${event.number}`
   }
 
-  /** Stands in for `Math.random`, by which the library varies its delays. */
+  /** Replaces `Math.random`, by which the library varies its delays. */
   random(): number {
     return new Chance(this.plan.seed, 'random', this.now, this.scheduler.taken).number()
   }

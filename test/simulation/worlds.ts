@@ -2,7 +2,7 @@ import { drawPlan } from './draw-plan.ts'
 import { drawInboxPlan } from './inbox/draw-inbox.ts'
 import type { Plan } from './plan.ts'
 
-/** The two worlds that a seed stands for: handlers run before the answer, or an inbox takes the event in. */
+/** The two worlds of a seed: handlers run before the answer, or an inbox accepts the event. */
 export type WorldName = 'direct' | 'inbox'
 
 /** Draws the plan of a seed in one of the worlds. */

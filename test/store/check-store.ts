@@ -6,13 +6,13 @@ type MakeStore = (options: { readonly retentionMs?: number }) => Store | Promise
 
 const LIMIT_MS = 60_000
 
-/** Waiting for leases to end is most of what the suite does on a real clock, so its cases wait together: each has keys of its own. */
+/** Waiting for leases to end is most of the suite's work on a real clock, so its cases wait concurrently: each has its own keys. */
 export function itKeepsTheContract(makeStore: MakeStore, options?: StoreSuiteOptions): void {
   const cases = storeSuite(makeStore, options)
   addTests(cases, startOnce(cases))
 }
 
-/** The same for several stores, by name, which wait together as well. */
+/** Checks several stores, by name, which wait concurrently as well. */
 export function theyKeepTheContract(makers: Readonly<Record<string, MakeStore>>): void {
   const suites = Object.entries(makers).map(([name, makeStore]) => ({ name, cases: storeSuite(makeStore) }))
   const resultOf = startOnce(suites.flatMap(({ cases }) => cases))
@@ -44,7 +44,7 @@ function startOnce(cases: readonly StoreCase[]): ResultOf {
 
 const nothing = () => undefined
 
-/** A rejection that nobody has asked for yet would end the process. */
+/** Without a handler, a rejection that no test has requested yet would end the process. */
 function asValue(error: unknown): unknown {
   return error ?? new Error('rejected with nothing')
 }

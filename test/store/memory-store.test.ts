@@ -223,9 +223,9 @@ describe('the bound', () => {
       for (let index = 0; index < 1_024; index++) store.claim(`${round}-${index}-${'x'.repeat(300)}`, 1_000)
       pass(1_001)
     }
-    // 200,000 of them would be more than 60 MB; two rounds of them are at most what is left.
+    // 200,000 of them would be more than 60 MB; at most two rounds of them are left.
     expect(heapAfterCollection() - held).toBeLessThan(10_000_000)
-    // The store is used once more: it would have been collected as a whole, whatever it holds.
+    // The store is used once more: otherwise it would be collected as a whole, whatever it holds.
     expect(store.claim('key', 1_000)).toMatchObject({ state: 'claimed' })
   })
 })
@@ -358,7 +358,7 @@ describe('the options', () => {
       { clock },
     ]),
   ])('are refused with %s where "%s" cannot work: %o', (code, option, options) => {
-    // Plain JavaScript can give anything.
+    // Plain JavaScript can pass anything.
     expect(() => memoryStore(options as MemoryStoreOptions)).toThrow(
       expect.objectContaining({ name: 'ConfigurationError', code, message: expect.stringContaining(option) }),
     )

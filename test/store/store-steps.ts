@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import type { Store } from 'postern'
 import { compareWithModel, type Step } from '../../src/testing/store-suite/store-model.ts'
 
-/** Sequences of calls on two keys, among them repeated and late ones. */
+/** Sequences of calls on two keys, including repeated and late ones. */
 export const steps: fc.Arbitrary<readonly Step[]> = makeSteps()
 
-/** Takes the steps on a store whose time is moved by hand, and on the model beside it. */
+/** Takes the steps on a store with a manual clock, and on the model. */
 export function compareByHand(store: Store, pass: (ms: number) => void, taken: readonly Step[]): Promise<void> {
   return compareWithModel({ storeOf: () => store, keys: ['key-a', 'key-b'], unitMs: 1_000, pass }, taken)
 }
@@ -13,10 +13,10 @@ export function compareByHand(store: Store, pass: (ms: number) => void, taken: r
 function makeSteps(): fc.Arbitrary<readonly Step[]> {
   const key = fc.constantFrom(0, 1)
   const lease = fc.constantFrom(2, 4, 8)
-  // Mostly whoever claimed last; sometimes one before, or nobody.
+  // Mostly the last claimant; sometimes an earlier one, or none.
   const holder = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat({ max: 5 }) })
   const marks = fc.uniqueArray(fc.constantFrom('h1', 'h2', 'h3'), { maxLength: 3 })
-  // Some leases end just when they are looked at: on a clock that is moved by hand that is no matter of luck.
+  // Some leases end just when they are read: on a manual clock that is not a matter of luck.
   const time = fc.constantFrom(1, 3, 5)
   const step = fc.oneof(
     { weight: 6, arbitrary: fc.record({ call: fc.constant('claim' as const), key, lease }) },

@@ -3,7 +3,7 @@ import type { Store } from 'postern'
 
 const LEASE_MS = 15_000
 
-/** Milliseconds until a claim succeeds, which is tried again and again, as senders do: for 40 s at most. */
+/** Returns the milliseconds until a claim succeeds, which is repeated as senders do: for 40 s at most. */
 export async function untilClaimed(store: Store, toKey: () => string): Promise<number> {
   const startedAt = performance.now()
   while (performance.now() - startedAt < 40_000) {

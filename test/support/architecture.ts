@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { type FileFacts, type Import, readFacts } from './imports.ts'
 
-/** What the files of one part may import. A name that ends in a slash stands for everything below it. */
+/** The allowed imports of the files of one part. A name that ends in a slash stands for everything below it. */
 interface Floor {
   /** Files of the repository. */
   readonly files?: readonly string[]
@@ -13,7 +13,7 @@ interface Floor {
   readonly packageTypes?: readonly string[]
 }
 
-/** The floors, each by its path. Where several fit a file, the longest counts. */
+/** The floors, each by its path. If several match a file, the longest counts. */
 export type Floors = Readonly<Record<string, Floor>>
 
 export interface Rules {
@@ -27,7 +27,7 @@ export interface Rules {
 
 const FACTORY = /^(create|make|start|open)[A-Z]|(Store|Inbox|Suite)$/
 
-/** Every way in which a tree of files (text by path) breaks the rules, one line each. */
+/** Returns every way in which a tree of files (text by path) breaks the rules, one line each. */
 export function findBreaches(tree: ReadonlyMap<string, string>, rules: Rules): readonly string[] {
   const breaches: string[] = []
   const edges = new Map<string, readonly string[]>()
@@ -82,7 +82,7 @@ function covers(names: readonly string[], path: string): boolean {
   return names.some((name) => (name.endsWith('/') ? path.startsWith(name) : path === name))
 }
 
-/** The path of a file of the repository; undefined for a package. */
+/** Returns the path of a file of the repository; undefined for a package. */
 function resolve(from: string, specifier: string): string | undefined {
   return specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : undefined
 }
@@ -91,7 +91,7 @@ function describe({ specifier, isTypeOnly }: Import, target: string | undefined)
   return `${isTypeOnly ? 'types of ' : ''}${target ?? specifier}`
 }
 
-/** One cycle for each way back that a depth-first walk meets; none means that there is none. */
+/** Returns one cycle for each way back that a depth-first walk meets; none if there is none. */
 function findCycles(edges: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const cycles: string[][] = []
   const finished = new Set<string>()

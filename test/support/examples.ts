@@ -6,8 +6,8 @@ import { type CodeBlock, findCodeBlocks } from './markdown.ts'
 import { ROOT, readText } from './repository.ts'
 
 /**
- * What is done with a `ts` block. The word behind `ts` says it; a third word names its file, so that other blocks of the document
- * can import it, or else tells it from its like.
+ * The use of a `ts` block, named by the word behind `ts`; a third word names its file, so that other blocks of the document can import it,
+ * or distinguishes it from similar ones.
  */
 const USES = {
   check: 'Type-checked, strictly and against the source. So are all others.',
@@ -23,27 +23,27 @@ const USES = {
   wrong: 'Does not compile. The next block, `text`, holds the complaints.',
 } as const
 
-/** What is done with a block. */
+/** The use of a block. */
 type Use = keyof typeof USES
 
-/** A `ts` block, or one of plain JavaScript, `js`: a module of its own. */
+/** A `ts` block, or one of plain JavaScript, `js`: a separate module. */
 export interface Example {
   readonly document: string
-  /** Of its fence, from 1. */
+  /** The line of its fence, from 1. */
   readonly line: number
-  /** Its document and line, to find it by. */
+  /** Its document and line, for messages. */
   readonly title: string
   readonly use: Use
-  /** The third word behind the fence; empty where there is none. */
+  /** The third word behind the fence; empty if there is none. */
   readonly name: string
   readonly code: string
-  /** Where `writeExamples` puts it, from the root of the repository. */
+  /** The path to which `writeExamples` writes it, from the root of the repository. */
   readonly path: string
-  /** What Node runs of it: a server or sender as it stands, since it is JavaScript as well; else what it compiles to. */
+  /** The code that Node runs: a server or sender unchanged, since it is JavaScript as well; otherwise its compiled form. */
   readonly program: string
 }
 
-/** A block of any language, and where it stands. */
+/** A block of any language, and its place. */
 export interface DocumentBlock extends CodeBlock {
   readonly document: string
 }
@@ -52,7 +52,7 @@ export function readBlocks(documents: readonly string[]): readonly DocumentBlock
   return documents.flatMap((document) => findCodeBlocks(readText(document)).map((block) => ({ ...block, document })))
 }
 
-/** Makes a folder that git ignores, in which the packages of this repository are found. Gives its path from the root. */
+/** Makes a folder that git ignores, in which the packages of this repository are found. Returns its path from the root. */
 export function makeFolder(): string {
   mkdirSync(join(ROOT, '.data'), { recursive: true })
   const folder = mkdtempSync(join(ROOT, '.data/docs-'))
@@ -68,7 +68,7 @@ export async function installPackage(folder: string): Promise<void> {
   await build({ config: join(ROOT, 'tsup.config.ts'), outDir: join(home, 'dist'), dts: false, silent: true })
 }
 
-/** The `ts` and `js` blocks, each written into a folder of its document: one that imports another finds it there. */
+/** Returns the `ts` and `js` blocks, each written into a folder of its document: one that imports another finds it there. */
 export function writeExamples(blocks: readonly DocumentBlock[], folder: string): readonly Example[] {
   const examples = blocks
     .filter(({ info }) => info[0] === 'ts' || info[0] === 'js')

@@ -1,25 +1,25 @@
 import ts from 'typescript'
 
-/** One place where a file names another module. */
+/** One place in a file that names another module. */
 export interface Import {
   readonly specifier: string
-  /** Nothing of it is left at run time. */
+  /** True if it is erased at run time. */
   readonly isTypeOnly: boolean
   readonly line: number
 }
 
-/** What the architecture rules look at in a file. */
+/** The parts of a file that the architecture rules check. */
 export interface FileFacts {
   readonly imports: readonly Import[]
   /** Lines with `export *`. */
   readonly starExports: readonly number[]
-  /** Lines with a default export, however it is written. */
+  /** Lines with a default export, in any form. */
   readonly defaultExports: readonly number[]
   readonly functions: readonly FunctionFacts[]
 }
 
 interface FunctionFacts {
-  /** Its own, or that of the variable or field that it is assigned to; empty if there is none. */
+  /** Its own name, or that of the variable or field that it is assigned to; empty if there is none. */
   readonly name: string
   readonly line: number
   readonly length: number

@@ -1,13 +1,13 @@
 /** A fenced block of code in a Markdown text. */
 export interface CodeBlock {
-  /** The words behind the fence: the language, then whatever follows. */
+  /** The words behind the fence: the language, and the rest. */
   readonly info: readonly string[]
   readonly code: string
-  /** Of the fence, from 1. */
+  /** The line of the fence, from 1. */
   readonly line: number
 }
 
-/** All fenced blocks, also those that are indented below a list item. */
+/** Returns all fenced blocks, including those that are indented below a list item. */
 export function findCodeBlocks(markdown: string): readonly CodeBlock[] {
   const blocks: CodeBlock[] = []
   const lines = markdown.split('\n')
@@ -24,7 +24,7 @@ export function findCodeBlocks(markdown: string): readonly CodeBlock[] {
   return blocks
 }
 
-/** The part below a heading, up to the next heading of its level or a higher one. */
+/** Returns the part below a heading, up to the next heading of its level or a higher one. */
 export function findSection(markdown: string, heading: string): string {
   const [, marks = ''] = /^(#+) /.exec(heading) ?? []
   const lines = markdown.split('\n')
@@ -34,7 +34,7 @@ export function findSection(markdown: string, heading: string): string {
   return lines.slice(start + 1, next < 0 ? lines.length : next).join('\n')
 }
 
-/** The rows of the first table, without its head; each cell is plain text, links and code marks taken off. */
+/** Returns the rows of the first table, without its head; each cell is plain text, without links and code marks. */
 export function readTable(markdown: string): readonly (readonly string[])[] {
   const lines = markdown.split('\n')
   const start = lines.findIndex((line) => line.startsWith('|---'))
@@ -49,7 +49,7 @@ export function readTable(markdown: string): readonly (readonly string[])[] {
   )
 }
 
-/** The anchors that GitHub gives the headings of a text, and those written by hand. */
+/** Returns the anchors that GitHub gives to the headings of a text, and those written by hand. */
 export function listAnchors(markdown: string): readonly string[] {
   const withoutCode = markdown.replace(/^```[\s\S]*?^```/gm, '')
   const headings = [...withoutCode.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>

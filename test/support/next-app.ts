@@ -10,12 +10,12 @@ import { ROOT, readText } from './repository.ts'
 
 const SOURCE = join(ROOT, 'examples/next')
 const MANIFESTS = ['package.json', 'package-lock.json', '.npmrc']
-/** What installing, building and running in place leave behind there. */
+/** Leftovers of installing, building and running in place. */
 const LEFTOVERS = ['node_modules', '.next', 'next-env.d.ts', 'postern.tgz']
 
 type Environment = Readonly<Record<string, string>>
 
-/** A copy of the example in a folder of its own. */
+/** A copy of the example in a separate folder. */
 export interface NextApp {
   readonly folder: string
   build(): Promise<void>
@@ -29,16 +29,16 @@ export interface NextApp {
 /** Next on a free port of loopback. */
 export interface NextServer {
   readonly url: string
-  /** All that it has written so far, to stdout and stderr. */
+  /** All its output so far, to stdout and stderr. */
   log(): string
   isAlive(): boolean
-  /** Sends SIGTERM and gives the exit code, which Next sets to 143; null where it had to be killed. */
+  /** Sends SIGTERM and returns the exit code, which Next sets to 143; null if it had to be killed. */
   stop(): Promise<number | null>
 }
 
 /**
- * Packs the package, and copies the example with it. Next itself, some 370 MB, is installed once for each state of the lock file and
- * found in the folder above; the package is unpacked anew each time.
+ * Packs the package, and copies the example with it. Next itself, some 370 MB, is installed once for each state of the lock file and found
+ * in the folder above; the package is unpacked each time.
  */
 export async function makeNextApp(): Promise<NextApp> {
   const tarball = await pack()
@@ -77,7 +77,7 @@ async function installOnce(tarball: string): Promise<string> {
     await copyFile(tarball, join(folder, 'postern.tgz'))
     await run(folder, 'npm', 'ci', '--ignore-scripts', '--prefer-offline')
     await rm(join(folder, 'node_modules/postern'), { recursive: true })
-    await rename(folder, cache) // whole or not at all, also when two runs are at it
+    await rename(folder, cache) // all or nothing, even if two runs do it concurrently
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     if (!existsSync(cache)) throw error
@@ -97,7 +97,7 @@ async function start(folder: string, command: readonly string[], environment: En
   const log = readLog(child)
   const isAlive = () => child.exitCode === null && child.signalCode === null
   const killIt = () => child.kill('SIGKILL')
-  process.once('exit', killIt) // where the tests are broken off
+  process.once('exit', killIt) // if the tests are interrupted
   const ended = once(child, 'exit')
 
   async function stop(): Promise<number | null> {

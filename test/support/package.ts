@@ -14,7 +14,7 @@ const DOCUMENTS = packageJson.files.filter((file) => file !== 'dist')
 const LEFT_BEHIND_MS = 300_000
 const DAY_MS = 86_400_000
 
-/** Runs a command and gives what it wrote to stdout. Rejects with both streams where it fails. */
+/** Runs a command and returns its stdout. Rejects with both streams if it fails. */
 export async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
   const env = { ...process.env, NODE_ENV: 'test', NODE_OPTIONS: '', npm_config_update_notifier: 'false' }
   try {
@@ -124,7 +124,7 @@ async function linkPrograms(folder: string, name: string): Promise<void> {
   }
 }
 
-/** An empty project with one package in it, and its dependencies. */
+/** Makes an empty project with one package in it, and its dependencies. */
 export async function installAlone(folder: string, tarball: string): Promise<void> {
   await mkdir(folder)
   await writeFile(join(folder, 'package.json'), '{ "name": "empty", "private": true }\n')

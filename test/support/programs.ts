@@ -4,16 +4,16 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROOT } from './repository.ts'
 
-/** A program that was started. */
+/** A started program. */
 export interface Program {
   readonly child: ChildProcess
   /** Both streams so far. */
   output: string
-  /** Its exit code once it has ended and both streams are read; null where a signal ended it. */
+  /** Its exit code once it has ended and both streams are read; null if a signal ended it. */
   readonly exitCode: Promise<number | null>
 }
 
-/** Starts a program of this repository, by its path from the root, in a process of its own. */
+/** Starts a program of this repository, by its path from the root, in a separate process. */
 export function start(path: string, env: Readonly<Record<string, string>>, ...args: readonly string[]): Program {
   const options = { cwd: ROOT, env: { ...process.env, ...env } }
   const child = spawn(process.execPath, [path, ...args], options)
@@ -26,7 +26,7 @@ export function start(path: string, env: Readonly<Record<string, string>>, ...ar
   return program
 }
 
-/** A port of loopback on which nothing listens. */
+/** Returns a port of loopback on which nothing listens. */
 export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -37,7 +37,7 @@ export async function findFreePort(): Promise<number> {
   return address.port
 }
 
-/** Waits until the program answers HTTP there. Rejects where it ended instead. */
+/** Waits until the program answers HTTP there. Rejects if it ended instead. */
 export async function untilItListens(port: number, program: Program): Promise<void> {
   for (;;) {
     if (program.child.exitCode !== null) throw new Error(`the server ended: ${program.output}`)

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 /** The root folder of this repository, with a slash at its end. */
 export const ROOT: string = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The text of one file, by its path from the root. */
+/** Returns the text of one file, by its path from the root. */
 export function readText(path: string): string {
   return readFileSync(ROOT + path, 'utf8')
 }
 
-/** Paths from the root, with forward slashes, of all files in a folder and below that end in one of the extensions. */
+/** Returns the paths from the root, with forward slashes, of all files in a folder and below that end in one of the extensions. */
 export function listFiles(folder: string, ...extensions: readonly string[]): readonly string[] {
   return readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' })
     .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)

@@ -11,9 +11,9 @@ export type CreateApp = (saveContact: (record: { readonly _id: string }) => Prom
 
 const SECRET = 'test-secret'
 
-/** What a sender may do one day, each telling what came of it. Of the hand-written receivers, each fails on one. */
+/** Typical acts of a sender, each of which returns its results. Each of the hand-written receivers fails on one. */
 export const SCENARIOS = {
-  /** The work fails once, and the service comes again. */
+  /** The work fails once, and the service retries. */
   'mark-first': async (createApp: CreateApp) => {
     let [calls, saved] = [0, 0]
     const save = async () => {
@@ -28,7 +28,7 @@ export const SCENARIOS = {
     return { answers, saved }
   },
 
-  /** Five copies of one event at once. */
+  /** Sends five duplicates of one event concurrently. */
   'mark-last': async (createApp: CreateApp) => {
     let calls = 0
     let open = () => {}
@@ -49,7 +49,7 @@ export const SCENARIOS = {
     return { isDoneOnce: calls === 1 }
   },
 
-  /** Genuine deliveries, whose JSON is written in all the ways that are legal. */
+  /** Sends genuine deliveries, whose JSON is written in all legal ways. */
   're-serialised-body': async (createApp: CreateApp) => {
     const formats = ['compact', 'spaced', 'pretty', 'escaped'] as const
     const deliveries = formats.map((format) => signed(events.contact.created(), { secret: SECRET, format }))
@@ -59,7 +59,7 @@ export const SCENARIOS = {
     return { answers }
   },
 
-  /** A genuine delivery with its digest in capitals. */
+  /** Sends a genuine delivery with its digest in capitals. */
   'string-compare': async (createApp: CreateApp) => {
     const { bytes, signature = '' } = signed(events.contact.created(), { secret: SECRET })
     const capitals = signature.slice(0, 7) + signature.slice(7).toUpperCase()
@@ -113,14 +113,14 @@ export function sendSignedByNothing(app: RequestListener): Promise<number> {
 }
 
 /**
- * How much longer a comparison takes where the last digit differs than where the first one does. The quickest of many interleaved
- * rounds counts, so that other work on the machine does not. What is quick needs many, until it is compiled.
+ * Measures how much longer a comparison takes if the last digit differs than if the first one does. The fastest of many interleaved rounds
+ * counts, so that other work on the machine does not. Fast code needs many rounds until it is compiled.
  */
 export function measureLeak(compare: (given: string, expected: string) => boolean, rounds: number): number {
   const digests = Array.from({ length: 200 }, (_, index) =>
     createHmac('sha256', SECRET).update(String(index)).digest('hex'),
   )
-  // By way of a Buffer: flat strings of their own, as those from a request are.
+  // Through a Buffer: separate flat strings, like those from a request.
   const toText = (digest: string) => Buffer.from(`sha256=${digest}`).toString('latin1')
   const other = (digit: string | undefined) => (digit === '0' ? '1' : '0')
   const expected = digests.map(toText)
@@ -150,7 +150,7 @@ interface Posted {
 
 type Post = (delivery: Pick<SignedDelivery, 'bytes' | 'signature'>) => Posted
 
-/** @param act gets, beside what sends, what waits until all that was sent before has been dealt with as far as it can be */
+/** @param act gets a function that sends, and one that waits until all earlier deliveries have been processed as far as possible */
 async function serve<T>(
   app: RequestListener,
   act: (post: Post, settle: () => Promise<void>) => Promise<T>,
@@ -166,7 +166,7 @@ async function serve<T>(
     request.end(bytes)
     return { answer, abandon: () => request.destroy() }
   }
-  // Both ends are in this process: in the time that ten requests take one after the other, others have long come in.
+  // Both ends are in this process: while ten sequential requests run, the others arrive.
   const settle = async () => {
     for (let round = 0; round < 10; round++) {
       const [response] = await once(sendRequest({ host: '127.0.0.1', port, agent: false }).end(), 'response')

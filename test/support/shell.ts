@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process'
 import { Written } from './written.ts'
 
-/** A command line of a shell, under way. */
+/** A running command line of a shell. */
 export interface CommandLine {
   readonly stdout: string
   readonly stderr: string
   readonly exitCode: Promise<number | null>
-  /** Fulfilled once the output has that; rejects where the program ends without it. */
+  /** Resolves once the output contains the text; rejects if the program ends without it. */
   until(pattern: RegExp): Promise<void>
   interrupt(signal?: 'SIGINT' | 'SIGTERM'): void
-  /** At once, without a last word. */
+  /** Ends it immediately, without a last word. */
   kill(): void
 }
 
-/** Starts a line of the shell, in a group of processes of its own, to be interrupted as a terminal does it. */
+/** Starts a line of the shell in its own process group, to be interrupted as by a terminal. */
 export function startShell(line: string, cwd: string, env: Readonly<Record<string, string>>): CommandLine {
   const child = spawn('sh', ['-c', line], { cwd, env: { ...process.env, ...env }, detached: true })
   const written = new Written()

@@ -8,7 +8,7 @@ export function compilerOptions(): ts.CompilerOptions {
   return ts.parseJsonConfigFileContent(config, ts.sys, ROOT).options
 }
 
-/** What a module exports, one line each: `sign (value)`, `Store (type)`, `PosternError (class)`. */
+/** Returns the exports of a module, one line each: `sign (value)`, `Store (type)`, `PosternError (class)`. */
 export function listExports(path: string): readonly string[] {
   const program = ts.createProgram([ROOT + path], compilerOptions())
   const checker = program.getTypeChecker()
@@ -30,10 +30,10 @@ function kindOf(symbol: ts.Symbol, checker: ts.TypeChecker): 'class' | 'type' | 
 }
 
 /**
- * Checks source texts as modules of their own, strictly and against the source of the package. They are never written to disk.
+ * Checks source texts as separate modules, strictly and against the source of the package. They are never written to disk.
  *
  * @param texts text by path from the root, where the path decides what `node_modules` they see
- * @returns one line per complaint, with the path and line
+ * @returns one line per error, with the path and line
  */
 export function checkTypes(texts: ReadonlyMap<string, string>): readonly string[] {
   const options: ts.CompilerOptions = { ...compilerOptions(), allowJs: true, checkJs: false }

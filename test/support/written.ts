@@ -1,6 +1,6 @@
 type Stream = 'stdout' | 'stderr'
 
-/** What a program has written so far, for those who wait for words in it. */
+/** The output of a program so far, for callers that wait for words in it. */
 export class Written {
   readonly #texts = { stdout: '', stderr: '' }
   readonly #watchers = new Set<() => void>()
@@ -18,7 +18,7 @@ export class Written {
     for (const watch of this.#watchers) watch()
   }
 
-  /** Fulfilled once one of the streams has that; rejects where the program, by its `exitCode`, ends without it. */
+  /** Resolves once one of the streams contains the text; rejects if the program, by its `exitCode`, ends without it. */
   until(pattern: RegExp, exitCode: Promise<unknown>): Promise<void> {
     return new Promise((resolve, reject) => {
       const watch = () => {

@@ -16,7 +16,7 @@ import {
 import 'postern/testing/vitest'
 import { beforeEach, expect, test } from 'vitest'
 
-// A file of tests as a user writes it, against an app as a user has it.
+// A user's test file, against a user's app.
 
 function buildApp(options: { readonly secret: string; readonly clock: Clock }) {
   const receiver: Receiver<{ contact: typeof contact }> = createReceiver({

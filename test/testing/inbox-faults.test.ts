@@ -14,7 +14,7 @@ describe('the inbox suite', () => {
     await judge('none')
   }, 60_000)
 
-  // Some faults are noticed only by what never happens.
+  // Some faults are noticed only because something never happens.
   it.concurrent.each(FAULTS)(
     'notices an inbox that %s',
     async (fault) => {

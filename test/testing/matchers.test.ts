@@ -19,13 +19,13 @@ const recorder = (...runs: readonly HandlerRun[]): HandlerRecorder => ({
   clear: () => {},
 })
 
-/** Passes, is denied by `.not`, and the message of that. */
+/** Expects that the assertion passes, that `.not` fails, and its message. */
 function mustPass(assert: (not: boolean) => void, message: RegExp): void {
   assert(false)
   expect(() => assert(true)).toThrow(message)
 }
 
-/** Fails with this message, and passes with `.not`. */
+/** Expects that the assertion fails with this message, and that `.not` passes. */
 function mustFail(assert: (not: boolean) => void, message: RegExp): void {
   expect(() => assert(false)).toThrow(message)
   assert(true)
@@ -174,7 +174,7 @@ it.each<[keyof typeof matchers, unknown, RegExp]>([
 ])('%s says what it takes, instead of %j', (name, value, message) => {
   const matcher: (this: object, received: unknown, expected: never) => unknown = matchers[name] as never // each takes its own
   const context = { isNot: false, equals: Object.is }
-  expect(() => matcher.call(context, value, '1s' as never)).toThrow(message) // no argument is looked at before
+  expect(() => matcher.call(context, value, '1s' as never)).toThrow(message) // no argument is checked before
 })
 
 describe('in an editor', () => {

@@ -17,7 +17,7 @@ import {
   TRIES_KEPT,
 } from 'postern'
 
-/** What an inbox of one's own may get wrong, each by one line. */
+/** Faults of a custom inbox, each in one line. */
 export const FAULTS = [
   'tells of an item before it has it',
   'keeps the body as text',
@@ -77,7 +77,7 @@ interface Row extends InboxEntry {
 
 export type MemoryTable = Map<string, Row>
 
-/** The contract over one Map, but for one fault. Nobody dies in a test, so that leases never end. */
+/** The contract over one Map, with one fault at most. No process dies in a test, so that leases never end. */
 export class MemoryInbox implements Inbox {
   readonly #rows: MemoryTable
   readonly #done = new Set<string>()
@@ -100,7 +100,7 @@ export class MemoryInbox implements Inbox {
   work(run: (item: TakenItem) => Promise<Settlement>, options: InboxWorkOptions): InboxLoop {
     const table = {
       take: async (request: TakeRequest) => {
-        await new Promise(setImmediate) // a fault may give items without end
+        await new Promise(setImmediate) // a fault may return items without end
         return this.#take(request)
       },
       renew: async () => {},
@@ -219,7 +219,7 @@ export class MemoryInbox implements Inbox {
     this.#wake()
   }
 
-  /** Behind the account's own last item, and not before what is next by now. */
+  /** After the account's own last item, and not before the next turn. */
   #nextTurn(account: string): number {
     const rows = [...this.#rows.values()].filter(({ state }) => state === 'waiting')
     const next = Math.min(...rows.map(({ turn }) => turn))

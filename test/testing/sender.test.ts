@@ -4,7 +4,7 @@ import 'postern/testing/vitest'
 import { describe, expect, it, vi } from 'vitest'
 import { newReceiver, START, secret, TARGETS } from './support.ts'
 
-/** A broken clock ends a test here, and not after the usual twenty seconds. */
+/** A broken clock ends a test here, before the usual twenty seconds. */
 vi.setConfig({ testTimeout: 8_000 })
 
 async function startSender(start: (typeof TARGETS)[number][1], work: (id: string) => unknown = () => {}) {
@@ -82,7 +82,7 @@ describe.each(TARGETS)('a sender to %s', (_name, start) => {
   })
 })
 
-// All at the same time: each waits for a second of real time.
+// All run concurrently: each waits for a second of real time.
 it('gives up after ten seconds, and goes on while the handler still works, whatever the target', async () => {
   await Promise.all(
     TARGETS.map(async ([name, start]) => {

@@ -7,7 +7,7 @@ import { runs } from '../support/runs.ts'
 
 const SECRET = 'whsec_1'
 const FORMATS: readonly BodyFormat[] = ['compact', 'spaced', 'pretty', 'escaped', 'random']
-/** Each tamper with the code that its delivery must be refused by. */
+/** Each tamper with the code by which its delivery must be refused. */
 const TAMPERS: Readonly<Record<Exclude<Tamper, 'none'>, string>> = {
   'flip-bit': 'signature_mismatch',
   'other-secret': 'signature_mismatch',

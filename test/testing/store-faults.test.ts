@@ -3,7 +3,7 @@ import type { Claim, Store } from 'postern'
 import { storeSuite } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 
-/** What a store of one's own may get wrong, each by one line. */
+/** Faults of a custom store, each in one line. */
 const FAULTS = [
   'gives the same token twice',
   'lets anybody complete',
@@ -52,7 +52,7 @@ interface Row {
   marks: readonly string[]
 }
 
-/** The contract over one Map, but for one fault. */
+/** The contract over one Map, with one fault at most. */
 function makeStores(fault: Fault) {
   let time = 0
   const is = (other: Fault) => fault === other
@@ -157,7 +157,7 @@ function makeStores(fault: Fault) {
   return { makeStore, pass }
 }
 
-/** The names of the cases that fail. */
+/** Returns the names of the failing cases. */
 async function judge(fault: Fault): Promise<readonly string[]> {
   const { makeStore, pass } = makeStores(fault)
   const failed: string[] = []

@@ -4,7 +4,7 @@ import { storeSuite } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { itKeepsTheContract } from '../store/check-store.ts'
 
-/** One memory that several stores look into, as several processes look into one engine, and which can be taken away. */
+/** One memory that several stores share, as several processes share one engine, and which can be removed. */
 function sharedMemory() {
   const stores = new Map<number | undefined, Store>()
   let back: Promise<void> | undefined

@@ -23,7 +23,7 @@ import { listen } from '../adapters/http/hosts.ts'
 export const secret = 'test-secret'
 export const START = '2025-01-01T00:00:00Z'
 
-// Fails all tests immediately if the clock is broken: most would wait for it in vain.
+// Fails all tests immediately if the clock is broken: most would wait in vain.
 beforeAll(async () => {
   const clock = manualClock(0)
   const ranAt: number[] = []

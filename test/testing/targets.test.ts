@@ -19,7 +19,7 @@ async function readParts(request: IncomingMessage): Promise<readonly string[]> {
 const HOSTS: typeof EXPRESSES = [['node:http', (listener) => listener], ...EXPRESSES]
 
 describe.each(HOSTS)('nodeTarget with %s', (_name, create) => {
-  /** What the listener sees of a request that is cut. */
+  /** The listener's view of a request that is cut. */
   function watch() {
     let settle: (seen: object) => void = () => {}
     const seen = new Promise<object>((resolve) => {

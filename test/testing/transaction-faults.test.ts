@@ -3,7 +3,7 @@ import { type Claim, type Position, PosternError, type TransactionalStore } from
 import { type StoreSuiteOptions, storeSuite } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 
-/** What a transactional store of one's own may get wrong, each by one line. */
+/** Faults of a custom transactional store, each in one line. */
 const FAULTS = [
   'forgets the mark',
   'keeps the mark of work that failed',
@@ -47,7 +47,7 @@ interface Entry {
   marks: readonly string[]
 }
 
-/** The contract in memory, but for one fault. */
+/** The contract in memory, with one fault at most. */
 function makeEngine(fault: Fault, options: StoreSuiteOptions = {}) {
   const is = (other: Fault) => fault === other
   let time = 0
@@ -195,7 +195,7 @@ describe('the cases of storeSuite for transactions', () => {
   })
 
   it('say so if has() does not return a boolean', async () => {
-    const has = () => 1 as unknown as boolean // as SQL's EXISTS gives it
+    const has = () => 1 as unknown as boolean // like SQL's EXISTS
     const [first] = makeEngine('none', { transaction: { write: (tx: Tx, row) => tx.write(row), has } })
     await expect(first?.run()).rejects.toThrow('transaction.has() returned 1; return true or false')
   })

@@ -20,11 +20,11 @@ const circular: Record<string, unknown> = {}
 circular.self = circular
 const target = { send: async () => ({ status: 401, headers: {}, body: '' }) }
 
-/** What plain JavaScript may hand over. */
+/** Values that plain JavaScript may pass. */
 const loose = <Given extends unknown[]>(method: (...given: Given) => unknown) =>
   method as (...given: unknown[]) => unknown
 
-// Each of these once made a delivery that nobody took, or that was sent as it should not be: a test for a refusal then passes.
+// Each of these once made a delivery that no app accepted, or that was sent wrongly: a test for a refusal then passes.
 describe('is refused where it is made', () => {
   it.each<[what: string, told: RegExp, make: () => unknown]>([
     [

@@ -160,7 +160,7 @@ describe('the message', () => {
   ])
   const errors = editor.errors()
 
-  /** The first line of the only message, which is all that most editors show. */
+  /** Returns the first line of the only message, which is all that most editors show. */
   function messageFor(line: string): string {
     expect(errors.get(line)).toHaveLength(1)
     return errors.get(line)?.[0]?.split('\n')[0] ?? ''
@@ -223,7 +223,7 @@ describe('an editor', () => {
     (_pattern, type, index) => {
       const [name, shown] = editor.hover(`event${index})`).split(': ')
       expect(name).toBe(`(parameter) event${index}`)
-      // The compiler orders a union as it comes across its members.
+      // The compiler orders a union in the order in which it meets its members.
       expect(shown?.split(' | ').sort()).toEqual(type.split(' | ').sort())
     },
   )
@@ -257,7 +257,7 @@ describe('an editor', () => {
 })
 
 describe('the cost of the types', () => {
-  /** Models that exist in types only, each with one handler that reads a field of its own. */
+  /** Models that exist in types only, each with one handler that reads a field of the model. */
   function withModels(count: number): Editor {
     const range = Array.from({ length: count }, (_, index) => index)
     return new Editor([

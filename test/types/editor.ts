@@ -7,7 +7,7 @@ const PATH = `${ROOT}test/types/snippet.ts`
 /** Parsed files of the package and the library, which all editors share. */
 const registry = ts.createDocumentRegistry()
 
-/** An editor with one file open, beside the source of the package. The file is never written to disk. */
+/** An editor with one open file, beside the source of the package. The file is never written to disk. */
 export class Editor {
   readonly #service: ts.LanguageService
   readonly #text: string
@@ -34,7 +34,7 @@ export class Editor {
     this.#service = ts.createLanguageService(host, registry)
   }
 
-  /** What the compiler complains of in each line that it complains of, by the line's text. */
+  /** Returns the compiler's errors of each line that has some, by the line's text. */
   errors(): ReadonlyMap<string, readonly string[]> {
     const lines = this.#text.split('\n')
     const byLine = new Map<string, string[]>()
@@ -45,19 +45,19 @@ export class Editor {
     return byLine
   }
 
-  /** What an editor shows over the place where this text stands. */
+  /** Returns the editor's hover text at the place of this text. */
   hover(text: string): string {
     const info = this.#service.getQuickInfoAtPosition(PATH, this.#positionOf(text))
     return ts.displayPartsToString(info?.displayParts)
   }
 
-  /** What an editor offers right behind this text. */
+  /** Returns the editor's completions right behind this text. */
   completions(text: string): readonly string[] {
     const found = this.#service.getCompletionsAtPosition(PATH, this.#positionOf(text) + text.length, undefined)
     return found?.entries.map(({ name }) => name) ?? []
   }
 
-  /** How often the compiler had to instantiate a type to check the file. */
+  /** Returns how often the compiler had to instantiate a type to check the file. */
   instantiations(): number {
     this.#service.getSemanticDiagnostics(PATH)
     return this.#service.getProgram()?.getInstantiationCount() ?? 0

@@ -24,7 +24,7 @@ import { type Contact, contact } from 'postern/models'
 import * as z from 'zod'
 import { type Equal, expectType } from './equal.ts'
 
-// Read by the compiler only: every line that is wrong fails `tsc --noEmit`.
+// Only the compiler reads this file: every wrong line fails `tsc --noEmit`.
 
 interface Invoice {
   readonly _id: string
@@ -214,7 +214,7 @@ function count({ type }: AnyEvent): string {
   return type
 }
 receiver.on('contact.created', welcome).on('contact.*', follow).on('*.deleted', drop).on('invoice.paid', book)
-// A handler of wider events takes narrower ones as well.
+// A handler of wider events also accepts narrower ones.
 receiver.on('contact.created', follow).on('contact.deleted', drop).on('contact.created', count).on('sync.failed', count)
 // @ts-expect-error a handler of narrower events takes no wider ones
 receiver.on('contact.*', welcome)
@@ -343,6 +343,6 @@ createReceiver({ secret: 'secret', store: process.env.DATABASE ? transactional :
     if ('transaction' in context) context.transaction((tx) => tx.query('insert'))
   },
 )
-// A receiver with transactions goes wherever one is taken.
+// A receiver with transactions can be used wherever one is expected.
 const register = (any: Receiver<typeof models, typeof events>) => any.on('contact.created', welcome)
 register(onDatabase)

@@ -12,11 +12,11 @@ import { listen, portOf } from './hosts.ts'
 import { createScene, sample, toOutgoing } from './scene.ts'
 import { chunked, type Headers, head, Wire } from './wire.ts'
 
-/** Longer than any test waits: what happens before it was caused by something else. No other timer has this length. */
+/** Longer than any test waits, so that nothing in a test is caused by it. No other timer has this length. */
 const NEVER_MS = 1_234_567
 const REPLY = { status: 401, headers: { 'content-type': 'application/json' }, body: '{"code":"unauthorized"}' }
 
-/** A server that does this with each request, and a connection to it. Timers are real, and watched. */
+/** A server that runs a function for each request, and a connection to it. Timers are real, and observed. */
 async function open(answer: (request: IncomingMessage, response: ServerResponse) => unknown) {
   const [set, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')]
   const failures: unknown[] = []
@@ -38,7 +38,7 @@ async function open(answer: (request: IncomingMessage, response: ServerResponse)
   return {
     wire: await Wire.open(port),
     timers: (ms: number) => timersOf(ms).length,
-    /** Of those, how many nothing has cleared. */
+    /** The number of those that nothing has cleared. */
     left: (ms: number) =>
       timersOf(ms).filter(({ value }) => !cleared.mock.calls.some(([timer]) => timer === value)).length,
   }
@@ -157,7 +157,7 @@ describe('no answer is written', () => {
 })
 
 describe('a body that is read', () => {
-  /** A request whose head has come to a server, its intake, and the wire that it comes over. */
+  /** A request whose head has reached a server, its intake, and its wire. */
   async function receive(headers: Headers, takes: readonly boolean[] = []) {
     const server = createServer()
     const { port, close } = await listen(server)
@@ -257,7 +257,7 @@ it('requests that wait on a connection for their turn share one listener of it',
 
 it('refuses a body over HTTP/2 without a header of connections', async () => {
   const { receiver, runs } = createScene()
-  // A request of http2's compatibility layer has all that a handler uses of node:http's; the types don't know each other.
+  // A request of http2's compatibility layer has everything that a handler uses of node:http's; their types are unrelated.
   const handler = nodeHandler(receiver) as unknown as Parameters<typeof createServer2>[1]
   const server = createServer2(handler).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -8,7 +8,7 @@ import { fetchHandler } from 'postern/web'
 import { describe, expect, it } from 'vitest'
 import { createScene } from './scene.ts'
 
-/** What plain JavaScript may give. */
+/** Values that plain JavaScript may pass. */
 type Make = (receiver: unknown, options?: unknown) => unknown
 
 const adapters: readonly [string, Make][] = Object.entries({
@@ -28,7 +28,7 @@ async function failureOf(make: () => unknown): Promise<ConfigurationError> {
   try {
     await make()
   } catch (error) {
-    return error as ConfigurationError // whatever it is, the test looks at it
+    return error as ConfigurationError // the test checks it, whatever it is
   }
   throw new Error('nothing was thrown')
 }

@@ -1,4 +1,4 @@
-/** A process with one host, given by its name, that ends itself as soon as `receiver.close()` lets it. */
+/** A process with one host, named by an argument. It exits as soon as `receiver.close()` resolves. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from 'postern'
 import { hosts } from './hosts.ts'

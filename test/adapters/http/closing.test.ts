@@ -16,12 +16,12 @@ async function startProcess(host: string, what: string) {
   const [{ port }] = await once(child, 'message')
   let begun = 0
   child.on('message', () => begun++)
-  /** Waits until so many deliveries are where they take their time. */
+  /** Waits until so many deliveries have reached the step in which they wait. */
   const whenBegun = (count: number) => expect.poll(() => begun, { timeout: 20_000 }).toBe(count)
   return { child, port: port as number, whenBegun }
 }
 
-/** Sends whole deliveries, each on a connection of its own. */
+/** Sends whole deliveries, each on its own connection. */
 async function sendAll(port: number, deliveries: readonly Sample[]): Promise<readonly Wire[]> {
   const wires = await Promise.all(deliveries.map(() => Wire.open(port)))
   const requests = deliveries.map(({ bytes, headers }) => Buffer.concat([Buffer.from(head(headers)), bytes]))
@@ -45,7 +45,7 @@ describe('await receiver.close(); process.exit(0)', () => {
       await sleep(100)
       await reading.send(slow.bytes.subarray(20))
       for (const [at, wire] of wires.entries()) expectAnswer(await wire.answer(), 200, 'handled', deliveries[at]?.id)
-      // It had not begun: the service comes again.
+      // It had not begun: the service retries it.
       expectAnswer(await reading.answer(), 503, 'closing', slow.id)
       expect(await exited).toEqual([0, null])
     },

@@ -10,14 +10,14 @@ import { type Headers, head } from './wire.ts'
 const MB = 1_000_000
 const ROUNDS = process.env.LONG ? 20 : 2
 
-/** A request that is refused, of so many bytes. */
+/** A request with a body of so many bytes, which is refused. */
 interface Refused {
   readonly port: number
   readonly headers: Headers
   readonly size: number
 }
 
-/** Sends the whole body, whatever it hears meanwhile, and gives status and body of the answer; so many times. */
+/** Sends the whole body, whatever it receives meanwhile, and returns status and body of the answer; so many times. */
 type Client = (refused: Refused, rounds: number) => Promise<readonly string[]>
 
 function repeat(ask: (refused: Refused) => Promise<string>): Client {
@@ -90,7 +90,7 @@ const clients: Readonly<Record<string, Client>> = {
     }
   }),
 
-  // The body is sent to its end before the answer is looked for.
+  // The body is sent to its end before the answer is read.
   "Python's http.client": async (refused, rounds) => {
     const given = JSON.stringify({ ...refused, rounds })
     const { stdout } = await promisify(execFile)('python3', ['-c', PYTHON, given])
@@ -128,7 +128,7 @@ const shapes: readonly (readonly [string, number, boolean, string])[] = [
   ['5 MB in chunks, behind a bad head', 5 * MB, false, UNAUTHORIZED],
 ]
 
-/** Rule: whoever is still sending when he is refused reads the whole answer all the same. */
+/** Rule: a sender that is refused while it is still sending can read the whole answer. */
 describe.each(hosts)('$name', (host: Host) => {
   describe.each(Object.entries(clients))('gives %s its whole answer', (client, ask) => {
     it.skipIf(client.startsWith('Python') && !hasPython).each(shapes)(

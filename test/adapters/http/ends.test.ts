@@ -95,7 +95,7 @@ it('writes its headers also through middleware that reads lists as pairs, and re
   const handle = nodeHandler(receiver)
   const server = createServer((request, response) => {
     const { writeHead } = response
-    // As on-headers did before 1.1, which compression and express-session stand on.
+    // Wraps it as on-headers did before 1.1, which compression and express-session are built on.
     response.writeHead = ((status: number, headers: Record<string, string> | readonly string[]) => {
       if (Array.isArray(headers)) for (const [name, value] of headers) response.setHeader(name ?? '', value ?? '')
       else for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
@@ -130,9 +130,9 @@ it('reads a request that something before had paused', async () => {
 
 it('keeps no more of what was read from a socket than the bytes of the body', async () => {
   setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void // what the flag puts there
+  const collect = runInNewContext('gc') as () => void // the flag adds it
   const stream = Object.assign(new PassThrough(), { method: 'POST', headers: {}, httpVersionMajor: 1, aborted: false })
-  const request = new NodeRequest(stream as never, {} as never, {}, '') // all of a request that is looked at
+  const request = new NodeRequest(stream as never, {} as never, {}, '') // the test only looks at this part of a request
   const before = process.memoryUsage().arrayBuffers
   const reading = request.read(1_000, { take: () => true, reserve: () => true })
   for (let count = 0; count < 500; count++) {
@@ -140,7 +140,7 @@ it('keeps no more of what was read from a socket than the bytes of the body', as
     await sleep(0)
   }
   collect()
-  await sleep(100) // buffers are let go of beside the program
+  await sleep(100) // buffers are freed concurrently with the program
   expect((process.memoryUsage().arrayBuffers - before) / 1_048_576).toBeLessThan(20)
   stream.end()
   expect(await reading).toEqual(Buffer.alloc(500, 0x20))
@@ -169,7 +169,7 @@ describe('a Fetch request', () => {
       ...delivery,
       headers: Object.fromEntries(Object.entries(delivery.headers).filter(([name]) => name !== 'content-length')),
     }
-    // Node's own Request refuses such a stream; that of other hosts does not.
+    // Node's own Request refuses such a stream; other hosts do not.
     const odd = Object.create(request(null, undeclared), {
       body: { value: text },
       bodyUsed: { value: false },
@@ -226,7 +226,7 @@ describe('a Fetch request', () => {
 
   it('keeps no more of what its host read from a socket than the bytes of the body', async () => {
     setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as () => void // what the flag puts there
+    const collect = runInNewContext('gc') as () => void // the flag adds it
     const { receiver } = createScene()
     const delivery = sample()
     const before = process.memoryUsage().arrayBuffers
@@ -306,7 +306,7 @@ it('is done with a refused request when its answer has ended, so that its framew
 
 it('keeps the bytes of no delivery that waits for its handlers', async () => {
   setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void // what the flag puts there
+  const collect = runInNewContext('gc') as () => void // the flag adds it
   for (const secret of [SECRET, async () => SECRET]) {
     const { receiver } = createScene({ secret }, () => new Promise(() => {}))
     const kept = Array.from({ length: 5 }, () => {
@@ -336,7 +336,7 @@ describe('a response that is none of node:http', () => {
 
   it.each([['finish'], ['close']])('counts as written at its %s', (ending) => {
     const response = Object.assign(new EventEmitter(), { socket: { writable: true } })
-    const request = new NodeRequest({ socket: {} } as never, response as never, {}, '') // all of them that is looked at
+    const request = new NodeRequest({ socket: {} } as never, response as never, {}, '') // the test only looks at this part of them
     let calls = 0
     request.onAnswered(() => calls++)
     response.emit(ending)

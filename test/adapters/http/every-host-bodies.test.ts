@@ -15,7 +15,7 @@ import { chunked, exchange, head, Wire } from './wire.ts'
 
 const LIMIT = 1_048_576
 
-/** Bodies that come in pieces, late, too long, too short, or not at all, on every host. */
+/** Bodies that arrive in pieces, late, too long, too short, or not at all, on every host. */
 describe.each(hosts)('$name', (host: Host) => {
   describe('a body in pieces', () => {
     it('comes byte by byte', async () => {
@@ -119,7 +119,7 @@ describe.each(hosts)('$name', (host: Host) => {
       const scene = await startScene(host)
       const wire = await Wire.open(scene.port)
       await wire.send(head(withoutLength(sample().headers)))
-      // No last chunk: nothing but the limit can bring the answer.
+      // There is no last chunk: only the limit can cause the answer.
       await wire.send(`${(LIMIT + 1).toString(16)}\r\n`, Buffer.alloc(LIMIT + 1))
       expectAnswer(await wire.answer(), 413, 'body_too_large')
       wire.abort()
@@ -147,7 +147,7 @@ describe.each(hosts)('$name', (host: Host) => {
       const wire = await Wire.open(scene.port)
       await wire.send(head({ ...headers, 'content-length': bytes.length - 1 }), bytes)
       await expectRefusedOrClosed(wire, scene)
-      // The byte left over is no request.
+      // The byte left over is not a request.
       expect((await wire.answerOrEnd())?.status ?? 400).toBe(400)
     })
 
@@ -209,7 +209,7 @@ describe.each(hosts)('$name', (host: Host) => {
   })
 })
 
-/** What takes its time is done on all hosts at once. */
+/** Slow cases run concurrently on all hosts. */
 describe('on every host', () => {
   it.each([
     ['at all', 0],
@@ -251,7 +251,7 @@ describe('on every host', () => {
     ],
     ['is too slow', { 'content-length': 10 }, 'a', 408],
   ])('the connection of a body that %s ends some two seconds after the answer', (_, odd, body, status) =>
-    // Behind a Fetch handler the connection is the business of its host.
+    // Behind a Fetch handler the host is responsible for the connection.
     onEveryHost(
       hosts.filter(({ isFetch }) => !isFetch),
       async (host) => {
@@ -271,7 +271,7 @@ describe('on every host', () => {
   )
 })
 
-/** Runs a case on all of these at once; its failures name the hosts. */
+/** Runs a case concurrently on all of these hosts; its failures name the hosts. */
 async function onEveryHost(all: readonly Host[], run: (host: Host) => Promise<void>): Promise<void> {
   const failures = await Promise.all(
     all.map((host) =>
@@ -285,7 +285,7 @@ async function onEveryHost(all: readonly Host[], run: (host: Host) => Promise<vo
   if (first !== undefined) throw more.length === 0 ? first : new AggregateError([first, ...more], first.message)
 }
 
-/** An answer of the fours, or none; nothing ran. */
+/** Expects a 4xx answer, or none, and no run of a handler. */
 async function expectRefusedOrClosed(wire: Wire, scene: Scene): Promise<void> {
   const answer = await wire.answerOrEnd()
   if (answer !== undefined) {

@@ -6,7 +6,7 @@ import { type Host, hosts } from './hosts.ts'
 import { deliver, expectAnswer, type Sample, type Scene, sample, startScene, toOutgoing } from './scene.ts'
 import type { Answer } from './wire.ts'
 
-/** Many deliveries at once, in any order, on every host. */
+/** Many concurrent deliveries, in any order, on every host. */
 describe.each(hosts)('$name', (host: Host) => {
   it('runs the handler once for 100 copies at once', async () => {
     const scene = await startScene(host, {}, () => sleep(50))
@@ -28,7 +28,7 @@ describe.each(hosts)('$name', (host: Host) => {
     const answers = await deliverAll(scene, Array(20).fill(delivery), 20)
     const runs = scene.runs.get(delivery.id) ?? 0
     for (const answer of answers) expectAnswer(answer, 500, 'handler_failed', delivery.id)
-    // A copy that comes only when the run is over begins another.
+    // A duplicate that arrives only after the run has ended begins another run.
     expect(runs).toBeLessThanOrEqual(3)
     isBroken = false
     expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
@@ -50,7 +50,7 @@ describe.each(hosts)('$name', (host: Host) => {
   })
 })
 
-/** Over connections that are kept alive, `atOnce` of them; answers in the order of the deliveries. */
+/** Sends over keep-alive connections, `atOnce` of them; returns the answers in the order of the deliveries. */
 async function deliverAll({ port }: Scene, deliveries: readonly Sample[], atOnce: number): Promise<Answer[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: atOnce })
   try {
@@ -69,17 +69,16 @@ function post(agent: Agent, port: number, { bytes, headers }: Sample): Promise<A
       response.on('data', (part) => {
         body += part
       })
-      response.on(
-        'end',
-        () =>
-          resolve({ status: response.statusCode ?? 0, headers: { ...response.headers } as Answer['headers'], body }), // none of ours is a list
+      response.on('end', () =>
+        // this header is never a list
+        resolve({ status: response.statusCode ?? 0, headers: { ...response.headers } as Answer['headers'], body }),
       )
     })
     request.on('error', reject).end(bytes)
   })
 }
 
-/** Another order on each run; fast-check tells its seed when a test fails, and so do we. */
+/** Returns another order on each run. When a test fails, fast-check prints its seed, and this prints its own. */
 function shuffle<T>(values: readonly T[]): readonly T[] {
   return fc.sample(fc.shuffledSubarray([...values], { minLength: values.length }), 1)[0] ?? []
 }

@@ -3,7 +3,7 @@ import { type Host, hosts } from './hosts.ts'
 import { deliver, expectAnswer, expectUntouched, type Sample, sample, startScene, withoutLength } from './scene.ts'
 import { chunked, exchange, type Headers, head, Wire } from './wire.ts'
 
-/** What is the same on every host: heads and handlers here; signatures, bodies that misbehave, and crowds have files of their own. */
+/** Behaviour that is the same on every host: heads and handlers here; signatures, faulty bodies, and crowds have their own files. */
 describe.each(hosts)('$name', (host: Host) => {
   describe('heads', () => {
     it.each(['gzip', 'br', 'deflate', 'GZIP', 'gzip, identity', 'nonsense'])(

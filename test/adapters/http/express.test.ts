@@ -15,7 +15,7 @@ describe.each([
   ['Express 4', express4],
   ['Express 5', express5],
 ])('%s', (_, express) => {
-  /** An app with a receiver in it, on a free port until the test ends. */
+  /** Starts an app with a receiver, on a free port until the test ends. */
   async function start(mount: (app: Express, handler: Handler) => void) {
     const scene = createScene()
     const app = express()

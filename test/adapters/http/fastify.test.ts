@@ -137,7 +137,7 @@ describe('hooks and logger of the app', () => {
     const wire = await Wire.open(scene.port)
     await wire.send(head({ ...sample().headers, 'content-length': 2_000_000 }))
     expectAnswer(await wire.answer(), 413, 'body_too_large')
-    await wire.closed() // a sender that leaves first is one that Fastify itself tells nobody of
+    await wire.closed() // Fastify reports nothing about a sender that disconnects first
     await expect
       .poll(() => seen, { timeout: 10_000 })
       .toEqual([...['onRequest', 'preHandler', 'onResponse 200'], ...['onRequest', 'preHandler', 'onResponse 413']])

@@ -9,7 +9,7 @@ import { chunked, head } from './wire.ts'
 
 const MIB = 1_048_576
 
-/** Writes a mebibyte in chunks of one byte as fast as it is taken, and returns the answer, if there is one. */
+/** Writes a mebibyte in chunks of one byte as fast as the server reads, and returns the answer, if there is one. */
 async function sendFragments(port: number, request: Buffer): Promise<string> {
   const socket: Socket = connect(port, '127.0.0.1')
   let answer = ''
@@ -54,7 +54,7 @@ describe('a mebibyte in chunks of one byte on four connections, with a well-form
       const answers = await attack
       expect(exit).toBeUndefined()
       const statuses = answers.map((answer) => answer.slice(9, 12))
-      // A bridge to Fetch may join fragments before the adapter sees them: then the body is whole, and its signature wrong.
+      // A bridge to Fetch may join fragments before the adapter sees them: then the body is read whole, and its signature is wrong.
       for (const status of statuses) expect(isFetch ? ['413', '401', '408'] : ['413']).toContain(status)
       const after = sample()
       expectAnswer(await deliver({ port }, after), 200, 'handled', after.id)

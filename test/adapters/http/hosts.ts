@@ -17,20 +17,20 @@ import { fetchHandler } from 'postern/web'
 /** A server that listens on loopback. */
 export interface RunningHost {
   readonly port: number
-  /** Takes no more connections, and waits for the requests under way. */
+  /** Accepts no more connections, and waits for running requests. */
   stop(): Promise<void>
-  /** Cuts what is under way as well. */
+  /** Cuts running requests as well. */
   close(): Promise<void>
 }
 
-/** Everything that can carry a receiver: each answers POST /webhooks by it. */
+/** Every host of a receiver; each answers POST /webhooks with it. */
 export interface Host {
   readonly name: string
-  /** Who answers other methods than POST: the receiver with 405, or the framework's router with 404. */
+  /** The responder to other methods than POST: the receiver with 405, or the framework's router with 404. */
   readonly otherMethods: 404 | 405
-  /** Requests and answers are Fetch's; connections are not the adapter's. */
+  /** True if requests and answers are Fetch's; the adapter does not control the connections. */
   readonly isFetch?: true
-  /** What refuses a content type that is not one, before the receiver is asked. */
+  /** The framework's part that refuses an invalid content type before the receiver runs. */
   readonly refusesOddTypes?: true
   start(receiver: Receives): Promise<RunningHost>
 }
@@ -87,19 +87,19 @@ export const hosts: readonly Host[] = [
   {
     name: 'Next.js Pages Router',
     otherMethods: 405,
-    // Next.js with bodyParser off hands over the request of node:http as it came.
+    // Next.js with bodyParser off passes on node:http's request unchanged.
     start: (receiver) => listen(createServer(nextApiHandler(receiver))),
   },
 ]
 
-/** A bridge from node:http to Fetch, as small as can be: what hosts of Fetch handlers do on Node. */
+/** A minimal bridge from node:http to Fetch, like those of hosts of Fetch handlers on Node. */
 export function toListener(handle: (request: Request) => Promise<Response>): RequestListener {
   return async (incoming, outgoing) => {
     const headers = new Headers()
     for (const [name, values] of Object.entries(incoming.headersDistinct))
       for (const value of values ?? []) headers.append(name, value)
     const isBodiless = incoming.method === 'GET' || incoming.method === 'HEAD'
-    // Node's stream is the one that Request takes; the two libraries of types don't know each other.
+    // Request accepts Node's stream; the types of the two libraries are unrelated.
     const body = isBodiless
       ? null
       : (Readable.toWeb(incoming) as ReadableStream as globalThis.ReadableStream<Uint8Array>)

@@ -6,11 +6,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { portOf } from './hosts.ts'
 import { createScene, type Sample, sample, toOutgoing } from './scene.ts'
 
-/** A receiver behind HTTP/2, a session with it, and the streams that the server has open. */
+/** A receiver behind HTTP/2, a session with it, and the server's open streams. */
 async function open(options: Parameters<typeof createScene>[0] = {}, settings: Settings = {}) {
   const scene = createScene(options)
   let openStreams = 0
-  // A request of http2's compatibility layer has all that a handler uses of node:http's; the types do not know each other.
+  // A request of http2's compatibility layer has everything that a handler uses of node:http's; their types are unrelated.
   const server = createServer(nodeHandler(scene.receiver) as unknown as Parameters<typeof createServer>[1])
   server.on('stream', (stream) => {
     openStreams++

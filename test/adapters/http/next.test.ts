@@ -15,7 +15,7 @@ afterEach(() => {
   for (const symbol of CONTEXTS) Reflect.deleteProperty(globalThis, symbol)
 })
 
-/** A receiver whose handler is late, and lets itself be finished. */
+/** A receiver whose handler waits until the test lets it finish. */
 function createLateScene() {
   let finish = () => {}
   const work = new Promise<void>((resolve) => {
@@ -54,7 +54,7 @@ describe('App Router', () => {
 })
 
 describe('Pages Router', () => {
-  /** What Next.js does with bodyParser on: it reads the body and leaves what it made of it. */
+  /** Next.js with bodyParser on: it reads the body and leaves the parsed result. */
   const parse = (make: (bytes: Buffer) => unknown) => async (request: IncomingMessage) => {
     Object.assign(request, { body: make(await buffer(request)) })
   }

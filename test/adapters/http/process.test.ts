@@ -9,11 +9,11 @@ import { hosts } from './hosts.ts'
 import { deliver, expectAnswer, SECRET, sample, sampleOf, withoutLength } from './scene.ts'
 import { chunked, head, Wire } from './wire.ts'
 
-/** A process that runs every host, as an app would: nothing of the test is in it. */
+/** A process that runs every host, as an app would, without any part of the test. */
 interface Server {
   readonly process: ChildProcess
   readonly ports: readonly number[]
-  /** What it wrote to its error output. */
+  /** Its error output. */
   readonly stderr: () => string
   ask(message: string): Promise<{ readonly peakRss: number }>
 }
@@ -56,7 +56,7 @@ describe('a process', () => {
 
   it('takes at most 64 MB more for 100 MB in chunks', async () => {
     for (const [at, port] of server.ports.entries()) {
-      await deliver({ port }, sample({ tamper: 'flip-bit' })) // so that everything is loaded
+      await deliver({ port }, sample({ tamper: 'flip-bit' })) // loads everything
       const before = await server.ask('reset')
       const { wire, sentMb } = await sendChunks(port, 100)
       expectAnswer(await wire.answer(), 413, 'body_too_large')
@@ -177,7 +177,7 @@ describe('a process', () => {
       return performance.now() - startedAt
     })
     if (process.env.LONG) console.log('413 to a declared 100 MB, in ms', times)
-    for (const ms of times as readonly number[]) expect(ms).toBeLessThan(1_000) // each gives its time
+    for (const ms of times as readonly number[]) expect(ms).toBeLessThan(1_000) // each allows itself some time
   })
 })
 
@@ -195,7 +195,7 @@ it('told to stop, finishes what is under way, and ends within 12 seconds', async
   expect(server.stderr()).toBe('')
 }, 60_000)
 
-/** Sends so much as fast as it is taken: two seconds after its answer a host reads no more. */
+/** Sends so many bytes as fast as they are read: two seconds after its answer a host stops reading. */
 async function sendChunks(port: number, mb: number): Promise<{ readonly wire: Wire; readonly sentMb: number }> {
   const part = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(1_048_576), Buffer.from('\r\n')])
   const wire = await Wire.open(port)
@@ -207,7 +207,7 @@ async function sendChunks(port: number, mb: number): Promise<{ readonly wire: Wi
   return { wire, sentMb }
 }
 
-/** Sends a body without an end for so long, or until it is cut off. */
+/** Sends a body without an end for so long, or until the connection is cut. */
 async function flood(port: number, ms: number): Promise<void> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   const part = Buffer.concat([Buffer.from('4000\r\n'), Buffer.alloc(16_384), Buffer.from('\r\n')])

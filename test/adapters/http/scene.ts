@@ -14,23 +14,23 @@ import { type Answer, exchange, type Headers, head } from './wire.ts'
 
 export const SECRET = 'a secret that nobody else has'
 
-/** A receiver behind a host, and everything that can be seen of the two. */
+/** A receiver behind a host, and everything that a test can observe of the two. */
 export interface Scene {
   readonly port: number
   readonly receiver: Receiver
-  /** How often the handler ran, by event id. */
+  /** The number of the handler's runs, by event id. */
   readonly runs: ReadonlyMap<string, number>
-  /** Calls of the store: none for what is refused. */
+  /** Calls of the store: none for refused deliveries. */
   readonly storeCalls: () => number
   readonly outcomes: readonly Outcome[]
   readonly errors: readonly PosternError[]
-  /** What was logged above debug, as one text. */
+  /** Log lines above debug, as one text. */
   readonly log: () => string
 }
 
 type Options = Partial<ReceiverOptions<Record<string, never>, Record<string, never>>>
 
-/** A receiver whose handler counts, with `work` done in it. */
+/** Makes a receiver whose handler counts its runs and does `work`. */
 export function createScene(options: Options = {}, work: (id: string) => unknown = () => {}): Omit<Scene, 'port'> {
   const runs = new Map<string, number>()
   const outcomes: Outcome[] = []
@@ -63,7 +63,7 @@ export function createScene(options: Options = {}, work: (id: string) => unknown
   return { receiver, runs, outcomes, errors, log: () => lines.join('\n'), storeCalls: () => storeCalls }
 }
 
-/** The same behind a host on a free port, until the test ends. */
+/** Puts the receiver behind a host on a free port, until the test ends. */
 export async function startScene(host: Host, options?: Options, work?: (id: string) => unknown): Promise<Scene> {
   const scene = createScene(options, work)
   const { port, close } = await host.start(scene.receiver)
@@ -74,7 +74,7 @@ export async function startScene(host: Host, options?: Options, work?: (id: stri
   return { ...scene, port }
 }
 
-/** A delivery with everything that a raw request needs. */
+/** The parts of a delivery for a raw request. */
 export interface Sample {
   readonly id: string
   readonly bytes: Buffer
@@ -82,12 +82,12 @@ export interface Sample {
   readonly headers: Headers
 }
 
-/** A good delivery, or one that is spoilt in one way. */
+/** Makes a valid delivery, or one with a single fault. */
 export function sample({ id = `evt_${++count}`, tamper = 'none' }: { id?: string; tamper?: Tamper } = {}): Sample {
   return { ...sampleOf(events.contact.created({ firstName: 'Zoë 🚪' }, { id }), tamper), id }
 }
 
-/** Raw text or bytes, signed as they are. */
+/** Signs raw text or bytes as they are. */
 export function sampleOf(event: Parameters<typeof signed>[0], tamper: Tamper = 'none'): Sample {
   const { bytes, headers } = signed(event, { secret: SECRET, tamper })
   return { id: '', bytes: Buffer.from(bytes), headers: { ...headers, 'content-length': bytes.length } }
@@ -95,19 +95,19 @@ export function sampleOf(event: Parameters<typeof signed>[0], tamper: Tamper = '
 
 let count = 0
 
-/** The same without its declared length, for bodies in chunks. */
+/** Returns the headers without the declared length, for chunked bodies. */
 export function withoutLength({ 'content-length': _, ...headers }: Headers): Headers {
   return { ...headers, 'transfer-encoding': 'chunked' }
 }
 
-/** The same for Node's own client, which writes to the lists that it is given. */
+/** Returns the headers for Node's own client, which writes to the lists that it gets. */
 export function toOutgoing(headers: Headers): OutgoingHttpHeaders {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),
   )
 }
 
-/** One delivery over a connection of its own. */
+/** Sends one delivery over its own connection. */
 export function deliver(
   { port }: Pick<Scene, 'port'>,
   { bytes, headers }: Sample,
@@ -116,7 +116,7 @@ export function deliver(
   return exchange(port, Buffer.concat([Buffer.from(head({ ...headers, ...extra })), bytes]))
 }
 
-/** The whole of an answer: a status, a code word, and the id only where the signature held. */
+/** Expects the whole answer: a status, a code word, and the id only if the signature was valid. */
 export function expectAnswer(answer: Answer, status: number, code: string, id?: string): void {
   expect({ status: answer.status, body: answer.body }).toEqual({
     status,
@@ -125,7 +125,7 @@ export function expectAnswer(answer: Answer, status: number, code: string, id?: 
   expect(answer.headers['content-type']).toMatch(/^application\/json(; ?charset=utf-8)?$/)
 }
 
-/** Nothing ran, and the store was never asked. */
+/** Expects that nothing ran, and that the store was never called. */
 export function expectUntouched({ runs, storeCalls }: Pick<Scene, 'runs' | 'storeCalls'>): void {
   expect(runs.size).toBe(0)
   expect(storeCalls()).toBe(0)

@@ -7,8 +7,8 @@ import { events, signed } from 'postern/testing'
 const BESIDE_EACH_OTHER = 16
 
 /**
- * What one process of several does once its parent says so: gives the receiver the events `evt_0` to `evt_COUNT`, in an order of
- * its own, each until it is acknowledged. It tells so by a line at once, before anything else is done, as a 2xx over the network would be.
+ * Waits for the parent's message, and then passes the receiver the events `evt_0` to `evt_COUNT` in its own order, each until it is
+ * acknowledged. It reports each acknowledgement immediately as one line, before anything else, like a 2xx over the network.
  */
 export async function sendWhenTold(receiver: Pick<Receiver, 'receive'>, secret: string, count: number): Promise<void> {
   const ids = Array.from({ length: count }, (_, index) => `evt_${index}`).sort(() => Math.random() - 0.5)

@@ -1,4 +1,4 @@
-/** A process of its own with every host in it, for the tests that look at processes. It talks to the test over IPC. */
+/** A separate process with every host, for the tests of processes. It talks to the test over IPC. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver } from 'postern'
 import { hosts } from './hosts.ts'
@@ -27,7 +27,7 @@ let sampling: NodeJS.Timeout | undefined
 process.on('message', (message) => {
   clearInterval(sampling)
   peakRss = message === 'reset' ? process.memoryUsage.rss() : peakRss
-  // What is only waiting to be collected is a matter of V8's, of 30 MB more from one release of Node to another.
+  // V8 decides when garbage is collected, which differs by 30 MB between releases of Node.
   if (message === 'reset')
     sampling = setInterval(() => {
       gc?.()

@@ -9,7 +9,7 @@ import { createScene } from './scene.ts'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..')
 
-/** The declarations that a user's compiler gets, by path. */
+/** The declarations for a user's compiler, by path. */
 function emitDeclarations(entries: readonly string[]): ReadonlyMap<string, string> {
   const { config } = ts.readConfigFile(`${root}/tsconfig.json`, ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
@@ -22,7 +22,7 @@ function emitDeclarations(entries: readonly string[]): ReadonlyMap<string, strin
   return declarations
 }
 
-/** Every module outside the package that a declaration names, or one that it stands on. */
+/** Returns every module outside the package that a declaration imports, directly or through another. */
 function namedBy(path: string, declarations: ReadonlyMap<string, string>, seen = new Set<string>()): readonly string[] {
   const text = declarations.get(path)
   if (text === undefined) throw new Error(`there is no ${path}`)

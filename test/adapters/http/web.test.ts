@@ -187,7 +187,7 @@ it.each([
   const { receiver, outcomes } = createScene({ deadlineMs: 100 }, () => work)
   const handed: Promise<unknown>[] = []
   const [options, ...host] = place((promise) => handed.push(promise))
-  const handle = fetchHandler(receiver, options as FetchHandlerOptions) // each row gives options first
+  const handle = fetchHandler(receiver, options as FetchHandlerOptions) // each row has options first
   expect((await handle(signed(events.contact.created(), { secret: SECRET }).request(), ...host)).status).toBe(503)
   expect(handed).toHaveLength(1)
   finish()
@@ -214,7 +214,7 @@ function* endless(size: number): Generator<Uint8Array> {
   for (;;) yield new Uint8Array(size)
 }
 
-/** A stream that tells what was done with it. */
+/** A stream that records its calls. */
 function streamOf(parts: Iterable<Uint8Array>, { isSilentAfter = false, everyMs = 0 } = {}) {
   const iterator = parts[Symbol.iterator]()
   let pulls = 0

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** One HTTP answer, as it stood on the wire. */
+/** One HTTP answer, in the form of the wire. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -11,7 +11,7 @@ export interface Answer {
 
 export type Headers = Readonly<Record<string, string | number | readonly string[]>>
 
-/** The head of a request, as text; a list gives one line for each of its values. */
+/** Returns the head of a request as text; a list becomes one line for each of its values. */
 export function head(headers: Headers, { method = 'POST', target = '/webhooks', version = '1.1' } = {}): string {
   const lines = Object.entries({ host: 'localhost', ...headers }).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((single) => `${name}: ${single}\r\n`),
@@ -19,7 +19,7 @@ export function head(headers: Headers, { method = 'POST', target = '/webhooks', 
   return `${method} ${target} HTTP/${version}\r\n${lines.join('')}\r\n`
 }
 
-/** A body in chunked encoding, cut after every `size` bytes. */
+/** Returns a body in chunked encoding, cut after every `size` bytes. */
 export function chunked(body: Uint8Array, size: number): Buffer {
   const parts: Buffer[] = []
   for (let at = 0; at < body.length; at += size) {
@@ -29,7 +29,7 @@ export function chunked(body: Uint8Array, size: number): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
 }
 
-/** A bare TCP connection that speaks HTTP only as far as the test makes it. */
+/** A bare TCP connection that follows HTTP only as far as the test makes it. */
 export class Wire {
   readonly #socket: Socket
   #received = Buffer.alloc(0)
@@ -41,7 +41,7 @@ export class Wire {
     socket.on('data', (part) => {
       this.#received = Buffer.concat([this.#received, part])
     })
-    socket.on('error', () => {}) // a reset shows as a connection that is closed
+    socket.on('error', () => {}) // a reset is visible as a closed connection
     socket.on('close', () => {
       this.#isClosed = true
     })
@@ -57,7 +57,7 @@ export class Wire {
     return !this.#isClosed && !this.#socket.readableEnded
   }
 
-  /** Writes what is given, one packet for each as far as the system lets us. */
+  /** Writes the parts, one packet for each as far as the system allows. */
   async send(...parts: readonly (string | Uint8Array)[]): Promise<void> {
     for (const part of parts) {
       if (this.#socket.destroyed) return
@@ -66,22 +66,22 @@ export class Wire {
     }
   }
 
-  /** Writes, and waits until the system has taken it. */
+  /** Writes, and waits until the system has accepted the data. */
   flushed(part: Uint8Array): Promise<void> {
     return new Promise((resolve) => this.#socket.write(part, () => resolve()))
   }
 
-  /** Ends our side only, as a sender does that has no more to say. */
+  /** Ends only this side, like a sender that has sent everything. */
   end(): void {
     this.#socket.end()
   }
 
-  /** Goes away without a word. */
+  /** Disconnects silently. */
   abort(): void {
     this.#socket.resetAndDestroy()
   }
 
-  /** The next whole answer; one to HEAD has no body. Rejects when the connection ends without one. */
+  /** Returns the next whole answer; one to HEAD has no body. Rejects if the connection ends without one. */
   async answer({ isToHead = false } = {}): Promise<Answer> {
     for (;;) {
       const answer = this.#take(isToHead)
@@ -91,7 +91,7 @@ export class Wire {
     }
   }
 
-  /** The next answer, or undefined where the connection ends without one. */
+  /** Returns the next answer, or undefined if the connection ends without one. */
   async answerOrEnd(): Promise<Answer | undefined> {
     while (this.isOpen && !this.#isComplete()) await this.#change()
     return this.#take()
@@ -135,7 +135,7 @@ export class Wire {
   }
 }
 
-/** One request on a connection of its own, which is closed afterwards. */
+/** Sends one request on its own connection, which is closed afterwards. */
 export async function exchange(port: number, ...parts: readonly (string | Uint8Array)[]): Promise<Answer> {
   const wire = await Wire.open(port)
   try {

@@ -13,7 +13,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { portOf } from './hosts.ts'
 import { createScene } from './scene.ts'
 
-/** A handler as plain JavaScript sees it. */
+/** A handler in the view of plain JavaScript. */
 type Handler = (...args: readonly unknown[]) => unknown
 
 const { receiver } = createScene()
@@ -27,7 +27,7 @@ const handlers = {
 
 const newRequest = () => new Request('http://localhost/webhooks', { method: 'POST', body: '{}' })
 
-/** The error that a handler throws before it returns. */
+/** Returns the error that a handler throws before it returns. */
 function errorOf(call: () => unknown): unknown {
   try {
     call()
@@ -72,7 +72,7 @@ describe('a handler that is called by the wrong host', () => {
     expect(String(error)).toContain(text)
   })
 
-  /** Sends one request, and returns what the host says of the error and the answer's status. */
+  /** Sends one request, and returns the host's message about the error and the status of the answer. */
   async function post(server: Server): Promise<number> {
     if (!server.listening) await once(server.listen(0, '127.0.0.1'), 'listening')
     onTestFinished(() => void server.close())

@@ -26,7 +26,7 @@ describe('a claim that was given up', () => {
     await refused
     isThere = false
     given.length = 0
-    answer({ state: 'claimed', token: 'token', marks: [] }) // the engine has carried it out only now
+    answer({ state: 'claimed', token: 'token', marks: [] }) // the engine has processed it only now
     await clock.advance(3_000)
     isThere = true
     await clock.advance(3_000)

@@ -31,7 +31,7 @@ function change(
 const secondOf = ({ timestamp }: { readonly timestamp: string }) =>
   Date.parse(timestamp) / 1_000 - Date.UTC(2025, 0, 1) / 1_000
 
-/** Receivers on stores of their own, as those of two processes, with the seconds of the events that their handler ran for. */
+/** Makes receivers on separate stores, like those of two processes, and a list of the seconds of the events that their handler ran for. */
 function makeApp(stores: readonly Store[]) {
   const ran: number[] = []
   const receivers = stores.map((store) =>
@@ -188,7 +188,7 @@ describe.each(drivers)('handlers that take only the latest, on SQLite by %s', (d
     const receiver = createReceiver({ secret: 'secret', store: sqliteStore({ database }) })
     const record = newRecord()
     receiver.on('contact.*', LATEST, async (event, context) => {
-      // Older ones come to their transaction later.
+      // Older events reach their transaction later.
       await new Promise((resolve) => setTimeout(resolve, 40 - secondOf(event) * 4))
       await context.transaction((tx) => tx.prepare('INSERT INTO contacts VALUES (?)').run(secondOf(event)))
     })

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A process that has a receiver on an engine, and sends it events once it is told to; see `sendWhenTold`. */
+/** A process that has a receiver on an engine, and sends it events once its parent asks for it; see `sendWhenTold`. */
 export interface Worker {
   readonly child: ChildProcess
   /** Ids of the events that were acknowledged so far. */
@@ -38,7 +38,7 @@ export async function startWorker(program: string, ...args: readonly string[]): 
   return { child, acknowledged, closed, go: () => void child.send('go') }
 }
 
-/** Ends those that a failed test has left. */
+/** Ends the processes that a failed test has left. */
 export function killWorkers(): void {
   for (const child of running) child.kill('SIGKILL')
 }

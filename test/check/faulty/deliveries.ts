@@ -49,7 +49,7 @@ export class NoDedup extends HandWritten {
 export class RacingDedup extends HandWritten {
   override async receive(event: Event): Promise<Answer> {
     const isDone = this.isDone(event)
-    await sleep(20) // a database is asked
+    await sleep(20) // simulates a database query
     return isDone ? this.onDuplicate() : this.handle(event)
   }
 }
@@ -79,7 +79,7 @@ export class NeedsWholeRecord extends HandWritten {
 
 export class ReachesIntoRecord extends HandWritten {
   override async receive(event: Event): Promise<Answer> {
-    const { record } = event.data as { readonly record: { readonly _id: string } } // the mistake that is shown
+    const { record } = event.data as { readonly record: { readonly _id: string } } // the demonstrated mistake
     return record._id === '' ? { status: 422 } : super.receive(event)
   }
 }
@@ -180,7 +180,7 @@ export class ReadsLinesAsText extends HandWritten {
   }
 }
 
-/** Its database takes characters of three bytes at most. */
+/** Its database accepts characters of up to three bytes. */
 export class StoresThreeBytes extends HandWritten {
   override async receive(event: Event): Promise<Answer> {
     if (/[\u{10000}-\u{10ffff}]/u.test(JSON.stringify(event))) throw new Error('Incorrect string value')

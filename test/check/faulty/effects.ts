@@ -42,7 +42,7 @@ export class RemembersThreeEvents extends HandWritten {
   }
 }
 
-/** Its worker takes ten deliveries a second, whatever its event. */
+/** Its worker handles ten deliveries a second, no matter of which events. */
 export class QueueWithoutDedup extends HandWritten {
   #last: Promise<unknown> = Promise.resolve()
 
@@ -52,7 +52,7 @@ export class QueueWithoutDedup extends HandWritten {
   }
 }
 
-/** What it refuses is in the queue already. */
+/** The refused event is already in the queue. */
 export class QueuesBeforeCheck extends HandWritten {
   readonly #queued = new Set<string>()
 
@@ -70,7 +70,7 @@ export class QueuesBeforeCheck extends HandWritten {
   }
 }
 
-/** Tells the sender that a failure is his, and never takes the event again. */
+/** Blames a failure on the sender, and never accepts the event again. */
 export class RefusesWhatFailed extends HandWritten {
   readonly #refused = new Set<string>()
 
@@ -83,7 +83,7 @@ export class RefusesWhatFailed extends HandWritten {
   }
 }
 
-/** Whoever sends an id first owns it, with a signature or not. */
+/** Assigns an id to its first sender, with a signature or not. */
 export class NotesBeforeCheck extends HandWritten {
   readonly #known = new Set<string>()
 
@@ -99,7 +99,7 @@ export class NotesBeforeCheck extends HandWritten {
   }
 }
 
-/** Claims the id, and lets go of it when the work fails; a copy in between is acknowledged. */
+/** Claims the id, and releases it if the work fails; a duplicate in between is acknowledged. */
 export class AcksRunningCopies extends HandWritten {
   readonly #claimed = new Set<string>()
 
@@ -120,7 +120,7 @@ export class SharesAVariable extends HandWritten {
 
   override async receive(event: Event): Promise<Answer> {
     this.#event = event
-    await sleep(20) // a database is asked
+    await sleep(20) // simulates a database query
     return super.receive(this.#event)
   }
 }

@@ -14,7 +14,7 @@ export interface Event {
 
 export interface Answer {
   readonly status: number
-  /** The words behind the status. */
+  /** The reason phrase. */
   readonly words?: string
   readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -29,8 +29,8 @@ export function digestOf(body: Buffer | string, secret: string = SECRET): string
 }
 
 /**
- * A receiver of node:http as one may write it by hand, without this library. It has no fault; each of the faulty ones replaces
- * one of its methods. It answers its own probe at /probe.
+ * A receiver of node:http as one may write it by hand, without this library. It has no fault; each faulty one replaces one of its methods.
+ * It answers its own probe at /probe.
  */
 export class HandWritten {
   readonly #done = new Set<string>()
@@ -107,7 +107,7 @@ export class HandWritten {
     return { status: 200 }
   }
 
-  /** What tells a duplicate from another event. */
+  /** Returns the key by which duplicates are recognized. */
   keyOf({ id }: Event): string {
     return id
   }

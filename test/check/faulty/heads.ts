@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Answer, digestOf, HandWritten, SECRET, signaturesOf } from './hand-written.ts'
 
-// Receivers that look at the wrong part of a request, at one too many, or at the one before.
+// Receivers that read the wrong part of a request, one part too many, or the previous one.
 
-/** Some gateways hand names of headers over as they were sent, and code compares them so. */
+/** Some gateways pass header names on as they were sent, and code compares them case-sensitively. */
 export class KnowsOneCase extends HandWritten {
   override isGenuine(body: Buffer, request: IncomingMessage): boolean {
     return request.rawHeaders.includes('X-Service-Signature') && super.isGenuine(body, request)

@@ -1,6 +1,6 @@
 import { type Answer, type Event, HandWritten } from './hand-written.ts'
 
-// Receivers whose database or schema does not take what a record may hold, or the order in which events may come.
+// Receivers whose database or schema rejects valid records, or the order in which events may arrive.
 
 const recordOf = ({ data }: Event): Readonly<Record<string, unknown>> => data?.record ?? {}
 const textsOf = (event: Event) => Object.values(recordOf(event)).filter((value) => typeof value === 'string')

@@ -150,7 +150,7 @@ export class TakesAnyOfAList extends HandWritten {
   }
 }
 
-/** Its decoder stops at the first character that is no digit, and says nothing. */
+/** Its decoder stops silently at the first character that is not a digit. */
 export class IgnoresTail extends HandWritten {
   override matches(body: Buffer, signature: string): boolean {
     const given = Buffer.from(signature.slice(7), 'hex')
@@ -205,7 +205,7 @@ export class TakesKnownSignaturesForDuplicates extends HandWritten {
   }
 }
 
-/** A rotation: the old secret is not set. */
+/** A rotation in which the old secret is not set. */
 export class TakesEmptySecret extends HandWritten {
   override matches(body: Buffer, signature: string): boolean {
     return (

@@ -1,5 +1,5 @@
-// A receiver as one may write it with node:http alone. Prints its port. With CRASH=1 it has a fault: a signature of another length
-// ends the process.
+// A receiver as one may write it with node:http alone. Prints its port. With CRASH=1 it has a fault: a signature of another length ends the
+// process.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 

@@ -8,7 +8,7 @@ import { startWorker } from './start-worker.ts'
 /** Tolerance of `close()` beyond its own limit. */
 const SLACK_MS = 50
 
-/** Plans what operators do, and what the apps do with their workers. */
+/** Plans the acts of operators, and of the apps on their workers. */
 export function bringActs(world: World, house: InboxHouse, cluster: Cluster): void {
   for (const act of house.plan.acts) world.scheduler.at(act.at, () => bring(world, house, cluster, act))
 }
@@ -35,7 +35,7 @@ function bring(world: World, house: InboxHouse, cluster: Cluster, act: InboxAct)
   }
 }
 
-/** Closes the worker of a process whose receiver goes on, and begins to work again later. */
+/** Closes the worker of a process whose receiver continues, and starts it again later. */
 function closeWorker(
   world: World,
   house: InboxHouse,

@@ -18,7 +18,7 @@ interface Frame {
   readonly spreadMs: number
 }
 
-/** What becomes of an event if nothing else goes wrong. */
+/** The fate of an event if nothing else goes wrong. */
 const CHARACTERS = ['fine', 'flaky', 'hopeless', 'buried', 'put off', 'killer'] as const
 type Character = (typeof CHARACTERS)[number]
 

@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const WEEK_MS = 7 * DAY_MS
 
-/** Draws the plan of a seed for receivers with an inbox. Every part has a source of chance of its own. */
+/** Draws the plan of a seed for receivers with an inbox. Every part has its own source of chance. */
 export function drawInboxPlan(seed: number): Plan {
   const chance = new Chance(seed, 'inbox plan')
   const engine = chance.weigh<EngineKind>([45, 'network'], [15, 'transactions'], [40, 'shared file'])
@@ -44,7 +44,7 @@ export function drawInboxPlan(seed: number): Plan {
   }
 }
 
-/** Somebody accepts and somebody works. */
+/** At least one process accepts and at least one works. */
 function drawRoles(chance: Chance): readonly Role[] {
   return chance.weigh<readonly Role[]>(
     [15, ['does both']],
@@ -63,7 +63,7 @@ function drawWork(chance: Chance, { retentionMs }: SettingsPlan): WorkPlan {
   return { concurrency, attempts, delaysMs: chance.list(attempts - 1, attempts - 1, () => chance.int(0, longestMs)) }
 }
 
-/** Draws what single calls of the inbox come to. An engine in the process itself has no network. */
+/** Draws the fate of single calls of the inbox. An engine in the process itself has no network. */
 function drawInboxCalls(seed: number, engine: EngineKind, processes: number, spreadMs: number): readonly FaultPlan[] {
   const chance = new Chance(seed, 'inbox calls')
   if (engine === 'shared file' || !chance.happens(0.5)) return []
@@ -77,7 +77,7 @@ function drawInboxCalls(seed: number, engine: EngineKind, processes: number, spr
   }))
 }
 
-/** Draws what costs a process that lives what it holds: it stands still for long, or cannot reach the engine. */
+/** Draws faults that cost a living process its items: it is suspended for long, or cannot reach the engine. */
 function drawLosses(seed: number, engine: EngineKind, processes: number, spreadMs: number): readonly FaultPlan[] {
   const chance = new Chance(seed, 'inbox losses')
   if (!chance.happens(0.3)) return []

@@ -21,7 +21,7 @@ import { WorkerClock } from './worker-clock.ts'
 
 /** A call of the inbox without an answer is given up after this time. */
 const CALL_LIMIT_MS = 3_000
-/** What a worker was given without getting to know of it is given back at such intervals. */
+/** The interval at which items are released that a worker was given without knowing of it. */
 const GIVE_BACK_MS = 1_000
 
 const NOTHING: Taken = { items: [], hasSuspect: false }
@@ -29,7 +29,7 @@ const NOT_BEGUN: Settlement = { next: 'wait', afterMs: 0, isFailure: false }
 
 type Ask = <T>(method: Method, key: string, carryOut: () => T) => Promise<T>
 
-/** The way of an inbox's calls to an engine behind a network. */
+/** The path of an inbox's calls to an engine behind a network. */
 class InboxConnection extends Connection {
   readonly ask: Ask = (method, key, carryOut) =>
     new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ class InboxConnection extends Connection {
     })
 }
 
-/** The way to an engine in the process itself. The process may die before or after each call, and the file may be locked. */
+/** The path to an engine in the process itself. The process may die before or after each call, and the file may be locked. */
 function askFile(world: World, life: Life): Ask {
   return async (method, key, carryOut) => {
     const { host, now } = world
@@ -52,7 +52,7 @@ function askFile(world: World, life: Life): Ask {
   }
 }
 
-/** The inbox as one process has it: what the receiver is given. */
+/** The inbox in the view of one process: the receiver gets it. */
 export class InboxClient implements Pick<Inbox, 'put' | 'work'> {
   readonly #world: World
   readonly #house: InboxHouse
@@ -121,7 +121,7 @@ export class InboxClient implements Pick<Inbox, 'put' | 'work'> {
     }
   }
 
-  /** A take that was given up is not carried out later, and what it brought is given back: no worker knows of it. */
+  /** A take that was given up is not carried out later, and its items are released: no worker knows of them. */
   async #take(request: TakeRequest): Promise<Taken> {
     let isGivenUp = false
     let brought: Taken | undefined

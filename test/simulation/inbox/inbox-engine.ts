@@ -17,7 +17,7 @@ export interface InboxEngine {
 
 interface Row {
   entry: InboxEntry
-  /** Its worker died: it runs once more, with nothing beside it. */
+  /** Its worker died: it runs once more, with nothing else at the same time. */
   isSuspect: boolean
   isAlone: boolean
   worker: string
@@ -25,8 +25,8 @@ interface Row {
 }
 
 /**
- * The contract of an inbox in its plainest form, on a clock of its own. It survives the processes that use it. Accounts take turns: the one
- * that was served longest ago is next.
+ * The contract of an inbox in its plainest form, on its own clock. It survives the processes that use it. Accounts take turns: the one that
+ * was served longest ago is next.
  */
 export class PlainInboxEngine implements InboxEngine {
   readonly #now: () => number
@@ -119,7 +119,7 @@ export class PlainInboxEngine implements InboxEngine {
     return [...this.#rows.values()].map(({ entry }) => entry)
   }
 
-  /** Not those of the worker that asks: it lives, whatever held it up. */
+  /** The worker that asks is excluded: it is alive, whatever delayed it. */
   #endLeases(worker: string, now: number): void {
     for (const row of this.#rows.values()) {
       if (row.entry.state !== 'running' || row.worker === worker || row.endsAt >= now) continue

@@ -9,7 +9,7 @@ import type { InboxPlan } from './inbox-plan.ts'
 /** The time of the engine's clock at the start of a run. */
 const EPOCH = Date.UTC(2025, 0, 1)
 
-/** The engine of the inbox, each call of which is told to the ledger and to whoever listens. It survives the processes. */
+/** The engine of the inbox, which reports each call to the ledger and to listeners. It survives the processes. */
 export class InboxHouse {
   readonly plan: InboxPlan
   readonly ledger: InboxLedger
@@ -76,13 +76,13 @@ export class InboxHouse {
     })
   }
 
-  /** Calls back after each step of the engine. Returns what ends that. */
+  /** Calls back after each step of the engine. Returns a function that stops it. */
   listen(callback: () => void): () => void {
     this.#listeners.add(callback)
     return () => this.#listeners.delete(callback)
   }
 
-  /** An engine in the process is the library's own table, on SQLite in memory. */
+  /** In the process itself, the engine is the library's own table, on SQLite in memory. */
   #openEngine(): InboxEngine {
     const { plan, subject, scheduler } = this.#world
     if (plan.engine !== 'shared file') return new subject.PlainInboxEngine(() => EPOCH + scheduler.now)

@@ -12,18 +12,18 @@ export interface Taking {
   readonly life: Life
   readonly worker: string
   readonly at: number
-  /** Its last worker died: nothing may run beside it. */
+  /** Its last worker died: nothing else may run in its process. */
   readonly isAlone: boolean
-  /** Since when it could have been taken. */
+  /** The time from which it could have been taken. */
   readonly readySince: number
-  /** When the worker got to know of it. */
+  /** The time at which the worker learned of it. */
   answeredAt: number | undefined
   endsAt: number
   settledAt: number | undefined
   lapsedAt: number | undefined
 }
 
-/** What is known of an event in the inbox. */
+/** The known state of an event in the inbox. */
 interface Place {
   readonly event: EventPlan
   state: 'waiting' | 'running' | 'dead' | 'gone'
@@ -42,7 +42,7 @@ interface LedgerOptions {
   readonly now: () => number
 }
 
-/** Keeps what the inbox holds, from the calls that were carried out, and checks the engine's answers against it. */
+/** Tracks the contents of the inbox, from the calls that were carried out, and checks the engine's answers against it. */
 export class InboxLedger {
   readonly takings: Taking[] = []
   readonly accepted = new Set<EventPlan>()
@@ -146,14 +146,14 @@ export class InboxLedger {
     return [...this.#places.values()].some(({ state, taking }) => state === 'running' && taking?.worker === worker)
   }
 
-  /** Returns what the workers of a process hold and know of. */
+  /** Returns the items that the workers of a process hold and know of. */
   heldBy(life: Life): readonly Taking[] {
     return [...this.#places.values()].flatMap(({ state, taking }) =>
       state === 'running' && taking?.life === life && taking.answeredAt !== undefined ? [taking] : [],
     )
   }
 
-  /** Returns when a look of this worker can bring anything, as things are. */
+  /** Returns when this worker's next useful look can be, in the current state. */
   nextFor(worker: string): number {
     const now = this.#options.now()
     const isBusy = this.holdsAnything(worker)

@@ -1,4 +1,4 @@
-/** What a seed draws for receivers with an inbox, beside the rest of its plan. */
+/** The part of a seed's plan for receivers with an inbox. */
 export interface InboxPlan {
   /** One for each process. */
   readonly roles: readonly Role[]
@@ -6,18 +6,18 @@ export interface InboxPlan {
   readonly acts: readonly InboxAct[]
 }
 
-/** Whether a process takes deliveries in, runs what the inbox holds, or does both. */
+/** Whether a process accepts deliveries, runs the inbox's items, or does both. */
 export type Role = 'accepts' | 'works' | 'does both'
 
 /** Options of `receiver.work`. */
 export interface WorkPlan {
   readonly concurrency: number
   readonly attempts: number
-  /** Before the second try, the third and so on. Undefined leaves the default, a tenth more or less. */
+  /** The delay before the second try, the third and so on. Undefined leaves the default, a tenth more or less. */
   readonly delaysMs: readonly number[] | undefined
 }
 
-/** What an operator, or the app itself, does at some time. */
+/** An act of an operator, or of the app itself, at some time. */
 export type InboxAct =
   | { readonly kind: 'replay' | 'drop'; readonly at: number; readonly event: number }
   | { readonly kind: 'replay all'; readonly at: number }
@@ -26,7 +26,7 @@ export type InboxAct =
       readonly at: number
       readonly process: number
       readonly timeoutMs: number
-      /** When its receiver begins to work again. */
+      /** The time at which its receiver begins to work again. */
       readonly againMs: number
     }
   | { readonly kind: 'wall clock'; readonly at: number; readonly process: number; readonly byMs: number }

@@ -7,10 +7,10 @@ import type { World } from '../world.ts'
 import type { InboxHouse } from './inbox-house.ts'
 import type { Taking } from './inbox-ledger.ts'
 
-/** What outlasts the closing of a worker has 5 s to end after its abort, and 3 s to be settled. */
+/** A run that outlasts the closing of a worker has 5 s to end after its abort, and 3 s to be settled. */
 export const ABORT_MS = 8_000
 
-/** Events of one account that may go before one of another, for each process that takes them in, and beyond that. */
+/** The number of events of one account that may go before one of another, for each accepting process, and in addition. */
 const TURNS = 2
 const MORE_TURNS = 12
 
@@ -29,7 +29,7 @@ export function judgeAccepted(
   ledger.accepted.add(event)
 }
 
-/** Checks that a worker that was closed has ended and given back what it held, unless it could not reach the engine. */
+/** Checks that a closed worker has ended and released its items, unless it could not reach the engine. */
 export function judgeClosedWorker(
   world: World,
   { ledger }: InboxHouse,
@@ -49,7 +49,7 @@ function isOf(life: Life, { process }: Disturbance): boolean {
   return process === undefined || process === life.process
 }
 
-/** Judges what the inbox has come to at the end of a run. */
+/** Judges the state of the inbox at the end of a run. */
 export function judgeInbox(
   world: World,
   { ledger, plan }: InboxHouse,
@@ -87,7 +87,7 @@ export function judgeInbox(
   }
 }
 
-/** Checks that no worker that was well lost what it held. */
+/** Checks that no healthy worker lost an item that it held. */
 function judgeLapse(world: World, taking: Taking, causes: Causes): void {
   const { event, life, worker, at, endsAt, lapsedAt, answeredAt } = taking
   if (lapsedAt === undefined || answeredAt === undefined) return
@@ -96,14 +96,14 @@ function judgeLapse(world: World, taking: Taking, causes: Causes): void {
     world.findings.add('lease ran out', `${worker} lost event ${event.number}, which it had from ${at} to ${endsAt} ms`)
 }
 
-/** Returns whether a worker was closed that could not reach the engine: what it aborts is given back once, or its lease ends by itself. */
+/** Returns whether a worker was closed that could not reach the engine: its aborted items are released once, or their leases end. */
 function isLeftBehind({ history }: World, { life, at, endsAt }: Taking): boolean {
   const isCutOff = (abortAt: number) =>
     history.disturbances.some((each) => isOf(life, each) && each.from <= abortAt + ABORT_MS && each.to >= abortAt)
   return life.workAborts.some((abortAt) => abortAt >= at && abortAt <= endsAt && isCutOff(abortAt))
 }
 
-/** Checks that the backlog of one account does not hold up another one. */
+/** Checks that the backlog of one account does not delay another one. */
 function judgeTurns({ findings }: World, takings: readonly Taking[], processes: number): void {
   for (const taking of takings) {
     if (taking.isAlone) continue

@@ -6,16 +6,16 @@ import type { World } from '../world.ts'
 import type { InboxHouse } from './inbox-house.ts'
 import type { Taking } from './inbox-ledger.ts'
 
-/** Processes that may die while they run an item and nothing else. */
+/** Processes that may die while they run an item alone. */
 const MOST_DEATHS = 3
 const DEFAULT_DELAYS_MS = [1, 10, 60, 300, 1_800, 7_200, 21_600, 43_200, 86_400].map((seconds) => seconds * 1_000)
 const JITTER = 0.1
-/** The least time for which `RetryLater` puts an item off. */
+/** The shortest time for which `RetryLater` defers an item. */
 const LEAST_DELAY_MS = 100
 /** Codes of tries that prove nothing against an event. */
 const NOBODYS_FAULT = ['busy', 'store_unavailable', 'lease_lost', 'closing']
 
-/** One try of a worker, as it began. */
+/** One try of a worker, at its start. */
 export interface Trial {
   readonly taking: Taking
   readonly item: TakenItem
@@ -50,12 +50,12 @@ export function judgeBeginning(world: World, house: InboxHouse, life: Life, item
     findings.add('not alone', `${life.name} runs more than ${concurrency} events at once`)
   const trial: Trial = { taking, item, beganAt: now, runsBefore: history.runs.length }
   life.trials.push(trial)
-  // The owner is told of each try, but of a killer's, which is none.
+  // The owner gets a report of each try, except for a killer's, which has none.
   if (item.deaths < MOST_DEATHS) life.received++
   return trial
 }
 
-/** Checks what becomes of an item after a try against what its handlers did. */
+/** Checks an item's fate after a try against the acts of its handlers. */
 export function judgeSettlement(world: World, house: InboxHouse, trial: Trial, settlement: Settlement): void {
   const { taking } = trial
   taking.life.trials.splice(taking.life.trials.indexOf(trial), 1)
@@ -71,7 +71,7 @@ class SettlementJudge {
   readonly #world: World
   readonly #house: InboxHouse
   readonly #trial: Trial
-  /** The runs of its handlers in this try. */
+  /** Returns the runs of its handlers in this try. */
   readonly #runs: readonly HandlerRun[]
 
   constructor(world: World, house: InboxHouse, trial: Trial) {
@@ -98,7 +98,7 @@ class SettlementJudge {
     else this.#judgeFailure(settlement, code)
   }
 
-  /** It is taken out of the inbox for good: its handlers have succeeded. */
+  /** Checks an item that is removed from the inbox for good: its handlers have succeeded. */
   #judgeRemoval(): void {
     const { history, ledger } = this.#world
     const { event, life } = this.#trial.taking
@@ -138,7 +138,7 @@ class SettlementJudge {
     const leastMs = item.signal.aborted || code === 'closing' ? 0 : code === 'store_unavailable' ? 1_000 : leaseMs
     if (settlement.afterMs < leastMs)
       this.#add('back too soon', `it comes back after ${settlement.afterMs} ms (${code})`)
-    // What is given back is to run elsewhere now.
+    // A released item must run elsewhere now.
     if (leastMs === 0 && settlement.afterMs > 0) this.#add('held up', `it is given back for ${settlement.afterMs} ms`)
   }
 
@@ -189,7 +189,7 @@ class SettlementJudge {
     return { leastMs: delayMs * (1 - JITTER) - 1, mostMs: delayMs * (1 + JITTER) + 1 }
   }
 
-  /** Returns whether something went wrong in this try that is the event's, or its handlers', fault. */
+  /** Returns whether a failure in this try is the fault of the event, or of its handlers. */
   #hasFailed(): boolean {
     const { event, life } = this.#trial.taking
     const { interceptor } = this.#world.plan.settings
@@ -198,7 +198,7 @@ class SettlementJudge {
     return isStrange || hasNone || this.#runs.some(isUncertain)
   }
 
-  /** Returns how those handlers want to go on that failed, if none of them just failed. */
+  /** Returns the wishes of the handlers that failed, if none of them failed without one. */
   #wish(): HandlerRun['wish'] {
     const failed = this.#runs.filter((run) => run.endedAt !== undefined && isUncertain(run))
     const wishes = failed.map(({ wish }) => wish)
@@ -222,7 +222,7 @@ class SettlementJudge {
     const since = this.#world.now - plan.settings.retentionMs
     const names = handlersOf(taking.life.handlers, taking.event.type).map(nameOf)
     const known = names.filter((name) => this.#isKnown(name, since))
-    // Whether this process has the handler or not: another deployment has it.
+    // Whether or not this process has the handler: another deployment has it.
     const finished = [...known, ...this.#world.ledger.marksOf(taking.event, taking.at), ...item.marks]
     const lost = finished.filter((name) => !settlement.marks.includes(name))
     if (lost.length > 0) this.#add('marks lost', `it is a dead letter without the marks of ${lost.join(', ')}`)

@@ -4,7 +4,7 @@ import type { World } from '../world.ts'
 import { InboxClient } from './inbox-client.ts'
 import type { InboxHouse } from './inbox-house.ts'
 
-/** Makes the inbox that the receiver of a process is given. */
+/** Makes the inbox for the receiver of a process. */
 export function toInbox(world: World, house: InboxHouse, life: Life): Inbox {
   const client = new InboxClient(world, house, life)
   const refuse = () => Promise.reject(new Error('no receiver asks for this'))
@@ -12,7 +12,7 @@ export function toInbox(world: World, house: InboxHouse, life: Life): Inbox {
   return { ...unused, put: (item) => client.put(item), work: (run, options) => client.work(run, options) }
 }
 
-/** Lets a process do what its role is. */
+/** Starts the work of a process's role. */
 export function startWorker(world: World, house: InboxHouse, life: Life): void {
   const role = house.plan.roles[life.process]
   if (role === 'works') life.isListening = false

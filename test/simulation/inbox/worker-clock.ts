@@ -2,7 +2,7 @@ import type { Clock } from 'postern'
 import { type Life, LONGEST_TIMER_MS } from '../life.ts'
 import type { InboxHouse } from './inbox-house.ts'
 
-/** The time between two looks of a worker for items. */
+/** The time between two searches of a worker for items. */
 const POLL_MS = 250
 /** Renewals come at longer intervals than this; all other timers of a worker are shorter. */
 const LONGEST_OTHER_MS = 1_000
@@ -10,16 +10,16 @@ const LONGEST_OTHER_MS = 1_000
 interface Timer {
   readonly callback: () => void
   readonly at: number
-  /** Undefined for a timer that is never passed over. */
+  /** Undefined for a timer that is never skipped. */
   readonly every: number | undefined
-  /** When it is to go off; infinite as long as there is nothing to do. */
+  /** The time at which it fires; infinite as long as there is nothing to do. */
   firesAt: number
   slot: unknown
 }
 
 /**
- * The clock of a worker's loop. It passes over looks that would bring nothing and renewals of nothing, which would be nearly all steps of a run
- * of two days: such a timer goes off at the first of its times at which there is something to do.
+ * The clock of a worker's loop. It skips searches without a result and renewals of nothing, which would be nearly all steps of a run of two
+ * days: such a timer fires at the first of its times at which there is something to do.
  */
 export class WorkerClock implements Clock {
   readonly #house: InboxHouse
@@ -27,7 +27,7 @@ export class WorkerClock implements Clock {
   readonly #worker: string
   readonly #renewMs: number
   readonly #timers = new Set<Timer>()
-  /** From then on, each timer goes off when it is due. */
+  /** From then on, each timer fires when it is due. */
   #isClosing = false
 
   constructor(house: InboxHouse, life: Life, worker: string, leaseMs: number) {
@@ -53,7 +53,7 @@ export class WorkerClock implements Clock {
   setTimeout(callback: () => void, ms: number): Timer {
     const isRenewal = ms > LONGEST_OTHER_MS && ms < this.#renewMs + 1
     const every = this.#isClosing ? undefined : ms === POLL_MS ? POLL_MS : isRenewal ? this.#renewMs : undefined
-    // A worker that waits without a limit is not woken by the end of time.
+    // The end of time does not wake a worker that waits without a limit.
     const at = ms >= LONGEST_TIMER_MS ? Number.POSITIVE_INFINITY : this.#house.now + Math.max(1, Math.trunc(ms))
     const timer: Timer = {
       callback,
@@ -84,7 +84,7 @@ export class WorkerClock implements Clock {
 
   #arm(timer: Timer): void {
     const at = this.#timeOf(timer)
-    // One whose time has come during a stall goes off when that ends.
+    // A timer that became due during a stall fires when the stall ends.
     if (at >= timer.firesAt) return
     if (timer.slot !== undefined) this.#life.driverClock.clearTimeout(timer.slot)
     timer.firesAt = at

@@ -2,7 +2,7 @@ import type { PlantedFault } from './planted-fault.ts'
 
 const RECEIVER = 'src/receiver/'
 
-/** Faults of claims: how they are taken, renewed and given back. */
+/** Faults of claims: their taking, renewal and release. */
 export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
   {
     name: 'claim-not-awaited',

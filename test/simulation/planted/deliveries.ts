@@ -2,7 +2,7 @@ import type { PlantedFault } from './planted-fault.ts'
 
 const RECEIVER = 'src/receiver/'
 
-/** Faults of deliveries: what is accepted, joined, answered and told. */
+/** Faults of deliveries: acceptance, joining, answers and reports. */
 export const FAULTS_OF_DELIVERIES: readonly PlantedFault[] = [
   {
     name: 'acknowledged-before-the-work',

@@ -2,7 +2,7 @@ import type { PlantedFault } from './planted-fault.ts'
 
 const SETTLE = 'src/inbox/settle.ts'
 
-/** Faults of what becomes of an event after a try. */
+/** Faults of an event's fate after a try. */
 export const FAULTS_OF_TRIES: readonly Omit<PlantedFault, 'theme'>[] = [
   {
     name: 'busy-counts',

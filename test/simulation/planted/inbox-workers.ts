@@ -2,7 +2,7 @@ import type { PlantedFault } from './planted-fault.ts'
 
 const POLL = 'src/inbox/poll.ts'
 
-/** Faults of what takes events in and of the workers, and of the table of SQLite. */
+/** Faults of acceptance, of the workers, and of the table of SQLite. */
 export const FAULTS_OF_WORKERS: readonly Omit<PlantedFault, 'theme'>[] = [
   {
     name: 'settled-once',

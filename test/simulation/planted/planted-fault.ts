@@ -1,17 +1,17 @@
 import type { Theme } from '../plan.ts'
 
-/** A text of a source file, and what stands there instead. It must occur exactly once. */
+/** A text of a source file, and its replacement. It must occur exactly once. */
 interface Edit {
   readonly file: string
   readonly find: string
   readonly replace: string
 }
 
-/** A mistake that the simulation has to find. */
+/** A mistake that the simulation must find. */
 export interface PlantedFault {
   readonly name: string
   readonly breaks: string
-  /** A seed that is known to find it: the search begins here. */
+  /** A seed that is known to find it: the search begins with it. */
   readonly from: number
   /** The theme of the runs that can find it; any, unless one is named. */
   readonly theme?: Theme

@@ -8,7 +8,7 @@ type Server = Pick<RedisServer | PostgresServer, 'port' | 'url' | 'freeze' | 'th
   kill(signal: 'SIGKILL'): Promise<void>
 }
 
-/** What BullMQ stands on, where its program is here. */
+/** BullMQ's engines whose programs are installed here. */
 export const BACKENDS: readonly (readonly ['redis' | 'postgres', () => Promise<Server>])[] = [
   ...(redisProgram === undefined ? [] : [['redis', () => startRedis()] as const]),
   ...(postgresProgram === undefined ? [] : [['postgres', () => startPostgresWithTables()] as const]),
@@ -20,7 +20,7 @@ async function startPostgresWithTables(): Promise<PostgresServer> {
   return server
 }
 
-/** BullMQ's view of a queue, as a dashboard has it, until the end of the test. */
+/** Opens BullMQ's view of a queue, as a dashboard does, until the end of the test. */
 export function openBoard(backend: string, url: string, queue: string) {
   const board =
     backend === 'redis'

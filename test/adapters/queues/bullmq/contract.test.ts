@@ -11,7 +11,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     await Promise.all(opened.splice(0).map((inbox) => inbox.close()))
   })
 
-  // Each inbox has connections of its own, as in a process of its own.
+  // Each inbox has its own connections, as in a separate process.
   const makeInbox = (queue: string) => {
     const inbox = bullmqInbox({ connection: server().url, queue })
     opened.push(inbox)

@@ -69,7 +69,7 @@ describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, star
     await work()
     await scene.untilWorkedOff()
     expect(runsOf(sent)).toHaveLength(2)
-    worker.child.kill('SIGCONT') // its run ends now, and its lock is no more
+    worker.child.kill('SIGCONT') // its run ends now, and its lock is gone
     await sleep(1_500)
     await accept(scene, makeEvent({}))
     await scene.untilWorkedOff()
@@ -78,6 +78,6 @@ describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, star
     expect((await scene.inbox.counts()).dead).toBe(0)
   }, 60_000)
 
-  // Last: it leaves a dead letter in the queue that these tests share.
+  // Runs last: it leaves a dead letter in the queue that these tests share.
   itOutlivesItsWorkers(() => ({ inbox: open(), startWorker: () => work(), runsOf }))
 })

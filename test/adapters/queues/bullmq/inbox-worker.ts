@@ -1,4 +1,4 @@
-/** A process that works on an inbox: `inbox-worker.ts URL LOG CONCURRENCY`. */
+/** A process that handles the items of an inbox: `inbox-worker.ts URL LOG CONCURRENCY`. */
 import { appendFileSync } from 'node:fs'
 import { bullmqInbox } from 'postern/bullmq'
 import { workOnInbox } from '../../work-on-inbox.ts'

@@ -20,7 +20,7 @@ function open(url: string, queue: string): BullmqInbox {
   return inbox
 }
 
-/** The timers of a process that stands still go off when it goes on. */
+/** The timers of a suspended process still fire when it resumes. */
 function makeStandstill() {
   let isStill = false
   const late: (() => void)[] = []
@@ -47,7 +47,7 @@ function work(inbox: BullmqInbox, run: (item: TakenItem) => Promise<Settlement>,
   })
 }
 
-/** Ends with its worker. */
+/** Ends when its worker ends. */
 function hang({ signal }: TakenItem): Promise<Settlement> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve({ next: 'wait', afterMs: 0, isFailure: false }))
@@ -74,7 +74,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     await owner.put(makeItem('1'))
     work(first, hang, one)
     await until(async () => (await owner.counts()).running === 1)
-    one.stop() // and never goes on: it has died
+    one.stop() // it never resumes: it has died
     await owner.put(makeItem('2'))
     const ran: string[] = []
     let end = () => {}
@@ -88,7 +88,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     }
     work(second, run, two)
     await until(() => ran.includes('k2'))
-    await sleep(4_000) // it has k1 as well by now, which is to run when k2 has ended
+    await sleep(4_000) // it also has k1 by now, which must run when k2 has ended
     two.stop()
     work(third, async (item) => bury(item, ['finished']))
     await until(async () => (await owner.get('k1'))?.state === 'dead')

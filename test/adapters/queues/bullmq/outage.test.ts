@@ -18,7 +18,7 @@ function open(connection: string) {
     const outcome = await scene.send(event)
     return { outcome, tookMs: performance.now() - startedAt }
   }
-  /** Until it is acknowledged, as the service comes again. */
+  /** Sends until the delivery is acknowledged, like the service's retries. */
   const sendUntilAccepted = async (event: ReturnType<typeof events.contact.created>) => {
     while ((await scene.send(event)).outcome !== 'accepted') await sleep(100)
   }
@@ -58,7 +58,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     await untilWorkedOff()
     expect(refused.length).toBeGreaterThan(0)
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]))
-    // Those that were under way then have no answer before the 3 s for a put.
+    // Items under way then get no answer before the limit of 3 s for a put.
     const tooks = refused.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
     expect(tooks[Math.floor(tooks.length / 2)]).toBeLessThan(500)
     expect(tooks.at(-1)).toBeLessThan(4_500)

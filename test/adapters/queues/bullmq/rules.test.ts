@@ -12,7 +12,7 @@ import { BACKENDS, openBoard } from './backends.ts'
 const DONE: Settlement = { next: 'remove' }
 let names = 0
 
-/** An inbox of its own, and BullMQ's view of its queue, as a dashboard has it. */
+/** A separate inbox, and BullMQ's view of its queue, as a dashboard has it. */
 function open(backend: string, url: string) {
   const queue = `rules_${names++}`
   const inbox = bullmqInbox({ connection: url, queue })
@@ -171,7 +171,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     await until(async () => (await inbox.counts()).dead === 3)
     await burying.close(10_000)
     await makeOld(backend, server().url, queue, 2)
-    const again = bullmqInbox({ connection: server().url, queue }) // whose last look was not just now
+    const again = bullmqInbox({ connection: server().url, queue }) // its last search was some time ago
     onTestFinished(() => again.close())
     again.reportTo?.({ ...silentLogger, warn: (...line) => void log.push(line) })
     work(again, () => DONE)

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { postgresStore } from 'postern/postgres'
 import { expect, it } from 'vitest'
 
-/** One message of Postgres' protocol: its letter, its length, and what is in it. */
+/** Builds one message of Postgres' protocol: its letter, its length, and its content. */
 function message(letter: string, content: string): Buffer {
   const bytes = Buffer.alloc(5 + content.length)
   bytes.write(letter, 'latin1')
@@ -16,7 +16,7 @@ function message(letter: string, content: string): Buffer {
 const WELCOME = Buffer.concat([message('R', '\0\0\0\0'), message('Z', 'I')])
 const FAREWELL = message('E', 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
 
-// A server that is told to stop does so by chance only, and a client sees both in one packet by chance only.
+// A stopping server does so only by chance, and a client gets both in one packet only by chance.
 it('a server that lets a connection in and ends it in one packet does not end the process', async () => {
   const server = createServer((socket) => {
     socket.once('data', () => socket.end(Buffer.concat([WELCOME, FAREWELL])))

@@ -12,7 +12,7 @@ const renew = async (store: Awaited<ReturnType<Scene['store']>>['store'], claim:
 describe.skipIf(postgresProgram === undefined)('postgresStore, while others hold locks', () => {
   const scene = new Scene()
 
-  /** Runs something while a transaction of the app has done this. */
+  /** Runs a function while a transaction of the app has run these statements. */
   async function whileApp<T>(sql: string, values: unknown[], what: (end: () => Promise<unknown>) => Promise<T>) {
     const client = await scene.pool().connect()
     const end = () => client.query('ROLLBACK')

@@ -9,13 +9,13 @@ import { type PostgresServer, startPostgres } from '../../../engines/postgres-se
 
 export const LEASE_MS = 15_000
 
-/** The drivers that the store is tried with. The older one knows no time limit of a single query and no state of transactions. */
+/** The drivers under test. The older one has neither a time limit of a single query nor a state of transactions. */
 export const DRIVERS: readonly (readonly [version: string, driver: typeof pg])[] = [
   ['8.11', pg811],
   ['as installed', pg],
 ]
 
-/** A server for the tests of one file, with pools that end with it. */
+/** Starts a server for the tests of one file, with pools that end with it. */
 export class Scene {
   #server: PostgresServer | undefined
   readonly #driver: typeof pg
@@ -45,15 +45,15 @@ export class Scene {
     return pool
   }
 
-  /** A store on a pool of its own, and that pool. */
+  /** Makes a store on its own pool, and returns both. */
   async store(options: pg.PoolConfig = {}): Promise<{ store: PostgresStore<pg.PoolClient>; pool: pg.Pool }> {
-    const pool = this.#open(options) // whose errors are the store's to bear
+    const pool = this.#open(options) // the store must handle its errors
     const store = postgresStore({ pool })
     await store.migrate()
     return { store, pool }
   }
 
-  /** A store on a pool whose connections go through a proxy. */
+  /** Makes a store on a pool whose connections go through a proxy. */
   async faulty(options: pg.PoolConfig = {}) {
     const proxy = new FaultyProxy(this.server.port)
     const port = await proxy.listen()
@@ -71,7 +71,7 @@ export class Scene {
 
 let count = 0
 
-/** Keys that no other test has. */
+/** Returns keys that no other test has. */
 export function newKey(): string {
   return `7:default4:acme5:evt_${process.pid}_${count++}`
 }
@@ -86,7 +86,7 @@ export async function take(
   return claim
 }
 
-/** A claim as the receiver gives it to a transaction. */
+/** Returns a claim in the form in which the receiver passes it to a transaction. */
 export async function claimFor(
   store: Store,
   { key = newKey(), mark = 'save', signal = new AbortController().signal, leaseMs = LEASE_MS } = {},

@@ -7,7 +7,7 @@ import { claimFor, DRIVERS, LEASE_MS, newKey, Scene, take } from './scene.ts'
 
 const LIMIT_MS = 60_000
 
-// Most of these tests wait for a limit, so that they wait together.
+// Most of these tests wait for a limit, so that they run concurrently.
 describe.skipIf(postgresProgram === undefined).concurrent.each(DRIVERS)(
   'postgresStore on connections that fall silent, with pg %s',
   (_version, driver) => {
@@ -101,7 +101,7 @@ describe.skipIf(postgresProgram === undefined).concurrent.each(DRIVERS)(
       }
       const { store, proxy } = await scene.faulty({ Client: Watched } as pg.PoolConfig)
       const claim = await claimFor(store)
-      proxy.muteAt = 'COMMIT\0' // its end: BEGIN names a level with COMMIT in it
+      proxy.muteAt = 'COMMIT\0' // the statement that ends it: BEGIN names a level with COMMIT in it
       await expect(store.transaction(claim, (tx) => tx.query('SELECT 1'))).rejects.toThrow()
       expect(sent.at(-1)).toBe('COMMIT')
     })

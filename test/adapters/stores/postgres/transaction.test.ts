@@ -134,7 +134,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     }
     expect(most).toBe(2)
     expect(answered).toBeGreaterThan(3)
-    expect(longest).toBeLessThan(3_000) // what a receiver waits for
+    expect(longest).toBeLessThan(3_000) // a receiver waits for it
   })
 
   describe('whose work changes its role', () => {
@@ -221,7 +221,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
         })
       })
       const { bytes: body, signature } = signed(event, { secret: 'secret' })
-      cut.proxy.cutAt = { text: 'COMMIT\0', isForwarded } // its end: BEGIN names a level with COMMIT in it
+      cut.proxy.cutAt = { text: 'COMMIT\0', isForwarded } // the statement that ends it: BEGIN names a level with COMMIT in it
       expect(await receiver.receive({ body, signature })).toMatchObject({ outcome: 'failed', status: 500 })
       if (isForwarded) await untilSettled(async () => (await rowsOf(event.id)) === 1)
       expect(await receiver.receive({ body, signature })).toMatchObject({ outcome: 'handled' })
@@ -389,7 +389,7 @@ async function untilSettled(isSo: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** Its own, or that of what caused it. */
+/** Returns its own code, or that of its cause. */
 function codeOf(error: unknown): unknown {
   if (!(error instanceof Error)) return undefined
   return 'code' in error && typeof error.code === 'string' ? error.code : codeOf(error.cause)

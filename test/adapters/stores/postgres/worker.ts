@@ -28,5 +28,5 @@ receiver
 
 await sendWhenTold(receiver, SECRET, Number(count))
 await receiver.close()
-await pool.end() // which the connection that the store keeps must not hold up
+await pool.end() // the connection that the store keeps must not delay it
 process.disconnect()

@@ -4,13 +4,13 @@ import { createClient, createClientPool, createCluster, RESP_TYPES } from 'redis
 import * as redis4 from 'redis4'
 import { afterAll } from 'vitest'
 
-/** A client under test, and how it is ended. */
+/** A client under test, and the function that ends it. */
 export interface TestClient {
   readonly client: RedisClient
   close(): void | Promise<void>
 }
 
-/** Returns what keeps the clients of one block of tests, to close them after it. */
+/** Returns a function that keeps the clients of one block of tests, to close them afterwards. */
 export function keepClients(): (client: TestClient) => TestClient {
   const kept: TestClient[] = []
   afterAll(() => Promise.all(kept.map((client) => client.close())))
@@ -20,7 +20,7 @@ export function keepClients(): (client: TestClient) => TestClient {
   }
 }
 
-/** Every kind of client that is supported, made for the server on a port; those for a cluster are apart. */
+/** Every kind of supported client, connected to the server on a port; the clients of a cluster are separate. */
 export const CLIENTS: Readonly<Record<string, (port: number) => Promise<TestClient>>> = {
   async 'node-redis'(port) {
     const client = createClient({ url: urlOf(port) })
@@ -71,7 +71,7 @@ export const CLIENTS: Readonly<Record<string, (port: number) => Promise<TestClie
   },
 }
 
-/** Clients that are set up so that it matters when their connections fall silent. */
+/** Clients whose options make it matter that their connections fall silent. */
 export const CLIENTS_WITH_LIMITS: typeof CLIENTS = {
   async 'a pool of node-redis with one connection'(port) {
     return openPool(port, {})
@@ -86,7 +86,7 @@ export const CLIENTS_WITH_LIMITS: typeof CLIENTS = {
   },
 }
 
-/** `ports` leads from those that the cluster tells to those where it is reached. */
+/** `ports` maps the ports that the cluster announces to those at which it is reached. */
 type ClusterMaker = (port: number, ports?: ReadonlyMap<number, number>) => Promise<TestClient>
 
 export const CLUSTER_CLIENTS: Readonly<Record<string, ClusterMaker>> = {

@@ -41,7 +41,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
   }
 
   describe.each(['node-redis', 'ioredis'])('by %s', (kind) => {
-    // Both ways for both clients, under load, are in redis-processes.test.ts.
+    // redis-processes.test.ts runs both ways for both clients under load.
     const outage =
       kind === 'ioredis'
         ? { begin: () => server().freeze(), end: () => server().thaw() }
@@ -148,7 +148,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     } finally {
       server().thaw()
     }
-    // The server comes to them when it is back, and they are given back.
+    // The server processes them when it is back, and they are released.
     const claim = async (key: string) => (await store.claim(key, LEASE_MS)).state
     for (const key of ['after', 'silent-0'])
       await expect.poll(() => claim(key).catch(String), { timeout: 8_000, interval: 100 }).toBe('claimed')
@@ -187,7 +187,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       expect(errors).toEqual(['handler_failed', 'store_unavailable'])
       server().thaw()
       fails = false
-      // Sooner than any lease ends: the claim that Redis carried out when it woke has been given back.
+      // Sooner than any lease ends: the claim that Redis processed when it resumed was released.
       const giveUpAt = performance.now() + 10_000
       let outcome = await send()
       while (outcome !== 'handled' && performance.now() < giveUpAt) {
@@ -299,7 +299,7 @@ describe('a client that cannot serve', () => {
     ['a promise of one', Promise.resolve(), /is a promise; await it/],
     ['one of node-redis that is not connected', createClient(), /not connected; call "await client.connect\(\)"/],
   ])('is refused when the store is made: %s', (_what, client, message) => {
-    // Plain JavaScript can give anything.
+    // Plain JavaScript can pass anything.
     expect(() => redisStore({ client } as RedisStoreOptions)).toThrow(
       expect.objectContaining({
         name: 'ConfigurationError',
@@ -334,7 +334,7 @@ describe('the options', () => {
     ]),
     ['option_invalid', 'client', undefined],
   ])('are refused with %s where "%s" cannot work: %o', (code, option, options) => {
-    // Plain JavaScript can give anything.
+    // Plain JavaScript can pass anything.
     expect(() => redisStore(options as RedisStoreOptions)).toThrow(
       expect.objectContaining({ name: 'ConfigurationError', code, message: expect.stringContaining(option) }),
     )

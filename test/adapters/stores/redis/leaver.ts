@@ -4,7 +4,7 @@ import { redisStore } from 'postern/redis'
 import { untilClaimed } from '../../../store/until-claimed.ts'
 import { CLIENTS } from './clients.ts'
 
-// A process that does no more once its client is told to keep no process alive. By then its store has gone on with a duplicate.
+// A process that does nothing more once its client no longer keeps the process alive. By then its store uses a duplicate.
 
 const { CLIENT = '', PORT = '' } = process.env
 const made = await CLIENTS[CLIENT]?.(Number(PORT))

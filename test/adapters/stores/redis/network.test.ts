@@ -21,7 +21,7 @@ async function start({ onTestFinished }: TestContext): Promise<RedisServer> {
   return server
 }
 
-/** A store on a client that is closed with the test. */
+/** Makes a store on a client that is closed with the test. */
 async function openStore(making: Promise<TestClient> | undefined, { onTestFinished }: TestContext): Promise<Store> {
   const made = await making
   if (made === undefined) throw new Error('no client has this name')
@@ -29,7 +29,7 @@ async function openStore(making: Promise<TestClient> | undefined, { onTestFinish
   return redisStore({ client: made.client })
 }
 
-/** A store whose connections go through a proxy, and one beside it. */
+/** Makes a store whose connections go through a proxy, and another one without. */
 async function open(kind: string, server: RedisServer, context: TestContext) {
   const proxy = new FaultyProxy(server.port)
   const make = { ...CLIENTS, ...CLIENTS_WITH_LIMITS }[kind]
@@ -38,7 +38,7 @@ async function open(kind: string, server: RedisServer, context: TestContext) {
   return { proxy, store, other: await openStore(make?.(server.port), context) }
 }
 
-/** A cluster, and a proxy before each of its nodes. */
+/** Starts a cluster with a proxy before each of its nodes. */
 async function startBehindProxies(context: TestContext) {
   const cluster = await startCluster()
   context.onTestFinished(() => cluster.remove())
@@ -54,14 +54,14 @@ async function startBehindProxies(context: TestContext) {
 
 const REAL = ['node-redis', 'node-redis 4', 'a pool of node-redis', 'ioredis']
 
-/** What a store warns of. */
+/** Returns the warnings of a store. */
 function warningsOf(store: Store): readonly string[] {
   const warnings: string[] = []
   store.reportTo?.({ ...silentLogger, warn: (_fields, message) => void warnings.push(message) })
   return warnings
 }
 
-/** Claims again and again, whatever comes of it. */
+/** Claims repeatedly, whatever the outcome. */
 function keepClaiming(store: Store, everyMs: number, { onTestFinished }: TestContext) {
   const failures: string[] = []
   const claim = async () => store.claim('again', LEASE_MS)
@@ -71,7 +71,7 @@ function keepClaiming(store: Store, everyMs: number, { onTestFinished }: TestCon
   return { failures, stop }
 }
 
-/** A client whose connections, and those of its duplicates, have a name. */
+/** Makes a client whose connections, and those of its duplicates, have a name. */
 async function makeNamed(kind: string, port: number, name: string): Promise<TestClient> {
   const url = `redis://127.0.0.1:${port}`
   if (kind === 'ioredis') {
@@ -88,7 +88,7 @@ async function countConnections(admin: Redis, name: string): Promise<number> {
   return String(await admin.client('LIST')).split(` name=${name} `).length - 1
 }
 
-/** Calls of a kind until one is answered, each for 3 s at most, as receivers make them. Returns how long it took, in milliseconds. */
+/** Repeats a call until one is answered, each for at most 3 s, as receivers do. Returns the time that it took, in milliseconds. */
 async function untilAnswered(call: () => unknown): Promise<number> {
   const began = performance.now()
   for (;;) {
@@ -113,7 +113,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
 
   it('that falls silent while only a completion is under way is noticed', { timeout: 60_000 }, async (context) => {
     const { proxy, store, other } = await open(kind, await start(context), context)
-    const { token } = (await store.claim('a', LEASE_MS)) as { readonly token: string } // nobody else has it
+    const { token } = (await store.claim('a', LEASE_MS)) as { readonly token: string } // no other client has it
     proxy.mute()
     expect(await untilAnswered(() => store.complete('a', token))).toBeLessThan(15_000)
     expect(await other.claim('a', LEASE_MS)).toEqual({ state: 'done' })
@@ -275,7 +275,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
       await (client as unknown as Redis).select(3) // all kinds have it
       const store = redisStore({ client })
       expect(await store.claim('a', LEASE_MS)).toMatchObject({ state: 'claimed' })
-      await sleep(500) // it learns where the client is
+      await sleep(500) // it learns the client's database
       proxy.mute()
       expect(await untilClaimed(store, () => 'b')).toBeLessThan(15_000)
       expect(await store.claim('a', LEASE_MS)).toEqual({ state: 'busy' })
@@ -357,7 +357,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     let number = 0
     expect(await untilClaimed(store, () => `b ${number++}`)).toBeLessThan(35_000)
     proxy.closeMuted()
-    await sleep(5_000) // whatever is late has come
+    await sleep(5_000) // all late answers have arrived
     expect(await countConnections(admin, 'shared')).toBe(2) // the client has connected by itself
     client.destroy()
     await vi.waitFor(async () => expect(await countConnections(admin, 'shared')).toBe(0), 10_000)
@@ -375,7 +375,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
         admin.disconnect()
       })
       const store = redisStore({ client })
-      const { token } = (await store.claim('a', LEASE_MS)) as { readonly token: string } // nobody else has it
+      const { token } = (await store.claim('a', LEASE_MS)) as { readonly token: string } // no other client has it
       const words = ['BLPOP', 'jobs', '0'] as const
       const blocked =
         'evalsha' in client ? (client as Redis).call(...words) : (client as BareRedisClient).sendCommand([...words])
@@ -385,7 +385,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
       expect(await untilClaimed(store, () => 'b')).toBeLessThan(15_000)
       expect(await store.release('a', token, [])).toBe(true)
       await admin.lpush('jobs', 'one')
-      await sleep(1_000) // the renewal is carried out
+      await sleep(1_000) // the renewal was processed
       expect(await store.claim('a', LEASE_MS)).toMatchObject({ state: 'claimed' })
     },
   )
@@ -438,7 +438,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(Object.keys(CLUSTER_
     const store = await openStore(CLUSTER_CLIENTS[kind]?.(cluster.port), context)
     const keys = Array.from({ length: 30 }, (_, index) => `key ${index}`)
     for (const key of keys) {
-      const { token } = (await store.claim(key, LEASE_MS)) as { readonly token: string } // nobody else has it
+      const { token } = (await store.claim(key, LEASE_MS)) as { readonly token: string } // no other client has it
       expect(await store.complete(key, token)).toBe(true)
     }
     await cluster.killMaster(1)
@@ -448,7 +448,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(Object.keys(CLUSTER_
     for (const key of keys) expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
   })
 
-  // A cluster of node-redis 4 takes no signal for its sockets.
+  // A cluster of node-redis 4 accepts no signal for its sockets.
   it.skipIf(kind === 'a cluster of node-redis 4')(
     'leaves no connection behind if new ones are silent too when it is closed',
     {

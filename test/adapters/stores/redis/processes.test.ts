@@ -87,7 +87,7 @@ describe.skipIf(redisProgram === undefined)('several processes on one Redis', ()
     await response?.arrayBuffer()
     return response?.status ?? 0
   }
-  /** Sends until it is acknowledged, as the service does in the end, and gives every answer. */
+  /** Sends until the delivery is acknowledged, as the service does in the end, and returns every answer. */
   const deliver = async (event: Event): Promise<readonly number[]> => {
     const answers = [await send(event)]
     while (answers.at(-1) !== 200) {
@@ -102,7 +102,8 @@ describe.skipIf(redisProgram === undefined)('several processes on one Redis', ()
     async () => {
       const events = Array.from({ length: 100 }, () => contact.created())
       const answers = await Promise.all(events.flatMap((event) => [deliver(event), deliver(event), deliver(event)]))
-      // A copy that met the claim of another process, and could not see its end before the deadline, is told to come again.
+      // A duplicate that met the claim of another process, and did not see its end before the deadline, gets an answer that asks for a
+      // retry.
       expect(answers.flat().filter((status) => status !== 200 && status !== 409)).toEqual([])
       expect(events.map(runsOf)).toEqual(events.map(() => 1))
     },

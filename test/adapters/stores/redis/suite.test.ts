@@ -10,7 +10,7 @@ describe.skipIf(redisProgram === undefined)('the contract of a store, on a real 
   const server = serverFor(() => startRedis())
   const keep = keepClients()
 
-  /** Every store has a connection of its own, as those of two processes have. */
+  /** Every store has its own connection, like those of two processes. */
   const toMaker = (name: string, connect: (port: number) => Promise<TestClient>) => {
     return async (options: { readonly retentionMs?: number }): Promise<Store> => {
       const { client } = keep(await connect(server().port))

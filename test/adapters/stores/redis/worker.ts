@@ -6,12 +6,12 @@ import { nodeHandler } from 'postern/node'
 import { type RedisClient, redisStore } from 'postern/redis'
 import { createClient } from 'redis'
 
-// One of several processes behind one service. It tells its parent of every run of its handler, at the start and at the end.
+// One of several processes behind one service. It reports to its parent the start and the end of every run of its handler.
 
 const { REDIS_URL = '', CLIENT = '', HANGS, WEBHOOK_SECRET = '' } = process.env
 
 async function connect(): Promise<RedisClient> {
-  // node-redis gets no listener for errors, as in many an app: a lost connection must not end the process all the same.
+  // node-redis gets no listener for errors, as in many apps: a lost connection must not end the process even then.
   if (CLIENT === 'redis') return await createClient({ url: REDIS_URL }).connect()
   return new Redis(REDIS_URL).on('error', () => {})
 }

@@ -11,7 +11,7 @@ afterAll(() => {
   for (const database of opened) database.close()
 })
 
-// Each store has a connection of its own, as in a process of its own.
+// Each store has its own connection, as in a separate process.
 describe.each(drivers)('sqliteStore on %s, which another process can lock for itself', (driver) => {
   const open = () => {
     const database = openSqlite(fileOf(`${driver.replace(':', '-')}.db`), { driver })
@@ -25,7 +25,7 @@ describe.each(drivers)('sqliteStore on %s, which another process can lock for it
       try {
         return other.exec('BEGIN EXCLUSIVE')
       } catch {
-        // The store is just writing.
+        // The store is writing right now.
       }
   }
   itKeepsTheContract((options) => sqliteStore({ database: open(), ...options }), {

@@ -3,7 +3,7 @@ import { DRIVERS } from '../../../../adapters/stores/sqlite/drivers.ts'
 
 const HOW_TO = 'NODE_PATH=$(node scripts/better-sqlite3.mjs) leads to a compiled better-sqlite3'
 
-/** The drivers that run on this Node. Those that could but are not there are told in a line, or with REQUIRE_ENGINES=1 an error. */
+/** The drivers that run on this Node. A missing one is reported in a line, or is an error with REQUIRE_ENGINES=1. */
 export const drivers: readonly SqliteDriver[] = findDrivers()
 
 function findDrivers(): readonly SqliteDriver[] {

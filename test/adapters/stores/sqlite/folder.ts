@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
 
-/** A folder for the database files of one test file, gone at its end. */
+/** Makes a folder for the database files of one test file, and removes it at the end. */
 export function makeFolder(): (name: string) => string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-sqlite-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -13,7 +13,7 @@ afterAll(() => {
 
 describe.each(drivers)('sqliteInbox on %s', (driver) => {
   const file = fileOf(`${driver.replace(':', '-')}.db`)
-  // Each inbox has a connection of its own, as in a process of its own.
+  // Each inbox has its own connection, as in a separate process.
   const makeInbox = (table: string) => {
     const database = openSqlite(file, { driver })
     opened.push(database)

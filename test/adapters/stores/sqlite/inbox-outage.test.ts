@@ -56,7 +56,7 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     expect(await send(refused)).toMatchObject({ outcome: 'accepted' })
     await untilWorkedOff()
     expect([...seen].sort()).toEqual([...before, refused].map(({ id }) => id).sort())
-    // Once each: of what could not be put in, and of the worker's look.
+    // One report each: of the events that could not be added, and of the worker's search.
     expect(errors.map(({ code }) => code)).toEqual(['inbox_unavailable', 'inbox_unavailable'])
   }, 60_000)
 })

@@ -1,4 +1,4 @@
-/** A process that works on an inbox: `inbox-worker.ts FILE DRIVER CONCURRENCY`. */
+/** A process that handles the items of an inbox: `inbox-worker.ts FILE DRIVER CONCURRENCY`. */
 import { openSqlite, type SqliteDriver, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { workOnInbox } from '../../work-on-inbox.ts'
 

@@ -54,9 +54,9 @@ describe.each(drivers)('openSqlite on %s', (driver) => {
       const { d, ...others } = { ...row }
       expect(others).toEqual({ a: null, b: 2 ** 53 - 1, c: 'Zoë\n', e: 1.5 })
       expect(d).toBeInstanceOf(Uint8Array)
-      expect(Buffer.from(d as Uint8Array)).toEqual(Buffer.from(bytes)) // just looked at
+      expect(Buffer.from(d as Uint8Array)).toEqual(Buffer.from(bytes)) // checked just before
     }
-    // Answers of one statement know nothing of each other: libsql's own would.
+    // Answers of one statement are independent of each other; libsql's own would not be.
     expect(select.get(1)).toBeUndefined()
     expect(select.all(1)).toEqual([])
     expect(select.get(2 ** 53 - 1)).toMatchObject({ e: 1.5 })

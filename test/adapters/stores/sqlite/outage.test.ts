@@ -23,7 +23,7 @@ describe.each(drivers)('on %s', (driver) => {
       secret: SECRET,
       store: sqliteStore({ database }),
       logger: silentLogger,
-      onError: (error) => errors.push(error as PosternError), // the receiver gives nothing else
+      onError: (error) => errors.push(error as PosternError), // the receiver passes nothing else
     })
     receiver.on('contact.created', async ({ id }) => {
       seen.push(id)
@@ -49,7 +49,7 @@ describe.each(drivers)('on %s', (driver) => {
     clearInterval(ticking)
     for (const outcome of outcomes)
       expect(outcome).toMatchObject({ outcome: 'failed', status: 503, code: 'store_unavailable' })
-    // Some 250 where nothing else runs. Waiting inside of SQLite would leave a dozen.
+    // Some 250 if nothing else runs. Waiting inside of SQLite would leave a dozen.
     expect(turns).toBeGreaterThan(50)
     expect(String(errors[0]?.cause)).toMatch(/locked/)
     const waiting = send(events.contact.created())

@@ -15,7 +15,7 @@ describe.each(drivers)('four processes on one file, by %s', (driver) => {
   it('handle each event exactly once, though some are killed in the middle of their commits', async () => {
     const path = fileOf(`${driver.replace(':', '-')}.db`)
     const start = () => startWorker(WORKER, path, driver, String(COUNT))
-    // All at once on a file that is not there yet.
+    // All start at the same time on a file that does not exist yet.
     const workers = await Promise.all([start(), start(), start(), start()])
     for (const { go } of workers) go()
     const [first, second] = workers
@@ -40,7 +40,7 @@ describe.each(drivers)('four processes on one file, by %s', (driver) => {
       expect(undone).toEqual([])
       const pids = database.prepare('SELECT DISTINCT pid FROM effects').all()
       expect(pids.length).toBeGreaterThan(1)
-      // What the killed had acknowledged is there.
+      // Everything that the killed process had acknowledged is there.
       const known = new Set(effects.map(({ event }) => event))
       for (const { acknowledged } of [...workers, late]) for (const id of acknowledged) expect(known).toContain(id)
     } finally {

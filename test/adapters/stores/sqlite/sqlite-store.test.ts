@@ -23,7 +23,7 @@ async function take(store: Store, key = 'key') {
 
 function failureOf(options: object): { readonly code: ErrorCode; readonly message: string } {
   try {
-    sqliteStore(options as SqliteStoreOptions) // what plain JavaScript may give
+    sqliteStore(options as SqliteStoreOptions) // plain JavaScript may pass it
   } catch (error) {
     if (error instanceof ConfigurationError) return error
     throw error
@@ -47,7 +47,7 @@ describe.each(drivers)('sqliteStore on %s', (driver) => {
     expect(await store.complete('key', token)).toBe(true)
     const again = sqliteStore({ database: open(path, driver) })
     expect(await again.claim('key', LEASE_MS)).toEqual({ state: 'done' })
-    const read = connection.prepare('PRAGMA busy_timeout') as { readonly get: (list?: []) => unknown } // as all three have it
+    const read = connection.prepare('PRAGMA busy_timeout') as { readonly get: (list?: []) => unknown } // all three have it
     expect(driver === 'libsql' ? read.get([]) : read.get()).toMatchObject({ timeout: 123 })
   })
 
@@ -110,7 +110,7 @@ describe('the table', () => {
     const store = sqliteStore({ database, clock, retentionMs: 100 })
     const most: number[] = []
     for (let turn = 0; turn < 200; turn++) {
-      clock.time += 10 // each turn brings 20 events, and 200 to 220 are to be remembered
+      clock.time += 10 // each turn adds 20 events, and 200 to 220 must be remembered
       const claims = Array.from({ length: 20 }, (_, index) => take(store, `evt_${(turn * 20 + index) * 7919}`))
       const tokens = await Promise.all(claims)
       await Promise.all(tokens.map(({ token }, index) => store.complete(`evt_${(turn * 20 + index) * 7919}`, token)))

@@ -18,7 +18,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
       secret: SECRET,
       store: sqliteStore({ database }),
       logger: silentLogger,
-      onError: (error) => errors.push(error as PosternError), // the receiver gives nothing else
+      onError: (error) => errors.push(error as PosternError), // the receiver passes nothing else
     })
     const send = (event: ReturnType<typeof events.contact.created>): Promise<Outcome> => {
       const { bytes, signature } = signed(event, { secret: SECRET })
@@ -81,7 +81,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     receiver.on('contact.created', (_event, { transaction }) => transaction((tx) => tx.exec('COMMIT')))
     expect(await send(event)).toMatchObject({ outcome: 'failed' })
     expect(errors[0]?.cause).toMatchObject({ code: 'transaction_misused', message: expect.stringContaining('COMMIT') })
-    // No open transaction is left behind.
+    // No transaction is left open.
     expect(await send(events.contact.created())).toMatchObject({ outcome: 'failed' })
   })
 
@@ -102,7 +102,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     expect(await send(event)).toMatchObject({ outcome: 'failed' })
     expect(errors[0]?.cause).toMatchObject({ code: 'transaction_misused' })
     expect(rows()).toEqual([])
-    prepared.run() // outside of transactions nothing is held up
+    prepared.run() // outside of transactions nothing is delayed
     expect(rows()).toHaveLength(1)
   })
 
@@ -147,7 +147,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     const { path, receiver, send, rows, save, event, database } = scene()
     const other = closing(openSqlite(path, { driver }))
     receiver.on('contact.created', async (_event, { transaction }) => {
-      other.exec('UPDATE postern_events SET leased_at = 0, leased_until = 0') // as if this process had been stopped
+      other.exec('UPDATE postern_events SET leased_at = 0, leased_until = 0') // simulates a suspended process
       const key = String(other.prepare('SELECT key FROM postern_events').get()?.key)
       expect(await sqliteStore({ database: other }).claim(key, 15_000)).toMatchObject({ state: 'claimed' })
       await transaction((tx) => void save(tx, 'lost'))
