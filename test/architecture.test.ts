@@ -179,13 +179,13 @@ describe('the source', () => {
     expect(findBreaches(tree, RULES)).toEqual([])
   })
 
-  it('has been read as a whole', () => {
+  it('was read completely', () => {
     expect(paths).toEqual(
       expect.arrayContaining(['src/index.ts', 'src/receiver/create-receiver.ts', 'adapters/http/body.ts']),
     )
   })
 
-  it.each(Object.keys(FLOORS))('has something on the floor %s', (floor) => {
+  it.each(Object.keys(FLOORS))('has files on the floor %s', (floor) => {
     expect(paths.some((path) => path.startsWith(floor))).toBe(true)
   })
 })
@@ -207,7 +207,7 @@ describe('a tree that breaks one rule', () => {
   const breachesOf = (change: Readonly<Record<string, string>>) =>
     findBreaches(new Map(Object.entries({ ...SOUND, ...change })), RULES)
 
-  it('is sound before the change', () => {
+  it('passes before the change', () => {
     expect(breachesOf({})).toEqual([])
   })
 
@@ -228,7 +228,7 @@ describe('a tree that breaks one rule', () => {
     ['another adapter', 'adapters/http/web.ts', "import { body } from './body.ts'\n"],
     ['an adapter, from the source', 'src/receiver/run.ts', "import { body } from '../../adapters/http/body.ts'\n"],
     ['a file that is not there', 'src/receiver/run.ts', "import { gone } from './gone.ts'\n"],
-  ])('is told from %s', (_what, path, text) => {
+  ])('fails for %s', (_what, path, text) => {
     const [breach, ...more] = breachesOf({ [path]: text }).filter((each) => !each.startsWith('cycle'))
     expect(breach).toMatch(new RegExp(`^${path}:1 (must not import|imports) `))
     expect(more).toEqual([])
@@ -250,17 +250,17 @@ describe('a tree that breaks one rule', () => {
       'src/receiver/all.ts:2 has a function of 81 lines; at most 80 are wanted',
     ],
     ['//\n'.repeat(300), 'src/receiver/all.ts has 300 lines; fewer than 300 are wanted'],
-  ])('is told from %j', (text, breach) => {
+  ])('fails for %j', (text, breach) => {
     expect(breachesOf({ 'src/receiver/all.ts': text })).toEqual([breach])
   })
 
-  it('is told from a part without a floor', () => {
+  it('fails for a part without a floor', () => {
     expect(breachesOf({ 'src/utils/misc.ts': '\n' })).toEqual([
       'src/utils/misc.ts stands on no floor; give it a row in the table',
     ])
   })
 
-  it('is told from a cycle, also one of types', () => {
+  it('fails for a cycle, including one of types', () => {
     const cycle = {
       'src/receiver/a.ts': "import type { B } from './b.ts'\nexport type A = B\n",
       'src/receiver/b.ts': "import type { C } from './c.ts'\nexport type B = C\n",

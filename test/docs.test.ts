@@ -44,7 +44,7 @@ beforeAll(() => installPackage(folder), SLOW)
 afterAll(() => removeFolder(folder))
 
 describe('code in the documents', () => {
-  it('is of a language that is checked here', () => {
+  it('is in a language that is checked here', () => {
     const strangers = blocks.filter(({ info }) => !LANGUAGES.includes(info[0] ?? ''))
     expect(strangers.map(({ document, line, info }) => `${document}:${line} ${info.join(' ')}`)).toEqual([])
   })
@@ -64,7 +64,7 @@ describe('code in the documents', () => {
     expect(told).not.toEqual([])
   })
 
-  it('is JSON where it says so', () => {
+  it('is JSON if it says so', () => {
     for (const { info, code } of blocks) if (info[0] === 'json') expect(() => JSON.parse(code)).not.toThrow()
   })
 
@@ -217,25 +217,25 @@ describe('hand-written receivers in docs/guides/moving-from-hand-written.md', ()
     vi.restoreAllMocks()
   })
 
-  it('are those that are tried here', () => {
+  it('are those that are tested here', () => {
     expect(examplesFor('before').map(({ name }) => name)).toEqual(Object.keys(SCENARIOS))
   })
 
   const names = Object.keys(SCENARIOS) as (keyof typeof SCENARIOS)[] // the keys that it was written with
-  it.each(names)('have the fault that is told, and the receiver does not: %s', async (name) => {
+  it.each(names)('have the fault that the guide describes, and the receiver does not: %s', async (name) => {
     const [before, after] = findings[name]
     expect(await SCENARIOS[name]((await load('before', name)).createApp)).toEqual(before)
     expect(await SCENARIOS[name]((await load('after', '')).createApp)).toEqual(after)
   })
 
-  it('tell by their time how much of a digest is right, and the receiver does not', async () => {
+  it('reveal by their time how much of a digest is right, and the receiver does not', async () => {
     const { isSame } = await load('before', 'string-compare')
     expect(measureLeak(isSame ?? Object.is, 5_000)).toBeGreaterThan(1.1)
     const body = new Uint8Array()
     expect(measureLeak((given) => verify(body, given, SECRET), 150)).toBeLessThan(1.1)
   })
 
-  it('take what anybody signs where the secret is not set, and the receiver does not', async () => {
+  it('accept any signature if the secret is not set, and the receiver does not', async () => {
     vi.stubEnv('WEBHOOK_SECRET', undefined)
     const { createApp } = await load('before', 'string-compare', '?without-secret')
     expect(await sendSignedByNothing(createApp(async () => {}))).toBe(200)
@@ -278,7 +278,7 @@ describe('the README', () => {
     expect(readText('README.md')).toContain(`${packageJson.name}-${packageJson.version}.tgz`)
   })
 
-  it('has one server, of 14 lines at most, and what sends to it', () => {
+  it('has one server, of 14 lines at most, and the code that sends to it', () => {
     const inReadme = examples.filter(({ document }) => document === 'README.md')
     const servers = inReadme.filter(({ use }) => use === 'server')
     expect(servers.map(({ code }) => code.trimEnd().split('\n').length <= 14)).toEqual([true])
@@ -286,7 +286,7 @@ describe('the README', () => {
   })
 })
 
-it.each([...drawPictures()])('%s is drawn from its text as it is now', (path, picture) => {
+it.each([...drawPictures()])('%s is drawn from its current text', (path, picture) => {
   expect(readFileSync(path, 'utf8')).toBe(picture)
 })
 
@@ -320,7 +320,7 @@ describe('docs/guides', () => {
 describe('docs/service.md', () => {
   const page = readText('docs/service.md')
 
-  it('tells the schedule of the source', () => {
+  it('contains the schedule of the source', () => {
     let sinceEvent = 0
     const rows = ATTEMPT_DELAYS_MS.map((delay, index) => {
       sinceEvent += delay
@@ -330,7 +330,7 @@ describe('docs/service.md', () => {
     expect(rows).toHaveLength(MAX_ATTEMPTS)
   })
 
-  it('tells the deadline of the source', () => {
+  it('contains the deadline of the source', () => {
     expect(page).toContain(`within ${SERVICE_DEADLINE_MS / 1_000} seconds`)
   })
 })
@@ -346,7 +346,7 @@ describe('docs/reference/receiver.md', () => {
   const toNumber = (text: string | undefined) => Number(text?.replaceAll(',', ''))
   const create = (options: object) => createReceiver({ secret: 'test-secret', ...options })
 
-  it('lists the options that there are', () => {
+  it('lists all existing options', () => {
     const names = rows.flatMap(([cell = '']) => cell.split(', '))
     let message = ''
     try {
@@ -362,12 +362,12 @@ describe('docs/reference/receiver.md', () => {
     return least === undefined ? [] : [{ name, least: toNumber(least), most: toNumber(most) }]
   })
 
-  it('gives bounds of every number', () => {
+  it('names bounds of every number', () => {
     const names = ['maxBodyBytes', 'deadlineMs', 'handlerTimeoutMs', 'leaseMs', 'maxInFlight']
     expect(bounded.map(({ name }) => name)).toEqual(names)
   })
 
-  it.each(bounded)('gives the bounds that are checked: $name, $least to $most', ({ name, least, most }) => {
+  it.each(bounded)('names the checked bounds: $name, $least to $most', ({ name, least, most }) => {
     for (const value of [least, most]) expect(() => create({ [name]: value })).not.toThrow()
     for (const value of [least - 1, most + 1])
       expect(() => create({ [name]: value })).toThrow(expect.objectContaining({ code: 'option_invalid' }))

@@ -18,11 +18,11 @@ describe('docs/reference/errors.md', () => {
     expect(rows).toEqual(Object.entries(REJECTION_STATUS))
   })
 
-  it('gives each code a meaning', () => {
+  it('has a meaning for each code', () => {
     for (const [code, , meaning] of [...errorRows, ...rejectionRows]) expect(meaning, code).toMatch(/^\S.*\.$/)
   })
 
-  it.each([...Object.keys(ERROR_CODES), ...Object.keys(REJECTION_STATUS)])('tells causes and fix of %s', (code) => {
+  it.each([...Object.keys(ERROR_CODES), ...Object.keys(REJECTION_STATUS)])('lists causes and fix of %s', (code) => {
     expect(listAnchors(page)).toContain(code)
     const heading = page.split('\n').find((line) => line.startsWith('### ') && line.includes(`\`${code}\``))
     const section = findSection(page, heading ?? `### \`${code}\``)
@@ -39,18 +39,15 @@ describe('the code tables', () => {
       .flatMap((path) => stringsOf(path)),
   )
 
-  it.each([...Object.keys(ERROR_CODES), ...Object.keys(REJECTION_STATUS)])(
-    'hold nothing that is not used: %s',
-    (code) => {
-      expect(used).toContain(code)
-    },
-  )
+  it.each([...Object.keys(ERROR_CODES), ...Object.keys(REJECTION_STATUS)])('contain nothing unused: %s', (code) => {
+    expect(used).toContain(code)
+  })
 
   it('share no code', () => {
     expect(Object.keys(ERROR_CODES).filter((code) => code in REJECTION_STATUS)).toEqual([])
   })
 
-  it('answer a sender with 4xx only', () => {
+  it('answer a sender only with 4xx', () => {
     for (const status of Object.values(REJECTION_STATUS)) expect(Math.floor(status / 100)).toBe(4)
   })
 })

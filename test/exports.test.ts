@@ -13,7 +13,7 @@ describe.each(Object.entries(entries))('the subpath %s', (name, path) => {
     expect(listed).toMatchSnapshot()
   })
 
-  it('gives these values at run time, and nothing else', async () => {
+  it('has these values at run time, and nothing else', async () => {
     const module: object = await import(name === 'index' ? 'postern' : `postern/${name}`)
     const values = listed.filter((line) => !line.endsWith('(type)')).map((line) => line.split(' ')[0])
     expect(Object.keys(module).sort()).toEqual(values)
@@ -28,7 +28,7 @@ describe('the lists of subpaths', () => {
     expect(packageJson.exports).toEqual({ ...expected, './package.json': './package.json' })
   })
 
-  it('agree: package.json main and types, for what does not read exports', () => {
+  it('agree: package.json main and types, for tools that do not read exports', () => {
     expect(packageJson).toMatchObject({ main: './dist/index.js', types: './dist/index.d.ts' })
   })
 

@@ -67,7 +67,7 @@ describe('the tarball', () => {
       expect(files).toEqual(expect.arrayContaining([`package/dist/${name}.js`, `package/dist/${name}.d.ts`]))
   })
 
-  it('holds whatever its documents link to', async () => {
+  it('contains every file that its documents link to', async () => {
     const home = join(project, 'node_modules/postern')
     const isDead = (document: string, link: string) =>
       !existsSync(join(home, dirname(document), link.replace(/#.*/, '')))
@@ -81,7 +81,7 @@ describe('the tarball', () => {
     expect(pages.length).toBeGreaterThan(100)
   })
 
-  it('says nothing of the machine and the folder that made it', async () => {
+  it('does not contain the machine or the folder that made it', async () => {
     for (const file of (await readdir(dist, { recursive: true })).filter((name) => /\.(js|ts)$/.test(name))) {
       const text = await readFile(join(dist, file), 'utf8')
       for (const trace of [ROOT, folder, '/node_modules/', 'sourceMappingURL', ".ts'", '.ts"'])
@@ -162,7 +162,7 @@ describe('the tarball', () => {
         'zod',
       ],
     ],
-  ])('loads no more than it needs: %s', async (name, packages) => {
+  ])('loads no more than necessary: %s', async (name, packages) => {
     expect(await packagesLoadedBy(`${name}.js`)).toEqual(packages)
   })
 })
@@ -254,7 +254,7 @@ describe("a newcomer's first five minutes, as typed", () => {
   })
 })
 
-describe('every subpath but those for Vitest, OpenTelemetry and BullMQ', () => {
+describe('every subpath except those for Vitest, OpenTelemetry and BullMQ', () => {
   const toKeys = (names: readonly string[]) => [...names].sort()
 
   it('is imported', async () => {
@@ -273,7 +273,7 @@ describe('every subpath but those for Vitest, OpenTelemetry and BullMQ', () => {
     expect(found).toEqual(await Promise.all(expected))
   })
 
-  it('gives the same error classes, imported or required', async () => {
+  it('has the same error classes, imported or required', async () => {
     const code = `
       import { createRequire } from 'node:module'
       import { ConfigurationError, createReceiver, PosternError } from 'postern'
@@ -335,7 +335,7 @@ describe('the subpath for OpenTelemetry', () => {
     instrument(receiver)
     console.log(JSON.stringify((await receiver.dispatch(events.contact.created())).outcome))`
 
-  it('names the peer that it needs, and does without an SDK', async () => {
+  it('names the peer that it needs, and works without an SDK', async () => {
     const [errorCode, message] = (await runProgram('otel.mjs', code)) as string[]
     expect(errorCode).toBe('ERR_MODULE_NOT_FOUND')
     expect(message).toContain("'@opentelemetry/api'")
@@ -347,7 +347,7 @@ describe('the subpath for OpenTelemetry', () => {
     expect(await runProgram('otel.cjs', required)).toEqual(['instrument'])
   })
 
-  it('has types that are whole', { timeout: SLOW }, async () => {
+  it('has complete types', { timeout: SLOW }, async () => {
     const typed = `
       import { createReceiver } from 'postern'
       import { instrument } from 'postern/otel'
@@ -462,12 +462,12 @@ describe('types', () => {
   it.each([
     ['nodenext', 'all.mts', MODERN],
     ['node10', 'all.ts', OLD],
-  ])('of all but Fastify are whole without any framework: %s', { timeout: SLOW }, async (_what, name, options) => {
+  ])('of all but Fastify are complete without any framework: %s', { timeout: SLOW }, async (_what, name, options) => {
     const names = standalone.filter((specifier) => specifier !== 'postern/fastify')
     await checkProgram(name, importAll(names), { ...options, skipLibCheck: false })
   })
 
-  it('of Fastify ask for Fastify, unless libraries go unchecked', { timeout: SLOW }, async () => {
+  it('of Fastify require Fastify, unless libraries go unchecked', { timeout: SLOW }, async () => {
     const code = importAll(['postern/fastify'])
     await checkProgram('fastify.mts', code, { ...MODERN, skipLibCheck: true })
     const checked = checkProgram('fastify.mts', code, { ...MODERN, skipLibCheck: false })

@@ -58,7 +58,7 @@ export async function accept(
 
 /** Tests that no event is lost with a process that dies, and that an event which kills processes is detected. */
 export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
-  it('gives back what a killed process ran, and it is handled', async () => {
+  it('releases the item of a killed process, and it is handled', async () => {
     const { inbox, startWorker, runsOf } = open()
     const scene = makeScene(inbox)
     const sent = makeEvent({ ms: 1_500 })
@@ -72,7 +72,7 @@ export function itOutlivesItsWorkers(open: () => WorkedInbox): void {
     expect((await inbox.counts()).dead).toBe(0)
   }, 60_000)
 
-  it('makes a dead letter of what kills three processes while it is alone, and of nothing else', async () => {
+  it('makes a dead letter of an event that kills three processes while it is alone, and of no other', async () => {
     const { inbox, startWorker, runsOf } = open()
     const scene = makeScene(inbox)
     const innocent = Array.from({ length: 9 }, () => makeEvent({ ms: 300 }))

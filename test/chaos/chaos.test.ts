@@ -41,7 +41,7 @@ describe('four workers that are killed at random', () => {
     120_000,
   )
 
-  it('handle events twice on stores that do not know of each other, and the judge sees it', async () => {
+  it('handle events twice on separate stores, and the judge reports it', async () => {
     const { faults } = await runShort('memory')
     expect(faults.twiceWithoutKill).toBeGreaterThan(0)
     expect(found({ ...faults, twiceWithoutKill: 0, overlapping: 0 })).toEqual([])

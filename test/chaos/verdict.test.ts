@@ -72,7 +72,7 @@ const cases: readonly { name: string; lives: readonly Life[]; faults: Partial<ty
 ]
 
 describe('the judge of a chaos run', () => {
-  it.each(cases)('sees $name', ({ lives, faults, repeated = 0 }) => {
+  it.each(cases)('reports $name', ({ lives, faults, repeated = 0 }) => {
     const verdict = judge(['a'], () => ['work'], lives)
     expect(verdict.faults).toEqual({ ...SOUND, ...faults })
     expect(verdict.repeatedAfterKill).toBe(repeated)
@@ -82,7 +82,7 @@ describe('the judge of a chaos run', () => {
     { outage: { from: 2, to: 8 }, faults: {}, repeated: 1 },
     { outage: { from: 7, to: 8 }, faults: { twiceWithoutKill: 1 }, repeated: 0 },
   ])(
-    'excuses a repetition of what the store had not taken before an outage ($outage)',
+    'excuses a repeated run if the store had not taken the result before an outage ($outage)',
     ({ outage, faults, repeated }) => {
       const lives = [life('begin a@1', 'end a@3', 'settled a@6'), life('begin a@9', 'end a@10', 'settled a@11')]
       const verdict = judge(['a'], () => ['work'], lives, [outage])
@@ -91,7 +91,7 @@ describe('the judge of a chaos run', () => {
     },
   )
 
-  it('asks of each event only the handlers that have to end for it', () => {
+  it('expects for each event only the handlers that must end for it', () => {
     const lives = [life('begin a@1', 'end a@3', 'settled a@6')]
     const handlersOf = (eventId: string) => (eventId === 'a' ? ['work'] : [])
     expect(judge(['a', 'poisoned'], handlersOf, lives).faults).toEqual(SOUND)

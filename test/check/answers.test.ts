@@ -140,7 +140,7 @@ describe('a check', () => {
     ['burst', 'pass', [...Array(50).fill(FULL), 200]],
     ['burst', 'fail', [LATER]],
     ['burst', 'fail', [200, 429]],
-  ])('%s is %s where the answers are %j', async (id, status, steps) => {
+  ])('%s is %s if the answers are %j', async (id, status, steps) => {
     expect(await judge(id, steps)).toBe(status)
   })
 
@@ -156,7 +156,7 @@ describe('a check', () => {
     ['PHP', '#0 /srv/app/receiver.php(12): hash_equals()'],
     ['PHP, as a warning', 'Warning: Undefined array key 1 in /srv/app/receiver.php on line 7'],
     ['Laravel', '{"message": "x", "file": "/srv/app/Hooks.php", "line": 12}'],
-  ])('leak-stack finds that of %s', async (_language, text) => {
+  ])('leak-stack reports the stack of %s', async (_language, text) => {
     expect(await judge('leak-stack', [{ status: 401, text }])).toBe('fail')
     expect(await judge('leak-stack', [{ status: 401, headers: { 'x-debug': text.replaceAll('\n', ' ') } }])).toBe(
       'fail',
@@ -168,11 +168,11 @@ describe('a check', () => {
     'Look at https://docs.example.test/webhooks for help.',
     '{"code":"unauthorized","line":"sales"}',
     'index.php was not found',
-  ])('leak-stack takes %s for none', async (text) => {
+  ])('leak-stack reports nothing for %s', async (text) => {
     expect(await judge('leak-stack', [{ status: 401, text }])).toBe('pass')
   })
 
-  it('finds a leak in the answer to what is signed and no JSON, also behind the first kilobytes', async () => {
+  it('reports a leak in the answer to a signed body that is not JSON, even behind the first kilobytes', async () => {
     class LeaksLate extends HandWritten {
       override parse(body: Buffer): Event | undefined {
         try {
@@ -256,7 +256,7 @@ describe('a check', () => {
     ['fail', [500, 200]],
     ['skipped', [401]],
     ['skipped', [200]],
-  ])('effect-retry-after-failure is %s where the answers are %j and nothing is done', async (status, steps) => {
+  ])('effect-retry-after-failure is %s if the answers are %j and nothing is done', async (status, steps) => {
     const probe = { runs: async () => 0, fail: async () => {} }
     const options = { secret: SECRET, probe, patienceMs: 100, only: ['effect-retry-after-failure'] }
     const { checks } = await checkReceiver(await answerWith(steps), options)

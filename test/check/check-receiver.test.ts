@@ -18,7 +18,7 @@ async function start(receiver: HandWritten): Promise<string> {
 }
 
 describe('checkReceiver', () => {
-  it('runs what it is asked for, by id and by group, and tells what it left out', async () => {
+  it('runs the requested checks, by id and by group, and names those that it left out', async () => {
     const url = await start(new HandWritten())
     const done: number[] = []
     const report = await checkReceiver(url, {
@@ -54,11 +54,11 @@ describe('checkReceiver', () => {
     await expect(promise).rejects.toMatchObject({ code: 'option_invalid', message: expect.stringMatching(message) })
   })
 
-  it('refuses a secret that can be none', async () => {
+  it('refuses an impossible secret', async () => {
     await expect(checkReceiver('http://localhost/', { secret: ' ' })).rejects.toMatchObject({ code: 'secret_unusable' })
   })
 
-  it('says where nothing answers, and goes no further', async () => {
+  it('reports if nothing answers, and goes no further', async () => {
     const report = await checkReceiver(`http://127.0.0.1:${await findFreePort()}/`, { secret: SECRET })
     expect(report.isReachable).toBe(false)
     expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
@@ -103,7 +103,7 @@ describe('checkReceiver', () => {
   it.each([
     ['seconds', () => '1'],
     ['a date', () => new Date(Date.now() + 1_500).toUTCString()],
-  ])('comes again when a receiver says so, in %s', async (form, toHeader) => {
+  ])('retries when a receiver asks for it, in %s', async (form, toHeader) => {
     const receiver = new HandWritten().createServer()
     const seen: number[] = []
     const { port, close } = await listen(
@@ -122,7 +122,7 @@ describe('checkReceiver', () => {
     expect(second - first).toBeGreaterThan(form === 'seconds' ? 950 : 400)
   })
 
-  it('waits for a receiver that asks for just its patience, as ours asks for 30 s', async () => {
+  it('waits for a receiver that asks for just its patience, such as Postern, which asks for 30 s', async () => {
     const receiver = new HandWritten().createServer()
     let seen = 0
     const { port, close } = await listen(
@@ -137,7 +137,7 @@ describe('checkReceiver', () => {
     expect(summary.pass).toBe(1)
   })
 
-  it('warns of a delivery that is put off late, though the next attempt is answered immediately', async () => {
+  it('warns of a delivery that is deferred late, even if the next attempt is answered immediately', async () => {
     let seen = 0
     const { port, close } = await listen(
       createServer((request, response) => {
@@ -165,7 +165,7 @@ describe('checkReceiver', () => {
     expect(new Set(seen).size).toBe(4)
   })
 
-  it('ends soon when it is interrupted, whatever it waits for, and judges nothing by it', async () => {
+  it('ends soon when it is interrupted, whatever it waits for, and bases no result on it', async () => {
     const stop = new AbortController()
     const receiver = new HandWritten()
     const server = receiver.createServer()
@@ -230,7 +230,7 @@ describe('checkReceiver', () => {
     expect(requests).toBe(1)
   })
 
-  it('blames the probe, and not the receiver, where that fails', async () => {
+  it('blames the probe, and not the receiver, if the probe fails', async () => {
     const url = await start(new HandWritten())
     const probe = urlProbe(new URL(`http://127.0.0.1:${await findFreePort()}/probe`))
     const { checks } = await checkReceiver(url, { secret: SECRET, probe, only: ['effect-once'] })
@@ -238,11 +238,11 @@ describe('checkReceiver', () => {
     expect(checks[0]?.hint).toMatch(/^Nothing is said of the receiver/)
   })
 
-  it('ends a command for a probe that does not end', { timeout: 20_000 }, async () => {
+  it('ends a probe command that does not end', { timeout: 20_000 }, async () => {
     await expect(commandProbe('sleep 60; echo').runs('evt_chk_1')).rejects.toThrow('did not end within 10 s')
   })
 
-  it('asks a probe that is a command', async () => {
+  it('runs a probe that is a command', async () => {
     const probe = commandProbe(`${process.execPath} -e "console.log(process.argv[1] === 'runs' ? 3 : 0)"`)
     expect(await probe.runs('evt_chk_1')).toBe(3)
     await expect(commandProbe('exit 7;').runs('evt_chk_1')).rejects.toThrow('code 7')
@@ -260,7 +260,7 @@ describe('a report', () => {
     return checkReceiver(url, { secret: SECRET, skip: ['load', 'deadline', 'effect'] })
   }
 
-  it('holds neither the secret, nor a digest, nor what the target answered, in any form', async () => {
+  it('contains neither the secret, nor a digest, nor an answer of the target, in any form', async () => {
     const report = await judge()
     expect(report.checks.find(({ id }) => id === 'leak-digest')?.status).toBe('fail')
     for (const format of ['json', 'junit', 'markdown'] as const) {
@@ -280,7 +280,7 @@ describe('a report', () => {
     expect(junit.replace(/<[^<>]*>/g, '')).not.toMatch(/[<>]/)
   })
 
-  it.skipIf(python === undefined)('is JUnit that a parser of XML reads, whatever an answer held', async () => {
+  it.skipIf(python === undefined)('is JUnit that an XML parser reads, whatever an answer contained', async () => {
     const probe: Probe = {
       runs: () => Promise.reject(new Error('\u0000\u001b<&>"]]>\uffff\ud800')),
       fail: () => Promise.resolve(),
@@ -294,14 +294,14 @@ describe('a report', () => {
     expect(stdout.toString().trim()).toBe(String.raw`'could not be judged: \ufffd\ufffd<&>"]]>\ufffd\ufffd'`)
   })
 
-  it('is Markdown: what failed, and nothing that passed', async () => {
+  it('is Markdown: the failures, and no passes', async () => {
     const markdown = formatReport(await judge(), 'markdown')
     expect(markdown).toContain('| fail | `leak-digest` |')
     expect(markdown).toContain('### leak-digest')
     expect(markdown).not.toContain('accepts-valid')
   })
 
-  it('gives a line for the shell that sends the same', async () => {
+  it('has a line for the shell that sends the same', async () => {
     const { checks } = await judge()
     const reproOf = (id: string) => checks.find((check) => check.id === id)?.repro
     expect(reproOf('accepts-valid')).toMatch(/^curl -i 'http.*\| npx postern sign\)" --data-binary '\{"id": /)

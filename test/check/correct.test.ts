@@ -26,7 +26,7 @@ const WARNINGS: Readonly<Record<keyof typeof architectures, readonly string[]>> 
 
 const RECEIVERS = Object.entries(architectures)
 
-describe('a receiver of another architecture', () => {
+describe('a receiver of another design', () => {
   it.concurrent.each(RECEIVERS)('passes: %s', { timeout: 120_000 }, async (name, Receiver) => {
     const { port, close } = await listen(new Receiver().createServer())
     try {

@@ -135,7 +135,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(report.diagnosis?.follows.length).toBeGreaterThan(5)
   })
 
-  it('leaves other faults to be told beside', async () => {
+  it('reports other faults separately', async () => {
     class Receiver extends UnequalLengthCompare {
       override isGenuine(body: Buffer, request: Parameters<HandWritten['isGenuine']>[1]): boolean {
         return super.isGenuine(Buffer.from(JSON.stringify(JSON.parse(body.toString()))), request)
@@ -167,7 +167,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
   })
 
   it.each([403, 404, 413, 422])(
-    'is event_refused for %s to what is signed, and another refusal to what is not',
+    'is event_refused for %s to signed events, and another refusal to others',
     async (status) => {
       class OtherAccountsOnly extends HandWritten {
         override async receive() {
@@ -193,7 +193,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(diagnosis?.text).toContain('account key')
   })
 
-  it('names the account key if everything is refused alike', async () => {
+  it('names the account key if everything is refused in the same way', async () => {
     class BindsItsSecret extends HandWritten {
       override async receive() {
         return { status: 401 }
@@ -210,7 +210,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(report.diagnosis?.code).toBe('secret_decoded')
   })
 
-  it('is put_off for a receiver that takes no requests, and does not blame its secret', async () => {
+  it('is put_off for a receiver that accepts no requests, and does not blame its secret', async () => {
     const report = await check((request, response) => {
       request.resume()
       response.writeHead(429, { 'retry-after': '1' }).end()
@@ -219,7 +219,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
   })
 
-  it('is ended for a receiver whose process ends on the way, and tells the rest as following', async () => {
+  it('is ended for a receiver whose process ends on the way, and reports the rest as consequences', async () => {
     const receiver = new HandWritten().createServer()
     let requests = 0
     const server = createServer((request, response) => {
@@ -242,7 +242,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(Object.keys(told(report, 'pass'))).not.toContain('leak-stack')
   })
 
-  it('says where a URL of http is that of TLS', async () => {
+  it('reports if a URL of http leads to a TLS server', async () => {
     const report = await check((request) => request.socket.destroy())
     expect(report.diagnosis?.text).toContain('begins with https')
   })
@@ -286,7 +286,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
   })
 
-  it('stands first in each report, and folds what follows from it', async () => {
+  it('is first in each report, and folds its consequences', async () => {
     const report = await check(new Reserialising())
     const { text = '', follows = [] } = report.diagnosis ?? {}
     expect(JSON.parse(formatReport(report, 'json'))).toHaveProperty('diagnosis.text', text)

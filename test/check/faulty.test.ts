@@ -185,22 +185,26 @@ const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
 }
 
 describe('a receiver by hand', () => {
-  it('passes where it has no fault', async () => {
+  it('passes without a fault', async () => {
     expect(told(await judge(new HandWritten()), 'fail', 'warn', 'info', 'skipped')).toEqual({})
   })
 
-  it.concurrent.each(FINDINGS)('is told its fault, and no other: %s', { timeout: 120_000 }, async (name, finding) => {
-    const { fail = [], warn = [], beside = /^$/, options } = finding
-    const Receiver = RECEIVERS[name] ?? HandWritten
-    // A busy machine may take more than two seconds for one answer; it only counts if that is the fault.
-    const report = await judge(new Receiver(), {
-      ...(options?.only === undefined && { skip: ['deadline'] }),
-      ...options,
-    })
-    const found = (status: string) => Object.keys(told(report, status))
-    const unasked = (status: string, asked: readonly string[]) =>
-      found(status).filter((id) => asked.includes(id) || !beside.test(id))
-    expect(unasked('fail', fail).sort(), JSON.stringify(told(report, 'fail'))).toEqual([...fail].sort())
-    expect(unasked('warn', warn).sort(), JSON.stringify(told(report, 'warn'))).toEqual([...warn].sort())
-  })
+  it.concurrent.each(FINDINGS)(
+    'gets a report of its fault, and of no other: %s',
+    { timeout: 120_000 },
+    async (name, finding) => {
+      const { fail = [], warn = [], beside = /^$/, options } = finding
+      const Receiver = RECEIVERS[name] ?? HandWritten
+      // A busy machine may take more than two seconds for one answer; it only counts if that is the fault.
+      const report = await judge(new Receiver(), {
+        ...(options?.only === undefined && { skip: ['deadline'] }),
+        ...options,
+      })
+      const found = (status: string) => Object.keys(told(report, status))
+      const unasked = (status: string, asked: readonly string[]) =>
+        found(status).filter((id) => asked.includes(id) || !beside.test(id))
+      expect(unasked('fail', fail).sort(), JSON.stringify(told(report, 'fail'))).toEqual([...fail].sort())
+      expect(unasked('warn', warn).sort(), JSON.stringify(told(report, 'warn'))).toEqual([...warn].sort())
+    },
+  )
 })

@@ -6,7 +6,7 @@ import { readText } from '../support/repository.ts'
 describe('docs/reference/checks.md', () => {
   const page = readText('docs/reference/checks.md')
 
-  it('tells what the source does', () => {
+  it('matches the source', () => {
     expect(page, 'run npx tsx scripts/check-page.ts').toBe(toReference(CASES))
   })
 
@@ -27,7 +27,7 @@ describe('docs/reference/checks.md', () => {
 })
 
 describe('the checks', () => {
-  it('have ids of their own, and whole sentences', () => {
+  it('have unique ids, and whole sentences', () => {
     expect(new Set(CASES.map(({ id }) => id)).size).toBe(CASES.length)
     for (const { id, sends, why, fix } of CASES) {
       expect(id).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/)

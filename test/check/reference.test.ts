@@ -68,9 +68,9 @@ const LANGUAGES = [
   },
 ]
 
-describe('a receiver that knows nothing of this library', () => {
+describe('a receiver without this library', () => {
   for (const { name, program, listen } of LANGUAGES)
-    it.skipIf(program === undefined)(`passes as a whole, in ${name}`, { timeout: 180_000 }, async () => {
+    it.skipIf(program === undefined)(`passes all checks, in ${name}`, { timeout: 180_000 }, async () => {
       const port = await listen(program ?? '')
       const probe = urlProbe(new URL(`http://127.0.0.1:${port}/probe`))
       const report = await checkReceiver(urlOf(port), { secret: SECRET, probe, skip: ['deadline'] })
@@ -78,7 +78,7 @@ describe('a receiver that knows nothing of this library', () => {
       expect(Object.keys(told(report, 'skipped'))).toEqual(['deadline'])
     })
 
-  it('is on the page of the guide as it is run here', () => {
+  it('is on the page of the guide in the tested form', () => {
     const page = readText('docs/guides/other-languages.md')
     expect(page).toContain(`\`\`\`python\n${readText('test/check/reference/receiver.py')}\`\`\`\n`)
   })
@@ -94,7 +94,7 @@ describe('a receiver that knows nothing of this library', () => {
     )
   })
 
-  it('is told where a header ends its process', { timeout: 60_000 }, async () => {
+  it('fails if a header ends its process', { timeout: 60_000 }, async () => {
     const child = start(process.execPath, [`${FOLDER}/receiver.mjs`], { CRASH: '1' })
     const exit = once(child, 'exit')
     const url = urlOf(await readPort(child))

@@ -18,13 +18,13 @@ const REPORT: Report = {
 }
 
 describe('a report', () => {
-  it('counts each status, and says it in words', () => {
+  it('counts each status, and describes it in words', () => {
     expect(REPORT.summary).toEqual({ pass: 1, fail: 2, warn: 1, info: 1, skipped: 1 })
     expect(showSummary(REPORT.summary)).toBe('2 failed, 1 warning, 1 passed, 1 for information, 1 skipped')
     expect(showSummary({ pass: 0, fail: 0, warn: 2, info: 0, skipped: 0 })).toBe('0 failed, 2 warnings, 0 passed')
   })
 
-  it('tells failures first and passes last', () => {
+  it('lists failures first and passes last', () => {
     expect(sortByStatus(CHECKS).map(({ status }) => status)).toEqual([
       'fail',
       'fail',
@@ -38,7 +38,7 @@ describe('a report', () => {
   it.each([
     [1, '1 check follows from this'],
     [2, '2 checks follow from this'],
-  ])('says that %d follow', (count, text) => {
+  ])('reports that %d follow', (count, text) => {
     expect(showFollowing({ code: 'refused', text: '', follows: Array(count).fill('id') })).toBe(text)
   })
 

@@ -22,7 +22,7 @@ describe('the line of an attempt', () => {
     if (!isColoured) expect(text).not.toContain('\u001b')
   })
 
-  it.each(['type', 'eventId', 'result'])('lets nothing of the sender reach the terminal as a command: %s', (field) => {
+  it.each(['type', 'eventId', 'result'])('lets no text of the sender reach the terminal as a command: %s', (field) => {
     const text = formatAttempt({ ...LINE, [field]: 'x\u001b[2J\u009b\n' }, false)
     expect(text).toContain('x?[2J??')
     expect(text).not.toMatch(/\p{Cc}/u)

@@ -25,14 +25,14 @@ async function start(receiver: HandWritten): Promise<string> {
 describe('postern check', () => {
   const FEW = ['--only', 'accepts-valid,bytes-chunked', '--only', 'late-retry']
 
-  it('exits 0 where nothing fails, and prints what passed', async () => {
+  it('exits 0 if nothing fails, and prints the passes', async () => {
     const { code, stdout } = await runCli(['check', await start(new HandWritten()), ...FEW])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^pass {4}late-retry +200 after \d+ ms$/m)
     expect(stdout).toMatch(/: 0 failed, 0 warnings, 3 passed\n$/)
   })
 
-  it('exits 1 where a check fails, and prints that first, with all that helps', async () => {
+  it('exits 1 if a check fails, and prints that first, with all help for the fix', async () => {
     const { code, stdout } = await runCli(['check', await start(new FiveMinuteTolerance()), ...FEW])
     expect(code).toBe(1)
     expect(stdout).toMatch(/^fail {4}late-retry +400 after/)
@@ -49,7 +49,7 @@ describe('postern check', () => {
     expect(stdout).not.toContain('\u001b')
   })
 
-  it('says first why nothing is accepted, and folds what follows', async () => {
+  it('reports first why nothing is accepted, and folds the consequences', async () => {
     const url = await start(new Reserialising())
     const { code, stdout } = await runCli(['check', url, ...FEW])
     expect(code).toBe(1)
@@ -60,7 +60,7 @@ describe('postern check', () => {
     expect((await runCli(['check', url, ...FEW, '--all'])).stdout).toMatch(/^fail {4}late-retry/m)
   })
 
-  it('counts warnings only when it is strict', async () => {
+  it('counts warnings only if it is strict', async () => {
     const url = await start(new NeedsLength())
     expect((await runCli(['check', url, ...FEW])).code).toBe(0)
     expect((await runCli(['check', url, ...FEW, '--strict'])).code).toBe(1)
@@ -104,28 +104,28 @@ describe('postern check', () => {
     expect(await readFile(junit, 'utf8')).toContain('<testsuites')
   })
 
-  it('exits 1 where every check was skipped, and says so', async () => {
+  it('exits 1 if every check was skipped, and reports it', async () => {
     const url = await start(new HandWritten())
     const { code, stderr } = await runCli(['check', url, '--only', 'effect-once'])
     expect(code).toBe(1)
     expect(stderr).toBe('Nothing was judged: every check was skipped.\n')
   })
 
-  it('exits 3 where nothing speaks TLS', async () => {
+  it('exits 3 if there is no TLS server', async () => {
     const url = await start(new HandWritten())
     const { code, stdout } = await runCli(['check', url.replace('http:', 'https:')])
     expect(code).toBe(3)
     expect(stdout).toMatch(/^tls: .* Or is it http\?/)
   })
 
-  it('exits 2 for a host that is not this machine, and 3 where nothing answers', async () => {
+  it('exits 2 for a host that is not this machine, and 3 if nothing answers', async () => {
     const remote = await runCli(['check', 'http://hooks.example.test/'])
     expect(remote.code).toBe(2)
     expect(remote.stderr).toContain('--yes')
     expect((await runCli(['check', `http://127.0.0.1:${await findFreePort()}/`])).code).toBe(3)
   })
 
-  it('exits 130 when interrupted, with a summary of what was done', async () => {
+  it('exits 130 when interrupted, with a summary of its results', async () => {
     const stop = new AbortController()
     const { port, close } = await listen(
       createServer((request, response) => {

@@ -51,7 +51,7 @@ describe('postern completion bash, in bash', () => {
     )
   })
 
-  it('hides what the help hides', () => {
+  it('hides the same commands as the help', () => {
     expect(complete('sign', '--env')).toEqual(['--env'])
   })
 })
@@ -130,7 +130,7 @@ describe.each([
   })
 })
 
-it('knows three shells', async () => {
+it('supports three shells', async () => {
   expect(await runCli(['completion', 'tcsh'])).toMatchObject({ code: 2, stdout: '' })
   expect((await runCli(['completion'])).code).toBe(2)
 })

@@ -4,7 +4,7 @@ import { startEmulator } from 'postern/emulator'
 import { expect, it, onTestFinished } from 'vitest'
 import { runCli, startCli } from './run-cli.ts'
 
-it('dev takes the next port where its own is taken, and says how to find it', async () => {
+it('dev uses the next port if its own is taken, and names it', async () => {
   const taken = createServer().on('error', () => {}) // another process may have it, which is as good
   taken.listen(4010, '127.0.0.1')
   onTestFinished(() => new Promise((resolve) => taken.close(() => resolve())))
@@ -14,7 +14,7 @@ it('dev takes the next port where its own is taken, and says how to find it', as
   expect(await dev.exitCode).toBe(130)
 })
 
-it('the service is an emulator on its usual port where nothing else is said', async (context) => {
+it('the service is an emulator on its usual port by default', async (context) => {
   const emulator = await startEmulator({ port: 4010 }).catch(() => undefined)
   if (emulator === undefined) return context.skip('port 4010 is taken')
   onTestFinished(() => emulator.close())

@@ -30,7 +30,7 @@ describe('postern deliveries list', () => {
     expect(await run('deliveries', 'list', id, '--type', 'contact.deleted')).toMatchObject({ code: 0, stdout: '' })
   })
 
-  it('takes a time', async () => {
+  it('accepts a time', async () => {
     const { run, id, young } = await serveLog() // its clock is hours ahead
     const { stdout } = await run('deliveries', 'list', id, '--since', '0s', '--json')
     expect(readLines(stdout)).toMatchObject([{ eventId: young }])
@@ -39,7 +39,7 @@ describe('postern deliveries list', () => {
       expect((await run('deliveries', 'list', id, '--since', time)).code).toBe(2)
   })
 
-  it('follows a long log without reading it again and again', { timeout: 30_000 }, async () => {
+  it('follows a long log without reading it repeatedly', { timeout: 30_000 }, async () => {
     const service = await startWebhookService()
     onTestFinished(() => service.close())
     const id = service.add()._id
@@ -65,7 +65,7 @@ describe('postern deliveries list', () => {
     expect(service.calls.length - calls).toBeLessThan(20)
   })
 
-  it('goes on with what is new, until Ctrl-C', { timeout: 30_000 }, async () => {
+  it('continues with new deliveries, until Ctrl-C', { timeout: 30_000 }, async () => {
     const { crm, env, id, young } = await serveLog()
     const following = startCli(['deliveries', 'list', id, '--follow', '--json', '--failed'], { env })
     await following.until(/"state":"failed"/)
@@ -102,7 +102,7 @@ describe('postern deliveries resend', () => {
     }
   }
 
-  it('finds the delivery, has it made again and tells its result', async () => {
+  it('finds the delivery, makes another attempt and prints its result', async () => {
     const { resend, received, delivery } = await serveFailure()
     const { code, stdout, stderr } = await resend(delivery)
     expect([code, stderr]).toEqual([0, ''])
@@ -115,14 +115,14 @@ describe('postern deliveries resend', () => {
     ])
   })
 
-  it('says 1 if it fails again, and takes the webhook for a hint', async () => {
+  it('exits 1 if it fails again, and uses the webhook as a hint', async () => {
     const { resend, id, delivery } = await serveFailure(() => 500)
     const { code, stdout } = await resend(delivery, '--webhook', id, '--json')
     expect(code).toBe(1)
     expect(readLines(stdout)).toMatchObject([{ outcome: 'failed', id: delivery, attempts: 6, responseStatus: 500 }])
   })
 
-  it('says 5, and why, if a paused webhook holds it back', async () => {
+  it('exits 5, with the reason, if a paused webhook holds it back', async () => {
     const { crm, resend, id, delivery } = await serveFailure()
     crm.webhooks.pause(id)
     const { code, stdout, stderr } = await resend(delivery, '--timeout', '1ms')
@@ -130,7 +130,7 @@ describe('postern deliveries resend', () => {
     expect(stderr).toBe(`webhook ${id} is paused, and holds back what is retried: postern webhooks resume ${id}\n`)
   })
 
-  it('leaves alone what another delivery of the event has brought', async () => {
+  it('leaves an event alone that another delivery has brought', async () => {
     const { crm, resend, delivery, received } = await serveFailure()
     crm.deliveries.resend(delivery)
     await crm.deliveries.whenIdle()

@@ -55,7 +55,7 @@ async function startReceiver(envFile: string, failures = 0) {
 }
 
 describe('postern dev', () => {
-  it('says where the inspector is, and opens it with o', async () => {
+  it("prints the inspector's URL, and opens it with o", async () => {
     const browser = join(folder, 'browser.sh')
     await writeFile(browser, `#!/bin/sh\necho "$@" > ${join(folder, 'opened')}\n`, { mode: 0o755 })
     const dev = await startDev(['--forward', 'http://127.0.0.1:9/hooks'], { env: { BROWSER: browser } })
@@ -67,14 +67,14 @@ describe('postern dev', () => {
     await expect.poll(() => readFile(join(folder, 'opened'), 'utf8').catch(() => '')).toBe(`${url}\n`)
   })
 
-  it('says that it found no browser', async () => {
+  it('reports that it found no browser', async () => {
     const env = { BROWSER: join(folder, 'nothing') }
     const dev = await startDev(['--forward', 'http://127.0.0.1:9/hooks'], { env })
     dev.press('o')
     await dev.until(/no browser could be started; open http/)
   })
 
-  it('writes the secret down, delivers to the app, and ends with a summary', async () => {
+  it('saves the secret, delivers to the app, and ends with a summary', async () => {
     const env = join(folder, '.env.local')
     const { url, handled } = await startReceiver(env)
     const dev = await startDev(['--forward', url, '--env', env])
@@ -115,7 +115,7 @@ describe('postern dev', () => {
     expect(ready).toMatchObject({ webhook: { secret: /^WEBHOOK_SECRET="?([^"\n]*)"?$/m.exec(text)?.[1] } })
   })
 
-  it('takes the secret of the environment or of a file, and shows one of its own once', async () => {
+  it('uses the secret of the environment or of a file, and shows a generated one once', async () => {
     const forward = ['--forward', 'http://127.0.0.1:9/', '--json']
     const given = await startDev([...forward, '--show-secrets'], { env: { WEBHOOK_SECRET: 'mine' } })
     expect(readLines(given.stdout)).toMatchObject([{ webhook: { secret: 'mine' } }])
@@ -140,7 +140,7 @@ describe('postern dev', () => {
     )
   })
 
-  it('shows five failures, with what to do about them', async () => {
+  it('shows five failures, with advice', async () => {
     const dev = await startDev([
       '--forward',
       `http://127.0.0.1:${await findFreePort()}/x`,
@@ -172,7 +172,7 @@ describe('postern dev', () => {
     expect(readLines(dev.stdout).at(-1)).toMatchObject({ type: 'summary', deliveries: 1, attempts: 5, failed: 1 })
   })
 
-  it('is moved by keys, and left by q', async () => {
+  it('obeys keys, and ends at q', async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 503 : 200))
     const dev = await startDev(['--forward', url, '--clock', 'manual'])
     expect(dev.stderr).toContain(
@@ -189,7 +189,7 @@ describe('postern dev', () => {
     expect(received.map(({ event }) => event.type)).toEqual(['contact.created', 'contact.deleted', 'contact.created'])
   })
 
-  it('retries what failed last at the key r, and lists the keys at h', async () => {
+  it('retries the last failure at the key r, and lists the keys at h', async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count <= 2 ? 503 : 200))
     const dev = await startDev(['--forward', url])
     const keys =
@@ -216,7 +216,7 @@ describe('postern dev', () => {
     expect(received).toHaveLength(3)
   })
 
-  it('subscribes to what it is told to', async () => {
+  it('subscribes to the requested events', async () => {
     const { received, url } = await recordDeliveries()
     const dev = await startDev([
       '--forward',
@@ -248,7 +248,7 @@ describe('postern dev', () => {
     expect(received).toHaveLength(1)
   })
 
-  it('shows no query of the receiver', async () => {
+  it("does not show the receiver's query", async () => {
     const dev = await startDev(['--forward', `http://127.0.0.1:${await findFreePort()}/x?key=hidden`])
     dev.press('t')
     await dev.until(/^refused: nothing/m)
@@ -293,7 +293,7 @@ describe('postern dev', () => {
     expect(result).toEqual({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
 
-  it('exits 3 where the port that it was given is taken', async () => {
+  it('exits 3 if the requested port is taken', async () => {
     const { port, close } = await listen(createServer())
     onTestFinished(close)
     const result = await runCli(['dev', '--forward', 'http://127.0.0.1:9/', '--port', String(port)], NO_ENV)

@@ -17,7 +17,7 @@ async function serveEmulator(...options: Parameters<typeof start>) {
 }
 
 describe('the address of the emulator', () => {
-  it('is that of the option, else of POSTERN_BASE_URL', async () => {
+  it('is that of the option, otherwise of POSTERN_BASE_URL', async () => {
     const { run } = await serveEmulator()
     const other = await start()
     other.records.create('contact', { email: 'other@example.test' })
@@ -68,7 +68,7 @@ describe('postern clock', () => {
     )
   })
 
-  it("cannot move the machine's clock, or go two ways", async () => {
+  it("cannot move the machine's clock, or move in two ways", async () => {
     const { run } = await serveEmulator({ clock: { ...systemLike } })
     expect((await run('clock')).stdout).toMatch(/^clock +the machine's\nnow +\S+\nnext attempt +-\n/)
     expect(await run('clock', '--advance', '30s')).toMatchObject({
@@ -177,7 +177,7 @@ describe('postern records', () => {
     expect(received.at(-1)?.event.data).toEqual({ record: { _id: id } })
   })
 
-  it('takes any model, an account and fields as they stand', async () => {
+  it('accepts any model, an account and fields as they are', async () => {
     const { crm, run } = await serveEmulator()
     const args = ['--data', '{"_id":"o1","title":"Roof","value":1200}', '--account', 'globex']
     expect((await run('records', 'create', 'opportunity', ...args)).code).toBe(0)
@@ -225,7 +225,7 @@ describe('postern records', () => {
 })
 
 describe('postern reset', () => {
-  it('empties the emulator, if that is meant', async () => {
+  it('empties the emulator, after a confirmation', async () => {
     const { crm, env, run } = await serveEmulator()
     crm.records.create('contact', {})
     expect(await runCli(['reset'], { env, hasKeys: false })).toMatchObject({ code: 2, stdout: '' })

@@ -5,7 +5,7 @@ const NO_ENV = { env: {} }
 const ANY_PORT = ['--port', '0']
 
 describe('postern emulator', () => {
-  it('serves the API, and says where on its first line', async () => {
+  it('serves the API, and prints its URL on its first line', async () => {
     const emulator = startCli(
       ['emulator', ...ANY_PORT, '--json', '--account', 'umbrella:eve@umbrella.test:secret'],
       NO_ENV,
@@ -26,7 +26,7 @@ describe('postern emulator', () => {
     expect(readLines(emulator.stdout)).toMatchObject([{}, { type: 'summary', deliveries: 0 }])
   })
 
-  it('tells all that is assumed', async () => {
+  it('lists all assumptions', async () => {
     const { code, stdout } = await runCli(['emulator', '--assumptions'], NO_ENV)
     expect(code).toBe(0)
     expect(stdout.match(/^A\d\d /gm)).toHaveLength(40)

@@ -41,7 +41,7 @@ describe('writeEnvFile', () => {
     expect(await readFile(file)).toEqual(Buffer.concat([before.subarray(0, -1), Buffer.from("'n\u00e9w'\n")]))
   })
 
-  it('writes nothing if a quote that is open would take the value in, or another variable would change', async () => {
+  it('writes nothing if an open quote would include the value, or another variable would change', async () => {
     await writeFile(file, 'A="one\n')
     await writeEnvFile(file, { S: 'new' })
     expect(parseEnv(await read())).toEqual({ A: '"one', S: 'new' })

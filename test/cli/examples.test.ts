@@ -145,13 +145,13 @@ describe('the examples in the help', () => {
     ...['counts', 'list', 'show', 'replay', 'drop'].map((name) => `inbox ${name}`),
   ]
 
-  it.each(commands)('of %s work as they stand', { timeout: SLOW }, async (command) => {
+  it.each(commands)('of %s work unchanged', { timeout: SLOW }, async (command) => {
     const lines = await readHelp(command)
     expect(lines.length).toBeGreaterThanOrEqual(2)
     await mustRunAll(lines)
   })
 
-  it('of the documents work as they stand', { timeout: SLOW }, async () => {
+  it('of the documents work unchanged', { timeout: SLOW }, async () => {
     const lines = readDocuments()
     expect(lines.length).toBeGreaterThan(10)
     await mustRunAll(lines)

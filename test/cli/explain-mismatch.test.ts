@@ -66,7 +66,7 @@ describe('a mismatch', () => {
     expect(codesOf(body, header, secret)).toEqual(codes)
   })
 
-  it('is told without a secret or a digest', () => {
+  it('is explained without a secret or a digest', () => {
     for (const { text } of explainMismatch(Buffer.from(COMPACT), right, `${SECRET} `)) {
       expect(text).not.toContain(SECRET)
       expect(text).not.toMatch(/[0-9a-f]{40}/)

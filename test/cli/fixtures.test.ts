@@ -30,7 +30,7 @@ const write = (...args: readonly string[]) => runCli(['fixtures', '--out', folde
 const readText = (name: string) => readFile(join(folder, name), 'utf8')
 
 describe('postern fixtures', () => {
-  it('writes an event of each type, which a receiver accepts as it stands in the files', async () => {
+  it('writes an event of each type, in files that a receiver accepts unchanged', async () => {
     const { code, stdout } = await write()
     expect(code).toBe(0)
     expect(stdout).toBe(TYPES.map((type) => `${join(folder, type)}.json\n`).join(''))
@@ -45,7 +45,7 @@ describe('postern fixtures', () => {
     }
   })
 
-  it('says for each how to send it', async () => {
+  it('prints for each how to send it', async () => {
     await write('--model', 'opportunity')
     const readme = await readText('README.md')
     for (const type of [...TYPES, 'opportunity.deleted'])
@@ -63,7 +63,7 @@ describe('postern fixtures', () => {
     expect(first.join()).not.toContain(fixtures[0].eventId)
   })
 
-  it('prints the index where JSON is asked for, and never the secret', async () => {
+  it('prints the index if JSON is requested, and never the secret', async () => {
     const { code, stdout, stderr } = await write('--json', '--account', 'globex')
     expect(code).toBe(0)
     const { fixtures } = JSON.parse(stdout)
@@ -80,7 +80,7 @@ describe('postern fixtures', () => {
     ['an index of something else', 'index.json', '{"tool":"x"}', /index\.json is not from this command/],
     ['an index that is no JSON', 'index.json', 'x', /index\.json is not from this command/],
     ['a page', 'README.md', '# Mine', /README\.md is not from this command/],
-  ])('overwrites nothing that is not its own: %s', async (_what, name, text, message) => {
+  ])('overwrites only its own files: %s', async (_what, name, text, message) => {
     await writeFile(join(folder, name), text)
     const { code, stdout, stderr } = await write()
     expect([code, stdout]).toEqual([2, ''])
@@ -89,7 +89,7 @@ describe('postern fixtures', () => {
     expect(await readText(name)).toBe(text)
   })
 
-  it('overwrites nothing that was changed since, and leaves strangers alone', async () => {
+  it('overwrites no file that was changed since, and leaves other files alone', async () => {
     await writeFile(join(folder, 'notes.txt'), 'mine')
     await write()
     await writeFile(join(folder, 'sync.failed.json'), '{"edited": true}')
@@ -99,7 +99,7 @@ describe('postern fixtures', () => {
     expect(await readText('notes.txt')).toBe('mine')
   })
 
-  it('goes on after a run that was killed before it wrote the index', async () => {
+  it('continues after a run that was killed before it wrote the index', async () => {
     await write()
     await rm(join(folder, 'index.json'))
     await rm(join(folder, 'sync.failed.json'))
@@ -108,7 +108,7 @@ describe('postern fixtures', () => {
     expect(await readdir(folder)).toHaveLength(2 * TYPES.length + 2)
   })
 
-  it('takes away what it no longer writes, and nothing else', async () => {
+  it('removes the files that it no longer writes, and no others', async () => {
     await write('--model', 'opportunity')
     await writeFile(join(folder, 'opportunity.deleted.json'), 'edited')
     expect((await write()).code).toBe(0)
@@ -121,7 +121,7 @@ describe('postern fixtures', () => {
     expect((await write('--model', 'opportunity')).code).toBe(0)
   })
 
-  it('touches nothing outside of its folder, whatever an index says', async () => {
+  it('does not touch anything outside of its folder, whatever an index contains', async () => {
     const stranger = join(folder, 'stranger')
     await writeFile(stranger, '')
     const inner = join(folder, 'inner')

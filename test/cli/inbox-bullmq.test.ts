@@ -63,7 +63,7 @@ describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
     expect(await countsOf('--queue', 'many')).toMatchObject({ waiting: 250, dead: 0 })
   }, 60_000)
 
-  it('tells of an engine that is not there, without the password', async () => {
+  it('reports an engine that is away, without the password', async () => {
     const url = `${backend}://user:pa55word@127.0.0.1:${await findFreePort()}/0`
     const { code, stderr } = await runCli(['inbox', 'counts', `--${backend}`, url])
     expect(code).toBe(3)
@@ -83,7 +83,7 @@ describe('postern inbox', () => {
     expect(await runCli(['inbox', 'counts', ...args])).toMatchObject({ code: 2, stdout: '' })
   })
 
-  it('works without bullmq, and says where it is needed', () => {
+  it('works without bullmq, and names it if it is needed', () => {
     const folder = mkdtempSync(join(tmpdir(), 'postern-no-bullmq-'))
     const hook = join(folder, 'hook.mjs')
     const resolve = `export async function resolve(name, context, next) {
@@ -107,7 +107,7 @@ describe('postern inbox', () => {
 })
 
 describe.skipIf(postgresProgram === undefined)('postern inbox migrate', () => {
-  it('makes the tables without which nothing is accepted, and can be run again', async () => {
+  it('creates the tables that accepting requires, and can be run again', async () => {
     const server = await startPostgres()
     try {
       const counts = await runCli(['inbox', 'counts', '--postgres', server.url])

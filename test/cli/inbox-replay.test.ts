@@ -54,7 +54,7 @@ function work(handle: () => void): readonly string[] {
 }
 
 describe('postern inbox replay', () => {
-  it('has one dead letter run again, once', async () => {
+  it('makes one dead letter run again, once', async () => {
     await makeDeadLetters(file, many(2))
     expect(await replay(keyOf('evt_1'))).toEqual({ code: 0, stdout: '', stderr: '1 of 1 dead letter replayed\n' })
     expect(await readCounts()).toMatchObject({ waiting: 1, dead: 1 })
@@ -67,7 +67,7 @@ describe('postern inbox replay', () => {
     expect(runs).toEqual(['evt_1'])
   })
 
-  it('replays all of some types, and lists them before if asked', async () => {
+  it('replays all of some types, and lists them before on request', async () => {
     await makeDeadLetters(file, [...many(3), { id: 'evt_9', type: 'contact.deleted' }])
     const filter = ['--all', '--type', '*.deleted,import.*']
     const planned = await replay(...filter, '--dry-run')
@@ -111,7 +111,7 @@ describe('postern inbox replay', () => {
     expect((await replay(...args)).code).toBe(2)
   })
 
-  it('takes what dies again meanwhile no second time', { timeout: SLOW }, async () => {
+  it('does not replay a second time an event that dies again meanwhile', { timeout: SLOW }, async () => {
     const all = many(300)
     await makeDeadLetters(file, all)
     const runs = work(() => {
@@ -122,7 +122,7 @@ describe('postern inbox replay', () => {
     expect(runs.toSorted()).toEqual(all.map(({ id }) => id).toSorted())
   })
 
-  it('leaves out what another replay was quicker with', async () => {
+  it('leaves out events that another replay has taken first', async () => {
     await makeDeadLetters(file, many(200))
     const results = await Promise.all([replay('--all', '--yes', '--json'), replay('--all', '--yes', '--json')])
     const summaries = results.map(({ code, stdout }) => ({ code, ...readLines(stdout).at(-1) }))
@@ -132,7 +132,7 @@ describe('postern inbox replay', () => {
     expect(await readCounts()).toMatchObject({ waiting: 200, dead: 0 })
   })
 
-  it('ends with code 3 while another process has the file locked, and tells how far it came', async () => {
+  it('ends with code 3 while another process has the file locked, and reports its progress', async () => {
     await makeDeadLetters(file, many(3))
     const other = openSqlite(file)
     other.exec('BEGIN IMMEDIATE')
@@ -150,7 +150,7 @@ describe('postern inbox replay', () => {
 
 describe('the program', () => {
   it.each(['SIGINT', 'SIGKILL'] as const)(
-    'goes on after %s, and runs each event once',
+    'continues after %s, and runs each event once',
     { timeout: SLOW },
     async (signal) => {
       const all = many(400)
@@ -178,7 +178,7 @@ describe('the program', () => {
     },
   )
 
-  it('says which driver to install if there is none', async () => {
+  it('names the driver to install if there is none', async () => {
     await makeDeadLetters(file, many(1))
     const preload = join(root, 'without-drivers.cjs')
     writeFileSync(
@@ -197,7 +197,7 @@ process.getBuiltinModule = () => undefined`,
     expect(run.stderr).toMatch(/^postern: openSqlite found no driver [^\n]*Run `npm install libsql`[^\n]*\n$/)
   })
 
-  it('is told by the log of a dead letter how to look at it and replay it, and a shell runs nothing of its id', async () => {
+  it('gets from the log of a dead letter the commands to inspect and replay it, and a shell runs nothing of its id', async () => {
     const id = 'evt_\'$(id>pwned)`id>pwned`"\\'
     const messages: string[] = []
     await makeDeadLetters(file, [{ id }], undefined, (message) => messages.push(message))

@@ -31,7 +31,7 @@ function start(args: readonly string[], env = {}): RunningCli {
 }
 
 describe('postern inbox serve', () => {
-  it('prints an address with a new token at each start, and ends by q', async () => {
+  it('prints an address with a new token at each start, and ends at q', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     const [one, other] = [start(['--sqlite', file]), start(['--sqlite', file, '--write', '--json'])]
     await one.until(/^page +http.*\nkeys +o open it in the browser, q quit\n/m)
@@ -48,7 +48,7 @@ describe('postern inbox serve', () => {
     expect(await other.exitCode).toBe(130)
   })
 
-  it('ends immediately where there is no inbox, no free port, or a token that can be guessed', async () => {
+  it('ends immediately if there is no inbox, no free port, or a token that can be guessed', async () => {
     const absent = await runCli(['inbox', 'serve', '--sqlite', file], { env: {} })
     expect([absent.code, absent.stderr]).toEqual([3, expect.stringContaining('app.db is not there, or no file.')])
     await makeDeadLetters(file, [{ id: 'evt_1' }])
@@ -67,7 +67,7 @@ describe('postern inbox serve', () => {
     expect([short.code, short.stderr]).toEqual([2, expect.stringContaining('Give at least 16 characters')])
   })
 
-  it('takes a token of somebody’s own', async () => {
+  it('accepts a custom token', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     const cli = start(['--sqlite', file], { POSTERN_INBOX_TOKEN: 'a token & of one’s own' })
     await cli.until(/^page/m)
@@ -80,7 +80,7 @@ describe('postern inbox serve', () => {
 describe('an inbox that may come later', () => {
   const counts = (inbox: LateInbox) => inbox.counts().then(({ dead }) => dead)
 
-  it('is found once its file is there, and again when the file was made anew', async () => {
+  it('is found once its file exists, and again when the file was replaced', async () => {
     await using inbox = new LateInbox({ sqlite: file })
     await expect(inbox.counts()).rejects.toThrow('is not there, or no file')
     await makeDeadLetters(file, [{ id: 'evt_1' }])
@@ -169,7 +169,7 @@ describe('--inbox', () => {
     expect(() => readInboxPlace(place)).toThrow()
   })
 
-  it('tells at the start of postern dev what is there, or that nothing is yet', async () => {
+  it('prints at the start of postern dev whether the inbox is there, or not yet', async () => {
     const dev = async () => {
       const cli = startCli(['dev', '--port', '0', '--forward', 'http://localhost:9/', '--inbox', `sqlite:${file}`], {
         env: {},

@@ -38,7 +38,7 @@ describe('postern inbox counts', () => {
 })
 
 describe('postern inbox list', () => {
-  it('lists dead letters with what they died of', async () => {
+  it('lists dead letters with the cause of their death', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1', error: 'no such customer' }])
     const { code, stdout, stderr } = await inbox('list')
     expect([code, stderr]).toEqual([0, ''])
@@ -76,7 +76,7 @@ describe('postern inbox list', () => {
     if (args.includes('--after')) expect(stderr).toMatch(/^postern: .*"next page".*\n$/)
   })
 
-  it('says that there is none', async () => {
+  it('reports that there is none', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     expect(await inbox('list', '--state', 'waiting')).toEqual({
       code: 0,
@@ -87,7 +87,7 @@ describe('postern inbox list', () => {
 })
 
 describe('postern inbox show', () => {
-  it('shows an event with its tries and the handlers that have finished, and its body only if asked', async () => {
+  it('shows an event with its tries and the handlers that have finished, and its body only on request', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     const { code, stdout } = await inbox('show', keyOf('evt_1'))
     expect(code).toBe(0)
@@ -108,7 +108,7 @@ describe('postern inbox show', () => {
   const EXACT =
     '{"id":"evt_1","type":"contact.created","accountKey":"acme","timestamp":"2025-01-01T00:00:00Z", "data":{"record":{"_id":"a","n":[1.50e2,12345678901234567890,{}, [ ]],"n":"b\\u202e: {"}}}'
 
-  it('leaves numbers, escapes and names that come twice as they are', async () => {
+  it('leaves numbers, escapes and duplicate names as they are', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1', body: EXACT }])
     const { stdout } = await inbox('show', keyOf('evt_1'), '--body')
     expect(stdout.slice(stdout.indexOf('\n{') + 1)).toBe(
@@ -136,7 +136,7 @@ describe('postern inbox show', () => {
     expect(Buffer.from(String(bodyBase64), 'base64').toString()).toBe(EXACT)
   })
 
-  it('lets no text reach the terminal as a command, nor turn a line around', async () => {
+  it('lets no text reach the terminal as a command, or reverse a line', async () => {
     const error = '\u001b[2J\u202e\nFAKE  row\u0007'
     const body = EXACT.replace('"_id":"a"', '"_id":"\u009b2J\u2067x"')
     await makeDeadLetters(file, [{ id: 'evt_1', error, body }])
@@ -157,7 +157,7 @@ describe('an inbox that is not there', () => {
     ['replay', '--all', '--yes'],
     ['drop', 'k', '--yes'],
   ]
-  it.each(commands)('is told in one line, and nothing is made: %s %s', async (...args) => {
+  it.each(commands)('is reported in one line, and nothing is created: %s %s', async (...args) => {
     const result = await inbox(...args, '--json')
     expect(result.code).toBe(3)
     expect(result.stderr).toMatch(/^postern: \S+app\.db is not there, or no file\. Give the file [^\n]*\n$/)
@@ -193,7 +193,7 @@ describe('an inbox that is not there', () => {
     expect(readdirSync(folder)).toEqual(['app.db'])
   })
 
-  it('is looked for under its table, and the other one is named', async () => {
+  it('is searched under its table, and the other one is named', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }], 'crm_inbox')
     const { code, stderr } = await inbox('counts')
     expect(code).toBe(3)
@@ -203,13 +203,13 @@ describe('an inbox that is not there', () => {
       expect((await inbox('counts', '--table', table)).code).toBe(3)
   })
 
-  it('needs to know where it is', async () => {
+  it('requires its address', async () => {
     expect(await runCli(['inbox', 'counts'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--sqlite') })
   })
 })
 
 describe('postern inbox drop', () => {
-  it('asks, deletes what is meant, and says that there is no such event', async () => {
+  it('asks, deletes the named events, and reports that there is no such event', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     const line = ['inbox', 'drop', keyOf('evt_1'), '--sqlite', file]
     const asked = startCli(line)
@@ -227,7 +227,7 @@ describe('postern inbox drop', () => {
     })
   })
 
-  it('leaves alone what runs', async () => {
+  it('leaves running events alone', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     await inbox('replay', keyOf('evt_1'))
     const release = await hold()

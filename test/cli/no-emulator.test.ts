@@ -21,7 +21,7 @@ function* spoil(value: unknown): Generator<unknown> {
   }
 }
 
-describe('what is no emulator', () => {
+describe('a server that is not an emulator', () => {
   const ready = JSON.stringify({ type: 'ready' })
   const state = { settings: { retryScale: 1 }, clock: { isManual: false }, counts: { pending: 0 }, faults: NO_FAULTS }
   const commands = [
@@ -60,7 +60,7 @@ describe('what is no emulator', () => {
   })
 
   it.each(['state', 'events', 'deliveries', 'clock', 'records', 'faults', 'stream'])(
-    'ends every command with 3 and one line if what it answers to %s has wrong values inside',
+    'ends every command with 3 and one line if its answer to %s has wrong values inside',
     async (wrong) => {
       const attempt = { number: 1, at: new Date(0).toISOString(), durationMs: 1, responseBody: '', url: APP }
       const delivery = {
@@ -105,7 +105,7 @@ describe('what is no emulator', () => {
     },
   )
 
-  it('cannot reach into the terminal, nor into a line for the shell', async () => {
+  it('cannot reach the terminal, nor a line for the shell', async () => {
     const evil = '\u001b]0;owned\u0007\u202e'
     const refusing = await startOther((_path, response) =>
       response.writeHead(400).end(JSON.stringify({ message: evil })),
@@ -126,7 +126,7 @@ describe('what is no emulator', () => {
     ['an event', ['trigger', 'contact.created', '--watch'], /^events/],
     ['a delivery', ['trigger', 'contact.created', '--watch'], /^deliveries/],
     ['its last state', ['logs'], /^state\?last/],
-  ])('that hangs when asked for %s is left at Ctrl-C', async (_what, command, hanging) => {
+  ])('ends at Ctrl-C if it hangs when asked for %s', async (_what, command, hanging) => {
     let count = 0
     let isReached = () => {}
     const reached = new Promise<void>((resolve) => {

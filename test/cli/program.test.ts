@@ -63,14 +63,14 @@ describe('the program', () => {
     expect(line.stderr).not.toMatch(/Error|EPIPE/)
   })
 
-  it('has no colours where nobody sees them', { timeout: SLOW }, async () => {
+  it('has no colours without a terminal', { timeout: SLOW }, async () => {
     const { url } = await recordDeliveries()
     const line = program.start(`postern trigger contact.created --to ${url}`, { FORCE_COLOR: '1', NO_COLOR: '' })
     expect(await line.exitCode).toBe(0)
     expect(line.stdout).not.toContain('\u001b')
   })
 
-  it('goes on where it was, with a data file, and shares that with nobody', { timeout: SLOW }, async () => {
+  it('continues with its state, in a data file that is not shared', { timeout: SLOW }, async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 500 : 200))
     const dev = `exec postern dev --port 0 --json --forward ${url} --env .env.data --data dev.db --retry-scale 15`
     const first = program.start(dev)

@@ -20,7 +20,7 @@ const read = (name: string) => readFile(inFolder(name), 'utf8')
 describe('postern webhooks ensure', () => {
   const ensure = ['webhooks', 'ensure', '--url', APP, '--events', 'contact.*']
 
-  it('registers once, keeps the secret with the id, and puts the events right', async () => {
+  it('registers once, saves the secret with the id, and corrects the events', async () => {
     const { crm, run } = await serve()
     const place = ['--secret-file', inFolder('crm.secret')]
     const first = await run(...ensure, ...place, '--json')
@@ -40,7 +40,7 @@ describe('postern webhooks ensure', () => {
     expect(crm.webhooks.list()).toMatchObject([{ id: webhook?.id, events: ['sync.failed'] }])
   })
 
-  it('keeps both in an env file, whose other lines stay', async () => {
+  it('saves both in an env file, and keeps its other lines', async () => {
     const { crm, run } = await serve()
     await writeFile(inFolder('.env'), 'A=1\nCRM_SECRET=\nB=2')
     const place = ['--to-env', inFolder('.env'), '--secret-env', 'CRM_SECRET']
@@ -71,7 +71,7 @@ describe('postern webhooks ensure', () => {
     expect(await read('crm.secret.webhook')).toBe(`${webhook?.id}\n`)
   })
 
-  it('refuses an active webhook of which nobody has the secret, unless it is to be replaced', async () => {
+  it('refuses an active webhook whose secret is lost, unless it is to be replaced', async () => {
     const { crm, run, create } = await serve()
     const { id } = create()
     const place = ['--secret-file', inFolder('crm.secret')]
@@ -99,7 +99,7 @@ describe('postern webhooks ensure', () => {
     expect(await readdir(folder)).toEqual(['crm.secret.webhook'])
   })
 
-  it('comes to one webhook and its secret, if five run at the same time', async () => {
+  it('ends with one webhook and its secret, if five run at the same time', async () => {
     const { crm, run } = await serve()
     const place = ['--secret-file', inFolder('crm.secret')]
     const all = await Promise.all(Array.from({ length: 5 }, () => run(...ensure, ...place)))
@@ -112,7 +112,7 @@ describe('postern webhooks ensure', () => {
     expect((await readdir(folder)).toSorted()).toEqual(['crm.secret', 'crm.secret.webhook'])
   })
 
-  it('needs no folder that it may write if the secret is there', async () => {
+  it('needs no writable folder if the secret is there', async () => {
     const { run } = await serve()
     const place = ['--secret-file', inFolder('crm.secret')]
     await run(...ensure, ...place)
@@ -124,7 +124,7 @@ describe('postern webhooks ensure', () => {
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^webhook \w+ was there, and is active/)])
   })
 
-  it('gives up in time if another run holds the place, and registers nothing', { timeout: 60_000 }, async () => {
+  it('gives up in time if another run holds the lock, and registers nothing', { timeout: 60_000 }, async () => {
     const { crm, run } = await serve()
     const lock = inFolder('crm.secret.lock')
     await writeFile(lock, '')
@@ -150,7 +150,7 @@ describe('postern webhooks ensure', () => {
     ['a dollar and an ampersand', 'a$&b$HOME'],
     ['a single quote', "it's"],
     ['both quotes', `it's "it"`],
-  ])('writes a secret with %s into an env file so that it is read as it is', async (_what, secret) => {
+  ])('writes a secret with %s into an env file so that it is read back unchanged', async (_what, secret) => {
     const env = inFolder('.env')
     await writeFile(env, 'A=1\nWEBHOOK_SECRET=\n')
     await writeEnvFile(env, { WEBHOOK_SECRET: secret })
@@ -158,7 +158,7 @@ describe('postern webhooks ensure', () => {
   })
 
   it.each(['a\nNODE_OPTIONS=--require=x', `'"\``])(
-    'writes nothing into an env file that cannot hold %j',
+    'writes nothing into an env file that cannot contain %j',
     async (secret) => {
       const env = inFolder('.env')
       await writeFile(env, 'A=1\n')
@@ -176,7 +176,7 @@ describe('postern webhooks ensure', () => {
     expect((await lstat(inFolder('.env'))).isSymbolicLink()).toBe(true)
   })
 
-  it('overwrites no secret of another webhook', async () => {
+  it('does not overwrite the secret of another webhook', async () => {
     const { crm, run } = await serve()
     const place = ['--secret-file', inFolder('crm.secret')]
     await run(...ensure, ...place)
@@ -207,7 +207,7 @@ describe('postern webhooks ensure', () => {
 })
 
 describe('postern webhooks rotate', () => {
-  it('comes to one webhook and its secret, if five run at the same time', async () => {
+  it('ends with one webhook and its secret, if five run at the same time', async () => {
     const { crm, run, create } = await serve()
     const { id } = create()
     const args = ['webhooks', 'rotate', id, '--secret-file', inFolder('next.secret'), '--overlap', '10ms']
@@ -219,7 +219,7 @@ describe('postern webhooks rotate', () => {
     expect(await read('next.secret.webhook')).toBe(`${webhook?.id}\n`)
   })
 
-  it('puts a webhook with a new secret in the place of the old one', async () => {
+  it('replaces the old webhook with a new one that has a new secret', async () => {
     const { received, url } = await recordDeliveries()
     const { crm, run } = await serve()
     const old = crm.webhooks.create({ url, events: ['contact.created'], description: 'mine' })
@@ -244,7 +244,7 @@ describe('postern webhooks rotate', () => {
     expect(crm.webhooks.list()).toHaveLength(1)
   })
 
-  it('says 5 while something is pending, goes on later, and 1 for what failed', async () => {
+  it('exits 5 while a delivery is pending, continues later, and exits 1 for failures', async () => {
     const { crm, run } = await serve({ deadline: '1s' })
     let isDown = true
     const { url } = await recordDeliveries(() => (isDown ? 500 : 200))
@@ -270,7 +270,7 @@ describe('postern webhooks rotate', () => {
     expect(await read('.env')).toBe(secret)
   })
 
-  it('deletes what failed if it is told to', async () => {
+  it('deletes failures if the option asks for it', async () => {
     const { crm, run } = await serve()
     const { url } = await recordDeliveries(() => 500)
     const old = crm.webhooks.create({ url, events: ['contact.created'] })
@@ -281,7 +281,7 @@ describe('postern webhooks rotate', () => {
     expect(crm.webhooks.list()).toHaveLength(1)
   })
 
-  it('refuses the place of the old secret, and an unknown webhook', async () => {
+  it('refuses the path of the old secret, and an unknown webhook', async () => {
     const { crm, run } = await serve()
     const place = ['--secret-file', inFolder('crm.secret')]
     await run('webhooks', 'ensure', '--url', APP, '--events', 'sync.failed', ...place)
@@ -297,7 +297,7 @@ describe('postern webhooks rotate', () => {
     expect(crm.webhooks.list()).toHaveLength(1)
   })
 
-  it('ends with 130 at Ctrl-C, and the next run goes on', async () => {
+  it('ends with 130 at Ctrl-C, and the next run continues', async () => {
     const { crm, env, run, create } = await serve()
     const { id } = create()
     const stop = new AbortController()

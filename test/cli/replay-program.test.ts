@@ -45,7 +45,9 @@ async function haveOutage() {
   return { crm, id, sent, handled, statuses, env }
 }
 
-it('a replay, interrupted halfway, goes on with its journal: each event once, no 429', { timeout: SLOW }, async () => {
+it('a replay, interrupted halfway, continues with its journal: each event once, no 429', {
+  timeout: SLOW,
+}, async () => {
   const { id, sent, handled, statuses, env } = await haveOutage()
   const line = `exec postern replay --webhook ${id} --failed --yes --journal outage.journal --json`
   const first = program.start(line, env)
@@ -70,7 +72,7 @@ it('a replay, interrupted halfway, goes on with its journal: each event once, no
   expect(statuses).not.toContain(429)
 })
 
-it('without anybody to ask, more than 20 need --yes', { timeout: SLOW }, async () => {
+it('more than 20 need --yes without a terminal', { timeout: SLOW }, async () => {
   const { id, handled, env } = await haveOutage()
   const started = program.start(`postern replay --webhook ${id}`, env)
   expect(await started.exitCode).toBe(2)
@@ -111,7 +113,7 @@ it('an env file keeps its lines if the disk is full', { timeout: SLOW }, async (
   expect(crm.webhooks.list()).toEqual([])
 })
 
-it('a webhook whose secret nobody reads is deleted again', { timeout: SLOW }, async () => {
+it('a webhook whose secret no process reads is deleted again', { timeout: SLOW }, async () => {
   await using crm = await startEmulator({ logger: quiet })
   const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed'
   const started = program.start(`(${create}; echo $? > code) | true; cat code`, {
@@ -123,7 +125,7 @@ it('a webhook whose secret nobody reads is deleted again', { timeout: SLOW }, as
   expect(crm.webhooks.list()).toEqual([])
 })
 
-it('a closed pipe is no success, and no reason to forget what was found', { timeout: SLOW }, async () => {
+it('a closed pipe is no success, and no reason to forget the results', { timeout: SLOW }, async () => {
   await using crm = await startEmulator({ logger: quiet })
   const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url }
   crm.webhooks.create({ url: 'https://app.example.com/', events: ['sync.failed'] })
@@ -137,7 +139,7 @@ it('a closed pipe is no success, and no reason to forget what was found', { time
   expect(codes).toEqual(['1\n', '141\n'])
 })
 
-it('a list that is followed ends with 141 when its reader has seen enough, and 1 on a full disk', {
+it('a followed list ends with 141 when its reader closes the pipe, and 1 on a full disk', {
   timeout: SLOW,
 }, async () => {
   await using crm = await startEmulator({ logger: quiet })
@@ -155,7 +157,7 @@ it('a list that is followed ends with 141 when its reader has seen enough, and 1
   expect(full.stderr).toMatch(/^postern: standard output cannot be written: ENOSPC[^\n]*\n$/)
 })
 
-it.each(['>/dev/null', '>&-'])('no webhook is made whose secret would go to %s', { timeout: SLOW }, async (to) => {
+it.each(['>/dev/null', '>&-'])('no webhook is created whose secret would go to %s', { timeout: SLOW }, async (to) => {
   await using crm = await startEmulator({ logger: quiet })
   const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password', POSTERN_BASE_URL: crm.url }
   const create = 'postern webhooks create --url https://app.example.com/ --events sync.failed'

@@ -48,6 +48,6 @@ it.each<[string, ReplayProgress | undefined, Partial<Parameters<typeof toStatus>
     'waiting for results 3/300  1.0%',
   ],
   ['with nothing to do', progress({ total: 0 }), {}, 'waiting for results 0/0'],
-])('tells how far a replay is: %s', (_what, at, pace, line) => {
+])('prints the progress of a replay: %s', (_what, at, pace, line) => {
   expect(formatStatus(toStatus(at, { ...NONE, ...pace }))).toBe(line)
 })

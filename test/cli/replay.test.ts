@@ -41,14 +41,14 @@ async function serveFailures(count: number) {
 }
 
 describe('postern replay', () => {
-  it('brings back what failed, the oldest first, and says so', async () => {
+  it('replays the failures, the oldest first, and reports it', async () => {
     const { run, retried } = await serveFailures(3)
     expect(await run('--concurrency', '1', '--failed')).toEqual({ code: 0, stdout: '', stderr: '3 succeeded\n' })
     expect(retried).toEqual(['e0', 'e1', 'e2'])
     expect(await run()).toEqual({ code: 0, stdout: '', stderr: 'nothing is to be retried\n' })
   })
 
-  it('sends no event that came through, or is on its way', async () => {
+  it('sends no event that was delivered, or is on its way', async () => {
     const { run, service, retried } = await serveFailures(1)
     service.fail('w1', 'e0', { status: 'success' })
     service.fail('w1', 'e9')
@@ -61,7 +61,7 @@ describe('postern replay', () => {
     expect(retried).toEqual([])
   })
 
-  it('lists what it would do, and does not', async () => {
+  it('lists the events on a dry run, and sends none', async () => {
     const { run, service, retried } = await serveFailures(2)
     service.fail('w1', 'e7', { eventType: 'sync.failed' })
     const { code, stdout, stderr } = await run('--dry-run')
@@ -75,7 +75,7 @@ describe('postern replay', () => {
     expect(retried).toEqual([])
   })
 
-  it('tells what failed again, by error: 1', async () => {
+  it('reports repeated failures, by error: 1', async () => {
     const { run, service } = await serveFailures(3)
     service.onRetry = (delivery) => {
       delivery.attempts++
@@ -89,7 +89,7 @@ describe('postern replay', () => {
   it.each([
     [409, 'not_retriable'],
     [404, 'gone'],
-  ])('tells what cannot be retried: %d', async (status, outcome) => {
+  ])('reports events that cannot be retried: %d', async (status, outcome) => {
     const { run, service } = await serveFailures(2)
     service.onAnswer = ({ path }) => (path.endsWith('/retry/d2') ? { status } : undefined)
     const { code, stdout } = await run('--json')
@@ -102,7 +102,7 @@ describe('postern replay', () => {
     expect(summary).toMatchObject({ type: 'summary', isComplete: true, retried: 1, succeeded: 1, [outcome]: 1 })
   })
 
-  it('gives up where no result comes: 5', async () => {
+  it('gives up if no result arrives: 5', async () => {
     const { run, service } = await serveFailures(1)
     service.onRetry = (delivery) => {
       delivery.status = 'pending'
@@ -111,7 +111,7 @@ describe('postern replay', () => {
     expect([code, stderr]).toEqual([5, expect.stringMatching(/^1 without a result in time\n/)])
   })
 
-  it('stops where the service refuses more, and tells how far it came: 5', async () => {
+  it('stops if the service refuses more, and reports its progress: 5', async () => {
     const { run, service } = await serveFailures(5)
     const busy = { status: 429, headers: { 'retry-after': '0' } }
     service.onAnswer = ({ path }) => (path.endsWith('/retry/d4') ? busy : undefined)
@@ -122,7 +122,7 @@ describe('postern replay', () => {
     ])
   })
 
-  it('asks above 20, and takes one key for an answer', async () => {
+  it('asks above 20, and accepts one key as an answer', async () => {
     const { start, retried, run } = await serveFailures(21)
     const refused = start([])
     await refused.until(/21 events would be delivered again. \[y\/N]/)
@@ -138,7 +138,7 @@ describe('postern replay', () => {
     expect((await run('--json')).stderr).toBe('1 succeeded\n')
   })
 
-  it('retries what was confirmed, and not what failed meanwhile', async () => {
+  it('retries the confirmed events, and no later failures', async () => {
     const { start, service, retried } = await serveFailures(21)
     const running = start([])
     await running.until(/\[y\/N]/)
@@ -149,7 +149,7 @@ describe('postern replay', () => {
     expect(retried).not.toContain('meanwhile')
   })
 
-  it('says that a paused webhook holds back what is retried', async () => {
+  it('reports that a paused webhook holds back the retries', async () => {
     const { run, service } = await serveFailures(2)
     service.onRetry = (delivery) => {
       delivery.status = 'pending'
@@ -159,13 +159,13 @@ describe('postern replay', () => {
     expect([code, stderr]).toEqual([5, expect.stringContaining('postern webhooks resume w1\n')])
   })
 
-  it('does not ask where --yes was said', async () => {
+  it('does not ask if --yes was passed', async () => {
     const { run, retried } = await serveFailures(30)
     expect(await run('--yes')).toMatchObject({ code: 0, stderr: '30 succeeded\n' })
     expect(retried).toHaveLength(30)
   })
 
-  it('shows how far it is after a second: as a line, as a line that changes, as records', {
+  it('shows its progress after a second: as a line, as a line that changes, as records', {
     timeout: 30_000,
   }, async () => {
     for (const [args, isTTY, shown, terminal] of [
@@ -204,7 +204,7 @@ describe('postern replay', () => {
 })
 
 describe('the journal', () => {
-  it('lets an interrupted replay go on without repeating any', async () => {
+  it('lets an interrupted replay continue without repeating any event', async () => {
     const { start, run, service, retried } = await serveFailures(40)
     const journal = join(folder, 'resumed.journal')
     // Each fails again: without a journal all of them would be retried.
@@ -259,7 +259,7 @@ describe('the journal', () => {
     expect(stderr).not.toContain('waiting for another run')
   })
 
-  it('is no other file', async () => {
+  it('must be a journal and no other file', async () => {
     const { run, retried } = await serveFailures(1)
     const file = join(folder, 'letter.txt')
     await writeFile(file, 'Dear Ada')

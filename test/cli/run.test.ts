@@ -41,7 +41,7 @@ describe('postern', () => {
     expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
   })
 
-  it('begins with what to do first, and tells the exit codes', async () => {
+  it('begins with the first steps, and lists the exit codes', async () => {
     const { stdout } = await runCli(['--help'])
     expect(stdout).toContain('  $ postern dev --forward http://localhost:3000/webhooks --env .env.local\n')
     expect(stdout).toMatch(/Exit codes: 0 done, .* 141 /s)
@@ -81,7 +81,7 @@ describe('postern', () => {
     expect((await runCli(['sign', 'help'])).stderr).toContain('help cannot be read')
   })
 
-  it('reports an interrupt as such, and what else went wrong as that', async () => {
+  it('reports an interrupt as such, and any other failure as itself', async () => {
     const interrupt = AbortSignal.abort()
     const interrupted = await runCli(['sign', '--json'], { interrupt })
     expect(interrupted).toMatchObject({ code: 130, stderr: 'postern: interrupted\n' })
@@ -91,7 +91,7 @@ describe('postern', () => {
     expect((await runCli(['emulator', '--port', `${port}`], { interrupt })).code).toBe(3)
   })
 
-  it('hides no defect of its own', async () => {
+  it('hides none of its own defects', async () => {
     const env = {
       get WEBHOOK_SECRET(): string {
         throw new TypeError('defect')
@@ -100,7 +100,7 @@ describe('postern', () => {
     await expect(runCli(['sign', '--json'], { env })).rejects.toThrow('defect')
   })
 
-  it('ends with the code that a command gives', async () => {
+  it('ends with the code that a command returns', async () => {
     expect((await runCli(['verify', '--header', 'x'])).code).toBe(1)
     expect(JSON.parse((await runCli(['--json'])).stdout)).toMatchObject({ error: { code: 'usage' } })
   })
@@ -119,7 +119,7 @@ describe('postern', () => {
     expect(await runCli(['check', '--json', join(folder, 'report.json')])).toMatchObject({ code: 2, stdout: '' })
   })
 
-  it('says what was probably meant', async () => {
+  it('suggests the command that was probably meant', async () => {
     expect((await runCli(['triger'])).stderr).toContain('Did you mean trigger?')
   })
 

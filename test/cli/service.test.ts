@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('the service', () => {
-  it('is not guessed where there are credentials', async () => {
+  it('is not guessed if there are credentials', async () => {
     expect(await runCli(['webhooks', 'list'], { env: ADA })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Give --base-url URL, or set POSTERN_BASE_URL'),
@@ -29,7 +29,7 @@ describe('the service', () => {
     ['a password in the URL', { POSTERN_BASE_URL: 'https://ada:hunter2@crm.example.com' }, 'has credentials in it'],
     ['no address', { POSTERN_EMAIL: '' }, 'POSTERN_EMAIL is not set'],
     ['no password', { POSTERN_PASSWORD: '' }, 'POSTERN_PASSWORD is not set'],
-  ])('cannot be: %s', async (_what, env, words) => {
+  ])('is refused: %s', async (_what, env, words) => {
     const result = await runCli(['webhooks', 'list'], {
       env: { ...ADA, POSTERN_BASE_URL: 'https://crm.example.com', ...env },
     })
@@ -37,7 +37,7 @@ describe('the service', () => {
     expect(result.stderr).not.toContain('hunter2')
   })
 
-  it('is not that of the environment, nor an emulator, if the env file is not there', async () => {
+  it('is not that of the environment, nor an emulator, if the env file is missing', async () => {
     const { env } = await serve()
     const missing = join(folder, '.env.misspelt')
     for (const command of [
@@ -52,14 +52,14 @@ describe('the service', () => {
       })
   })
 
-  it.each(['--password-env', '--email-env'])('does not repeat a secret that was given to %s', async (option) => {
+  it.each(['--password-env', '--email-env'])('does not repeat a secret that was passed to %s', async (option) => {
     const { env } = await serve()
     const { code, stdout, stderr } = await runCli(['webhooks', 'list', option, 'hunter-2!', '--json'], { env })
     expect([code, stdout + stderr]).toEqual([2, expect.stringContaining('the name of a variable')])
     expect(stdout + stderr).not.toContain('hunter')
   })
 
-  it('takes credentials from other variables, files and standard input', async () => {
+  it('reads credentials from other variables, files and standard input', async () => {
     const { crm } = await serve()
     const file = join(folder, 'password')
     const envFile = join(folder, '.env.crm')
@@ -79,7 +79,7 @@ describe('the service', () => {
     expect(await runCli([...there, '--password-stdin', '--password-file', file], { env })).toMatchObject({ code: 2 })
   })
 
-  it('refuses the login: 4, and the password is nowhere', async () => {
+  it('refuses the login: 4, and prints the password nowhere', async () => {
     const { crm } = await serve()
     const env = { POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'hunter2', POSTERN_BASE_URL: crm.url }
     const { code, stdout, stderr } = await runCli(['webhooks', 'list'], { env })
@@ -88,7 +88,7 @@ describe('the service', () => {
     expect(stderr).not.toContain('hunter2')
   })
 
-  it('is not there: 3', async () => {
+  it('is not reachable: 3', async () => {
     const env = { ...ADA, POSTERN_BASE_URL: `http://127.0.0.1:${await findFreePort()}` }
     const { code, stdout, stderr } = await runCli(['webhooks', 'list', '--retries', '0', '--json'], { env })
     expect([code, stderr]).toEqual([3, expect.stringContaining('no answer')])
@@ -97,7 +97,7 @@ describe('the service', () => {
     expect(stderr).toContain(error.fix)
   })
 
-  it('is no emulator where it is not on this machine', async () => {
+  it('is no emulator if it is not on this machine', async () => {
     const env = { ...ADA, POSTERN_BASE_URL: 'https://crm.invalid' }
     const { code, stderr } = await runCli(['webhooks', 'list', '--retries', '0'], { env })
     expect([code, stderr]).toEqual([3, expect.stringContaining('no answer')])
@@ -126,7 +126,7 @@ describe('the service', () => {
     }
   })
 
-  it('has a long wait told', async () => {
+  it('reports a long wait', async () => {
     const busy = { status: 503, headers: { 'retry-after': '1' } }
     const service = await startService((_request, count) => (count === 1 ? busy : { body: [] }))
     onTestFinished(() => service.close())
@@ -136,7 +136,7 @@ describe('the service', () => {
     expect([code, stderr]).toEqual([0, expect.stringMatching(told)])
   })
 
-  it('cannot reach into the terminal by what it says', async () => {
+  it('cannot reach the terminal with its text', async () => {
     const evil = 'evil\u001b]0;owned\u0007\u202e'
     const refusing = await serveHandMade({ status: 422, body: { message: evil } })
     const refused = await refusing.run('webhooks', 'pause', 'w1')
@@ -157,7 +157,7 @@ describe('the service', () => {
     expect(stdout.length).toBeLessThan(300_000)
   })
 
-  it('cannot reach into a line for the shell', async () => {
+  it('cannot reach a line for the shell', async () => {
     const { run } = await serveHandMade({ body: { _id: 'w1; rm -rf .', secret: 'whsec_1' } })
     const { stderr } = await run(
       'webhooks',

@@ -28,7 +28,7 @@ describe('a slip that would leave nothing to do', () => {
     }
   })
 
-  it.each(['2024-02-29', '2024-12-31T23:59:59Z', '24h', '36500d'])('takes --since %s', async (since) => {
+  it.each(['2024-02-29', '2024-12-31T23:59:59Z', '24h', '36500d'])('accepts --since %s', async (since) => {
     const { run, create } = await serve()
     expect((await run('replay', '--webhook', create().id, '--since', since)).code).toBe(0)
   })
@@ -64,7 +64,7 @@ describe('a slip that would leave nothing to do', () => {
     'cont*.created',
     'finance.*',
     '*',
-  ])('takes --type %s, which may be meant', async (type) => {
+  ])('accepts --type %s, which may be meant', async (type) => {
     const { run, create } = await serve()
     expect((await run('replay', '--webhook', create().id, '--type', type)).code).toBe(0)
   })
@@ -75,7 +75,7 @@ it.each(['200000000d', '36501d'])('trigger ends with 2 if an event is to be %s l
   expect([code, stderr]).toEqual([2, expect.stringContaining('at most 100 years')])
 })
 
-it('begins nothing early at a rate whose turns are more than 24 days apart', async () => {
+it('begins nothing early at a rate whose intervals are more than 24 days', async () => {
   const stop = new AbortController()
   let sent = 0
   setTimeout(() => stop.abort(), 200)
@@ -89,7 +89,7 @@ it.each([
   ['sign', '--secret=hunter2'],
   ['trigger contact.created', '-s=hunter2'],
   ['replay --webhook x', '--pasword-env=hunter2'],
-])('%s repeats nothing of the value in %s', async (command, option) => {
+])('%s does not repeat the value in %s', async (command, option) => {
   const { code, stdout, stderr } = await runCli([...command.split(' '), option, '--json'])
   expect(code).toBe(2)
   expect(stderr).toContain(`unknown option '${option.replace('=hunter2', '')}'`)
@@ -97,7 +97,7 @@ it.each([
   expect(stdout + stderr).not.toContain('hunter2')
 })
 
-it('inbox replay takes types that may be meant', async () => {
+it('inbox replay accepts types that may be meant', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'postern-slips-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'app.db')

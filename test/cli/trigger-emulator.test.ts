@@ -21,7 +21,7 @@ async function start(
 }
 
 describe('postern trigger, through an emulator', () => {
-  it('says where the event went', async () => {
+  it('prints the receiver of the event', async () => {
     const { received, trigger } = await start()
     const { code, stdout } = await trigger(
       'contact.created',
@@ -39,7 +39,7 @@ describe('postern trigger, through an emulator', () => {
     })
   })
 
-  it('sends copies and several events, and waits for all', async () => {
+  it('sends duplicates and several events, and waits for all', async () => {
     const { received, trigger } = await start()
     const { code, stderr } = await trigger(
       'contact.updated',
@@ -55,7 +55,7 @@ describe('postern trigger, through an emulator', () => {
     expect(new Set(received.map(({ event }) => event.id)).size).toBe(3)
   })
 
-  it("goes by the emulator's time, unless the event is a late one", async () => {
+  it("uses the emulator's time, unless the event is a late one", async () => {
     const { emulator, received, trigger } = await start(undefined, { clock: 'manual' })
     await emulator.clock.advance('24h')
     expect(await trigger('contact.created', '--watch')).toMatchObject({ code: 0 })
@@ -65,7 +65,7 @@ describe('postern trigger, through an emulator', () => {
     expect(late).toBeLessThan(-7_000_000)
   })
 
-  it('speaks for another account', async () => {
+  it('acts for another account', async () => {
     const { emulator, received, trigger, url } = await start()
     emulator.webhooks.create({ url, events: ['contact.created'] }, { accountKey: 'globex' })
     expect(await trigger('contact.created', '--account', 'globex', '--watch')).toMatchObject({ code: 0 })
@@ -74,7 +74,7 @@ describe('postern trigger, through an emulator', () => {
     expect(stranger).toMatchObject({ code: 2, stderr: expect.stringMatching(/The emulator refused: .*nobody/) })
   })
 
-  it('names the paused webhook that keeps it from being delivered', async () => {
+  it('names the paused webhook that keeps the event from being delivered', async () => {
     const { emulator, trigger } = await start()
     const [webhook] = emulator.webhooks.list()
     emulator.webhooks.pause(`${webhook?.id}`)
@@ -85,7 +85,7 @@ describe('postern trigger, through an emulator', () => {
     ])
   })
 
-  it('gives up in time, and says what could be done', async () => {
+  it('gives up in time, and suggests a fix', async () => {
     const { emulator, trigger } = await start(() => 500)
     const { code, stdout, stderr } = await trigger('contact.created', '--watch', '--timeout', '300ms', '--json')
     expect(code).toBe(5)
@@ -109,7 +109,7 @@ describe('postern trigger, through an emulator', () => {
     expect([code, stderr]).toEqual([130, 'interrupted: 0 acknowledged, 0 failed, 1 pending\n'])
   })
 
-  it.each(['nothing', 'something else'])('exits 3 where %s answers, and says how to start one', async (what) => {
+  it.each(['nothing', 'something else'])('exits 3 if %s answers, and explains how to start one', async (what) => {
     let port = await findFreePort()
     if (what === 'something else') {
       const host = await listen(createServer((_request, response) => response.end('<h1>hello</h1>')))
@@ -126,7 +126,7 @@ describe('postern trigger, through an emulator', () => {
     expect(stderr).toContain('npx postern dev --forward http://localhost:3000/webhooks --env .env.local')
   })
 
-  it('is not both through an emulator and straight to a receiver', async () => {
+  it('does not go both through an emulator and straight to a receiver', async () => {
     for (const more of [['--watch'], ['--emulator', 'http://127.0.0.1:4010']])
       expect(await runCli(['trigger', 'contact.created', '--to', 'http://127.0.0.1:9/', ...more])).toMatchObject({
         code: 2,

@@ -35,7 +35,7 @@ describe('postern trigger --to', () => {
     expect(stderr).toBe('1 sent, 1 acknowledged\n')
   })
 
-  it('changes what it is told to', async () => {
+  it('changes the fields that the options name', async () => {
     const { received, url } = await recordDeliveries()
     const settings = {
       'data.record.email': 'new@example.test',
@@ -81,7 +81,7 @@ describe('postern trigger --to', () => {
     expect(age).toBeLessThan(7_260_000)
   })
 
-  it('takes the data of a file, of standard input or of the line', async () => {
+  it('reads the data from a file, from standard input or from the line', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'postern-trigger-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     await writeFile(join(folder, 'data.json'), '{"record": {"_id": "1"}}')
@@ -125,14 +125,14 @@ describe('postern trigger --to', () => {
     expect(stderr).toMatch(message)
   })
 
-  it('sends any type where that is meant', async () => {
+  it('sends any type with the option for it', async () => {
     const { received, url } = await recordDeliveries()
     for (const type of ['contract.created', 'invoice.paid'])
       expect(await runCli(['trigger', type, '--any-type', '--to', url])).toMatchObject({ code: 0 })
     expect(received.map(({ event }) => event.type)).toEqual(['contract.created', 'invoice.paid'])
   })
 
-  it('sends several events, and copies of each', async () => {
+  it('sends several events, and duplicates of each', async () => {
     const { received, url } = await recordDeliveries()
     const { code, stdout, stderr } = await runCli([
       'trigger',
@@ -152,7 +152,7 @@ describe('postern trigger --to', () => {
     expect(stderr).toBe('6 sent, 6 acknowledged\n')
   })
 
-  it('sends copies at once', async () => {
+  it('sends duplicates concurrently', async () => {
     // None is answered before all have arrived.
     let open = () => {}
     const gate = new Promise<void>((resolve) => {
@@ -190,7 +190,7 @@ describe('postern trigger --to', () => {
     expect(copies).not.toEqual(copies.toSorted((a, b) => a - b))
   })
 
-  it('writes one object a line, the first of which says that it is ready', async () => {
+  it('writes one object a line, the first of which reports that it is ready', async () => {
     const { received, url } = await recordDeliveries((_request, count) => (count === 1 ? 500 : 204))
     const { code, stdout } = await runCli([
       'trigger',
@@ -212,21 +212,21 @@ describe('postern trigger --to', () => {
     ])
   })
 
-  it('exits 3 where nothing answers, and says why', async () => {
+  it('exits 3 if nothing answers, with the reason', async () => {
     const url = `http://127.0.0.1:${await findFreePort()}/hooks`
     const { code, stdout, stderr } = await runCli(['trigger', 'contact.created', '--to', url])
     expect([code, stdout]).toEqual([3, expect.stringMatching(/ refused +\d+ ms\n$/)])
     expect(stderr).toContain(`nothing listens at ${url}. Is your app running`)
   })
 
-  it('follows no redirect, and says so once', async () => {
+  it('follows no redirect, and reports it once', async () => {
     const { received, url } = await recordDeliveries(() => 307)
     const { code, stderr } = await runCli(['trigger', 'contact.created', '--to', url, '--count', '2'])
     expect([code, received.length]).toEqual([1, 2])
     expect(stderr.match(/does not follow redirects/g)).toHaveLength(1)
   })
 
-  it('says at 422 how to add a field', async () => {
+  it('explains at 422 how to add a field', async () => {
     const { url } = await recordDeliveries(() => 422)
     const { stderr } = await runCli(['trigger', 'contact.created', '--to', url])
     expect(stderr).toContain('Add a field with --set data.record.NAME=VALUE')
@@ -246,7 +246,7 @@ describe('postern trigger --to', () => {
     expect(stderr).toBe('interrupted: 2 sent, 2 acknowledged\n')
   })
 
-  it('shows what a receiver of this package makes of it', async () => {
+  it('shows the answer of a receiver of this package', async () => {
     const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
     const receiver = createReceiver({ secret: SECRET, logger }).on('contact.*', () => {})
     const { port, close } = await listen(createServer(nodeHandler(receiver)))

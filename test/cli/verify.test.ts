@@ -25,7 +25,7 @@ describe('postern sign', () => {
     ['by an env file', ['sign', 'FOLDER/body.json', '--env', 'FOLDER/.env'], { env: { WEBHOOK_SECRET: 'x' } }],
     ["by Node's name for that", ['sign', 'FOLDER/body.json', '--env-file', 'FOLDER/.env'], { env: {} }],
     ['by standard input', ['sign', 'FOLDER/body.json', '--secret-stdin'], { env: {}, stdin: `${SECRET}\n` }],
-  ])('takes the secret %s', async (_what, args, setting) => {
+  ])('accepts the secret %s', async (_what, args, setting) => {
     const result = await runCli(
       args.map((arg) => arg.replace('FOLDER', folder)),
       setting,
@@ -57,12 +57,12 @@ it('postern sign --json prints one object', async () => {
 })
 
 describe('postern verify', () => {
-  it('says nothing to standard output, and exits 0, where the signature is right', async () => {
+  it('prints nothing to standard output, and exits 0, if the signature is right', async () => {
     const result = await runCli(['verify', '--header', sign(BODY, SECRET)], { stdin: BODY })
     expect(result).toEqual({ code: 0, stdout: '', stderr: 'the signature is right\n' })
   })
 
-  it('explains a mismatch and exits 1, without telling what would be right', async () => {
+  it('explains a mismatch and exits 1, without the right signature', async () => {
     const header = sign(BODY, SECRET)
     const stdin = JSON.stringify(JSON.parse(BODY))
     const { code, stderr } = await runCli(['verify', '--header', header], { stdin })
@@ -84,7 +84,7 @@ describe('postern verify --delivery', () => {
     ['headers as lists', { headers: { 'x-service-signature': [signature] }, body: BODY }],
     ['one signature, and bytes', { signature, bodyBase64 }],
     ['bytes beside the text that they were decoded to', { headers, body: `${BODY}\n`, bodyBase64, attempt: 3 }],
-  ])('takes %s', async (_what, delivery) => {
+  ])('accepts %s', async (_what, delivery) => {
     const text = JSON.stringify(delivery, null, 2)
     const right = { code: 0, stdout: '', stderr: 'the signature is right\n' }
     await writeFile(join(folder, 'line.json'), text)

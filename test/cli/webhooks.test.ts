@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('postern webhooks', () => {
-  it('lists', async () => {
+  it('lists webhooks', async () => {
     const { run, create } = await serve()
     expect(await run('webhooks', 'list')).toEqual({ code: 0, stdout: '', stderr: 'the account has no webhook\n' })
     const one = create()
@@ -28,7 +28,7 @@ describe('postern webhooks', () => {
     expect(stdout + table.stdout).not.toContain(one.secret)
   })
 
-  it('gets one, and says where there is none', async () => {
+  it('gets one, and reports if there is none', async () => {
     const { run, create } = await serve()
     const { id, secret } = create()
     const { code, stdout } = await run('webhooks', 'get', id)
@@ -64,7 +64,7 @@ describe('postern webhooks', () => {
     expect(await readFile(file, 'utf8')).toBe(`${webhook?.secret}\n`)
   })
 
-  it('creates one with its secret on standard output, and leaves it inactive where that is asked for', async () => {
+  it('creates one with its secret on standard output, and leaves it inactive on request', async () => {
     const { run, crm } = await serve()
     const wanted = ['webhooks', 'create', '--url', APP, '--events', 'contact.created']
     const plain = await run(...wanted)
@@ -79,7 +79,7 @@ describe('postern webhooks', () => {
     expect(hidden.stdout).not.toContain((await readFile(file, 'utf8')).trim())
   })
 
-  it('leaves no file behind where nothing was registered', async () => {
+  it('leaves no file behind if nothing was registered', async () => {
     const { run } = await serveHandMade({ status: 422, body: { message: 'url has to be public' } })
     const file = join(folder, 'none.secret')
     const { code, stderr } = await run(
@@ -99,7 +99,7 @@ describe('postern webhooks', () => {
   it.each<[string, Reply, RegExp]>([
     ['the connection is cut', (response) => response.socket?.destroy(), /not known whether/],
     ['the answer is a page', { status: 200, body: '<html>' }, /there is no webhook with an id in it/],
-  ])('says what to do where it is not known whether one was registered: %s', async (_what, reply, words) => {
+  ])('advises how to proceed if it is unknown whether one was registered: %s', async (_what, reply, words) => {
     const { run, service } = await serveHandMade(reply)
     const { code, stdout, stderr } = await run('webhooks', 'create', '--url', APP, '--events', 'sync.failed')
     expect([code, stdout]).toEqual([1, ''])
@@ -108,7 +108,7 @@ describe('postern webhooks', () => {
     expect(service.calls).toHaveLength(1)
   })
 
-  it('has printed the secret before anything else can fail', async () => {
+  it('prints the secret before anything else can fail', async () => {
     const service = await startWebhookService()
     onTestFinished(() => service.close())
     service.onAnswer = ({ method }) => (method === 'PUT' ? { status: 422 } : undefined)
@@ -139,7 +139,7 @@ describe('postern webhooks', () => {
     expect((await run('webhooks', 'delete', id, '--yes')).code).toBe(1)
   })
 
-  it('deletes only what was meant', async () => {
+  it('deletes only the named webhook', async () => {
     const { crm, env, create } = await serve()
     const { id } = create()
     const args = ['webhooks', 'delete', id]

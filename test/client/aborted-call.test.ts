@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { startService } from './support.ts'
 
-it('a call that was given up keeps no process alive, even if garbage was collected before', async () => {
+it('a call that was given up does not keep the process alive, even after a garbage collection', async () => {
   const service = await startService(() => () => {})
   const child = fork(fileURLToPath(new URL('aborted-call.ts', import.meta.url)), {
     execArgv: ['--import', 'tsx', '--expose-gc'],

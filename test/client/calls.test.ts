@@ -10,7 +10,7 @@ afterEach(() => service.close())
 
 const NEW = { url: WEBHOOK.url, events: WEBHOOK.events }
 
-describe('a failure that passes', () => {
+describe('a temporary failure', () => {
   it.each<[string, Reply]>([
     ['500', { status: 500 }],
     ['503 in HTML', { status: 503, body: '<html>busy</html>' }],
@@ -18,7 +18,7 @@ describe('a failure that passes', () => {
     ['429', busy()],
     ['a dropped connection', drop],
     ['an answer that is cut', cut],
-  ])('is waited out: %s', async (_what, reply) => {
+  ])('is retried: %s', async (_what, reply) => {
     service = await startService((_, count) => (count < 4 ? reply : { body: WEBHOOK }))
     const clock = new HastyClock()
     expect(await clientOf(service, { clock }).webhooks.get('w1')).toMatchObject({ id: 'w1' })
@@ -30,13 +30,13 @@ describe('a failure that passes', () => {
     ['429', busy(), 'rate_limited', { status: 429, body: 'slow down' }],
     ['a dropped connection', drop, 'service_unreachable', { status: undefined }],
     ['an answer that is cut', cut, 'service_unreachable', { status: undefined }],
-  ])('that does not pass is told: %s', async (_what, reply, code, facts) => {
+  ])('that lasts is reported: %s', async (_what, reply, code, facts) => {
     service = await startService(() => reply)
     expect(await failureOf(clientOf(service).webhooks.get('w1'))).toMatchObject({ code, attempts: 6, ...facts })
     expect(service.calls).toHaveLength(6)
   })
 
-  it('may be told at once', async () => {
+  it('may be reported immediately', async () => {
     service = await startService(() => ({ status: 500 }))
     expect(await failureOf(clientOf(service, { maxRetries: 0 }).webhooks.get('w1'))).toMatchObject({ attempts: 1 })
   })
@@ -46,7 +46,7 @@ describe('a failure that passes', () => {
     ['a date', { 'retry-after': 'in 7 s' }, 8_250],
     ['longer than the cap', { 'retry-after': '7200' }, 60_000],
     ['seconds left', { 'x-ratelimit-reset': '7' }, 8_250],
-  ])('is waited out as long as the service asks: %s', async (_what, headers, wait) => {
+  ])('is retried as late as the service asks: %s', async (_what, headers, wait) => {
     const inTime = () => new Date(Date.now() + 7_000).toUTCString()
     const said = () => (headers['retry-after'] === 'in 7 s' ? { 'retry-after': inTime() } : headers)
     service = await startService((_, count) => (count === 1 ? busy(said()) : { body: WEBHOOK }))
@@ -57,7 +57,7 @@ describe('a failure that passes', () => {
     expect(onWait).toHaveBeenCalledWith({ ms: clock.waits[0], reason: 'rate_limit' })
   })
 
-  it('is told with the wait that the service asked for', async () => {
+  it('is reported with the wait that the service asked for', async () => {
     service = await startService(() => busy({ 'retry-after': '7' }))
     const error = await failureOf(clientOf(service, { maxRetries: 0 }).webhooks.get('w1'))
     expect(error).toMatchObject({
@@ -67,7 +67,7 @@ describe('a failure that passes', () => {
     })
   })
 
-  it('of a server that is not there is told with its cause', async () => {
+  it('of a server that cannot be reached is reported with its cause', async () => {
     service = await startService(() => ({}))
     const closed = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => closed.once('listening', resolve))
@@ -100,14 +100,14 @@ describe('a failure that passes', () => {
     expect(String(error)).toContain('/w1: no answer after 1 try (no whole answer within 300 ms)')
   })
 
-  it('is waited out for longer and longer, up to the longest wait', async () => {
+  it('is retried after longer and longer waits, up to the longest wait', async () => {
     service = await startService((_, count) => (count < 11 ? { status: 500 } : { body: WEBHOOK }))
     const clock = new HastyClock()
     await clientOf(service, { clock, maxRetries: 10, maxWaitMs: 20_000 }).webhooks.get('w1')
     expect(clock.waits).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000])
   })
 
-  it('is waited out as long as its own answer asks, and not that of an earlier try', async () => {
+  it('is retried as late as its own answer asks, and not that of an earlier try', async () => {
     const replies: Reply[] = [{ status: 503, headers: { 'retry-after': '7' } }, drop]
     service = await startService((_, count) => replies[count - 1] ?? { body: WEBHOOK })
     const clock = new HastyClock()
@@ -115,7 +115,7 @@ describe('a failure that passes', () => {
     expect(clock.waits).toEqual([8_250, 500])
   })
 
-  it.each([0, 2])('leaves room for the login after a 401 when %d repeats are allowed', async (maxRetries) => {
+  it.each([0, 2])('leaves one repeat for the login after a 401 if %d repeats are allowed', async (maxRetries) => {
     const failures = Array.from({ length: maxRetries }, (): Reply => ({ status: 500 }))
     const replies = [...failures.slice(1), { status: 401 }, ...failures.slice(0, 1)]
     service = await startService((_, count) => replies[count - 1] ?? { body: WEBHOOK })
@@ -125,7 +125,7 @@ describe('a failure that passes', () => {
     expect(clock.waits).toHaveLength(maxRetries) // none before the login
   })
 
-  it('may be an answer of more than 64 MB, which is not asked for again', async () => {
+  it('may be an answer of more than 64 MB, which is not requested again', async () => {
     const chunk = new Uint8Array(1024 * 1024).fill(0x20)
     let cancelled = false
     const flood = () =>
@@ -146,7 +146,7 @@ describe('a failure that passes', () => {
   })
 })
 
-describe('what may have been carried out', () => {
+describe('a request that may have been carried out', () => {
   const calls = {
     create: (client: ReturnType<typeof clientOf>) => client.webhooks.create(NEW),
     retry: (client: ReturnType<typeof clientOf>) => client.retry('w1', 'd1'),
@@ -174,13 +174,13 @@ describe('what may have been carried out', () => {
     each.flatMap(([name, call]) =>
       [['429', busy()] as const, ['401', { status: 401 }] as const].map((reply) => [name, ...reply, call] as const),
     ),
-  )('is sent again where the service has refused it: %s after %s', async (_name, _what, reply, call) => {
+  )('is sent again if the service has refused it: %s after %s', async (_name, _what, reply, call) => {
     service = await startService((_, count) => (count === 1 ? reply : { body: { ...WEBHOOK, secret: 'whsec_1' } }))
     await call(clientOf(service))
     expect(service.calls).toHaveLength(2)
   })
 
-  it('is sent again where it has the same effect as once', async () => {
+  it('is sent again if a repetition has no further effect', async () => {
     service = await startService((_, count) => (count === 1 ? cut : { body: WEBHOOK }))
     const client = clientOf(service)
     await client.webhooks.pause('w1')
@@ -188,13 +188,13 @@ describe('what may have been carried out', () => {
     expect(service.seen.map(({ body }) => body).slice(1)).toEqual(['{"active":false}', '{"active":false}'])
   })
 
-  it('counts a deletion as done where its answer was lost and the webhook is gone', async () => {
+  it('counts a deletion as done if its answer was lost and the webhook is gone', async () => {
     service = await startService((_, count) => (count === 1 ? cut : { status: 404 }))
     await clientOf(service).webhooks.delete('w1')
     await expect(clientOf(service).webhooks.delete('w1')).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('does not count a deletion as done where the service fails for ever', async () => {
+  it('does not count a deletion as done if the service fails for ever', async () => {
     service = await startService(() => ({ status: 500 }))
     await expect(clientOf(service).webhooks.delete('w1')).rejects.toMatchObject({ code: 'service_failed', attempts: 6 })
   })

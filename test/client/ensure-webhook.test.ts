@@ -28,7 +28,7 @@ function expectOneGoodWebhook(): void {
 }
 
 describe('ensureWebhook', () => {
-  it('makes a webhook, has its secret saved, and only then activates it', async () => {
+  it('creates a webhook, saves its secret, and only then activates it', async () => {
     let wasActive: boolean | undefined
     const saveSecret: SecretKeeper['saveSecret'] = (secret, { id }) => {
       wasActive = service.webhooks.get(id)?.active
@@ -43,7 +43,7 @@ describe('ensureWebhook', () => {
     expectOneGoodWebhook()
   })
 
-  it('changes nothing where all is well', async () => {
+  it('changes nothing if everything is right', async () => {
     await ensure()
     const before = service.calls.length
     expect(await ensure()).toMatchObject({ isNew: false, deleted: [], webhook: { id: 'w1' } })
@@ -53,7 +53,7 @@ describe('ensureWebhook', () => {
   it.each<[string, object]>([
     ['its events differ', { events: ['contact.created'] }],
     ['it is paused', { active: false, events }],
-  ])('puts right a webhook of ours where %s', async (_what, fields) => {
+  ])("corrects the app's own webhook if %s", async (_what, fields) => {
     const { _id, secret } = service.add(fields)
     secrets.set(_id, secret)
     expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id } })
@@ -61,7 +61,7 @@ describe('ensureWebhook', () => {
   })
 
   it.each(['https://other.example.test/hooks', 'https://app.example.test/hooks/2', 'no address'])(
-    'looks at its own URL only, and not at %s',
+    'only looks at its own URL, and not at %s',
     async (url) => {
       const { _id, secret } = service.add({ url, events, description: '(postern)' })
       secrets.set(_id, secret)
@@ -71,7 +71,7 @@ describe('ensureWebhook', () => {
     },
   )
 
-  it('knows its URL by what it means', async () => {
+  it('compares URLs by their meaning', async () => {
     const { _id, secret } = service.add({ url: 'https://APP.example.test:443/hooks', events })
     secrets.set(_id, secret)
     expect(await ensure()).toMatchObject({ isNew: false })
@@ -82,20 +82,20 @@ describe('ensureWebhook', () => {
     secrets.set(_id, secret)
   }
 
-  it('takes the oldest active one of ours, and leaves what it did not make', async () => {
+  it("chooses the oldest active one of the app's webhooks, and leaves others", async () => {
     for (const active of [false, true, true]) addSaved({ active })
     expect(await ensure()).toMatchObject({ webhook: { id: 'w2' }, deleted: [] })
     expect(service.webhooks.size).toBe(3)
   })
 
-  it('takes the new one in the midst of a rotation, and deletes neither', async () => {
+  it('chooses the new one in the midst of a rotation, and deletes neither', async () => {
     addSaved({ description: '(postern)' })
     addSaved({ description: '(postern, replaces w1)' })
     expect(await ensure()).toMatchObject({ webhook: { id: 'w2' }, deleted: [] })
     expect(service.webhooks.size).toBe(2)
   })
 
-  it('keeps the oldest of several that were made at once', async () => {
+  it('keeps the oldest of several that were created at the same time', async () => {
     for (const active of [true, false, true]) addSaved({ active, description: 'orders (postern)' })
     expect(await ensure()).toMatchObject({ webhook: { id: 'w1' }, deleted: ['w2', 'w3'] })
     expectOneGoodWebhook()
@@ -106,14 +106,14 @@ describe('ensureWebhook', () => {
     ['by their ids where they are of one time', [{ _id: 'c' }, { _id: 'a' }, { _id: 'b' }], 'a'],
     ['by their ids where no time is told', [{ _id: 'c' }, { _id: 'a' }, { _id: 'b' }], 'a'],
     ['by their ids where no time is told, also if it is listed first', [{ _id: 'a' }, { _id: 'b' }], 'a'],
-  ])('knows the oldest of several %s', async (what, webhooks, oldest) => {
+  ])('finds the oldest of several %s', async (what, webhooks, oldest) => {
     const createdAt = what.includes('no time') ? undefined : '2025-01-01'
     for (const fields of webhooks) addSaved({ description: '(postern)', createdAt, ...fields })
     expect(await ensure()).toMatchObject({ webhook: { id: oldest } })
     expectOneGoodWebhook()
   })
 
-  it('makes one webhook though it runs five times at once', async () => {
+  it('creates one webhook even if five runs start at the same time', async () => {
     const results = await Promise.all([1, 2, 3, 4, 5].map(() => ensure({ description: 'orders' })))
     expectOneGoodWebhook()
     const [id] = [...service.webhooks.keys()]
@@ -121,19 +121,19 @@ describe('ensureWebhook', () => {
     expect(results.filter(({ webhook, isNew }) => isNew && webhook.id === id)).toHaveLength(1)
   })
 
-  it('deletes what was made without its secret being saved', async () => {
+  it('deletes a created webhook whose secret was not saved', async () => {
     service.add({ active: false, description: '(postern)' })
     expect(await ensure()).toMatchObject({ isNew: true, deleted: ['w1'] })
     expectOneGoodWebhook()
   })
 
-  it("leaves somebody else's paused webhook alone", async () => {
+  it("leaves another app's paused webhook alone", async () => {
     service.add({ active: false })
     expect(await ensure()).toMatchObject({ isNew: true, deleted: [] })
     expect([...service.webhooks.keys()]).toEqual(['w1', 'w2'])
   })
 
-  it('gives up where the webhook does not stay active', async () => {
+  it('gives up if the webhook does not stay active', async () => {
     service.onAnswer = ({ method }) => {
       for (const webhook of service.webhooks.values()) webhook.active = false
       return method === 'PUT'
@@ -146,7 +146,7 @@ describe('ensureWebhook', () => {
     })
   })
 
-  it('makes another webhook if its own is deleted before it is active', async () => {
+  it('creates another webhook if its own is deleted before it is active', async () => {
     service.onAnswer = ({ method, path }) => {
       if (method === 'GET' && path.endsWith('/webhooks')) service.webhooks.delete('w1') // after it was listed
       return undefined
@@ -160,14 +160,14 @@ describe('ensureWebhook', () => {
     expect(await failureOf(ensure())).toMatchObject({ code: 'request_refused' })
   })
 
-  it('leaves an active webhook alone that was made with another keeper of secrets', async () => {
+  it('leaves an active webhook alone that was created with another keeper of secrets', async () => {
     addSaved({ description: '(postern)' })
     service.add({ description: '(postern)' })
     expect(await ensure()).toMatchObject({ isNew: false, deleted: [], webhook: { id: 'w1' } })
     expect(service.webhooks.size).toBe(2)
   })
 
-  it("leaves somebody else's active webhook alone, unless it is told to replace it", async () => {
+  it("leaves another app's active webhook alone, unless an option allows it to replace it", async () => {
     service.add()
     expect(await failureOf(ensure())).toMatchObject({
       code: 'webhook_not_ours',
@@ -178,7 +178,7 @@ describe('ensureWebhook', () => {
     expectOneGoodWebhook()
   })
 
-  it('makes do with lists that leave the URL out', async () => {
+  it('copes with lists that leave the URL out', async () => {
     const { _id, secret } = service.add({ events })
     secrets.set(_id, secret)
     service.onAnswer = ({ method, path }) =>
@@ -186,7 +186,7 @@ describe('ensureWebhook', () => {
     expect(await ensure()).toMatchObject({ isNew: false, webhook: { id: _id } })
   })
 
-  it('makes do with lists that leave the events out, or have a webhook that is gone', async () => {
+  it('copes with lists that leave the events out, or contain a deleted webhook', async () => {
     const { _id, secret } = service.add()
     secrets.set(_id, secret)
     service.onAnswer = ({ method, path }) =>
@@ -197,14 +197,14 @@ describe('ensureWebhook', () => {
     expectOneGoodWebhook()
   })
 
-  it.each([404, 400])('goes on only if a webhook that it deletes is gone already: %d', async (status) => {
+  it.each([404, 400])('continues only if a webhook that it deletes is already gone: %d', async (status) => {
     service.add()
     service.onAnswer = ({ method }) => (method === 'DELETE' ? { status } : undefined)
     const ensured = ensure({ replaceActive: true }).catch((error: unknown) => error)
     expect(await ensured).toMatchObject(status === 404 ? { deleted: ['w1'], isNew: true } : { code: 'request_refused' })
   })
 
-  it('makes three webhooks at most, and leaves none, if hasSecret does not find what was saved', async () => {
+  it('creates three webhooks at most, and leaves none, if hasSecret does not find the saved secret', async () => {
     expect(await failureOf(ensure({ hasSecret: async () => {} }))).toMatchObject({
       code: 'secret_not_saved',
       message: expect.stringContaining('hasSecret does not know webhook w3'),
@@ -212,7 +212,7 @@ describe('ensureWebhook', () => {
     expect(service.webhooks.size).toBe(0)
   })
 
-  it('makes another webhook if another run has put its own secret in the same place', async () => {
+  it('creates another webhook if another run has saved its own secret in the same place', async () => {
     let saved: string | undefined
     let isFirst = true
     const place: SecretKeeper = {
@@ -227,14 +227,14 @@ describe('ensureWebhook', () => {
   })
 
   it.each([{ hasSecret: undefined }, { saveSecret: undefined }, { hasSecret: true }])(
-    'refuses a keeper of secrets that is none before anything is made: %j',
+    'refuses an invalid keeper of secrets before anything is created: %j',
     async (wrong) => {
       expect(await failureOf(ensure(wrong))).toMatchObject({ code: 'option_invalid' })
       expect(service.calls).toEqual([])
     },
   )
 
-  it('refuses what could not work before anything is made', async () => {
+  it('refuses impossible options before anything is created', async () => {
     expect(await failureOf(ensure({ events: [] }))).toMatchObject({ code: 'option_invalid' })
     expect(await failureOf(ensure({ url: 'hooks' }))).toMatchObject({ code: 'option_invalid' })
     expect(service.webhooks.size).toBe(0)
@@ -249,7 +249,7 @@ describe('a secret that cannot be saved', () => {
     ['unless its stack does', (secret) => Object.assign(new Error('no'), { stack: `Error: ${secret}` }), false],
     ['unless it is no error', (secret) => `cannot write ${secret}`, false],
     ['unless a field of it does', (secret) => Object.assign(new Error('no'), { value: secret }), false],
-  ])('is told, and the webhook deleted: %s', async (_what, toError, isKept) => {
+  ])('is reported, and the webhook deleted: %s', async (_what, toError, isKept) => {
     const thrown: unknown[] = []
     const saveSecret = async (secret: string) => {
       thrown.push(toError(secret))
@@ -264,7 +264,7 @@ describe('a secret that cannot be saved', () => {
   })
 })
 
-it('says so if a webhook whose secret was not saved could not be deleted', async () => {
+it('reports a webhook whose secret was not saved and that could not be deleted', async () => {
   service.onAnswer = ({ method }) => (method === 'DELETE' ? { status: 400, body: {} } : undefined)
   const saveSecret = () => {
     throw new Error('read-only')
@@ -276,7 +276,7 @@ it('says so if a webhook whose secret was not saved could not be deleted', async
 })
 
 describe('a creation whose answer is lost', () => {
-  it('is looked for, deleted, and made again', async () => {
+  it('is searched, deleted, and repeated', async () => {
     let isLost = false
     service.onAnswer = ({ method }) => {
       if (method !== 'POST' || isLost) return undefined
@@ -287,7 +287,7 @@ describe('a creation whose answer is lost', () => {
     expectOneGoodWebhook()
   })
 
-  it('is not made again for ever', async () => {
+  it('is not repeated for ever', async () => {
     service.onAnswer = ({ method }) => (method === 'POST' ? { status: 504 } : undefined)
     expect(await failureOf(ensure())).toMatchObject({ code: 'outcome_unknown' })
     expect(service.calls.filter((call) => call.startsWith('POST'))).toHaveLength(3)
@@ -297,7 +297,7 @@ describe('a creation whose answer is lost', () => {
   })
 })
 
-it('ensureWebhook is ended by its signal at any step, although the service hangs', async () => {
+it('ensureWebhook is ended by its signal at any step, even if the service hangs', async () => {
   const reset = () => {
     service.webhooks.clear()
     secrets.clear()
@@ -321,7 +321,7 @@ describe('a crash', () => {
   })
 
   it.each(Array.from({ length: STEPS }, (_, index) => index + 1))(
-    'after step %d is made good by the next run',
+    'after step %d is repaired by the next run',
     async (step) => {
       expect(await run(step)).toBe(step)
       expect([...service.webhooks.values()].every(({ _id, active }) => !active || secrets.has(_id))).toBe(true)
@@ -330,7 +330,7 @@ describe('a crash', () => {
     },
   )
 
-  it('may come again and again', async () => {
+  it('may occur repeatedly', async () => {
     for (let step = 1; step <= STEPS; step++) await run(step)
     await ensure()
     expectOneGoodWebhook()

@@ -132,7 +132,7 @@ const SINGLE = Object.entries(ASSUMPTIONS)
   .flatMap(([name, { values }]) => Object.keys(values).map((value) => [name, value] as const))
   .filter(([name, value]) => !Object.keys(DIALECTS).some((dialect) => Reflect.get(assumeAll(dialect), name) === value))
 
-describe.each(SINGLE)('where %s is %s', (name, value) => {
+describe.each(SINGLE)('if %s is %s', (name, value) => {
   it('client and emulator agree', async () => {
     const options = { rateLimit: '100000/60s', assume: { [name]: value } }
     const { 'what failed, brought back': _long, 'a rotation': _longer, ...walks } = WALKS

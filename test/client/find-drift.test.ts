@@ -17,7 +17,7 @@ it.each([
   expect(findDrift(handled, subscribed)).toEqual({ missing, unhandled, isNone })
 })
 
-it('knows that a wildcard may handle anything', () => {
+it('treats a wildcard as possibly handling anything', () => {
   const handled = receiver().on('*.deleted', ignore).eventTypes()
   expect(findDrift(handled, ['contact.deleted', 'opportunity.deleted'])).toEqual({
     missing: [],

@@ -91,20 +91,20 @@ describe('contacts', () => {
       () => ({ body: { data: [...make(1, 7), ...make(7, 7), { email: 'x' }, null], hasMore: false } }),
       1,
     ],
-  ])('are read whole: %s', async (_form, answer, requests) => {
+  ])('are read completely: %s', async (_form, answer, requests) => {
     service = await startService(answer)
     expect(idsOf(await collect(clientOf(service).contacts()))).toEqual(ALL)
     expect(service.calls).toEqual(Array.from({ length: requests }, () => 'GET /api/sales/contacts'))
   })
 
-  it('are asked for again where an answer fails', async () => {
+  it('are requested again if an answer fails', async () => {
     service = await startService((_, count) =>
       count === 1 ? { status: 500 } : { body: { data: make(1, 7), total: 7 } },
     )
     expect(idsOf(await collect(clientOf(service).contacts()))).toEqual(ALL)
   })
 
-  it('may be none', async () => {
+  it('may be empty', async () => {
     service = await startService(() => ({ body: [] }))
     expect(await collect(clientOf(service).contacts())).toEqual([])
     expect(service.calls).toHaveLength(1)
@@ -126,7 +126,7 @@ describe('contacts', () => {
     [{ next: 'http://[' }, { page: '2' }],
     [{ next: '/elsewhere' }, { page: '2' }],
     [{ total: '2' }, { page: '2' }],
-  ])('are read on after %j at %j', async (marks, next) => {
+  ])('are continued after %j at %j', async (marks, next) => {
     service = await startService((_, count) => ({ body: count === 1 ? { data: make(1, 4), ...marks } : [] }))
     await collect(clientOf(service).contacts())
     expect(service.seen.slice(2).map(({ query }) => Object.fromEntries(query))).toEqual(next === 'end' ? [] : [next])
@@ -137,13 +137,13 @@ describe('contacts', () => {
     '</x?from=4>;rel=next',
     '</x?from=4>; title=more; rel=next',
     '</x?from=1>; rel="prev", </x?from=4>; rel="next"',
-  ])('are read on after the header Link: %s', async (link) => {
+  ])('are continued after the header Link: %s', async (link) => {
     service = await startService((_, count) => (count === 1 ? { body: make(1, 4), headers: { link } } : { body: [] }))
     await collect(clientOf(service).contacts())
     expect(service.seen.at(-1)?.query.get('from')).toBe('4')
   })
 
-  it('have all the fields that are known, in whatever parts their bytes come', async () => {
+  it('have all known fields, no matter how their bytes are split', async () => {
     const raw = { _id: 'c1', firstName: 'Zoë', lastName: '🐎', email: 'z@example.test', status: 'active' }
     const bytes = Buffer.from(JSON.stringify({ data: [raw], hasMore: false }))
     service = await startService(() => ({}))
@@ -161,7 +161,7 @@ describe('contacts', () => {
     expect(await collect(client.contacts())).toEqual([{ id, ...fields, raw }])
   })
 
-  it('keep what came, and leave out what is of a wrong type', async () => {
+  it('keep the valid entries, and leave out those of a wrong type', async () => {
     const raw = { _id: 7, id: 'other', firstName: null, lastName: 5, email: 'z@example.test', more: { a: 1 } }
     service = await startService(() => ({ body: { data: [raw], hasMore: false } }))
     expect(await collect(clientOf(service).contacts())).toEqual([
@@ -169,7 +169,7 @@ describe('contacts', () => {
     ])
   })
 
-  it('are asked for only as far as they are read', async () => {
+  it('are requested only as far as they are read', async () => {
     service = await startService((_, count) => ({
       body: { data: make(count * 10, count * 10 + 9), next: `n${count}` },
     }))
@@ -190,7 +190,7 @@ describe('contacts', () => {
     ['null', null],
     ['a list of numbers', [1, 2]],
     ['a list of objects without ids', [{}, { _id: '' }, { _id: {} }]],
-  ])('are not taken from %s', async (_what, body) => {
+  ])('are not read from %s', async (_what, body) => {
     service = await startService(() => ({ body }))
     const error = await failureOf(collect(clientOf(service).contacts()))
     expect(error).toBeInstanceOf(ServiceError)
@@ -213,7 +213,7 @@ it('webhooks are listed page by page', async () => {
 })
 
 describe('the delivery log', () => {
-  it('is read on by what it was last', async () => {
+  it('is continued by its last entry', async () => {
     service = await startService(({ query }) => {
       const before = query.get('before')
       const log = make(1, 7).toReversed()
@@ -224,7 +224,7 @@ describe('the delivery log', () => {
     expect(service.calls).toEqual(Array.from({ length: 4 }, () => 'GET /api/integrations/webhooks/w1/deliveries'))
   })
 
-  it('is read on by number where that is not understood', async () => {
+  it('is continued by number if the service does not understand that', async () => {
     service = await startService((seen) => ({ body: pageOf(seen, 4).map(({ _id }) => ({ _id, status: 'success' })) }))
     expect(idsOf(await collect(clientOf(service).deliveries('w1')))).toEqual(ALL)
   })
@@ -302,7 +302,7 @@ describe('the delivery log', () => {
       { eventId: {}, eventType: 5, attempts: 'many', createdAt: 'soon', event: 7, error: { a: 1 } },
       { eventId: undefined, eventType: undefined, attempts: undefined, createdAt: undefined, error: undefined },
     ],
-  ])('takes %s', async (_what, fields, expected) => {
+  ])('accepts %s', async (_what, fields, expected) => {
     const raw = { id: 'd1', status: 'failed', ...fields }
     service = await startService(() => ({ body: { data: [raw], hasMore: false } }))
     expect(await collect(clientOf(service).deliveries('w1'))).toMatchObject([{ id: 'd1', raw, ...expected }])

@@ -6,7 +6,7 @@ let service: Service
 afterEach(() => service.close())
 
 describe('the login', () => {
-  it('is made once, however many calls wait for it, and its token kept', async () => {
+  it('is made once, no matter how many calls wait for it, and its token is kept', async () => {
     service = await startService(() => ({ body: WEBHOOK }))
     const client = clientOf(service)
     await Promise.all(Array.from({ length: 20 }, () => client.webhooks.get('w1')))
@@ -19,7 +19,7 @@ describe('the login', () => {
     )
   })
 
-  it('is made again, once, where many calls get 401', async () => {
+  it('is repeated once if many calls get 401', async () => {
     service = await startService(({ authorization }) =>
       authorization === 'Bearer token-1' ? { status: 401 } : { body: WEBHOOK },
     )
@@ -29,13 +29,13 @@ describe('the login', () => {
     expect(service.logins).toBe(2)
   })
 
-  it('is not made for ever where every token gets 401', async () => {
+  it('is not repeated for ever if every token gets 401', async () => {
     service = await startService(() => ({ status: 401, body: { message: 'no' } }))
     expect(await failureOf(clientOf(service).webhooks.get('w1'))).toMatchObject({ code: 'token_refused', attempts: 2 })
     expect(service.logins).toBe(2)
   })
 
-  it.each([404, 405])('that is not at that address is no wrong password: %d', async (status) => {
+  it.each([404, 405])('that fails by a wrong address is no wrong password: %d', async (status) => {
     service = await startService(
       () => ({}),
       () => ({ status }),
@@ -44,7 +44,7 @@ describe('the login', () => {
     expect(error).toMatchObject({ code: 'service_unreachable', status, message: expect.stringMatching(/base URL/) })
   })
 
-  it.each([400, 401, 403, 422])('that is refused with %d is told, and not repeated', async (status) => {
+  it.each([400, 401, 403, 422])('that is refused with %d is reported, and not repeated', async (status) => {
     service = await startService(
       () => ({}),
       () => ({ status, body: { error: { message: `${PASSWORD} is wrong` } } }),
@@ -55,7 +55,7 @@ describe('the login', () => {
     expect(service.calls).toEqual([])
   })
 
-  it('is made again before the token expires, whatever the wall clock does', async () => {
+  it('is repeated before the token expires, whatever the wall clock does', async () => {
     service = await startService(() => ({ body: WEBHOOK }))
     const clock = new HastyClock()
     const client = clientOf(service, { clock })
@@ -74,7 +74,7 @@ describe('the login', () => {
     ['an hour', 3_600, 3_540],
     ['a hundred seconds', 100, 90],
   ])(
-    'is made again shortly before the end of a life of %s, counted from the question',
+    'is repeated shortly before the end of a life of %s, counted from the request',
     async (_life, expiresIn, renewed) => {
       const clock = new HastyClock()
       service = await startService(
@@ -96,7 +96,7 @@ describe('the login', () => {
     },
   )
 
-  it('is not made again before a 401 if the service does not tell how long its token lasts', async () => {
+  it("is not repeated before a 401 if the service does not name the token's lifetime", async () => {
     const clock = new HastyClock()
     service = await startService(
       () => ({ body: WEBHOOK }),
@@ -109,7 +109,7 @@ describe('the login', () => {
     expect(service.logins).toBe(1)
   })
 
-  it('is made again by the next call after it has failed', async () => {
+  it('is repeated by the next call after it has failed', async () => {
     service = await startService(
       () => ({ body: WEBHOOK }),
       (_, count) => (count === 1 ? { status: 500 } : { body: { accessToken: 'a' } }),
@@ -129,7 +129,7 @@ describe('the login', () => {
     ['502 for ever', { status: 502 }, 'service_failed'],
     ['429 for ever', busy(), 'rate_limited'],
     ['a cut connection for ever', drop, 'service_unreachable'],
-  ])('that gives %s fails as %s', async (_what, reply, code) => {
+  ])('that returns %s fails as %s', async (_what, reply, code) => {
     service = await startService(
       () => ({}),
       () => reply,
@@ -140,7 +140,7 @@ describe('the login', () => {
     })
   })
 
-  it('takes a wrapped answer and a lifetime as text', async () => {
+  it('accepts a wrapped answer and a lifetime as text', async () => {
     service = await startService(
       () => ({ body: WEBHOOK }),
       () => ({ body: { data: { accessToken: 'abc', expiresIn: '3600' } } }),

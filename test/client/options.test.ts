@@ -18,7 +18,7 @@ describe('options', () => {
     { timeoutMs: 600_000, maxRetries: 20, maxWaitMs: 3_600_000 },
     { baseUrl: 'http://crm.example.test', allowHttp: true },
     { timeoutMs: 100, maxRetries: 0, maxWaitMs: 100 },
-  ])('are taken: %j', (options) => {
+  ])('are accepted: %j', (options) => {
     expect(() => create(options)).not.toThrow()
   })
 
@@ -47,12 +47,12 @@ describe('options', () => {
     [{ maxRetries: 1.5 }, 'maxRetries is 1.5; give a whole number from 0 to 20'],
     [{ maxWaitMs: Number.NaN }, 'maxWaitMs is NaN; give'],
     [{ fetch: 'fetch' }, 'fetch is "fetch"; give a function'],
-  ])('are refused with what is wrong: %j', (options, message) => {
+  ])('are refused with the mistake: %j', (options, message) => {
     expect(() => create(options)).toThrow(expect.objectContaining({ code: 'option_invalid' }))
     expect(() => create(options)).toThrow(message)
   })
 
-  it('are refused where there is none of the name', () => {
+  it('are refused if the name is unknown', () => {
     expect(() => create({ apiKey: 'x' })).toThrow(expect.objectContaining({ code: 'option_unknown' }))
   })
 
@@ -105,7 +105,7 @@ describe('arguments of calls', () => {
     expect(await client.webhooks.get('x'.repeat(256))).toMatchObject({ id: 'w1' })
   })
 
-  it('stand in the path as one segment', async () => {
+  it('are one segment of the path', async () => {
     const asked: string[] = []
     const spy = create({
       fetch: (request: Request) => {
@@ -124,7 +124,7 @@ describe('arguments of calls', () => {
       ['contact.*', '*'],
     ],
     [['contact.created', 'finance.payment.failed', 'sync.completed'], undefined],
-  ])('are warned about where a type is not documented: %j', async (events, types) => {
+  ])('cause a warning if a type is not documented: %j', async (events, types) => {
     warn.mockClear()
     await client.webhooks.create({ url, events })
     if (types === undefined) expect(warn).not.toHaveBeenCalled()

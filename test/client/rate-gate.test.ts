@@ -32,7 +32,7 @@ function open() {
 }
 
 describe('the rate gate', () => {
-  it('lets everything pass while nothing is known', async () => {
+  it('lets everything pass while no limit is known', async () => {
     const { enter, waits, learn } = open()
     for (let number = 1; number <= 5; number++) {
       expect(await enter()).toEqual({ number, waitedMs: 0 })
@@ -42,7 +42,7 @@ describe('the rate gate', () => {
     expect(waits).toEqual([])
   })
 
-  it('lets as many pass as there are left, and the next ones when the window is over', async () => {
+  it('lets as many requests pass as are left, and the next ones when the window is over', async () => {
     const { enter, learn, waits } = open()
     await enter()
     learn(1, { remaining: 2, resetMs: 10_000, limit: 2 })
@@ -53,14 +53,14 @@ describe('the rate gate', () => {
     expect((await enter()).waitedMs).toBe(0)
   })
 
-  it('counts off what was sent after the request that is answered', async () => {
+  it('subtracts the requests that were sent after the answered one', async () => {
     const { enter, learn } = open()
     for (let number = 1; number <= 3; number++) await enter()
     learn(1, { remaining: 2, resetMs: 5_000 })
     expect((await enter()).waitedMs).toBe(5_000)
   })
 
-  it('believes the least of what answers of one window say, and its latest end', async () => {
+  it('uses the lowest count of the answers of one window, and its latest end', async () => {
     const { enter, learn } = open()
     await enter()
     await enter()
@@ -72,7 +72,7 @@ describe('the rate gate', () => {
   it.each([
     ['up to 1.5 s later for the same window', 6_499, 6_499],
     ['later than that for a new window', 6_500, 0],
-  ])('takes an end that is %s', async (_what, resetMs, waitedMs) => {
+  ])('uses an end that is %s', async (_what, resetMs, waitedMs) => {
     const { enter, learn } = open()
     await enter()
     await enter()
@@ -81,7 +81,7 @@ describe('the rate gate', () => {
     expect((await enter()).waitedMs).toBe(waitedMs)
   })
 
-  it('takes an answer in a later window for what it says', async () => {
+  it('trusts an answer in a later window', async () => {
     const { clock, enter, learn } = open()
     await enter()
     learn(1, { remaining: 0, resetMs: 1_000, limit: 9 })
@@ -92,7 +92,7 @@ describe('the rate gate', () => {
     expect(clock.monotonic()).toBeGreaterThanOrEqual(2_000)
   })
 
-  it('does not believe a late answer of a window that is over', async () => {
+  it('ignores a late answer of a window that is over', async () => {
     const { enter, learn } = open()
     await enter()
     await enter()
@@ -102,7 +102,7 @@ describe('the rate gate', () => {
     expect((await enter()).waitedMs).toBe(0)
   })
 
-  it('waits after a 429 as long as it says, but never longer than it may', async () => {
+  it('waits after a 429 as long as it says, but never longer than the limit', async () => {
     const { enter, learn } = open()
     await enter()
     learn(1, { remaining: 5, resetMs: 1, retryAfterMs: 7_000 }, 429)
@@ -111,7 +111,7 @@ describe('the rate gate', () => {
     expect((await enter()).waitedMs).toBe(60_000)
   })
 
-  it('does not know what a 429 without Retry-After means', async () => {
+  it('learns nothing from a 429 without Retry-After', async () => {
     const { enter, learn } = open()
     await enter()
     learn(1, { remaining: 0, resetMs: 7_000 }, 429)

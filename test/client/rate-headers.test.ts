@@ -29,11 +29,11 @@ describe('X-RateLimit-Reset', () => {
     ['our clock is an hour behind', -3_600_000],
     ['our clock is 40 s ahead', 40_000],
     ['our clock is 20 s behind', -20_000],
-  ])("goes by the answer's own Date where %s", (_what, skew) => {
+  ])("is relative to the answer's own Date if %s", (_what, skew) => {
     expect(read({ 'x-ratelimit-reset': reset, date }, NOW + skew).resetMs).toBe(31_000)
   })
 
-  it('goes by our clock where the Date makes no sense, as with a service whose time stands still', () => {
+  it("is relative to the client's clock if the Date makes no sense, as with a service whose time does not move", () => {
     expect(read({ 'x-ratelimit-reset': reset, date: 'Fri, 20 Nov 2026 12:00:00 GMT' }).resetMs).toBe(31_000)
     expect(read({ 'x-ratelimit-reset': reset, date: 'Wed, 20 Nov 2024 12:00:00 GMT' }).resetMs).toBe(31_000)
     expect(read({ 'x-ratelimit-reset': reset, date: 'yesterday' }).resetMs).toBe(31_000)
@@ -41,7 +41,7 @@ describe('X-RateLimit-Reset', () => {
 })
 
 describe('the other headers', () => {
-  it('are counts, or nothing', () => {
+  it('are counts, or ignored', () => {
     expect(read({ 'x-ratelimit-limit': '50', 'x-ratelimit-remaining': '0' })).toMatchObject({ limit: 50, remaining: 0 })
     expect(read({ 'x-ratelimit-limit': '-1', 'x-ratelimit-remaining': 'many' })).toMatchObject({
       limit: undefined,
@@ -54,7 +54,7 @@ describe('the other headers', () => {
     expect(read({})).toEqual({ limit: undefined, remaining: undefined, resetMs: undefined, retryAfterMs: undefined })
   })
 
-  it('Retry-After goes before the reset', () => {
+  it('Retry-After takes precedence over the reset', () => {
     expect(read({ 'retry-after': '2', 'x-ratelimit-reset': '30' }).retryAfterMs).toBe(3_000)
     expect(read({ 'retry-after': new Date(NOW + 5_000).toUTCString() }).retryAfterMs).toBe(6_000)
     expect(read({ 'x-ratelimit-reset': '30' }).retryAfterMs).toBe(31_000)

@@ -35,7 +35,7 @@ describe('the rate limit', () => {
     ['seconds left, rounded up', (resetMs) => String(Math.ceil(resetMs / 1_000))],
     ['seconds since 1970, rounded down', (resetMs, now) => String(Math.floor((now + resetMs) / 1_000))],
     ['milliseconds since 1970', (resetMs, now) => String(now + resetMs)],
-  ])('is kept, so that no request is refused: 90 at 15 per 2 s, %s', async (_unit, toReset) => {
+  ])('is respected, so that no request is refused: 90 at 15 per 2 s, %s', async (_unit, toReset) => {
     const clock = new HastyClock()
     const limited = startLimited(15, 2_000, clock, (left, resetMs) => ({
       'x-ratelimit-remaining': String(left),
@@ -55,7 +55,7 @@ describe('the rate limit', () => {
     expect(clock.monotonic()).toBeLessThanOrEqual(24_000)
   })
 
-  it('lets as many requests out as are left, and tells of the wait for more', async () => {
+  it('lets as many requests out as are left, and reports the wait for more', async () => {
     const clock = new HastyClock()
     const limited = startLimited(3, 10_000, clock, (left, resetMs) => ({
       'x-ratelimit-remaining': String(left),
@@ -73,7 +73,7 @@ describe('the rate limit', () => {
     expect(limited.refused()).toBe(0)
   })
 
-  it('is waited for no longer than the longest wait, and one request asks then', async () => {
+  it('is waited for no longer than the longest wait, and one request then probes', async () => {
     const spent = { 'x-ratelimit-limit': '9', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '7200' }
     service = await startService(() => ({ body: WEBHOOK, headers: spent }))
     const clock = new HastyClock()
@@ -82,7 +82,7 @@ describe('the rate limit', () => {
     expect(clock.waits).toEqual([60_000, 60_000])
   })
 
-  it('that is spent stays so, though an earlier answer comes later and tells of more', async () => {
+  it('stays used up even if an earlier answer arrives later and names more', async () => {
     const clock = new HastyClock()
     const left = (remaining: number) => ({ 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': '50' })
     let answerFirst = () => {}
@@ -105,7 +105,7 @@ describe('the rate limit', () => {
     expect(clock.waits).toEqual([51_000])
   })
 
-  it('is spent after a 429, whatever it says to be left', async () => {
+  it('is used up after a 429, whatever it says is left', async () => {
     const clock = new HastyClock()
     const headers = { 'x-ratelimit-remaining': '5', 'x-ratelimit-reset': '50', 'retry-after': '7' }
     service = await startService((_, count) => (count === 1 ? busy(headers) : { body: WEBHOOK }))
@@ -116,7 +116,7 @@ describe('the rate limit', () => {
     expect(clock.waits).toEqual([8_000])
   })
 
-  it('of a window that has passed stops nothing, though an answer that was late speaks of it', async () => {
+  it('of a past window stops nothing, even if a late answer names it', async () => {
     const clock = new HastyClock()
     const headers = (remaining: number, reset: number) => ({
       'x-ratelimit-limit': '5',
@@ -144,7 +144,7 @@ describe('the rate limit', () => {
     expect(clock.waits).toEqual([11_000])
   })
 
-  it('is learnt from a 429 where there are no other headers', async () => {
+  it('is learnt from a 429 if there are no other headers', async () => {
     const clock = new HastyClock()
     const limited = startLimited(5, 2_000, clock, () => ({}))
     service = await startService(limited.answer)
@@ -153,7 +153,7 @@ describe('the rate limit', () => {
     expect(service.calls).toHaveLength(20 + limited.refused())
   })
 
-  it('of the login is another than that of the calls', async () => {
+  it('of the login is separate from that of the calls', async () => {
     const clock = new HastyClock()
     const spent = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '50' }
     service = await startService(

@@ -25,21 +25,21 @@ function* repeat(piece: Uint8Array, times: number): Generator<Uint8Array> {
 }
 
 describe('readWhole', () => {
-  it('keeps status, headers and text, also of a character in two pieces', async () => {
+  it('keeps status, headers and text, including a character in two pieces', async () => {
     const bytes = new TextEncoder().encode('{"a":"ä€"}')
     const { body } = inPieces([...bytes].map((byte) => new Uint8Array([byte])))
     const whole = await readWhole(new Response(body, { status: 201, headers: { 'x-a': 'b' } }))
     expect([whole.status, whole.headers.get('x-a'), await whole.text()]).toEqual([201, 'b', '{"a":"ä€"}'])
   })
 
-  it('takes an answer without a body', async () => {
+  it('accepts an answer without a body', async () => {
     for (const status of [200, 204, 205, 304]) {
       const whole = await readWhole(new Response(null, { status }))
       expect([whole.status, await whole.text()]).toEqual([status, ''])
     }
   })
 
-  it('takes 64 MiB, and cancels what is longer', async () => {
+  it('accepts 64 MiB, and cancels longer ones', async () => {
     const piece = new Uint8Array(MIB).fill(97)
     const most = inPieces(repeat(piece, 64))
     expect((await (await readWhole(new Response(most.body))).text()).length).toBe(64 * MIB)
@@ -51,7 +51,7 @@ describe('readWhole', () => {
   })
 
   it.each([{ redirected: true }, { type: 'opaqueredirect' }])(
-    'tells of a redirect that fetch hides: %j',
+    'reports a redirect that fetch hides: %j',
     async (fields) => {
       const followed = Object.defineProperties(
         new Response('secret'),

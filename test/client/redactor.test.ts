@@ -9,31 +9,31 @@ function knowing(...secrets: readonly string[]): Redactor {
 }
 
 describe('the redactor', () => {
-  it('strikes a secret out as it stands, in JSON, and in a URL', () => {
+  it('removes a secret in its plain form, in JSON, and in a URL', () => {
     const secret = 'a "b" & c/ü'
     const text = `${secret} ${JSON.stringify({ secret })} ?p=${encodeURIComponent(secret)}.`
     expect(knowing(secret).redact(text)).toBe('[redacted] {"secret":"[redacted]"} ?p=[redacted].')
   })
 
-  it('strikes out what looks like a token, though nobody gave it', () => {
+  it('removes text that looks like a token, even if it was not passed', () => {
     expect(knowing().redact('Bearer eyJhbGciOi.eyJzdWIi.c2ln-_ and more')).toBe('Bearer [redacted] and more')
     expect(knowing().redact('monkeyJack.b.c')).toBe('monkeyJack.b.c')
   })
 
-  it('knows the first secret, which is the password, and the last sixteen', () => {
+  it('remembers the first secret, which is the password, and the last sixteen', () => {
     const tokens = Array.from({ length: 40 }, (_, index) => `token-${String(index).padStart(2, '0')}`)
     const redactor = knowing('password', ...tokens)
     expect(redactor.redact('password')).toBe('[redacted]')
     expect(tokens.filter((token) => redactor.redact(token) === '[redacted]')).toEqual(tokens.slice(-16))
   })
 
-  it('counts a secret once, and nothing is no secret', () => {
+  it('counts a secret once, and ignores an empty one', () => {
     const redactor = knowing('password', 'first', ...Array(40).fill('second'), '')
     expect(redactor.redact('password first second')).toBe('[redacted] [redacted] [redacted]')
     expect(redactor.redact('ab')).toBe('ab')
   })
 
-  it('takes a secret that no URL can hold', () => {
+  it('accepts a secret that no URL can contain', () => {
     expect(knowing('a\ud800b').redact('x a\ud800b')).toBe('x [redacted]')
   })
 
@@ -45,7 +45,7 @@ describe('the redactor', () => {
     expect(clean.cause).toBeUndefined()
   })
 
-  it('has a word for an error without a message, and for what is none', () => {
+  it('has a text for an error without a message, and for other values', () => {
     const redactor = knowing()
     expect(redactor.redactError(new TypeError('')).message).toBe('TypeError')
     expect(redactor.redactError(Object.assign(new Error(''), { code: 'EPIPE' })).message).toBe('EPIPE')
@@ -55,7 +55,7 @@ describe('the redactor', () => {
 })
 
 describe('the chain of an error', () => {
-  it('ends at a circle, after five, and where there is no cause', () => {
+  it('ends at a circle, after five, and if there is no cause', () => {
     const circle = new Error('a')
     circle.cause = new Error('b', { cause: circle })
     expect(chainOf(circle)).toHaveLength(2)

@@ -49,7 +49,7 @@ describe('a refusal', () => {
   it.each<[string, string, number, unknown]>([
     ['the service refuses the request (status 400: bad url)', 'request_refused', 400, { message: 'bad url' }],
     ['the service refuses the request (status 400)', 'request_refused', 400, undefined],
-  ])('of a call that may be sent once only is told as "%s"', async (meaning, code, status, body) => {
+  ])('of a call that may be sent only once is reported as "%s"', async (meaning, code, status, body) => {
     service = await startService(() => ({ status, body }))
     const refused = clientOf(service).webhooks.create({ url: 'https://a.example.test', events: ['sync.failed'] })
     expect(await failureOf(refused)).toMatchObject({
@@ -74,14 +74,14 @@ describe('redirects', () => {
   it.each<[string, Record<string, string>]>([
     ['no address', {}],
     ['a path', { location: '/elsewhere?token=1' }],
-  ])('are told without an address where they give %s', async (_what, headers) => {
+  ])('are reported without an address if they have %s', async (_what, headers) => {
     service = await startService(() => ({ status: 302, headers }))
     const error = await failureOf(clientOf(service).webhooks.get('w1'))
     expect(error).toMatchObject({ code: 'redirect_refused' })
     expect(String(error)).toContain(': the service redirects. ')
   })
 
-  it('are told where the given fetch follows them all the same', async () => {
+  it('are reported if the custom fetch follows them anyway', async () => {
     service = await startService(({ path }) =>
       path === '/there' ? { body: WEBHOOK } : { status: 302, headers: { location: '/there' } },
     )

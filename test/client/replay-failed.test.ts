@@ -31,7 +31,7 @@ const outcomesOf = async (result: ReturnType<typeof replay>) =>
   Object.fromEntries((await result).events.map(({ delivery, outcome }) => [delivery.eventId, outcome]))
 
 describe('replayFailed', () => {
-  it('brings back what failed, the oldest first', async () => {
+  it('replays the failures, the oldest first', async () => {
     for (const eventId of ['e1', 'e2', 'e3']) fail(eventId)
     const onProgress = vi.fn()
     const result = await replay({ concurrency: 1, onProgress })
@@ -44,7 +44,7 @@ describe('replayFailed', () => {
     })
   })
 
-  it('sends each event once, and leaves out what came through or is on its way', async () => {
+  it('sends each event once, and leaves out events that were delivered or are on their way', async () => {
     fail('twice')
     const last = fail('twice')
     fail('later')
@@ -121,19 +121,19 @@ describe('replayFailed', () => {
       ],
       ['a', 'b'],
     ],
-  ])('retries the oldest first where %s', async (_what, lines, order) => {
+  ])('retries the oldest first if %s', async (_what, lines, order) => {
     for (const [eventId, fields] of lines) fail(eventId, fields)
     await replay({ concurrency: 1 })
     expect(retried).toEqual(order)
   })
 
-  it('takes a time where the oldest is first in the log', async () => {
+  it('uses a time even if the oldest is first in the log', async () => {
     for (let second = 9; second > 0; second--) fail(`e${second}`, at(second))
     await replay({ since: new Date(at(8).createdAt) })
     expect(retried.toSorted()).toEqual(['e8', 'e9'])
   })
 
-  it('takes the last delivery of an event where the oldest is first in the log', async () => {
+  it('uses the last delivery of an event even if the oldest is first in the log', async () => {
     const last = fail('e1', at(2))
     fail('e1', at(1))
     expect((await replay()).events.map(({ delivery }) => delivery.id)).toEqual([last._id])
@@ -153,7 +153,7 @@ describe('replayFailed', () => {
     expect(await outcomesOf(replayed)).toEqual({ soon: 'succeeded', later: 'succeeded' })
   })
 
-  it('does not take the answer of a retry for its result before the log says so', async () => {
+  it('does not treat the answer of a retry as its result before the log says so', async () => {
     const line = fail('e1')
     service.onRetry = () => {}
     service.onAnswer = ({ method }) => {
@@ -164,7 +164,7 @@ describe('replayFailed', () => {
     expect(await outcomesOf(replay())).toEqual({ e1: 'succeeded' })
   })
 
-  it('starts no further retry once one has failed in a way that concerns all', async () => {
+  it('starts no further retry after a failure that affects all', async () => {
     for (let n = 0; n < 40; n++) fail(`e${n}`)
     service.onAnswer = ({ method }) => (method === 'POST' && retried.length === 3 ? { status: 413 } : undefined)
     expect(await failureOf(replay({ concurrency: 2 }))).toMatchObject({ code: 'request_refused' })
@@ -181,7 +181,7 @@ describe('replayFailed', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  it('is ended by its signal at any step, although the service hangs', async () => {
+  it('is ended by its signal at any step, even if the service hangs', async () => {
     const reset = () => {
       service.logs.set('w1', [])
       fail('e1')
@@ -189,7 +189,7 @@ describe('replayFailed', () => {
     await expectEndAtAnyStep(service, reset, (signal) => replay({ signal }))
   })
 
-  it('takes a time, a filter and a limit', async () => {
+  it('accepts a time, a filter and a limit', async () => {
     fail('old')
     const since = new Date(fail('other', { eventType: 'contact.deleted' }).createdAt)
     for (const eventId of ['e1', 'e2', 'e3']) fail(eventId)
@@ -197,20 +197,20 @@ describe('replayFailed', () => {
     expect(retried.toSorted()).toEqual(['e1', 'e2'])
   })
 
-  it('reads no further than it has to, where the log is sorted', async () => {
+  it('reads no further than necessary if the log is sorted', async () => {
     for (let n = 0; n < 500; n++) fail(`e${n}`)
     const since = new Date(fail('new').createdAt)
     expect((await replay({ since, dryRun: true })).events).toHaveLength(1)
     expect(service.calls).toHaveLength(1)
   })
 
-  it('can only look', async () => {
+  it('can do a dry run', async () => {
     fail('e1')
     expect(await outcomesOf(replay({ dryRun: true }))).toEqual({ e1: 'planned' })
     expect(retried).toEqual([])
   })
 
-  it('makes do with logs without event ids, times or attempts', async () => {
+  it('copes with logs without event ids, times or attempts', async () => {
     for (const eventId of ['e1', 'e2']) fail(eventId)
     service.onAnswer = ({ path, query }) =>
       path.endsWith('/deliveries') && !query.has('before')
@@ -221,7 +221,7 @@ describe('replayFailed', () => {
     expect(result.events.map(({ outcome }) => outcome)).toEqual(['succeeded', 'succeeded'])
   })
 
-  it('tells what failed again, at once where attempts are counted, else after a while', async () => {
+  it('reports repeated failures, immediately if attempts are counted, otherwise after a while', async () => {
     fail('counted')
     const uncounted = fail('uncounted', { attempts: Number.NaN })
     service.onRetry = (delivery) => {
@@ -245,7 +245,7 @@ describe('replayFailed', () => {
     expect(await outcomesOf(replay())).toEqual({ slow: 'succeeded', never: 'unresolved' })
   })
 
-  it('looks at the log less and less often, and gives up a minute after the last result', async () => {
+  it('reads the log less and less often, and gives up a minute after the last result', async () => {
     fail('never')
     service.onRetry = (delivery) => {
       delivery.status = 'pending'
@@ -258,7 +258,7 @@ describe('replayFailed', () => {
     expect(clock.waits).toEqual(waits)
   })
 
-  it('tells how far it is', async () => {
+  it('reports its progress', async () => {
     for (const eventId of ['fine', 'refused', 'gone', 'again']) fail(eventId)
     service.onRetry = (delivery) => {
       delivery.attempts++
@@ -287,14 +287,14 @@ describe('replayFailed', () => {
     [409, 'not_retriable'],
     [422, 'not_retriable'],
     [404, 'gone'],
-  ])('goes on where one cannot be retried: %d', async (status, outcome) => {
+  ])('continues if one cannot be retried: %d', async (status, outcome) => {
     const refused = fail('refused')
     fail('fine')
     service.onAnswer = ({ path }) => (path.endsWith(`/retry/${refused._id}`) ? { status } : undefined)
     expect(await outcomesOf(replay())).toEqual({ refused: outcome, fine: 'succeeded' })
   })
 
-  it.each([408, 413])('does not take %d for a delivery that cannot be retried', async (status) => {
+  it.each([408, 413])('does not treat %d as a delivery that cannot be retried', async (status) => {
     fail('e1')
     service.onAnswer = ({ method }) => (method === 'POST' ? { status } : undefined)
     expect(await failureOf(replay())).toMatchObject({ code: 'request_refused', status })
@@ -320,7 +320,7 @@ describe('replayFailed', () => {
 })
 
 describe('a retry whose answer is lost', () => {
-  it('is not repeated where the log shows that it was carried out', async () => {
+  it('is not repeated if the log shows that it was carried out', async () => {
     fail('e1')
     service.onAnswer = ({ method }) => (method === 'POST' ? (response) => response.socket?.destroy() : undefined)
     expect(await outcomesOf(replay())).toEqual({ e1: 'succeeded' })
@@ -342,7 +342,7 @@ describe('a retry whose answer is lost', () => {
     expect(service.calls.filter((call) => call.startsWith('POST'))).toHaveLength(1)
   })
 
-  it('is repeated where the log shows nothing of it, but not for ever', async () => {
+  it('is repeated if the log does not show it, but not for ever', async () => {
     fail('e1')
     service.onRetry = (delivery) => void retried.push(delivery.eventId)
     service.onAnswer = ({ method }) => (method === 'POST' ? { status: 504 } : undefined)
@@ -361,7 +361,7 @@ describe('an interrupted replay', () => {
   const ASKED = { step: 'asked', attempts: 5 }
   const ACCEPTED = { step: 'accepted', attempts: 5 }
 
-  it('by its signal goes on with its journal where it stopped', async () => {
+  it('by its signal continues with its journal', async () => {
     for (let n = 0; n < 20; n++) fail(`e${n}`)
     const { lines, journal } = makeJournal()
     const controller = new AbortController()
@@ -381,7 +381,7 @@ describe('an interrupted replay', () => {
   it.each([
     ['succeeds', 'success'],
     ['fails again', 'failed'],
-  ])('by a crash at any step sends nothing twice, and loses nothing, where a retry %s', async (_what, status) => {
+  ])('by a crash at any step sends nothing twice, and loses nothing, if a retry %s', async (_what, status) => {
     service.onRetry = (delivery) => {
       retried.push(delivery.eventId)
       delivery.attempts++
@@ -400,7 +400,7 @@ describe('an interrupted replay', () => {
     }
   })
 
-  it('does not repeat what was taken on and failed again', async () => {
+  it('does not repeat an event that was accepted and failed again', async () => {
     fail('e1')
     service.onRetry = (delivery) => {
       retried.push(delivery.eventId)
@@ -413,7 +413,7 @@ describe('an interrupted replay', () => {
   })
 
   it.each(['', 'no json', '{"webhookId":"w1","deliv', 'null', '5', '{"webhookId":"w2","deliveryId":"d2"}'])(
-    'reads over a line that is not its own: %j',
+    'skips a line that is not its own: %j',
     async (line) => {
       fail('e1')
       expect(await outcomesOf(replay({ journal: { read: () => [line], append: () => {} } }))).toEqual({
@@ -422,7 +422,7 @@ describe('an interrupted replay', () => {
     },
   )
 
-  it('stops where its journal fails, since it could not be resumed', async () => {
+  it('stops if its journal fails, since it could not be resumed', async () => {
     for (let n = 0; n < 5; n++) fail(`e${n}`)
     const full = new Error('disk full')
     const append = () => Promise.reject(full)
@@ -430,7 +430,7 @@ describe('an interrupted replay', () => {
     expect(retried).toEqual([])
   })
 
-  it('keeps the window with which it began, though it was given as a span', async () => {
+  it('keeps the window with which it began, even if it was a span', async () => {
     for (let n = 0; n < 6; n++) fail(`e${n}`)
     const times = service.logs.get('w1')?.map(({ createdAt }) => new Date(createdAt).getTime()) ?? []
     const { journal } = makeJournal()
@@ -465,7 +465,7 @@ describe('an interrupted replay', () => {
     expect(retried).toEqual(['e1'])
   })
 
-  it('counts what it has retried before towards its limit', async () => {
+  it('counts its earlier retries towards its limit', async () => {
     for (let n = 0; n < 6; n++) fail(`e${n}`)
     const { journal } = makeJournal()
     await replay({ journal, limit: 2 })

@@ -28,7 +28,7 @@ function expectOneSuccessor(active = true): void {
 
 describe('rotateWebhook', () => {
   it.each([0, 10_000, 60_000])(
-    'comes to one webhook though it runs five times at once, for %d ms',
+    'ends with one webhook even if five runs start at the same time, for %d ms',
     async (overlapMs) => {
       const all = await Promise.all([1, 2, 3, 4, 5].map(() => rotate({ overlapMs })))
       expectOneSuccessor()
@@ -37,7 +37,7 @@ describe('rotateWebhook', () => {
     },
   )
 
-  it('comes to one webhook though secrets are saved at different times', async () => {
+  it('ends with one webhook even if secrets are saved at different times', async () => {
     let delay = 50
     const saveSecret: SecretKeeper['saveSecret'] = async (secret, { id }) => {
       delay -= 10
@@ -48,13 +48,13 @@ describe('rotateWebhook', () => {
     expectOneSuccessor()
   })
 
-  it('comes to one paused webhook if the first is paused', async () => {
+  it('ends with one paused webhook if the first is paused', async () => {
     Object.assign(service.webhooks.get('w1') ?? {}, { active: false })
     await Promise.all([1, 2, 3, 4, 5].map(() => rotate()))
     expectOneSuccessor(false)
   })
 
-  it('takes the successor that is active, and deletes an older one that is not', async () => {
+  it('chooses the active successor, and deletes an older one that is not active', async () => {
     for (const active of [false, true]) {
       const { _id, secret } = service.add({ description: '(postern, replaces w1)', active })
       secrets.set(_id, secret)
@@ -63,7 +63,7 @@ describe('rotateWebhook', () => {
     expectOneSuccessor()
   })
 
-  it('deletes no active successor, which may deliver what no other does', async () => {
+  it('deletes no active successor, which may deliver events that no other does', async () => {
     for (const _time of [1, 2]) {
       const { _id, secret } = service.add({ description: '(postern, replaces w1)' })
       secrets.set(_id, secret)
@@ -92,7 +92,7 @@ describe('rotateWebhook', () => {
     expect([...service.webhooks.keys()]).toEqual(['w1'])
   })
 
-  it('makes three webhooks at most, and leaves none, if hasSecret does not find what was saved', async () => {
+  it('creates three webhooks at most, and leaves none, if hasSecret does not find the saved secret', async () => {
     expect(await failureOf(rotate({ hasSecret: () => false }))).toMatchObject({ code: 'secret_not_saved' })
     expect([...service.webhooks.keys()]).toEqual(['w1'])
     expect(service.calls.filter((call) => call.startsWith('POST'))).toHaveLength(3)
@@ -106,7 +106,7 @@ describe('rotateWebhook', () => {
     { overlapMs: -1 },
     { hasSecret: undefined as never },
     { saveSecret: {} as never },
-  ])('refuses %j before anything is made', async (wrong) => {
+  ])('refuses %j before anything is created', async (wrong) => {
     expect(await failureOf(rotate(wrong))).toMatchObject({ code: 'option_invalid' })
     expect(service.calls).toEqual([])
   })

@@ -21,7 +21,7 @@ const rotate = (options: Partial<RotateOptions> = {}, clock = new HastyClock()) 
 const idsOf = () => [...service.webhooks.keys()]
 
 describe('rotateWebhook', () => {
-  it('makes a second webhook, lets both deliver, and deletes the first', async () => {
+  it('creates a second webhook, lets both deliver, and deletes the first', async () => {
     const seen: (readonly [Rotation['state'], string[]])[] = []
     const clock = new HastyClock()
     clock.advance(86_400_000)
@@ -34,7 +34,7 @@ describe('rotateWebhook', () => {
     expect(secrets.get('w2')).toBe(service.webhooks.get('w2')?.secret)
   })
 
-  it('waits for what only the first can deliver', async () => {
+  it('waits for deliveries that only the first can make', async () => {
     const line = service.fail('w1', 'e1', { status: 'pending' })
     const pending: number[] = []
     const onProgress = (rotation: Rotation) => {
@@ -45,7 +45,7 @@ describe('rotateWebhook', () => {
     expect(pending).toEqual([...Array.from({ length: 10 }, () => 1), 0])
   })
 
-  it('waits no longer than it is told, and goes on when it is called again', async () => {
+  it('waits no longer than its limit, and continues when it is called again', async () => {
     const line = service.fail('w1', 'e1', { status: 'pending' })
     expect(await rotate({ waitMs: 0 })).toMatchObject({ state: 'waiting', pending: 1, webhook: { id: 'w2' } })
     expect(idsOf()).toEqual(['w1', 'w2'])
@@ -59,7 +59,7 @@ describe('rotateWebhook', () => {
     expect(idsOf()).toEqual(['w2'])
   })
 
-  it('does not wait for what the second delivers as well', async () => {
+  it('does not wait for deliveries that the second makes as well', async () => {
     service.fail('w1', 'e1', { status: 'pending' })
     service.fail('w1', 'e2', { status: 'failed' })
     const onProgress = () => {
@@ -73,7 +73,7 @@ describe('rotateWebhook', () => {
     expect(await rotate({ onProgress })).toMatchObject({ state: 'finished', sharesEventIds: true })
   })
 
-  it('does not take an event that comes while it reads the logs for one that only the first has', async () => {
+  it('does not treat an event that occurs while it reads the logs as one that only the first has', async () => {
     let isSent = false
     service.onAnswer = ({ path }) => {
       if (!isSent && path.endsWith('/deliveries')) for (const id of ['w1', 'w2']) service.fail(id, 'e1')
@@ -92,7 +92,7 @@ describe('rotateWebhook', () => {
     ['only the second log has events', [], ['e1'], undefined],
     ['the logs tell no ids', [undefined], [undefined], undefined],
     ['the first log tells no ids', [undefined], ['e1'], undefined],
-  ])('tells whether ids are shared where %s', async (_what, first, second, sharesEventIds) => {
+  ])('reports whether ids are shared if %s', async (_what, first, second, sharesEventIds) => {
     const send = (webhookId: string, ids: readonly (string | undefined)[]) => {
       for (const id of ids) service.fail(webhookId, id as string, { status: 'success' }) // undefined: left out
     }
@@ -103,7 +103,7 @@ describe('rotateWebhook', () => {
     expect(await rotate({ onProgress })).toMatchObject({ state: 'finished', sharesEventIds })
   })
 
-  it('brings back what had failed', async () => {
+  it('replays earlier failures', async () => {
     service.fail('w1', 'e1')
     const retried: string[] = []
     service.onRetry = (delivery) => {
@@ -114,7 +114,7 @@ describe('rotateWebhook', () => {
     expect(retried).toEqual(['e1'])
   })
 
-  it('retries each failure once, also one that comes later', async () => {
+  it('retries each failure once, including later ones', async () => {
     service.fail('w1', 'e1')
     const retried: string[] = []
     service.onRetry = (delivery) => {
@@ -130,7 +130,7 @@ describe('rotateWebhook', () => {
     expect(retried).toEqual(['e1', 'e2'])
   })
 
-  it('does not delete a log with failures that nobody else has, unless it is told to', async () => {
+  it('does not delete a log with failures that no other webhook has, unless an option allows it', async () => {
     service.fail('w1', 'e1')
     service.onRetry = (delivery) => {
       delivery.attempts++
@@ -140,7 +140,7 @@ describe('rotateWebhook', () => {
     expect(await rotate({ giveUpFailed: true })).toMatchObject({ state: 'finished', failed: 1 })
   })
 
-  it('takes a state that it does not know for pending, until the schedule is over', async () => {
+  it('treats an unknown state as pending, until the schedule is over', async () => {
     service.fail('w1', 'e1', { status: 'zorp' })
     expect(await rotate()).toMatchObject({ state: 'finished' })
     service.fail('w2', 'e1', { status: 'zorp', createdAt: new Date().toISOString() })
@@ -161,14 +161,14 @@ describe('rotateWebhook', () => {
     expect(secrets.get('w4')).toBe(service.webhooks.get('w4')?.secret)
   })
 
-  it('carries the description over, time and again', async () => {
+  it('copies the description, time and again', async () => {
     Object.assign(service.webhooks.get('w1') ?? {}, { description: 'orders' })
     await rotate()
     await rotate({ webhookId: 'w2' })
     expect(service.webhooks.get('w3')?.description).toBe('orders (postern, replaces w2)')
   })
 
-  it('leaves a paused webhook paused, and does not wait for what it holds back', async () => {
+  it('leaves a paused webhook paused, and does not wait for deliveries that it holds back', async () => {
     Object.assign(service.webhooks.get('w1') ?? {}, { active: false })
     const line = service.fail('w1', 'e1', { status: 'pending' })
     service.fail('w1', 'e2')
@@ -180,7 +180,7 @@ describe('rotateWebhook', () => {
     expect(await rotate({ giveUpFailed: true })).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
   })
 
-  it('does not delete a paused webhook that holds deliveries back, unless it is told to', async () => {
+  it('does not delete a paused webhook that holds deliveries back, unless an option allows it', async () => {
     Object.assign(service.webhooks.get('w1') ?? {}, { active: false })
     service.fail('w1', 'e1', { status: 'pending' })
     expect(await rotate()).toMatchObject({ state: 'waiting', held: 1, failed: 0 })
@@ -195,7 +195,7 @@ describe('rotateWebhook', () => {
     expect(idsOf()).toEqual(['w2', 'w3'])
   })
 
-  it('refuses a webhook whose events the service does not tell', async () => {
+  it('refuses a webhook whose events the service does not list', async () => {
     Object.assign(service.webhooks.get('w1') ?? {}, { events: [] })
     expect(await failureOf(rotate())).toMatchObject({
       code: 'option_invalid',
@@ -204,7 +204,7 @@ describe('rotateWebhook', () => {
     expect(idsOf()).toEqual(['w1'])
   })
 
-  it('makes none where the service does not keep descriptions', async () => {
+  it('creates none if the service does not keep descriptions', async () => {
     service.onAnswer = ({ method, path }) => {
       if (method !== 'GET' || !path.endsWith('/webhooks')) return undefined
       return { body: [...service.webhooks.values()].map(({ description, secret, ...rest }) => rest) }
@@ -216,13 +216,13 @@ describe('rotateWebhook', () => {
     expect(idsOf()).toEqual(['w1'])
   })
 
-  it('is finished where it was finished', async () => {
+  it('has nothing left to do if it was finished', async () => {
     await rotate()
     expect(await rotate()).toMatchObject({ state: 'finished', webhook: { id: 'w2' } })
     expect(idsOf()).toEqual(['w2'])
   })
 
-  it('fails where neither the webhook nor its successor is there, as with a mistyped id', async () => {
+  it('fails if neither the webhook nor its successor is there, as with a mistyped id', async () => {
     expect(await failureOf(rotate({ webhookId: 'w7' }))).toMatchObject({
       code: 'not_found',
       route: 'GET /api/integrations/webhooks',
@@ -230,7 +230,7 @@ describe('rotateWebhook', () => {
     expect(idsOf()).toEqual(['w1'])
   })
 
-  it('deletes nothing where the second does not become active', async () => {
+  it('deletes nothing if the second does not become active', async () => {
     service.onAnswer = ({ method }) => (method === 'PUT' ? { body: { _id: 'w2', active: false } } : undefined)
     expect(await failureOf(rotate())).toMatchObject({
       code: 'answer_unusable',
@@ -239,13 +239,13 @@ describe('rotateWebhook', () => {
     expect(idsOf()).toEqual(['w1', 'w2'])
   })
 
-  it('deletes nothing where the secret cannot be saved', async () => {
+  it('deletes nothing if the secret cannot be saved', async () => {
     const saveSecret = () => Promise.reject(new Error('disk full'))
     expect(await failureOf(rotate({ saveSecret }))).toMatchObject({ code: 'secret_not_saved' })
     expect(idsOf()).toEqual(['w1'])
   })
 
-  it('is ended by its signal at any step, although the service hangs', async () => {
+  it('is ended by its signal at any step, even if the service hangs', async () => {
     const reset = () => {
       service.webhooks.clear()
       const { _id, secret } = service.add({ _id: 'w1' })

@@ -37,7 +37,7 @@ const REPLIES: readonly (readonly [string, Reply])[] = [
 ]
 
 describe('errors', () => {
-  it.each(REPLIES)('of the login tell no secret: %s', async (_what, reply) => {
+  it.each(REPLIES)('of the login contain no secret: %s', async (_what, reply) => {
     service = await startService(
       () => ({}),
       () => reply,
@@ -48,7 +48,7 @@ describe('errors', () => {
     expectSilent(printed(error) + printed(client), [PASSWORD, SECRET, JWT]) // it never had the token
   })
 
-  it.each(REPLIES)('of a call tell no secret: %s', async (_what, reply) => {
+  it.each(REPLIES)('of a call contain no secret: %s', async (_what, reply) => {
     service = await startService(
       () => reply,
       () => ({ body: { accessToken: TOKEN } }),
@@ -62,7 +62,7 @@ describe('errors', () => {
       expectSilent(printed(await call().catch((thrown: unknown) => thrown)) + printed(client))
   })
 
-  it('have the password struck out before their text is cut', async () => {
+  it('have the password removed before their text is cut', async () => {
     service = await startService(() => ({ status: 400, body: 'x'.repeat(2_040) + PASSWORD }))
     const error = await create()
       .webhooks.get('w1')
@@ -70,7 +70,7 @@ describe('errors', () => {
     expect(error).toMatchObject({ body: expect.stringMatching(/^x{2040}\[redacte$/) })
   })
 
-  it('do not tell the password however many tokens came after it, nor the last token', async () => {
+  it('do not contain the password no matter how many tokens came after it, nor the last token', async () => {
     service = await startService(
       ({ authorization }) => ({ status: 401, body: `${PASSWORD} ${authorization}` }),
       (_, count) => ({ body: { accessToken: `${TOKEN}${count}` } }),
@@ -82,7 +82,7 @@ describe('errors', () => {
     expect(error).toMatchObject({ body: '[redacted] Bearer [redacted]' })
   })
 
-  it('of a given fetch tell nothing but their message, without secrets', async () => {
+  it('of a custom fetch contain nothing but their message, without secrets', async () => {
     service = await startService(() => ({}))
     const failing = async (request: Request) => {
       const cause = Object.assign(new Error(`${TOKEN} refused`), { code: 'EODD' })
@@ -111,7 +111,7 @@ describe('errors', () => {
       {},
     ],
     ['each error once', circular, 'round', {}],
-  ])('of a given fetch tell %s', async (_what, thrown, message, fields) => {
+  ])('of a custom fetch contain %s', async (_what, thrown, message, fields) => {
     service = await startService(() => ({}))
     const failing = () => Promise.reject(thrown)
     const error = await create({ fetch: failing, maxRetries: 0 })
@@ -137,7 +137,7 @@ describe('records', () => {
   })
 
   it.each([null, '', '****', '••••••', 'whsec_****', undefined])(
-    'have no secret where the service masks it: %j',
+    'have no secret if the service masks it: %j',
     async (masked) => {
       service = await startService(() => ({ body: { _id: 'w1', secret: masked } }))
       await expect(create().webhooks.create(NEW)).rejects.toMatchObject({ code: 'answer_unusable' })

@@ -42,7 +42,7 @@ describe('a signal', () => {
     expect(await failureOf(client.webhooks.get('w1', { signal: controller.signal }))).toBe(reason)
   })
 
-  it('ends the login that nobody else waits for, and the next call logs in anew', async () => {
+  it('ends the login that no other call waits for, and the next call logs in again', async () => {
     const controller = new AbortController()
     let isClosed = false
     service = await startService(
@@ -73,7 +73,7 @@ describe('a signal', () => {
     expect([getEventListeners(controller.signal, 'abort'), clock.pending]).toEqual([[], 0])
   })
 
-  it('leaves no timer behind where it ends a back-off', async () => {
+  it('leaves no timer behind if it ends a back-off', async () => {
     const clock = manualClock()
     const controller = new AbortController()
     service = await startService(() => ({ status: 503 }))
@@ -83,7 +83,7 @@ describe('a signal', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it("of one call doesn't end the login that others wait for", async () => {
+  it('of one call does not end the login that others wait for', async () => {
     const controller = new AbortController()
     service = await startService(
       () => ({ body: WEBHOOK }),

@@ -71,7 +71,7 @@ describe('sleep', () => {
 })
 
 describe('untilAborted', () => {
-  it('passes on what the work comes to, and listens no more', async () => {
+  it('passes the result of the work on, and listens no more', async () => {
     const { signal } = new AbortController()
     expect(await untilAborted(Promise.resolve(5), undefined)).toBe(5)
     expect(await untilAborted(Promise.resolve(5), signal)).toBe(5)

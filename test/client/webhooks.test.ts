@@ -56,7 +56,7 @@ describe('a webhook', () => {
     ['a list', { body: [RAW] }],
     ['an HTML page', { body: '<html></html>' }],
     ['no id', { body: { url: URL_ } }],
-  ])('is not taken from %s', async (_what, reply) => {
+  ])('is not read from %s', async (_what, reply) => {
     service = await startService(() => reply)
     await expect(clientOf(service).webhooks.get('w1')).rejects.toMatchObject({ code: 'answer_unusable' })
   })
@@ -68,7 +68,7 @@ describe('a creation', () => {
     ['with 200', 200, { ...RAW, secret: 'whsec_1' }],
     ['wrapped', 201, { data: { ...RAW, secret: 'whsec_1' } }],
     ['with the secret beside it', 201, { webhook: RAW, secret: 'whsec_1' }],
-  ])('gives the webhook and its secret: %s', async (_form, status, body) => {
+  ])('returns the webhook and its secret: %s', async (_form, status, body) => {
     service = await startService(() => ({ status, body }))
     const stray = { url: URL_, events: ['contact.created'], active: false, apiKey: 'x' }
     expect(await clientOf(service).webhooks.create(stray)).toEqual({ webhook: WEBHOOK, secret: 'whsec_1' })
@@ -76,7 +76,7 @@ describe('a creation', () => {
   })
 
   it.each(['x4f1', '4f1x', '..4f1..', '4*f1', '4f1 '])(
-    'gives a secret that looks a little like a mask: %j',
+    'returns a secret that looks a little like a mask: %j',
     async (secret) => {
       service = await startService(() => ({ status: 201, body: { ...RAW, secret } }))
       const created = await clientOf(service).webhooks.create({ url: URL_, events: ['contact.created'] })
@@ -84,13 +84,13 @@ describe('a creation', () => {
     },
   )
 
-  it.each(['xxxxxxxx', '••••', '....', '***4f1', ' ', ''])('takes no mask for a secret: %j', async (secret) => {
+  it.each(['xxxxxxxx', '••••', '....', '***4f1', ' ', ''])('does not treat a mask as a secret: %j', async (secret) => {
     service = await startService(() => ({ status: 201, body: { ...RAW, secret } }))
     const created = clientOf(service).webhooks.create({ url: URL_, events: ['contact.created'] })
     await expect(created).rejects.toMatchObject({ code: 'answer_unusable' })
   })
 
-  it.each([{ description: 'orders' }, { active: true }, {}])('sends what it is given: %j', async (fields) => {
+  it.each([{ description: 'orders' }, { active: true }, {}])('sends its options: %j', async (fields) => {
     service = await startService(() => ({ status: 201, body: { ...RAW, secret: 'whsec_1' } }))
     const given = { url: URL_, events: ['contact.created'], ...fields }
     await clientOf(service).webhooks.create(given)
@@ -98,7 +98,7 @@ describe('a creation', () => {
     expect(JSON.parse(service.seen[1]?.body ?? '')).toEqual(given)
   })
 
-  it('is not taken from an answer without an id', async () => {
+  it('is not read from an answer without an id', async () => {
     service = await startService(() => ({ status: 201, body: { secret: 'whsec_1' } }))
     const created = clientOf(service).webhooks.create({ url: URL_, events: ['contact.created'] })
     await expect(created).rejects.toMatchObject({ code: 'answer_unusable', message: expect.stringContaining('an id') })
@@ -113,13 +113,13 @@ describe('an update', () => {
     ['nothing', { status: 204 }],
     ['success', { body: { success: true } }],
     ['the id alone', { body: { _id: 'w1' } }],
-  ])('gives what the service has then: %s', async (_form, reply) => {
+  ])("returns the service's new state: %s", async (_form, reply) => {
     service = await startService(({ method }) => (method === 'PUT' ? reply : { body: changed }))
     expect(await clientOf(service).webhooks.resume('w1')).toEqual({ ...WEBHOOK, active: true, raw: changed })
     expect(service.seen[1]).toMatchObject({ method: 'PUT', body: '{"active":true}' })
   })
 
-  it('sends what is changed, and nothing else', async () => {
+  it('sends the changes, and nothing else', async () => {
     service = await startService(() => ({ body: RAW }))
     const { webhooks } = clientOf(service)
     await webhooks.pause('w1')
@@ -156,7 +156,7 @@ describe('a retry', () => {
     ['204', { status: 204 }, { delivery: undefined }],
     ['200 and success', { body: { success: true } }, { delivery: undefined }],
     ['200 and text', { body: 'ok' }, { delivery: undefined }],
-  ])('is taken on: %s', async (_form, reply, expected) => {
+  ])('is accepted: %s', async (_form, reply, expected) => {
     service = await startService(() => reply)
     expect(await clientOf(service).retry('w1', 'd1')).toMatchObject(expected)
     expect(service.seen[1]).toMatchObject({ method: 'POST', path: '/api/integrations/webhooks/w1/retry/d1', body: '' })
@@ -168,7 +168,7 @@ describe('a retry', () => {
     ['of what has not failed', 422, 'not_retriable'],
     ['of what is not there', 404, 'not_found'],
     ["of another account's", 403, 'not_found'],
-  ])('%s, told with %d, is %s', async (_what, status, code) => {
+  ])('%s, answered with %d, is %s', async (_what, status, code) => {
     service = await startService((_: Seen) => ({ status, body: { message: 'it has not failed' } }))
     await expect(clientOf(service).retry('w1', 'd1')).rejects.toMatchObject({
       code,

@@ -31,7 +31,7 @@ it('no two accounts have one key or one user', () => {
   expect(accounts.list()).toHaveLength(2)
 })
 
-it('there are 1000 accounts at most', () => {
+it('at most 1000 accounts can exist', () => {
   const accounts = new Accounts(createMemoryJournal())
   for (let made = 0; made < 1_000; made++) accounts.add(make(`a${made}`))
   expect(() => accounts.add(make('more'))).toThrow(refusal('full'))
@@ -48,7 +48,7 @@ it('accounts are read back in their order', () => {
   expect(new Accounts(journal).find('a')).toEqual(make('a'))
 })
 
-it('an account that is given a user of another one is refused, and stays as it was', () => {
+it('an account with a user of another one is refused, and does not change', () => {
   const accounts = new Accounts(createMemoryJournal())
   const [one, two] = [accounts.add(make('one')), accounts.add(make('two'))]
   expect(() => accounts.replace({ ...two, email: one.email })).toThrow(refusal('exists'))

@@ -80,13 +80,13 @@ describe.each([
   )
 })
 
-describe('a name, when it is connected to', () => {
+describe('a name, when a connection is made', () => {
   const lookup = (name: string, rule: 'local' | 'any' | 'strict', all: boolean) =>
     new Promise((resolve) =>
       guardLookup('https:', rule)(name, { all }, (error, address) => resolve(error?.name ?? address)),
     )
 
-  it('is refused where an address behind it is left out by the rule', async () => {
+  it('is refused if the rule forbids an address behind it', async () => {
     expect(await lookup('localhost', 'strict', false)).toBe('BlockedAddress')
     expect(await lookup('localhost', 'local', false)).toMatch(/^(127\.|::1)/)
     expect(await lookup('localhost', 'local', true)).toEqual(

@@ -471,7 +471,7 @@ it.each(['held', 'dropped', 'counted'] as const)('A32 %s: a first attempt waits 
   expect([crm.deliveries.list()[0]?.status, receiver.received.length]).toEqual(['success', 1])
 })
 
-it('a delivery that was ended by a pause (A32) tells nothing of it once it is retried', async () => {
+it('a delivery that was ended by a pause (A32) shows no sign of it once it is retried', async () => {
   const { crm, register, api } = await scene({ assume: { A32: 'dropped' } }, 500, 200)
   const path = await register()
   crm.records.create('contact')

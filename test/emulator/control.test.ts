@@ -10,7 +10,7 @@ describe('the control interface', () => {
     expect((await call(crm, 'GET /_emulator/ready')).json).toEqual({ type: 'ready', url: crm.url })
   })
 
-  it('GET state tells of everything, and of no secret and no password', async () => {
+  it('GET state contains everything, but no secret and no password', async () => {
     const crm = await start()
     const { secret } = crm.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'] })
     const { text, json } = await call(crm, 'GET /_emulator/state')
@@ -64,7 +64,7 @@ describe('the control interface', () => {
       expect((await call(crm, 'POST /_emulator/clock', { body })).status).toBe(422)
   })
 
-  it('POST clock is refused where the time is real', async () => {
+  it('POST clock is refused if the time is real', async () => {
     const crm = await startEmulator({ logger: quiet })
     try {
       expect((await call(crm, 'POST /_emulator/clock', { body: { advance: '1s' } })).status).toBe(422)
@@ -83,7 +83,7 @@ describe('the control interface', () => {
     expect((await call(crm, 'POST /api/identity/auth/login', { body: { email, password } })).status).toBe(200)
   })
 
-  it('records: lists, creates, reads, changes and deletes one, of the account that is named', async () => {
+  it('records: lists, creates, reads, changes and deletes one, of the named account', async () => {
     const crm = await start()
     const path = '/_emulator/records/opportunity'
     const made = await call(crm, `POST ${path}?accountKey=globex`, { body: { title: 'one' } })
@@ -101,7 +101,7 @@ describe('the control interface', () => {
     expect((await call(crm, `POST ${path}`, { body: { _id: 'x' } })).status).toBe(409)
   })
 
-  it('events: passes data through, takes id and timestamp, and counts', async () => {
+  it('events: passes data through, accepts id and timestamp, and counts', async () => {
     const crm = await start()
     const receiver = await sink()
     crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
@@ -155,7 +155,7 @@ describe('the control interface', () => {
     expect(statuses).toEqual([status, status, 200])
   })
 
-  it('faults: reset cuts the connection, slow takes its time', async () => {
+  it('faults: reset cuts the connection, slow delays the answer', async () => {
     const crm = await start()
     const token = await crm.login()
     await call(crm, 'POST /_emulator/faults', { body: { answer: 'reset' } })
@@ -187,7 +187,7 @@ describe('the control interface', () => {
     })
   })
 
-  it('limits logins by address, and begins anew with a reset', async () => {
+  it('limits logins by address, and starts again with a reset', async () => {
     const crm = await start({ loginRateLimit: '2/60s' })
     const body = { email: 'ada@acme.test', password: 'password' }
     const login = async () => (await call(crm, 'POST /api/identity/auth/login', { body })).status
@@ -209,7 +209,7 @@ describe('the control interface', () => {
     expect((await slow).status).toBe(401)
   })
 
-  it('stream tells of what happens', async () => {
+  it('stream reports events', async () => {
     const crm = await start()
     const receiver = await sink()
     const response = await fetch(`${crm.url}/_emulator/stream`)
@@ -322,7 +322,7 @@ describe('in code', () => {
     expect(await response.json()).toEqual({ type: 'ready', url: crm.url })
   })
 
-  it('takes its port, and says so where it is taken', async () => {
+  it('uses its port, and reports if it is taken', async () => {
     const crm = await start()
     const port = Number(new URL(crm.url).port)
     await expect(startEmulator({ port })).rejects.toMatchObject({ code: 'port_in_use' })
@@ -377,7 +377,7 @@ describe('in code', () => {
     })
   })
 
-  it('gives the same ids for the same seed, and never the same secret', async () => {
+  it('makes the same ids for the same seed, and never the same secret', async () => {
     const ids = async () => {
       const crm = await start({ seed: 7 })
       const { id, secret } = crm.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'] })
@@ -388,7 +388,7 @@ describe('in code', () => {
     expect(two.secret).not.toBe(one.secret)
   })
 
-  it('takes a secret that is chosen, and refuses one that cannot work', async () => {
+  it('accepts a chosen secret, and refuses an impossible one', async () => {
     const crm = await start()
     const fields = { url: 'http://localhost/', events: ['sync.failed'] }
     expect(crm.webhooks.create(fields, { secret: 'mine' }).secret).toBe('mine')

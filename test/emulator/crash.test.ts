@@ -79,7 +79,7 @@ describe('a crash', () => {
     for (const end of ['', '-wal']) copyFileSync(file + end, copy + end)
   }
 
-  it('while a manual clock moves leaves it where its last attempt ended', async () => {
+  it('while a manual clock moves leaves it at the end of its last attempt', async () => {
     const file = await makeFile()
     const database = openSqlite(file)
     onEnd(async () => database.close())
@@ -130,7 +130,7 @@ describe('a database', () => {
     )
   })
 
-  it('makes an attempt again that a closing cut off, with the same number', async () => {
+  it('repeats an attempt that a closing cut off, with the same number', async () => {
     const database = openSqlite(await makeFile())
     onEnd(async () => database.close())
     const receiver = await sink(Date, 0, 200)
@@ -145,7 +145,7 @@ describe('a database', () => {
     expect(receiver.received).toHaveLength(2)
   })
 
-  it('is given back on closing, and not written to any more', async () => {
+  it('is released on closing, and not written to any more', async () => {
     const file = await makeFile()
     const database = openSqlite(file)
     const one = await startEmulator({ logger: quiet, database })
@@ -158,7 +158,7 @@ describe('a database', () => {
     database.close()
   })
 
-  it('forgets with a reset what it kept, and keeps what is resent', async () => {
+  it('forgets its content at a reset, and keeps later events', async () => {
     const database = openSqlite(await makeFile())
     onEnd(async () => database.close())
     const receiver = await sink(Date, 500)
@@ -185,7 +185,7 @@ describe('a database', () => {
     ])
   })
 
-  it('goes on with a manual clock where that was', async () => {
+  it('continues with a manual clock at its time', async () => {
     const database = openSqlite(await makeFile())
     onEnd(async () => database.close())
     const one = await startEmulator({ clock: 'manual', logger: quiet, database })

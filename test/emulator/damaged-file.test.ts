@@ -107,7 +107,7 @@ describe('a file that cannot be used', () => {
     'CREATE TABLE entries (id INTEGER)',
     'CREATE TABLE emulator (name TEXT)',
     'CREATE TABLE emulator (version INTEGER); CREATE TABLE entries (name TEXT)',
-  ])('is the one of another program, and is left as it was: %s', async (sql) => {
+  ])('is the one of another program, and is left unchanged: %s', async (sql) => {
     const file = join(await makeFolder(), 'other.db')
     await changeBy(file, sql)
     const { code, stderr } = await runOn(file)
@@ -118,7 +118,7 @@ describe('a file that cannot be used', () => {
     expect(other.prepare('SELECT sql FROM sqlite_master').all()).toHaveLength(sql.split(';').length)
   })
 
-  it('is a folder, or in a folder that is not there', async () => {
+  it('is a folder, or in a folder that does not exist', async () => {
     const folder = await makeFolder()
     await mkdir(join(folder, 'emulator.db'))
     for (const file of [join(folder, 'emulator.db'), join(folder, 'missing', 'emulator.db')]) {
@@ -204,7 +204,7 @@ describe('a disk that is full while the emulator runs', () => {
     expect(next.deliveries.list().map(({ status }) => status)).toEqual(['success', 'success'])
   })
 
-  it('refuses a retry, which may be asked for again', async () => {
+  it('refuses a retry, which may be repeated', async () => {
     const { crm, receiver, database } = await scene(500)
     const { id = '', ...before } = crm.deliveries.list()[0] ?? {}
     database.exec('CREATE TRIGGER full BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, "no room"); END')
@@ -217,7 +217,7 @@ describe('a disk that is full while the emulator runs', () => {
     expect(crm.deliveries.get(id).attempts).toHaveLength(6)
   })
 
-  it('makes the attempts that are planned, and makes what was not written again after a restart', async () => {
+  it('makes the planned attempts, and repeats after a restart those that were not written', async () => {
     const warnings: string[] = []
     const database = openSqlite(':memory:')
     onEnd(async () => database.close())
@@ -239,7 +239,7 @@ describe('a disk that is full while the emulator runs', () => {
   })
 })
 
-it('a database that never was on a disk is called so', async () => {
+it('a database that never was on a disk is reported as such', async () => {
   const database = openSqlite(':memory:')
   onEnd(async () => database.close())
   database.exec('CREATE TABLE users (id INTEGER)')

@@ -22,7 +22,7 @@ it.each([
   [{ errcode: 26 }, 'it is not a SQLite database'],
   [{ code: 'SQLITE_ERROR' }, 'what the driver said. Give another file.'],
   [{ errcode: 1 }, 'what the driver said. Give another file.'],
-])('%j is told as: %s', (fields, told) => {
+])('%j is reported as: %s', (fields, told) => {
   const cause = Object.assign(new Error('what the driver said\nat length'), fields)
   const fail = () =>
     explainTrouble('app.db', () => {
@@ -33,7 +33,7 @@ it.each([
 })
 
 it.each([new Error('mine'), Object.assign(new Error('mine'), { code: 'ENOENT' }), undefined, 'text'])(
-  'leaves alone what is no failure of a driver: %s',
+  "leaves errors alone that are not a driver's: %s",
   (error) => {
     let thrown: unknown = 'nothing'
     try {

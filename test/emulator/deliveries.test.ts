@@ -26,7 +26,7 @@ async function listenRaw(onData: (write: (text: string) => void, end: () => void
   return `127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
 }
 
-describe('an attempt fails, and tells why', () => {
+describe('an attempt fails, with a reason', () => {
   const attemptAt = async (url: string, options = {}) => {
     const crm = await start(options)
     crm.webhooks.create({ url, events: EVENTS })
@@ -57,7 +57,7 @@ describe('an attempt fails, and tells why', () => {
     expect(await attemptAt(`http://${host}/`)).toMatchObject({ failure: 'reset' })
   })
 
-  it('reset: the answer is no HTTP', async () => {
+  it('reset: the answer is not HTTP', async () => {
     const host = await listenRaw((write, end) => [write('what is this?\r\n\r\n'), end()])
     expect(await attemptAt(`http://${host}/`)).toMatchObject({ failure: 'reset' })
   })
@@ -66,12 +66,12 @@ describe('an attempt fails, and tells why', () => {
     expect(await attemptAt('https://no-such-host.invalid/')).toMatchObject({ failure: 'dns' })
   })
 
-  it('tls: the server speaks none', async () => {
+  it('tls: the server has no TLS', async () => {
     const { url } = await serve((_request, response) => response.end())
     expect(await attemptAt(url.replace('http:', 'https:'))).toMatchObject({ failure: 'tls' })
   })
 
-  it('timeout: no answer within the deadline, in real time too', async () => {
+  it('timeout: no answer within the deadline, even in real time', async () => {
     const { url } = await serve(() => {})
     const crm = await start({ clock: systemClock, deadline: '50ms', retryScale: 1e6 })
     crm.webhooks.create({ url, events: EVENTS })
@@ -82,7 +82,7 @@ describe('an attempt fails, and tells why', () => {
 })
 
 describe('an attempt succeeds', () => {
-  it('with a 2xx in time, though its body never ends', async () => {
+  it('with a 2xx in time, even if its body never ends', async () => {
     const crm = await start()
     const { url } = await serve((_request, response) => response.writeHead(200).write('so far'))
     crm.webhooks.create({ url, events: EVENTS })
@@ -114,7 +114,7 @@ describe('an attempt succeeds', () => {
   })
 })
 
-describe('many at once', () => {
+describe('many deliveries at the same time', () => {
   /** Lets events occur for 12 webhooks, and answers nothing before `most` attempts are under way. */
   const load = async (type: string, count: number, most: number) => {
     const crm = await start()
@@ -141,7 +141,7 @@ describe('many at once', () => {
 
   it('at most 64 are under way in all', () => load('all.created', 20, 64))
 
-  it('one at a time for each webhook, in order, where that is wanted', async () => {
+  it('one at a time for each webhook, in order, if that is requested', async () => {
     const crm = await start({ ordered: true })
     const receiver = await sink()
     crm.webhooks.create({ url: receiver.url, events: EVENTS })
@@ -150,7 +150,7 @@ describe('many at once', () => {
     expect(receiver.received.map(({ body }) => JSON.parse(String(body)).id)).toEqual(ids)
   })
 
-  it('a webhook that hangs does not hold up the others', async () => {
+  it('a webhook that hangs does not delay the others', async () => {
     const crm = await start()
     const { url } = await serve(() => {})
     const good = await sink()
@@ -160,7 +160,7 @@ describe('many at once', () => {
     await until(() => good.received.length === 100)
   })
 
-  it('webhooks that hang and take all places give way to another before each of them had a second turn', async () => {
+  it('webhooks that hang and fill all places make room for another before each of them had a second turn', async () => {
     const crm = await start()
     const held: ServerResponse[] = []
     const { url } = await serve((_request, response) => held.push(response))
@@ -204,7 +204,7 @@ describe('faults', () => {
     expect(crm.deliveries.list()[0]?.attempts).toHaveLength(1)
   })
 
-  it('duplicate: the attempt took as long as the copy whose answer counts', async () => {
+  it('duplicate: the attempt took as long as the duplicate whose answer counts', async () => {
     const crm = await start({ faults: { duplicate: 1 } })
     let requests = 0
     const { url } = await serve((request, response) => {
@@ -217,7 +217,7 @@ describe('faults', () => {
     expect(crm.deliveries.list()[0]?.attempts).toMatchObject([{ status: 200, durationMs: 0 }])
   })
 
-  it('are the same for the same seed, however long receivers take', async () => {
+  it('are the same for the same seed, no matter how long receivers take', async () => {
     const run = async () => {
       const crm = await start({ faults: { fail: 0.5, duplicate: 0.3 }, seed: 7 })
       const { url } = await serve((request, response) => {
@@ -263,7 +263,7 @@ describe('faults', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  describe('latency: what waits to be sent', () => {
+  describe('latency: an attempt that waits to be sent', () => {
     const scene = async (options: EmulatorOptions = {}) => {
       const crm = await start({ faults: { latency: '2s' }, ...options })
       const receiver = await sink(crm.clock)
@@ -285,7 +285,7 @@ describe('faults', () => {
       expect(crm.deliveries.list()).toMatchObject([{ status: 'success', attempts: [{ number: 1 }] }])
     })
 
-    it('is the next that a manual clock moves to', async () => {
+    it('is the next stop of a manual clock', async () => {
       const { crm, receiver } = await scene()
       crm.records.create('contact')
       const begin = crm.clock.now()
@@ -360,7 +360,7 @@ describe('faults', () => {
       expect(receiver.received.map(({ body }) => JSON.parse(String(body)).id)).toEqual(ids)
     })
 
-    it('is made again by the next start if the emulator closes before it left', async () => {
+    it('is repeated by the next start if the emulator closes before it was sent', async () => {
       const database = openSqlite(':memory:')
       onEnd(async () => database.close())
       const { crm, receiver } = await scene({ database })
@@ -415,7 +415,7 @@ describe('resend', () => {
     expect(crm.deliveries.get(resent.id)).toMatchObject({ resendOf: id, status: 'success' })
   })
 
-  it('is one attempt, whatever comes of it', async () => {
+  it('is one attempt, whatever its result', async () => {
     const { crm, receiver, id } = await scene()
     receiver.answers = [500]
     crm.deliveries.resend(id)
@@ -424,7 +424,7 @@ describe('resend', () => {
     expect(crm.deliveries.list().map(({ status }) => status)).toEqual(['success', 'failed'])
   })
 
-  it('refuses a stale signature where nothing is edited', async () => {
+  it('refuses a stale signature if nothing is edited', async () => {
     const { crm, id } = await scene()
     expect(() => crm.deliveries.resend(id, { sign: 'stale-bytes' })).toThrow(
       expect.objectContaining({ code: 'emulator_refused' }),
@@ -433,7 +433,7 @@ describe('resend', () => {
 })
 
 describe('a webhook that is deleted', () => {
-  it('gets no further attempt, also where one is under way', async () => {
+  it('gets no further attempt, even if one is under way', async () => {
     const crm = await start()
     const receiver = await sink(crm.clock, 0)
     const { id } = crm.webhooks.create({ url: receiver.url, events: EVENTS })

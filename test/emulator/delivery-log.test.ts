@@ -50,7 +50,7 @@ describe('the delivery log', () => {
     expect([log.size, log.pendingCount, log.list(), log.list('v')]).toEqual([0, 0, [], []])
   })
 
-  it('counts what is kept of the answers among the bytes', () => {
+  it('counts the kept part of answers among the bytes', () => {
     const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     const attempt = {
@@ -70,7 +70,7 @@ describe('the delivery log', () => {
     expect(idsOf(log.list())).toEqual(['2', '3', '4', '5'])
   })
 
-  it('takes as many pending deliveries as its limit, and not one more', () => {
+  it('accepts as many pending deliveries as its limit, and not one more', () => {
     const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     log.mustTake(2, 0)
@@ -95,7 +95,7 @@ describe('the delivery log', () => {
     expect(idsOf(log.list())).toEqual(['2', '4', '5', '6', '7'])
   })
 
-  it('holds as many bytes of bodies as its limit: drops those that finished first, and takes no more that wait', () => {
+  it('holds as many bytes of bodies as its limit: drops those that finished first, and accepts no more that wait', () => {
     const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     const big = (id: string, size: number) => make(id, 'w', { bytes: new Uint8Array(size) })
     log.add([big('1', 400), big('2', 300)])
@@ -117,7 +117,7 @@ describe('the delivery log', () => {
     log.mustTake(1, 1_000)
   })
 
-  it('counts the bytes of what it read back, and none once it is cleared', () => {
+  it('counts the bytes that it read back, and none once it is cleared', () => {
     const { journal } = makeJournal()
     new DeliveryLog(journal, LIMITS).add([make('1', 'w', { bytes: new Uint8Array(600) })])
     const log = new DeliveryLog(journal, LIMITS)
@@ -174,7 +174,7 @@ describe('the delivery log on a database', () => {
     expect(() => read.mustTake(3, 0)).toThrow(expect.objectContaining({ kind: 'full' }))
   })
 
-  it('drops what finished first after it was read back, over several lives', () => {
+  it('drops those that finished first after it was read back, over several lives', () => {
     const { journal } = makeJournal()
     const first = new DeliveryLog(journal, LIMITS)
     first.add(['1', '2', '3', '4'].map((id) => make(id)))
@@ -190,7 +190,7 @@ describe('the delivery log on a database', () => {
     expect(idsOf(new DeliveryLog(journal, LIMITS).list())).toEqual(['5', '6', '7', '8'])
   })
 
-  it('leaves no row behind of what it dropped or removed', () => {
+  it('leaves no row behind of dropped or removed deliveries', () => {
     const { database, journal } = makeJournal()
     const log = new DeliveryLog(journal, { kept: 1, pending: 5, bytes: 1_000 })
     log.add([make('1', 'v', { signedBytes: bytesOf('x') })])
@@ -201,7 +201,7 @@ describe('the delivery log on a database', () => {
   })
 
   it.each(['add', 'update', 'removeWebhook'] as const)(
-    'changes nothing if what is to be written alongside fails: %s',
+    'changes nothing if the rows beside it cannot be written: %s',
     (call) => {
       const { journal } = makeJournal()
       const log = new DeliveryLog(journal, LIMITS)

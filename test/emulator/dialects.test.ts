@@ -104,22 +104,25 @@ describe('the dialect', () => {
     expect(receiver.received[0]?.headers['x-service-signature']).toMatch(/^sha256=[0-9A-F]{64}$/)
   })
 
-  it.each(Object.keys(DIALECTS) as Dialect[])('%s: a receiver handles its deliveries all the same', async (dialect) => {
-    const crm = await start({ dialect, format: 'random' })
-    let secret = ''
-    const runs: string[] = []
-    const receiver = createReceiver({ secret: () => secret, clock: crm.clock, logger: { ...quiet, error() {} } })
-    receiver.on('contact.created', (event) => {
-      runs.push(event.id)
-      if (runs.length === 1) throw new Error('down')
-    })
-    const { url } = await serve(nodeHandler(receiver))
-    secret = crm.webhooks.create({ url, events: ['contact.created'] }).secret
-    crm.records.create('contact')
-    await crm.clock.advance('30s')
-    expect(crm.deliveries.list()).toMatchObject([{ status: 'success', eventId: runs[0] }])
-    expect(runs).toHaveLength(2)
-  })
+  it.each(Object.keys(DIALECTS) as Dialect[])(
+    '%s: a receiver handles its deliveries in the same way',
+    async (dialect) => {
+      const crm = await start({ dialect, format: 'random' })
+      let secret = ''
+      const runs: string[] = []
+      const receiver = createReceiver({ secret: () => secret, clock: crm.clock, logger: { ...quiet, error() {} } })
+      receiver.on('contact.created', (event) => {
+        runs.push(event.id)
+        if (runs.length === 1) throw new Error('down')
+      })
+      const { url } = await serve(nodeHandler(receiver))
+      secret = crm.webhooks.create({ url, events: ['contact.created'] }).secret
+      crm.records.create('contact')
+      await crm.clock.advance('30s')
+      expect(crm.deliveries.list()).toMatchObject([{ status: 'success', eventId: runs[0] }])
+      expect(runs).toHaveLength(2)
+    },
+  )
 })
 
 describe('single assumptions', () => {
@@ -128,15 +131,15 @@ describe('single assumptions', () => {
     return (await call(crm, 'GET /api/integrations/webhooks', { token: await crm.login() })).json
   }
 
-  it.each([{ listBody: 'items' }, { A04: 'items' }] as const)('are taken by name and by id: %j', async (assume) => {
+  it.each([{ listBody: 'items' }, { A04: 'items' }] as const)('are chosen by name and by id: %j', async (assume) => {
     expect(await listOf({ assume })).toEqual({ items: [], total: 0 })
   })
 
-  it('come before those of a dialect', async () => {
+  it('take precedence over those of a dialect', async () => {
     expect(await listOf({ dialect: 'hostile', assume: { A04: 'data' } })).toEqual({ data: [] })
   })
 
-  it('are told by name', async () => {
+  it('are listed by name', async () => {
     const crm = await start({ assume: { A04: 'items' } })
     const { json } = await call(crm, 'GET /_emulator/state')
     expect(Object(json).assumed).toMatchObject({ listBody: 'items', idName: '_id' })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DueQueue } from '../../src/emulator/due-queue.ts'
 
-describe('the queue of what is due', () => {
-  it('takes items in order of time, then of arrival', () => {
+describe('the queue of due items', () => {
+  it('returns items in order of time, then of arrival', () => {
     const queue = new DueQueue<number>()
     const times = Array.from({ length: 500 }, (_, index) => (index * 7_919) % 37)
     for (const [index, at] of times.entries()) queue.push(at, index)
@@ -29,7 +29,7 @@ describe('the queue of what is due', () => {
     expect([queue.nextAt, queue.takeDue(Infinity)]).toEqual([undefined, undefined])
   })
 
-  it('behaves as a sorted list, however pushes and takes follow each other', () => {
+  it('behaves like a sorted list, no matter how pushes and takes follow each other', () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ push: fc.integer({ min: 0, max: 20 }) }),

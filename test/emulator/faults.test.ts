@@ -16,7 +16,7 @@ function drawAll<T>(seed: string | undefined, draw: (faults: Faults, delivery: D
 const fails = (faults: Faults, delivery: Delivery) => faults.draw('fail', delivery)
 const duplicates = (faults: Faults, delivery: Delivery) => faults.draw('duplicate', delivery)
 
-it('draws the share that was asked for, for each attempt anew', () => {
+it('draws the requested share, for each attempt again', () => {
   const drawn = drawAll('seed', fails)
   expect(Math.abs(drawn.filter(Boolean).length - 500)).toBeLessThan(60)
   const failuresOfEach = Array.from({ length: 50 }, (_, of) =>
@@ -25,12 +25,12 @@ it('draws the share that was asked for, for each attempt anew', () => {
   for (const failures of failuresOfEach) expect(Math.abs(failures.length - 10)).toBeLessThan(10)
 })
 
-it('draws one fault whatever it draws for another', () => {
+it('draws one fault independently of another', () => {
   const [failing, copied] = [drawAll('seed', fails), drawAll('seed', duplicates)]
   expect(Math.abs(failing.filter((isFailed, at) => isFailed === copied[at]).length - 500)).toBeLessThan(60)
 })
 
-it('draws the same for the same seed, and nothing that can be foreseen without one', () => {
+it('draws the same for the same seed, and nothing that can be predicted without one', () => {
   const latency = (faults: Faults, delivery: Delivery) => faults.drawLatencyMs(delivery)
   expect(drawAll('seed', latency)).toEqual(drawAll('seed', latency))
   expect(drawAll('seed', latency)).not.toEqual(drawAll('another', latency))

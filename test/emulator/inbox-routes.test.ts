@@ -58,7 +58,7 @@ async function serve(inbox: InboxView, isWritable = false) {
 }
 
 describe('the page of an inbox alone', () => {
-  it('lets nobody in without the token, and keeps it out of the address', async () => {
+  it('refuses callers without the token, and keeps it out of the address', async () => {
     const { url, origin, port, cookie, routes } = await serve((await fill()).inbox)
     for (const path of ['/', '/_inspector', '/_inspector/', '/_inspector/inbox/counts', '/nothing'])
       expect((await send(origin + path)).status, path).toBe(401)
@@ -93,7 +93,7 @@ describe('the page of an inbox alone', () => {
     expect(posted.status).toBe(415)
   })
 
-  it('changes nothing unless it may', async () => {
+  it('changes nothing unless it is allowed to', async () => {
     const scene = await fill()
     const key = '7:default4:acme8:evt_dead'
     const { routes, cookie, actions } = await serve(scene.inbox)
@@ -110,7 +110,7 @@ describe('the page of an inbox alone', () => {
     expect([actions, other.actions]).toEqual([[], [`drop ${key}`]])
   })
 
-  it('tells bodies only to whoever asks for one', async () => {
+  it('sends a body only if one is requested', async () => {
     const { routes, cookie } = await serve((await fill()).inbox)
     const key = encodeURIComponent('7:default4:acme8:evt_dead')
     const [list, item, body] = await Promise.all(
@@ -123,7 +123,7 @@ describe('the page of an inbox alone', () => {
     expect(body?.headers['cache-control']).toBe('no-store')
   })
 
-  it('tells what is wrong with a question, and an engine that is away from a fault of its own', async () => {
+  it('distinguishes a wrong query, and an engine that is away, from its own fault', async () => {
     const { routes, cookie, faults } = await serve((await fill()).inbox)
     const ask = async (path: string) => {
       const { status, json } = await send(`${routes}/${path}`, cookie)
@@ -144,7 +144,7 @@ describe('the page of an inbox alone', () => {
 })
 
 describe('the inbox of a receiver at the emulator', () => {
-  it('finds what became of a delivery, whatever the name of the receiver', async () => {
+  it('finds the outcome of a delivery, whatever the name of the receiver', async () => {
     const scene = await fill('evt_named', 'billing')
     const crm = await start({ inbox: scene.inbox })
     expect((await call(crm, 'GET /_emulator/state')).json).toMatchObject({ hasInbox: true })
@@ -188,7 +188,7 @@ describe('the inbox of a receiver at the emulator', () => {
     ])
   })
 
-  it('refuses what is no inbox', async () => {
+  it('refuses anything but an inbox', async () => {
     const inbox = { counts: () => 1 } as unknown as InboxView // JavaScript may pass it
     await expect(start({ inbox })).rejects.toThrow('startEmulator: inbox has no method list')
   })

@@ -55,7 +55,7 @@ describe('the page', () => {
 })
 
 describe('the stream of the page', () => {
-  it('tells the last state of each delivery, in the order in which they were made', async () => {
+  it('contains the last state of each delivery, in the order in which they were made', async () => {
     const crm = await start()
     const batches = await listen(crm)
     const receiver = await sink()
@@ -74,7 +74,7 @@ describe('the stream of the page', () => {
     expect(batches.length).toBeLessThan(200)
   })
 
-  it('never cuts a reader off, whatever happens at once', async () => {
+  it('never cuts a reader off, no matter how much happens at the same time', async () => {
     const crm = await start()
     const batches = await listen(crm)
     crm.webhooks.create({ url: 'http://localhost:9/', events: ['sync.failed'] })
@@ -82,7 +82,7 @@ describe('the stream of the page', () => {
     await until(() => new Set(rowsIn(batches).map(({ id }) => id)).size === 5_000)
   })
 
-  it('tells calls, webhooks, warnings, the time and a reset', async () => {
+  it('contains calls, webhooks, warnings, the time and a reset', async () => {
     const crm = await start()
     const batches = await listen(crm)
     crm.webhooks.create({ url: 'http://localhost:9/', events: ['invoice.paid'] })
@@ -94,7 +94,7 @@ describe('the stream of the page', () => {
     expect(types()).toEqual(['warning', 'webhook', 'call', 'clock', 'reset'])
   })
 
-  it('says that it lives when nothing happens', { timeout: 15_000 }, async () => {
+  it('sends a heartbeat when nothing happens', { timeout: 15_000 }, async () => {
     const batches = await listen(await start())
     await sleep(5_300)
     expect(batches).toMatchObject([{ notices: [], rows: [] }])
@@ -102,7 +102,7 @@ describe('the stream of the page', () => {
 })
 
 describe('routes of the page', () => {
-  it('rows: the newest first, a stretch at a time', async () => {
+  it('rows: the newest first, one part at a time', async () => {
     const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
     crm.webhooks.create({ url: 'http://localhost:9/', events: ['sync.failed'], active: false })
     const ids = crm.events.emitMany({ type: 'sync.failed' }, 5).map(({ deliveries }) => deliveries[0])
@@ -113,7 +113,7 @@ describe('routes of the page', () => {
     expect((await call(crm, 'GET /_emulator/rows?before=nothing')).status).toBe(404)
   })
 
-  it('webhooks: made, changed, deleted, and the secret only when it is asked for', async () => {
+  it('webhooks: created, changed, deleted, and the secret only on request', async () => {
     const crm = await start()
     const fields = { url: 'http://localhost:9/', events: ['sync.failed'], accountKey: 'globex' }
     const made = await call(crm, 'POST /_emulator/webhooks', { body: fields })
@@ -156,7 +156,7 @@ describe('routes of the page', () => {
     expect(crm.deliveries.list().map((each) => each.status)).toEqual(Array(9).fill('success'))
   })
 
-  it('bodies: sent as they are, to those who ask for their type', async () => {
+  it('bodies: sent unchanged, if their type is requested', async () => {
     const crm = await start()
     const receiver = await sink()
     const { secret } = crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
@@ -195,7 +195,7 @@ describe('routes of the page', () => {
 })
 
 describe('a signature, step by step', () => {
-  it.each(SIGNINGS.filter((signing) => signing !== 'stale-bytes'))('says what was sent: %s', async (sign) => {
+  it.each(SIGNINGS.filter((signing) => signing !== 'stale-bytes'))('reports the sent bytes: %s', async (sign) => {
     const crm = await start()
     const receiver = await sink()
     const { secret } = crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
@@ -221,7 +221,7 @@ describe('a signature, step by step', () => {
     expect(text).not.toContain(secret)
   })
 
-  it('has digests of usual mistakes', async () => {
+  it('has digests of common mistakes', async () => {
     const crm = await start()
     const { secret } = crm.webhooks.create({ url: 'http://localhost:9/', events: ['sync.failed'] })
     crm.events.emit({ type: 'sync.failed' })
@@ -238,13 +238,13 @@ describe('a signature, step by step', () => {
 })
 
 describe('pages of other sites', () => {
-  it.each(['cross-site', 'same-site'])('are refused, though they name no origin: %s', async (site) => {
+  it.each(['cross-site', 'same-site'])('are refused, even if they name no origin: %s', async (site) => {
     const crm = await start()
     for (const path of ['state', 'stream', 'stream?form=rows', 'deliveries'])
       expect((await call(crm, `GET /_emulator/${path}`, { headers: { 'sec-fetch-site': site } })).status).toBe(403)
   })
 
-  it.each(['same-origin', 'none'])('are told from the page itself and the address bar: %s', async (site) => {
+  it.each(['same-origin', 'none'])('are distinguished from the page itself and the address bar: %s', async (site) => {
     const crm = await start()
     expect((await call(crm, 'GET /_emulator/state', { headers: { 'sec-fetch-site': site } })).status).toBe(200)
   })

@@ -19,7 +19,7 @@ it.each([
   ['DELETE', ''],
   ['GET', '/deliveries'],
   ['POST', '/retry/{delivery_id}'],
-])("gives 404 for the ids of another account's, as for ids that are not there: %s {id}%s", async (method, rest) => {
+])("answers 404 for the ids of another account's, as for unknown ids: %s {id}%s", async (method, rest) => {
   const { crm, theirs, deliveryId, mine } = await scene()
   const options = { token: mine, ...(method === 'PUT' && { body: { active: false } }) }
   const path = rest.replace('{delivery_id}', deliveryId ?? '')
@@ -31,7 +31,7 @@ it.each([
   expect(crm.deliveries.list()).toMatchObject([{ status: 'failed' }])
 })
 
-it("does not retry another account's delivery through a webhook of one's own", async () => {
+it("does not retry another account's delivery through the caller's own webhook", async () => {
   const { crm, deliveryId, mine } = await scene()
   const own = await call(crm, `POST ${WEBHOOKS}`, {
     token: mine,
@@ -69,19 +69,16 @@ it("delivers nothing of one account to the other's webhooks, whatever they name"
   }
 })
 
-it.each(['constructor', '__proto__', 'toString'])(
-  'keeps an account and records apart that are called %s',
-  async (name) => {
-    const crm = await start({ accounts: [{ key: 'constructor', email: 'toString', password: '__proto__' }] })
-    const token = await crm.login({ accountKey: 'constructor' })
-    expect((await call(crm, 'GET /api/sales/contacts', { token })).json).toEqual([])
-    expect((await call(crm, `GET ${WEBHOOKS}/${name}`, { token })).status).toBe(404)
-    expect((await call(crm, `GET /_emulator/deliveries/${name}`)).status).toBe(404)
-    expect((await call(crm, `GET /_emulator/records/contact/${name}`)).status).toBe(404)
-    const made = await call(crm, 'POST /_emulator/records/constructor?accountKey=constructor', {
-      body: `{"_id":"${name}","__proto__":{"x":1}}`,
-    })
-    expect(made.text).toBe(`{"_id":"${name}","__proto__":{"x":1}}`)
-    expect((await call(crm, 'GET /_emulator/records/constructor')).json).toEqual([])
-  },
-)
+it.each(['constructor', '__proto__', 'toString'])('separates an account and records with the name %s', async (name) => {
+  const crm = await start({ accounts: [{ key: 'constructor', email: 'toString', password: '__proto__' }] })
+  const token = await crm.login({ accountKey: 'constructor' })
+  expect((await call(crm, 'GET /api/sales/contacts', { token })).json).toEqual([])
+  expect((await call(crm, `GET ${WEBHOOKS}/${name}`, { token })).status).toBe(404)
+  expect((await call(crm, `GET /_emulator/deliveries/${name}`)).status).toBe(404)
+  expect((await call(crm, `GET /_emulator/records/contact/${name}`)).status).toBe(404)
+  const made = await call(crm, 'POST /_emulator/records/constructor?accountKey=constructor', {
+    body: `{"_id":"${name}","__proto__":{"x":1}}`,
+  })
+  expect(made.text).toBe(`{"_id":"${name}","__proto__":{"x":1}}`)
+  expect((await call(crm, 'GET /_emulator/records/constructor')).json).toEqual([])
+})

@@ -13,7 +13,7 @@ function makeDatabase() {
   return database
 }
 
-it('entries are loaded by kind, in the order in which they were saved first', () => {
+it('entries are loaded by kind, in the order in which they were first saved', () => {
   const journal = openJournal(makeDatabase())
   for (const id of ['c', 'a', 'b']) journal.save('record', id, { id })
   journal.save('webhook', 'a', 'a webhook')
@@ -31,7 +31,7 @@ it('entries are loaded by kind, in the order in which they were saved first', ()
   expect([journal.load('record'), journal.load('webhook').length, journal.load('account')]).toEqual([[], 1, []])
 })
 
-it('a database takes one emulator at a time, and another once that is closed', async () => {
+it('a database accepts one emulator at a time, and another once that is closed', async () => {
   const database = makeDatabase()
   const first = await start({ database })
   const { id } = first.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'] })
@@ -44,7 +44,7 @@ it('a database takes one emulator at a time, and another once that is closed', a
   expect((await start({ database })).webhooks.list()).toMatchObject([{ id, active: false }])
 })
 
-it('bytes are kept as they are, apart from what was handed over', () => {
+it('bytes are kept unchanged, separate from the passed ones', () => {
   const journal = openJournal(makeDatabase())
   const bytes = new Uint8Array([0, 255, 10])
   journal.saveBytes('a', bytes)
@@ -63,7 +63,7 @@ it('bytes are kept as they are, apart from what was handed over', () => {
   expect(journal.loadBytes('empty')).toBeUndefined()
 })
 
-it('what belongs together is written whole or not at all, and gives back what the work returned', () => {
+it('a group of entries is written completely or not at all, and returns the result of the work', () => {
   const journal = openJournal(makeDatabase())
   expect(journal.together(() => journal.save('record', 'a', 1) ?? 'done')).toBe('done')
   const work = () => {

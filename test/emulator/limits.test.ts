@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { LIMITS } from '../../src/emulator/service.ts'
 import { call, start } from './support.ts'
 
-it('takes 200 webhooks per account', async () => {
+it('accepts 200 webhooks per account', async () => {
   const crm = await start()
   const fields = { url: 'http://localhost/', events: ['sync.failed'] }
   for (let made = 0; made < LIMITS.webhooksPerAccount; made++) crm.webhooks.create(fields)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { post } from '../../src/emulator/post.ts'
 import { serve, sink } from './support.ts'
 
-it('leaves neither a timer nor a listener behind, whatever comes of the request', async () => {
+it('leaves neither a timer nor a listener behind, whatever the outcome of the request', async () => {
   const clock = manualClock()
   const { signal } = new AbortController()
   const receiver = await sink(clock, 200, 500)

@@ -6,7 +6,7 @@ function makeLimiter(limit: number) {
   return { clock, limiter: new RateLimiter(clock, { limit, windowMs: 10 }) }
 }
 
-it('counts down to nothing, and is exceeded by the first request above the limit', () => {
+it('counts down to zero, and is exceeded by the first request above the limit', () => {
   const { limiter } = makeLimiter(2)
   const window = { limit: 2, resetAt: 110 }
   expect(['a', 'a', 'a', 'a'].map((caller) => limiter.take(caller))).toEqual([
@@ -29,14 +29,14 @@ it('counts each caller in a window that begins with its first request and ends b
   expect(limiter.take('b')).toMatchObject({ resetAt: 115, isExceeded: true })
 })
 
-it('begins anew once it is cleared', () => {
+it('starts again once it is cleared', () => {
   const { limiter } = makeLimiter(1)
   limiter.take('a')
   limiter.clear()
   expect(limiter.take('a')).toMatchObject({ isExceeded: false })
 })
 
-it('remembers 10,000 callers, and forgets those that have not come for the longest time', () => {
+it('remembers 10,000 callers, and forgets those that have been away for the longest time', () => {
   const { limiter } = makeLimiter(1)
   for (let caller = 0; caller < 10_000; caller++) limiter.take(`caller ${caller}`)
   expect(limiter.take('caller 0').isExceeded).toBe(true)

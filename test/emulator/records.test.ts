@@ -27,7 +27,7 @@ function makeRecords(max = 3, maxBytes = 1_000_000) {
 const refusal = (kind: string) => expect.objectContaining({ kind })
 
 describe('records', () => {
-  it('are created, changed and deleted, and each change is announced with what its event carries', () => {
+  it('are created, changed and deleted, and each change is announced with the data of its event', () => {
     const { records, changes } = makeRecords()
     const made = records.create('a', 'contact', { name: 'Zoë', size: 1 })
     expect(made).toEqual({ _id: expect.stringMatching(/^[0-9a-f]{24}$/), name: 'Zoë', size: 1 })
@@ -90,14 +90,14 @@ describe('records', () => {
     expect(() => makeRecords().records.create('a', 'contact', { _id })).toThrow(refusal('invalid'))
   })
 
-  it('get an id of their own for one that is undefined', () => {
+  it('get a generated id for one that is undefined', () => {
     const { records } = makeRecords()
     const made = records.create('a', 'contact', { _id: undefined, name: 'Zoë' })
     expect(records.list('a', 'contact')).toEqual([{ _id: expect.stringMatching(/^[0-9a-f]{24}$/), name: 'Zoë' }])
     expect(records.get('a', 'contact', made._id)).toEqual(made)
   })
 
-  it('take an id of 256 characters, and each id once', () => {
+  it('accept an id of 256 characters, and each id once', () => {
     const { records, changes } = makeRecords()
     records.create('a', 'contact', { _id: 'x'.repeat(256) })
     expect(() => records.create('a', 'contact', { _id: 'x'.repeat(256) })).toThrow(refusal('exists'))
@@ -117,7 +117,7 @@ describe('records', () => {
     expect(records.create('a', 'x'.repeat(100), {})).toBeDefined()
   })
 
-  it('that are not there cannot be read, changed or deleted', () => {
+  it('that do not exist cannot be read, changed or deleted', () => {
     const { records, changes } = makeRecords()
     for (const call of [
       () => records.get('a', 'contact', 'x'),
@@ -139,7 +139,7 @@ describe('records', () => {
     expect(records.create('a', 'contact', {})).toBeDefined()
   })
 
-  it('stay as they are if a change cannot be announced', () => {
+  it('do not change if a change cannot be announced', () => {
     const { records, open, refuse } = makeRecords()
     const made = records.create('a', 'contact', { name: 'Zoë' })
     refuse()
@@ -152,7 +152,7 @@ describe('records', () => {
     expect([records.list('a', 'contact'), open().list('a', 'contact')]).toEqual([[made], [made]])
   })
 
-  it('are read back as they were left, in the order in which they were made', () => {
+  it('are read back unchanged, in the order in which they were made', () => {
     const { records, open } = makeRecords(9)
     for (const _id of ['c', 'a', 'b']) records.create('a', 'contact', { _id })
     records.update('a', 'contact', 'c', { name: 'Zoë' })

@@ -40,7 +40,7 @@ async function restart(options: EmulatorOptions, work: (crm: Emulator) => Promis
 }
 
 describe('after a restart', () => {
-  it('all is as it was: accounts, webhooks, records, deliveries in each state, their order and the clock', async () => {
+  it('everything is unchanged: accounts, webhooks, records, deliveries in each state, their order and the clock', async () => {
     const receiver = await sink(Date, 500)
     const { before, after } = await restart(
       { accounts: [{ key: 'third', email: 't@t', password: 'p' }] },
@@ -82,7 +82,7 @@ describe('after a restart', () => {
     )
   })
 
-  it('the schedule goes on: attempts at 0, 30, 330, 2130 and 9330 s with a restart after each', async () => {
+  it('the schedule continues: attempts at 0, 30, 330, 2130 and 9330 s with a restart after each', async () => {
     const database = makeDatabase()
     let crm = await start({ database })
     const receiver = await sink({ now: () => crm.clock.now() }, 500)
@@ -121,7 +121,7 @@ describe('after a restart', () => {
     expect(receiver.received).toHaveLength(attempts)
   })
 
-  it('a retry with a new timestamp sends the bytes that it was asked for (A15)', async () => {
+  it('a retry with a new timestamp sends the requested bytes (A15)', async () => {
     const database = makeDatabase()
     const options: EmulatorOptions = { database, assume: { A15: 'new-timestamp' } }
     const one = await start(options)
@@ -140,7 +140,7 @@ describe('after a restart', () => {
   })
 
   it.each(['no JSON', '"text"', '[1]'])(
-    'a retry with a new timestamp sends a body that is no event as it is: %s',
+    'a retry with a new timestamp sends a body that is no event unchanged: %s',
     async (body) => {
       const crm = await start({ assume: { A15: 'new-timestamp' } })
       const receiver = await sink(Date, 500)
@@ -168,7 +168,7 @@ describe('after a restart', () => {
     expect([first.received.length, second.received.length]).toEqual([2, 0])
   })
 
-  it('a paused webhook holds what is due, and sends it once when it is resumed', async () => {
+  it('a paused webhook holds due attempts, and sends them once when it is resumed', async () => {
     const database = makeDatabase()
     const receiver = await sink(Date, 500, 200)
     const one = await start({ database })
@@ -274,7 +274,7 @@ describe('after a restart', () => {
     expect([two.webhooks.list().length, two.records.list('contact')]).toEqual([1, [{ _id }]])
   })
 
-  it('a token holds to the end of its hour, and not longer', async () => {
+  it('a token is valid to the end of its hour, and not longer', async () => {
     const database = makeDatabase()
     const one = await start({ database })
     const token = await one.login({ accountKey: 'globex' })
@@ -287,7 +287,7 @@ describe('after a restart', () => {
     expect(await statusOf()).toBe(401)
   })
 
-  it('ids of one seed are not given a second time', async () => {
+  it('ids of one seed are not used a second time', async () => {
     const database = makeDatabase()
     const make = async () => {
       const crm = await start({ database, seed: 7 })
@@ -300,7 +300,7 @@ describe('after a restart', () => {
     expect(new Set(all).size).toBe(all.length)
   })
 
-  it('faults and rate windows begin anew, as the options say', async () => {
+  it('faults and rate windows start again, as the options say', async () => {
     const { before, after, crm } = await restart({ rateLimit: '3/60s', faults: { duplicate: 0.5 } }, async (one) => {
       await call(one, 'POST /_emulator/faults', { body: { answer: '500', count: 3 } })
       await call(one, 'POST /_emulator/faults', { body: { deliveries: { fail: 1 } } })
@@ -334,7 +334,7 @@ describe('after a restart', () => {
     expect(receiver.received.map(({ body }) => JSON.parse(String(body)).id)).toEqual([first, ...later, first])
   })
 
-  it('an account of the options has the password that they name now', async () => {
+  it('an account of the options has the password that they now name', async () => {
     const database = makeDatabase()
     const one = await start({ database, accounts: [{ key: 'shop', email: 'old@shop.test', password: 'old' }] })
     one.webhooks.create({ url: 'http://localhost/', events: EVENTS }, { accountKey: 'shop' })

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { call, pick, quiet, serve, sink, start } from './support.ts'
 
 describe('the schedule, on the manual clock', () => {
-  it('is the time of the answers as well', async () => {
+  it('is also the time of the answers', async () => {
     const crm = await start()
     await crm.clock.advance('3h')
     const { headers } = await call(crm, 'GET /api/sales/contacts')
@@ -29,7 +29,7 @@ describe('the schedule, on the manual clock', () => {
     expect(receiver.received).toHaveLength(5)
   })
 
-  it('jumps to the next attempt, and says when there is none', async () => {
+  it('jumps to the next attempt, and reports when there is none', async () => {
     const crm = await start()
     const receiver = await sink(crm.clock, 503, 200)
     crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
@@ -42,7 +42,7 @@ describe('the schedule, on the manual clock', () => {
     expect(receiver.received).toHaveLength(2)
   })
 
-  it('jumps from one attempt to the next if it is asked for two jumps together', async () => {
+  it('jumps from one attempt to the next if two jumps are requested together', async () => {
     const crm = await start()
     const receiver = await sink(crm.clock, 503)
     crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
@@ -61,23 +61,26 @@ describe('the schedule, on the manual clock', () => {
     ['held', false, 0],
     ['counted', true, 30_000],
     ['dropped', true, 30_000],
-  ] as const)('jumps over what a pause holds, and to what it ends: %s (A32)', async (A32, moved, byMs) => {
-    const crm = await start({ assume: { A32 } })
-    const receiver = await sink(crm.clock, 503)
-    const paused = crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
-    crm.events.emit({ type: 'sync.failed' })
-    await crm.clock.advance(0)
-    crm.webhooks.pause(paused.id)
-    const begin = crm.clock.now()
-    expect(await crm.clock.next()).toBe(moved)
-    expect(crm.clock.now() - begin).toBe(byMs)
-    crm.webhooks.create({ url: receiver.url, events: ['sync.completed'] })
-    crm.events.emit({ type: 'sync.completed' })
-    await crm.clock.next()
-    expect(receiver.received.map(({ at }) => at - begin)).toEqual([0, byMs, byMs + 30_000].toSpliced(3))
-  })
+  ] as const)(
+    'jumps over attempts that a pause holds, and to those that it ends: %s (A32)',
+    async (A32, moved, byMs) => {
+      const crm = await start({ assume: { A32 } })
+      const receiver = await sink(crm.clock, 503)
+      const paused = crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
+      crm.events.emit({ type: 'sync.failed' })
+      await crm.clock.advance(0)
+      crm.webhooks.pause(paused.id)
+      const begin = crm.clock.now()
+      expect(await crm.clock.next()).toBe(moved)
+      expect(crm.clock.now() - begin).toBe(byMs)
+      crm.webhooks.create({ url: receiver.url, events: ['sync.completed'] })
+      crm.events.emit({ type: 'sync.completed' })
+      await crm.clock.next()
+      expect(receiver.received.map(({ at }) => at - begin)).toEqual([0, byMs, byMs + 30_000].toSpliced(3))
+    },
+  )
 
-  it('counts an attempt as failed where no answer came within 10 s, and needs no real time for that', async () => {
+  it('counts an attempt as failed if no answer came within 10 s, and needs no real time for that', async () => {
     const crm = await start()
     const receiver = await sink(crm.clock, 0, 200)
     crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
@@ -96,7 +99,7 @@ describe('the schedule, on the manual clock', () => {
 describe('the manual clock', () => {
   const state = async (crm: Emulator) => Object((await call(crm, 'GET /_emulator/clock')).json)
 
-  it('goes 300 years ahead, and all answers go on', async () => {
+  it('goes 300 years ahead, and all answers continue', async () => {
     const crm = await start()
     const receiver = await sink(crm.clock, 500)
     crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
@@ -112,7 +115,7 @@ describe('the manual clock', () => {
     ['9000000d', 'a time after the year 9999'],
     [8.64e15, 'more than a date holds'],
     ['9'.repeat(400).concat('d'), 'more than a number holds'],
-  ])('refuses to go past the year 9999 and stays where it is: %s, %s', async (advance) => {
+  ])('refuses to go past the year 9999 and does not move: %s, %s', async (advance) => {
     const crm = await start()
     const receiver = await sink(crm.clock, 500)
     crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
@@ -129,7 +132,7 @@ describe('the manual clock', () => {
     await expect(crm.clock.advance(advance)).rejects.toMatchObject({ code: 'emulator_refused' })
   })
 
-  it('takes its last millisecond, and not the next', async () => {
+  it('accepts its last millisecond, and not the next', async () => {
     const crm = await start()
     await crm.clock.advance(Date.UTC(9999, 11, 31, 23, 59, 59, 999) - crm.clock.now())
     expect((await state(crm)).now).toBe('9999-12-31T23:59:59.999Z')
@@ -137,7 +140,7 @@ describe('the manual clock', () => {
     expect(await crm.clock.next()).toBe(false)
   })
 
-  it('sets no timer that a host would let go off immediately, however slow the schedule is', async () => {
+  it('sets no timer that a host would fire immediately, no matter how slow the schedule is', async () => {
     const clock = manualClock(0)
     const waits: number[] = []
     const setTimeout = (callback: () => void, ms: number) => {
@@ -161,7 +164,7 @@ describe('the manual clock', () => {
     expect(Math.max(...waits)).toBe(2_147_483_647)
   })
 
-  it('counts moves together that were asked for at the same time', async () => {
+  it('counts moves together that were requested at the same time', async () => {
     const crm = await start()
     const begin = crm.clock.now()
     const most = Date.UTC(9999, 11, 31, 23, 59, 59, 999) - begin

@@ -163,7 +163,7 @@ describe('8 Limits', () => {
 })
 
 describe('9 Versioning', () => {
-  it('is not shown: no path and no header carries a version', async () => {
+  it('is not visible: no path and no header has a version', async () => {
     const crm = await start()
     const { headers } = await call(crm, 'GET /api/sales/contacts', { token: await crm.login() })
     expect([...headers.keys()].filter((name) => name.includes('version'))).toEqual([])

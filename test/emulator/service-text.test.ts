@@ -60,7 +60,7 @@ describe('2.1 Login request', () => {
 })
 
 describe('2.2 Login response', () => {
-  it('accessToken is a JWT; expiresIn tells the hour that it lives', async () => {
+  it('accessToken is a JWT; expiresIn is its lifetime of one hour', async () => {
     const crm = await start()
     const { status, json } = await call(crm, 'POST /api/identity/auth/login', { body: LOGIN })
     expect(status).toBe(200)
@@ -98,7 +98,7 @@ describe('2.3 Webhook registration', () => {
     for (const events of ['contact.created', [1], [null], {}]) expect((await create({ events })).status).toBe(422)
   })
 
-  it('description is free text, and may be left out', async () => {
+  it('description is free text, and may be omitted', async () => {
     const { create } = await scene()
     expect((await create({ description: 'Meine <b>Notiz</b>' })).json).toMatchObject({
       description: 'Meine <b>Notiz</b>',
@@ -106,7 +106,7 @@ describe('2.3 Webhook registration', () => {
     expect((await create()).json).not.toHaveProperty('description')
   })
 
-  it('active may be left out, false pauses, and the answer echoes the stored value', async () => {
+  it('active may be omitted, false pauses, and the answer echoes the stored value', async () => {
     const { create } = await scene()
     expect((await create()).json).toMatchObject({ active: true })
     expect((await create({ active: false })).json).toMatchObject({ active: false })
@@ -193,7 +193,7 @@ describe('3.1 Webhook registration: states', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  it.each([true, false])('DELETE where active is %s: removed permanently', async (active) => {
+  it.each([true, false])('DELETE if active is %s: removed permanently', async (active) => {
     const { crm, token, receiver, create } = await scene()
     const path = `${WEBHOOKS}/${pick((await create({ active })).json, '_id')}`
     expect((await call(crm, `DELETE ${path}`, { token })).status).toBe(204)
@@ -245,7 +245,7 @@ describe('3.2 Webhook delivery: states', () => {
   it.each([
     [200, 'success'],
     [500, 'failed'],
-  ])('failed, POST retry: one attempt at once; answered %i, %s', async (status, outcome) => {
+  ])('failed, POST retry: one attempt immediately; answered %i, %s', async (status, outcome) => {
     const { crm, receiver, create } = await scene()
     const path = `${WEBHOOKS}/${pick((await create()).json, '_id')}`
     receiver.answers = [500, 500, 500, 500, 500, status]
@@ -268,7 +268,7 @@ describe('4 Endpoints', () => {
     expect((await call(await start(), 'POST /api/identity/auth/login', { body: LOGIN })).status).toBe(200)
   })
 
-  it('GET /api/sales/contacts gives JSON', async () => {
+  it('GET /api/sales/contacts returns JSON', async () => {
     const { crm, token } = await scene()
     crm.records.create('contact', { email: 'zoe@example.test' })
     crm.records.create('opportunity', { title: 'not a contact' })
@@ -280,7 +280,7 @@ describe('4 Endpoints', () => {
     expect(json).toEqual([{ _id: expect.stringMatching(HEX_ID), email: 'zoe@example.test' }])
   })
 
-  it('POST /api/integrations/webhooks gives the registration with secret', async () => {
+  it('POST /api/integrations/webhooks returns the registration with secret', async () => {
     const { create, receiver } = await scene()
     const { status, json } = await create({ description: 'mine' })
     expect(status).toBe(201)
@@ -304,7 +304,7 @@ describe('4 Endpoints', () => {
     expect(json).toHaveLength(3)
   })
 
-  it('GET /api/integrations/webhooks/{id} gives a single webhook', async () => {
+  it('GET /api/integrations/webhooks/{id} returns a single webhook', async () => {
     const { crm, token, create } = await scene()
     const { secret: _secret, ...shown } = Object((await create()).json)
     expect((await call(crm, `GET ${WEBHOOKS}/${shown._id}`, { token })).json).toEqual(shown)
@@ -328,7 +328,7 @@ describe('4 Endpoints', () => {
     expect((await call(crm, `GET ${WEBHOOKS}`, { token })).json).toEqual([])
   })
 
-  it('GET /api/integrations/webhooks/{id}/deliveries gives the log with the status of each', async () => {
+  it('GET /api/integrations/webhooks/{id}/deliveries returns the log with the status of each', async () => {
     const { crm, token, receiver, create } = await scene()
     const id = pick((await create()).json, '_id')
     receiver.answers = [200, 500]
@@ -427,7 +427,7 @@ describe('5 Authentication', () => {
     },
   )
 
-  it('a delivery carries the header once, as JSON, and nothing that the service does not promise', async () => {
+  it('a delivery has the header once, as JSON, and nothing that the service does not promise', async () => {
     const { crm, receiver, create } = await scene()
     await create()
     crm.records.create('contact')

@@ -31,7 +31,7 @@ function publish(crm: Emulator, count: number): void {
 
 const countOf = (text: string) => text.split('event: webhook\n').length - 1
 
-it('tells every listener everything, in order', async () => {
+it('sends every listener everything, in order', async () => {
   const crm = await start()
   const [one, two] = [await open(crm), await open(crm)]
   publish(crm, 1_000)
@@ -41,7 +41,7 @@ it('tells every listener everything, in order', async () => {
   }
 })
 
-it('cuts a listener that has more than 1000 messages to read, and the others go on', async () => {
+it('cuts a listener that has more than 1000 unread messages, and the others continue', async () => {
   const crm = await start()
   const slow = await open(crm)
   publish(crm, 1_001)
@@ -51,7 +51,7 @@ it('cuts a listener that has more than 1000 messages to read, and the others go 
   await until(() => countOf(next.text) === 1)
 })
 
-it('takes 64 listeners, and another once one has gone', async () => {
+it('accepts 64 listeners, and another once one has left', async () => {
   const crm = await start()
   const streams: Awaited<ReturnType<typeof open>>[] = []
   for (let opened = 0; opened < 64; opened++) streams.push(await open(crm))

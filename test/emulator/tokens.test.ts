@@ -10,7 +10,7 @@ it.each([
   ['1s', 0],
   ['1.5s', 750],
   ['1h', 999],
-] as const)('a token with a tokenTtl of %s holds for exactly that, %d ms into a second', async (tokenTtl, into) => {
+] as const)('a token with a tokenTtl of %s is valid for exactly that, %d ms into a second', async (tokenTtl, into) => {
   const clock = manualClock(Date.parse('2026-01-01T00:00:00Z') + into)
   const crm = await start({ clock, tokenTtl })
   const begin = clock.now()
@@ -23,7 +23,7 @@ it.each([
   expect([await statusAt(0), await statusAt(ttlMs - 1), await statusAt(ttlMs)]).toEqual([200, 200, 401])
 })
 
-it.each(['claims', 'renamed'] as const)('never says in its claims that it has expired already: %s', async (A22) => {
+it.each(['claims', 'renamed'] as const)('never has claims that say it has already expired: %s', async (A22) => {
   const clock = manualClock('2026-01-01T00:00:00.999Z')
   const crm = await start({ clock, tokenTtl: '1ms', assume: { A22, A21: 'epoch-seconds' } })
   const { json } = await call(crm, 'POST /api/identity/auth/login', {
@@ -35,7 +35,7 @@ it.each(['claims', 'renamed'] as const)('never says in its claims that it has ex
   expect(expiresIn).toBe(exp)
 })
 
-it('a token of one hour says so in whole seconds', async () => {
+it('a token of one hour has whole seconds in its claims', async () => {
   const crm = await start({ clock: manualClock('2026-01-01T00:00:00.999Z') })
   const claims = JSON.parse(Buffer.from((await crm.login()).split('.')[1] ?? '', 'base64url').toString())
   expect(claims.exp - claims.iat).toBe(3_600)

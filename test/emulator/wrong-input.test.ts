@@ -14,7 +14,7 @@ function loosen(crm: Emulator): Loose {
 const circular: Record<string, unknown> = {}
 circular.self = circular
 
-describe('a method that is given something wrong refuses it, and changes nothing', () => {
+describe('a method refuses wrong arguments, and changes nothing', () => {
   it.each<[line: string, told: string, ...given: unknown[]]>([
     ['webhooks.create', 'expected object'],
     ['webhooks.create', 'url: ', { events: ['sync.failed'] }],
@@ -84,14 +84,14 @@ describe('a method that is given something wrong refuses it, and changes nothing
     expect(JSON.stringify(count())).toBe(before)
   })
 
-  it('subscribe takes a function', async () => {
+  it('subscribe requires a function', async () => {
     const crm = await start()
     const subscribe = crm.subscribe as (listener: unknown) => unknown
     expect(() => subscribe(undefined)).toThrow(expect.objectContaining({ code: 'emulator_refused' }))
   })
 })
 
-it('a record stays as it was given, whatever becomes of the object afterwards', async () => {
+it('a record does not change, whatever happens to the object afterwards', async () => {
   const crm = await start({ port: false, logger: quiet })
   const fields = { tags: ['new'], note: undefined }
   const { _id } = crm.records.create('contact', fields)
@@ -100,7 +100,7 @@ it('a record stays as it was given, whatever becomes of the object afterwards', 
 })
 
 describe('the emulator', () => {
-  it('refuses a login by a bare key, and what is no request', async () => {
+  it('refuses a login by a bare key, and anything but a request', async () => {
     const crm = await start()
     const login = crm.login as (options: unknown) => Promise<string> // plain JavaScript has no types
     await expect(login('globex')).rejects.toMatchObject({ code: 'emulator_refused' })
@@ -108,7 +108,7 @@ describe('the emulator', () => {
     await expect(call('http://localhost/_emulator/ready')).rejects.toMatchObject({ code: 'emulator_refused' })
   })
 
-  it('hands out objects of their own: a change to one is no change of the emulator', async () => {
+  it('returns separate objects: a change to one is no change of the emulator', async () => {
     const crm = await start()
     const webhook = crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'] })
     const record = crm.records.create('contact', { address: { city: 'Oslo' } })
@@ -125,7 +125,7 @@ describe('the emulator', () => {
     expect(crm.records.get('contact', record._id)).toMatchObject({ address: { city: 'Oslo' }, seen: true })
   })
 
-  it('takes nothing more once it is closed, as nothing would come of it', async () => {
+  it('accepts nothing more once it is closed, since nothing would be delivered', async () => {
     const crm = await start()
     crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'] })
     await crm.close()

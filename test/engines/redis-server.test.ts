@@ -3,7 +3,7 @@ import { redisProgram, startRedis } from './redis-server.ts'
 import { findEngine } from './require.ts'
 
 describe('an engine that is not on this machine', () => {
-  it('fails its tests where it is required, and skips them elsewhere', () => {
+  it('fails its tests if it is required, and skips them otherwise', () => {
     const required = process.env.REQUIRE_ENGINES
     try {
       process.env.REQUIRE_ENGINES = '1'
@@ -17,7 +17,7 @@ describe('an engine that is not on this machine', () => {
 })
 
 describe.skipIf(redisProgram === undefined)('the Redis of the tests', () => {
-  it('comes back on the same port after it was killed', async () => {
+  it('restarts on the same port after it was killed', async () => {
     const server = await startRedis()
     try {
       await server.kill('SIGKILL')

@@ -17,7 +17,7 @@ it.concurrent.each<[string, RegExp]>([
   ],
   ['healing', /^40 events failed .*\ninterrupted; .*\nresumed; 40 of 40 handled, 0 twice, 0 failed\n$/],
 ])(
-  'the example %s does what it says, and exits 0',
+  'the example %s succeeds, and exits 0',
   async (name, output) => {
     // It rejects on any other exit code.
     const { stdout } = await promisify(execFile)(TSX, [`examples/${name}/main.ts`], { cwd: ROOT })

@@ -88,15 +88,18 @@ describe.each([
     expect(await runsOf(path, delivery)).toBe(1)
   })
 
-  it.each(['other-secret', 'flip-bit', 'no-header', 'short'] as const)('refuses what is forged: %s', async (tamper) => {
-    for (const bytes of [1_024, MIB - 1]) {
-      const delivery = deliveryOf(bytes, tamper)
-      expect(await send(path, delivery)).toEqual(unauthorized)
-      expect(await runsOf(path, delivery)).toBe(0)
-    }
-  })
+  it.each(['other-secret', 'flip-bit', 'no-header', 'short'] as const)(
+    'refuses a forged delivery: %s',
+    async (tamper) => {
+      for (const bytes of [1_024, MIB - 1]) {
+        const delivery = deliveryOf(bytes, tamper)
+        expect(await send(path, delivery)).toEqual(unauthorized)
+        expect(await runsOf(path, delivery)).toBe(0)
+      }
+    },
+  )
 
-  it('runs the handler once for 20 copies at once, and not again for a later one', async () => {
+  it('runs the handler once for 20 concurrent duplicates, and not again for a later one', async () => {
     const delivery = deliveryOf(2_000)
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(path, delivery)))
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
@@ -113,13 +116,13 @@ describe.each([
     [MIB + 1, 'undeclared', true],
     [OVER_NEXTS_LIMIT, 'declared', false],
     [OVER_NEXTS_LIMIT, 'undeclared', true],
-  ])('refuses a body of %i bytes, %s, and goes on', async (bytes, _how, isChunked) => {
+  ])('refuses a body of %i bytes, %s, and continues', async (bytes, _how, isChunked) => {
     const delivery = deliveryOf(bytes)
     expect(await send(path, delivery, isChunked)).toEqual(tooLarge)
     expect(await runsOf(path, delivery)).toBe(0)
   })
 
-  it('takes POST only', async () => {
+  it('accepts only POST', async () => {
     expect((await fetch(server.url + path)).status).toBe(405)
   })
 })
@@ -139,7 +142,7 @@ describe('the Pages Router with its parser left on', () => {
     expect(server.log().split(fix)).toHaveLength(2)
   })
 
-  it('leaves what Next itself refuses to Next', async () => {
+  it('leaves requests to Next that Next itself refuses', async () => {
     expect(await send(path, deliveryOf(OVER_NEXTS_LIMIT))).toEqual({ status: 413, body: 'Body exceeded 1mb limit' })
   })
 })
@@ -160,7 +163,7 @@ describe('the proxy file', () => {
     expect(server.log()).not.toContain(warning('/webhooks/direct'))
   })
 
-  it('waits for a sender that stalls, where the receiver would answer 408', { timeout: 60_000 }, async () => {
+  it('waits for a sender that stalls, although the receiver would answer 408', { timeout: 60_000 }, async () => {
     const behind = stall('/webhooks')
     const direct = stall('/webhooks/direct')
     let isAnswered = false
@@ -194,7 +197,7 @@ it('has one memory for all routes of a router, and another for the other router'
   expect(await send('/api/webhooks', delivery)).toEqual(handled(delivery))
 })
 
-it('is built without a secret, and started without one says so and answers 503', { timeout: 60_000 }, async () => {
+it('is built without a secret, and started without one reports it and answers 503', { timeout: 60_000 }, async () => {
   const bare = await app.start({})
   try {
     for (const path of ['/webhooks', '/api/webhooks']) {
@@ -207,13 +210,13 @@ it('is built without a secret, and started without one says so and answers 503',
   }
 })
 
-it('has lived through all of it, and ends when it is told to', { timeout: 60_000 }, async () => {
+it('has survived everything, and ends at SIGTERM', { timeout: 60_000 }, async () => {
   expect(server.isAlive()).toBe(true)
   expect(server.log()).not.toMatch(/unhandled|uncaught/i)
   expect(await server.stop()).toBe(143) // 128 and the number of SIGTERM: Next's own exit code
 })
 
-it('is locked to what the package needs, whatever its checksum', () => {
+it('is locked to the dependencies of the package, whatever its checksum', () => {
   const { packages } = JSON.parse(readText('examples/next/package-lock.json'))
   const { dependencies, resolved, integrity } = packages['node_modules/postern']
   expect({ dependencies, resolved, integrity }).toEqual({

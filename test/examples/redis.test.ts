@@ -17,7 +17,7 @@ describe('several processes behind one port', () => {
     60_000,
   )
 
-  it('say what is missing where there is no Redis', async () => {
+  it('report the missing engine if there is no Redis', async () => {
     const program = start('--import=tsx', { PATH: '' }, MAIN)
     expect(await program.exitCode, program.output).toBe(3)
     expect(program.output).toMatch(/There is no Redis for this example .*\n.*apt-get install redis-server/)

@@ -73,7 +73,7 @@ const REGISTERED = 'Handlers are registered after the first delivery'
 const REPLACED = 'A newer receiver has taken the place of an older one'
 const count = (text: string, part: string) => text.split(part).length - 1
 
-it('next dev takes handlers and receivers that are edited, and remembers events', { timeout: SLOW }, async () => {
+it('next dev reloads edited handlers and receivers, and remembers events', { timeout: SLOW }, async () => {
   await edit('lib/store.ts', STORE)
   await edit('lib/receiver.ts', receiverFile('1', './store'))
   await edit('lib/handlers.ts', handlersFile('1', './receiver'))
@@ -98,7 +98,7 @@ it('next dev takes handlers and receivers that are edited, and remembers events'
 })
 
 // These restart the app, in a new process or with new modules: nothing is replaced, and a store in memory forgets.
-it.each(['tsx watch', 'vite-node --watch'])('%s takes handlers that are edited', { timeout: SLOW }, async (command) => {
+it.each(['tsx watch', 'vite-node --watch'])('%s reloads edited handlers', { timeout: SLOW }, async (command) => {
   await edit('store.ts', STORE)
   await edit('receiver.ts', receiverFile('1', './store.ts'))
   await edit('handlers.ts', handlersFile('1', './receiver.ts'))

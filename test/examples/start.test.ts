@@ -40,7 +40,7 @@ it('npm start shows every kind of delivery and exits 0', { timeout: SLOW }, asyn
   expect(stdout).toMatch(/^7 events, 8 deliveries, 15 attempts; each event handled once; all as it should be$/m)
 })
 
-it('npm start -- --keep goes on, and what it says to type works', { timeout: SLOW }, async () => {
+it('npm start -- --keep continues, and its suggested commands work', { timeout: SLOW }, async () => {
   const kept = start('--import', ENV, 'tsx', 'examples/start/main.ts', '--keep')
   onTestFinished(() => {
     kept.child.kill('SIGKILL')
@@ -58,7 +58,7 @@ it('npm start -- --keep goes on, and what it says to type works', { timeout: SLO
   expect(kept.output).toMatch(/^Bye\. /m)
 })
 
-it('npm start refuses a flag that it does not know', async () => {
+it('npm start refuses an unknown flag', async () => {
   const refused = start('--import', ENV, 'tsx', 'examples/start/main.ts', '--kepp')
   expect(await refused.exitCode).toBe(2)
   expect(refused.output).toMatch(/--kepp'\nUsage: npm start \[-- --keep\]/)

@@ -78,7 +78,7 @@ describe('consoleLogger', () => {
     ['a stack', () => Object.assign(new Error('no'), { stack: HOSTILE })],
     ['text', () => HOSTILE],
     ['a custom inspection', () => ({ [Symbol.for('nodejs.util.inspect.custom')]: () => HOSTILE })],
-  ])('lets no text of a stranger act on a terminal or pose as a line, in %s', (_where, make) => {
+  ])('lets no text of a stranger act on a terminal or look like a line, in %s', (_where, make) => {
     const err = make()
     consoleLogger.error({ err }, err instanceof PosternError ? err.message : 'failed')
     const [first, ...rest] = printedText().split('\n')
@@ -108,18 +108,18 @@ describe('consoleLogger', () => {
         return proxy
       })(),
     ],
-  ])('prints the line also of an error %s', (_what, err) => {
+  ])('prints the line even of an error %s', (_what, err) => {
     expect(() => consoleLogger.error({ code: 'handler_failed', err }, 'failed')).not.toThrow()
     expect(printedText()).toMatch(/^postern: failed \{"code":"handler_failed"\}(\n|$)/)
   })
 
-  it('takes an error without a stack', () => {
+  it('accepts an error without a stack', () => {
     const err = Object.assign(new Error('failed'), { stack: undefined })
     expect(() => consoleLogger.error({ err }, 'failed')).not.toThrow()
   })
 
   it.each(['\n', '\r', '\u001b[2J', '\u0000', '\u007f', '\u009b31m', '\u2028', '\u2029', '\u202e', '\u200b'])(
-    'escapes %j in fields and message, where a terminal would act on it',
+    'escapes %j in fields and message, if a terminal would act on it',
     (text) => {
       consoleLogger.warn({ id: `a${text}b` }, `type "c${text}d"`)
       const [line] = printed.warn.mock.calls[0] ?? []
@@ -128,7 +128,7 @@ describe('consoleLogger', () => {
     },
   )
 
-  it('escapes a format character beyond the first plane so that it reads back as what it was', () => {
+  it('escapes a format character beyond the first plane so that it reads back unchanged', () => {
     const id = 'a\u{e0001}b'
     consoleLogger.warn({ id }, 'text')
     const [line = ''] = printed.warn.mock.calls[0] ?? []

@@ -11,7 +11,7 @@ const START = '2025-01-01T00:00:00.000Z'
 const start = Date.parse(START)
 
 describe('a manual clock', () => {
-  it.each([START, start, new Date(start), undefined])('starts at %s and stands still', async (time) => {
+  it.each([START, start, new Date(start), undefined])('starts at %s and does not move', async (time) => {
     const clock = manualClock(time)
     expect([clock.now(), clock.monotonic(), clock.pending]).toEqual([start, 0, 0])
     await sleep(5)
@@ -39,7 +39,7 @@ describe('a manual clock', () => {
     expect(clock.now()).toBe(start)
   })
 
-  it('refuses a start that is no time', () => {
+  it('refuses an invalid start', () => {
     expect(() => manualClock('yesterday')).toThrow(/"yesterday" is no time/)
   })
 
@@ -61,7 +61,7 @@ describe('a manual clock', () => {
     expect([clock.monotonic(), clock.pending]).toEqual([300, 1])
   })
 
-  it('takes a timer that another one clears at the same time for cleared', async () => {
+  it('treats a timer that another one clears at the same time as cleared', async () => {
     const clock = manualClock(START)
     let ran = 0
     let second: unknown
@@ -84,7 +84,7 @@ describe('a manual clock', () => {
     expect(log).toEqual(['chain 100', 'timer 101'])
   })
 
-  it.concurrent('waits for work that it was told of, also where that takes real time', async () => {
+  it.concurrent('waits for work that was registered with it, even if that takes real time', async () => {
     const clock = manualClock(START)
     const log: string[] = []
     clock.setTimeout(() => clock.track(sleep(30).then(() => log.push(`work ${clock.monotonic()}`))), 100)
@@ -93,7 +93,7 @@ describe('a manual clock', () => {
     expect(log).toEqual(['work 100', 'timer'])
   })
 
-  it.concurrent('waits for work that begins some turns after its timer went off', async () => {
+  it.concurrent('waits for work that begins some turns after its timer fired', async () => {
     const clock = manualClock(START)
     const log: string[] = []
     const work = async () => log.push(`work ${await sleep(30, clock.monotonic())}`)
@@ -120,7 +120,7 @@ describe('a manual clock', () => {
     expect(performance.now() - begun).toBeLessThan(5_000) // six seconds with the whole wait each time
   })
 
-  it.concurrent('goes on after a while without work that hangs, and takes a rejection for an end', async () => {
+  it.concurrent('continues after a while without work that hangs, and treats a rejection as an end', async () => {
     const clock = manualClock(START)
     clock.track(new Promise(() => {}))
     clock.track(Promise.reject(new Error('not ours')))
@@ -152,7 +152,7 @@ describe('a manual clock', () => {
     expect(performance.now() - begun).toBeLessThan(4_000)
   })
 
-  it('jumps to the next time that something is due, and says whether there was one', async () => {
+  it('jumps to the next due timer, and returns whether there was one', async () => {
     const clock = manualClock(START)
     const log: number[] = []
     for (const ms of [500, 100, 100]) clock.setTimeout(() => log.push(clock.monotonic()), ms)
@@ -162,7 +162,7 @@ describe('a manual clock', () => {
     expect(clock.monotonic()).toBe(500)
   })
 
-  it('moves one step after the other, also where nobody waits', async () => {
+  it('moves one step after the other, even if no caller waits', async () => {
     const clock = manualClock(START)
     const log: number[] = []
     clock.setTimeout(() => log.push(clock.monotonic()), 15)
@@ -171,7 +171,7 @@ describe('a manual clock', () => {
     expect([log, clock.monotonic()]).toEqual([[15], 20])
   })
 
-  it('tells of a timer that throws, and can still be moved', async () => {
+  it('reports a timer that throws, and can still be moved', async () => {
     const clock = manualClock(START)
     clock.setTimeout(() => {
       throw new Error('thrown by a timer')
@@ -181,7 +181,7 @@ describe('a manual clock', () => {
     expect(clock.monotonic()).toBe(30)
   })
 
-  it('fails instead of going on for ever where a timer of 0 ms sets itself again', async () => {
+  it('fails instead of continuing for ever if a timer of 0 ms sets itself again', async () => {
     const clock = manualClock(START)
     let ran = 0
     const again = () => {
@@ -213,7 +213,7 @@ describe('under global fake timers', () => {
     vi.useRealTimers()
   })
 
-  it('moves all the same', async () => {
+  it('moves as usual', async () => {
     vi.useFakeTimers()
     const clock = manualClock(START)
     let ran = 0

@@ -83,7 +83,7 @@ describe.each([
     ])
   })
 
-  it('never calls back what was cleared, wherever it stood', async () => {
+  it('never calls back a cleared timer, wherever it was in the queue', async () => {
     const { clock, queue, calls, set } = scene()
     const timers = ['a', 'b', 'c', 'd'].map((name, index) => set(name, 10 * (index + 1)))
     for (const index of [1, 0, 3]) {
@@ -101,7 +101,7 @@ describe.each([
     ])
   })
 
-  it('takes timers that are set and cleared while others go off', async () => {
+  it('accepts timers that are set and cleared while others fire', async () => {
     const { clock, queue, calls, set } = scene()
     const doomed = set('doomed', 20)
     queue.set(clock.monotonic() + 20, () => set('late', 0))
@@ -116,7 +116,7 @@ describe.each([
     ])
   })
 
-  it('keeps the times of others if one that goes off sets a later one', async () => {
+  it('keeps the times of others if one that fires sets a later one', async () => {
     const { clock, queue, calls, set } = scene()
     queue.set(clock.monotonic() + 10, () => set('set meanwhile', 60))
     set('second', 12)
@@ -129,7 +129,7 @@ describe.each([
     ])
   })
 
-  it('goes on if a callback clears the last of the others', async () => {
+  it('continues if a callback clears the last of the others', async () => {
     const { clock, queue, calls, set } = scene()
     const last = queue.set(clock.monotonic() + 20, () => expect.unreachable())
     queue.set(clock.monotonic() + 10, () => queue.clear(last))
@@ -139,7 +139,7 @@ describe.each([
     expect([calls, clock.pending]).toEqual([[['next', 15]], 0])
   })
 
-  it('asks its host for one timer a call at most', async () => {
+  it('needs one timer of its host a call at most', async () => {
     const { clock, set } = scene()
     const setTimeout = vi.spyOn(clock, 'setTimeout')
     set('first', 10)
@@ -149,7 +149,7 @@ describe.each([
     await clock.advance(10)
   })
 
-  it('goes on if a callback throws', async () => {
+  it('continues if a callback throws', async () => {
     const { clock, queue, calls, set } = scene()
     queue.set(clock.monotonic() + 10, () => {
       throw new Error('no')
@@ -188,7 +188,7 @@ describe('a shared timer', () => {
     }
   })
 
-  it('keeps no process alive for what was set and cleared while others go off', async () => {
+  it('does not keep the process alive for timers that were set and cleared while others fire', async () => {
     const clock = new SharingClock()
     const queue = new TimerQueue(clock)
     queue.set(clock.monotonic() + 10, () =>
@@ -199,7 +199,7 @@ describe('a shared timer', () => {
     expect(clock.refs).toBe(0)
   })
 
-  it('is set anew for a timer that is due earlier', async () => {
+  it('is set again for a timer that is due earlier', async () => {
     const clock = new SharingClock()
     const queue = new TimerQueue(clock)
     const calls: string[] = []
@@ -211,7 +211,7 @@ describe('a shared timer', () => {
     expect([calls, clock.pending]).toEqual([['early', 'late'], 0])
   })
 
-  it('that goes off a moment early by the other clock still runs what it was set for', () => {
+  it('that fires a moment early by the other clock still runs its callbacks', () => {
     const clock = {
       ...systemClock,
       monotonic: () => 0,
@@ -230,7 +230,7 @@ describe('waitFor', () => {
   const queueOf = (clock: ManualClock) => new TimerQueue(clock)
   const toError = (cause: unknown) => (cause as Error).message // tests reject with errors
 
-  it('returns what comes in time, and leaves no timer', async () => {
+  it('returns a result that comes in time, and leaves no timer', async () => {
     const clock = new ManualClock()
     const waited = [
       queueOf(clock).waitFor(Promise.resolve(7), 100, String, toError),
@@ -240,7 +240,7 @@ describe('waitFor', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('gives up after its time, and hands on what came too late', async () => {
+  it('gives up after its time, and passes late results on', async () => {
     const clock = new ManualClock()
     const late: number[] = []
     let resolve = (_value: number) => {}
@@ -255,7 +255,7 @@ describe('waitFor', () => {
     expect(late).toEqual([7])
   })
 
-  it('says so if there was no time at all', async () => {
+  it('reports that there was no time at all', async () => {
     const clock = new ManualClock()
     const waited = queueOf(clock).waitFor(new Promise(() => {}), 0, String, toError)
     await clock.advance(0)

@@ -34,7 +34,7 @@ async function untilDead(scene: Scene) {
   return entry
 }
 
-describe('a dead letter that was not run at last keeps the marks of earlier tries', () => {
+describe('a dead letter whose last try ran nothing keeps the marks of earlier tries', () => {
   it('if the worker has no handler for its type', async () => {
     const scene = new Scene()
     await half(scene)
@@ -72,7 +72,7 @@ describe('an event that is done', () => {
   it.each([
     ['the worker has no handler for it', 0],
     ['it has killed three processes', 3],
-  ])('leaves the inbox, though %s', async (_, deaths) => {
+  ])('leaves the inbox, even if %s', async (_, deaths) => {
     const scene = new Scene()
     const key = await half(scene)
     scene.database.prepare('UPDATE postern_inbox SET deaths = ?').run(deaths)

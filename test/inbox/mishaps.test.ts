@@ -35,7 +35,7 @@ function openTable() {
   return { database, clock, inbox, putMany, workOff }
 }
 
-describe('what a handler throws', () => {
+describe('the error of a handler', () => {
   const { proxy, revoke } = Proxy.revocable({}, {})
   revoke()
   it.each([
@@ -60,7 +60,7 @@ describe('what a handler throws', () => {
 })
 
 describe('a worker', () => {
-  it('does not put off what it takes for want of places: its concurrency is the limit', async () => {
+  it('does not defer its items for lack of places: its concurrency is the limit', async () => {
     const scene = new Scene({ maxInFlight: 2 })
     scene.receiver.on('*', () => sleep(20))
     for (let n = 0; n < 20; n++) await scene.deliver(event())
@@ -83,7 +83,7 @@ describe('a worker', () => {
     expect(await scene.inbox.counts()).toMatchObject({ waiting: 1, running: 0 })
   })
 
-  it('runs many at once without a warning of Node.js', async () => {
+  it('runs many concurrently without a warning of Node.js', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error) => void warnings.push(warning)
     process.on('warning', onWarning)
@@ -96,7 +96,7 @@ describe('a worker', () => {
     expect(warnings.filter(({ name }) => name === 'MaxListenersExceededWarning')).toEqual([])
   })
 
-  it('goes on past a damaged row, and runs that as well', async () => {
+  it('continues past a damaged row, and also runs that', async () => {
     const scene = new Scene()
     let runs = 0
     scene.receiver.on('*', () => void runs++)
@@ -113,7 +113,7 @@ describe('the turns of accounts', () => {
   it.each([
     ['the clock goes on', 100],
     ['the clock is set back', -86_400_000],
-  ])('are not behind for a burst that was worked off (%s)', async (_, passedMs) => {
+  ])('are not behind because of a burst that was handled (%s)', async (_, passedMs) => {
     const { clock, putMany, workOff } = openTable()
     const now = Date.now()
     clock.now = () => now
@@ -127,7 +127,7 @@ describe('the turns of accounts', () => {
 })
 
 describe('counts', () => {
-  it('know since when an item waits that is due again, though no worker runs', async () => {
+  it('know since when an item waits that is due again, even if no worker runs', async () => {
     const { clock, inbox, putMany, workOff } = openTable()
     await putMany('acme', 1)
     const tried = { n: 1, dueAt: 0, startedAt: 0, endedAt: 0, code: 'x', worker: 'w' }

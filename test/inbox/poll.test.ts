@@ -61,7 +61,7 @@ async function takeAndFreeze(path: string, key: string, leaseMs: number, ending 
 
 describe('a worker that is closed', () => {
   it.each([10_000, 0])(
-    'has ended its look for items by then, and given back what that brought (%i ms)',
+    'has ended its search for items by then, and returned those that it brought (%i ms)',
     async (timeoutMs) => {
       const { path, database, errors, put, work } = open()
       await put('one')
@@ -78,7 +78,7 @@ describe('a worker that is closed', () => {
     },
   )
 
-  it('waits for what runs as long as that takes, if it has for ever', async () => {
+  it('waits for its runs as long as they take, if it has no limit', async () => {
     const { put, settled, work } = open()
     await put('one')
     let item: TakenItem | undefined
@@ -91,7 +91,7 @@ describe('a worker that is closed', () => {
     expect([await loop.close(Number.POSITIVE_INFINITY), settled]).toEqual([0, [DONE]])
   })
 
-  it('keeps the deaths of what it gives back, and that it has to be alone', async () => {
+  it('keeps the deaths of the items that it returns, and that they must be alone', async () => {
     const process = open()
     await process.put('killer')
     for (let n = 0; n < 3; n++) {
@@ -137,7 +137,7 @@ describe('an item whose worker died', () => {
     expect(await process.inbox.get('killer')).toMatchObject({ deaths: 2 })
   })
 
-  it('holds up a worker that is busy only until another one has run it', async () => {
+  it('delays a busy worker only until another one has run it', async () => {
     const { path, put, work, stateOf } = open()
     await put('left')
     await takeAndFreeze(path, 'left', 600)
@@ -164,7 +164,7 @@ describe('a lease', () => {
     { next: 'wait', afterMs: 0, isFailure: true, tried },
     { next: 'wait', afterMs: 0, isFailure: false },
     { next: 'bury', marks: ['late'], tried },
-  ])('that has ended lets its worker change nothing any more (%j)', async (settlement) => {
+  ])('that has ended does not let its worker change anything any more (%j)', async (settlement) => {
     const process = open()
     await process.put('one')
     let settle = (_: Settlement) => {}
@@ -189,7 +189,7 @@ describe('a lease', () => {
     ])
   })
 
-  it('that has ended while the process stood still is still held by its worker', async () => {
+  it('that has ended while the process was suspended is still held by its worker', async () => {
     const { settled, put, work, stateOf } = open()
     await put('one')
     const leaseMs = 60

@@ -8,7 +8,7 @@ const event = events.contact.created
 const HOUR = 3_600_000
 
 describe('a receiver with an inbox', () => {
-  it('refuses what it would have to hold beyond maxBufferedBytes while the inbox is slow', async () => {
+  it('refuses events that it would have to hold beyond maxBufferedBytes while the inbox is slow', async () => {
     const { inbox } = new Scene()
     let goOn = () => {}
     const gate = new Promise<void>((resolve) => {
@@ -39,7 +39,7 @@ describe('a receiver with an inbox', () => {
 })
 
 describe('context.transaction in a worker', () => {
-  it('commits its writes once, though another handler of the event fails, and none of a try that throws', async () => {
+  it('commits its writes once, even if another handler of the event fails, and none of a try that throws', async () => {
     const scene = new Scene()
     scene.database.exec('CREATE TABLE contacts (id TEXT)')
     const receiver = createReceiver({

@@ -36,7 +36,7 @@ describe('a delivery to a receiver with an inbox', () => {
     expect(scene.errors).toEqual([])
   })
 
-  it('is ignored, and not stored, if no handler takes its type', async () => {
+  it('is ignored, and not stored, if no handler matches its type', async () => {
     const scene = new Scene()
     scene.receiver.on('contact.deleted', () => {})
     expect(await scene.deliver(event())).toMatchObject({ outcome: 'ignored', status: 200 })
@@ -51,7 +51,7 @@ describe('a delivery to a receiver with an inbox', () => {
     expect(await scene.inbox.counts()).toMatchObject({ waiting: 0 })
   })
 
-  it('is accepted as often as it comes, and handled once', async () => {
+  it('is accepted as often as it arrives, and handled once', async () => {
     const scene = new Scene()
     let count = 0
     scene.receiver.on('*', () => void count++)
@@ -66,7 +66,7 @@ describe('a delivery to a receiver with an inbox', () => {
     expect(scene.outcomes.at(-1)).toMatchObject({ outcome: 'duplicate' })
   })
 
-  it('is answered 503 if the inbox cannot take it, and nothing counts as accepted', async () => {
+  it('is answered 503 if the inbox cannot store it, and nothing counts as accepted', async () => {
     const scene = new Scene()
     scene.receiver.on('*', () => {})
     const other = openSqlite(scene.path)
@@ -104,7 +104,7 @@ describe('a delivery to a receiver with an inbox', () => {
 })
 
 describe('an event that fails', () => {
-  it('is tried again, and only the handlers that did not finish run', async () => {
+  it('is retried, and only the handlers that did not finish run', async () => {
     const scene = new Scene()
     const flaky = failing(2)
     let others = 0
@@ -116,7 +116,7 @@ describe('an event that fails', () => {
     expect(scene.dead).toEqual([])
   })
 
-  it('is a dead letter after the last try, and tells how to look at it and to replay it', async () => {
+  it('is a dead letter after the last try, with the commands to inspect and replay it', async () => {
     const scene = new Scene()
     const flaky = failing(3)
     let others = 0
@@ -144,7 +144,7 @@ describe('an event that fails', () => {
     expect([flaky.runs, others]).toEqual([4, 1])
   })
 
-  it('is a dead letter at once if its handler says so', async () => {
+  it('becomes a dead letter immediately if its handler asks for it', async () => {
     const scene = new Scene()
     const flaky = failing(9, () => new DeadLetter('the customer does not exist'))
     scene.receiver.on('*', flaky.handler)
@@ -157,7 +157,7 @@ describe('an event that fails', () => {
     expect(scene.errors.map(({ code }) => code)).toEqual(['dead_letter'])
   })
 
-  it('is tried on while one of its handlers may still succeed, though another gave it up', async () => {
+  it('is retried while one of its handlers may still succeed, even if another gave it up', async () => {
     const scene = new Scene()
     const hopeless = failing(9, () => new DeadLetter('never'))
     const flaky = failing(2)
@@ -169,7 +169,7 @@ describe('an event that fails', () => {
     expect((await scene.inbox.list('dead')).entries[0]).toMatchObject({ marks: ['*'] })
   })
 
-  it('comes back when its handler wants it again, without counting as failed', async () => {
+  it('is retried when its handler asks for it, without counting as failed', async () => {
     const scene = new Scene()
     const flaky = failing(5, () => new RetryLater(20))
     scene.receiver.on('*', flaky.handler)
@@ -180,7 +180,7 @@ describe('an event that fails', () => {
     expect([scene.dead, scene.errors]).toEqual([[], []])
   })
 
-  it('expires if it is put off beyond the time for which the store remembers', async () => {
+  it('expires if it is deferred beyond the time for which the store remembers', async () => {
     const scene = new Scene()
     scene.receiver.on('*', () => {
       throw new RetryLater(8 * 86_400_000)
@@ -191,7 +191,7 @@ describe('an event that fails', () => {
     expect((await scene.inbox.list('dead')).entries[0]?.tries[0]).toMatchObject({ code: 'expired' })
   })
 
-  it('waits as long as the worker says', async () => {
+  it("waits as long as the worker's option says", async () => {
     const scene = new Scene()
     const flaky = failing(2)
     const startedAt: number[] = []
@@ -215,7 +215,7 @@ describe('an event that fails', () => {
     expect(asked).toEqual([1, 2, 1, 2]) // tried first, then asked
   })
 
-  it('is tried again if its record is not what the schema asks for, so that a looser schema can be deployed', async () => {
+  it('is retried if its record does not match the schema, so that a looser schema can be deployed', async () => {
     let isLoose = false
     const contact: StandardSchema = {
       '~standard': {
@@ -235,7 +235,7 @@ describe('an event that fails', () => {
     expect([runs, scene.dead]).toEqual([1, []])
   })
 
-  it('is kept if the worker has no handler for its type: an older deployment must not lose what a newer one accepted', async () => {
+  it('is kept if the worker has no handler for its type: an older deployment must not lose events that a newer one accepted', async () => {
     const scene = new Scene()
     scene.receiver.on('contact.created', () => {})
     await scene.deliver(event())
@@ -272,7 +272,7 @@ describe('an event that fails', () => {
 })
 
 describe('a store that is away', () => {
-  it('costs an event no try', async () => {
+  it('does not cost an event a try', async () => {
     let isAway = true
     const store = memoryStore()
     const claim = store.claim.bind(store)
@@ -306,7 +306,7 @@ describe('inbox.list', () => {
 })
 
 describe('closing', () => {
-  it('a worker gives back what outlasts its time, with its marks, and the next one goes on', async () => {
+  it('a worker returns the items that outlast its time, with their marks, and the next one continues', async () => {
     const scene = new Scene()
     let quick = 0
     let slow = 0
@@ -331,7 +331,7 @@ describe('closing', () => {
     expect([quick, slow]).toEqual([1, 2])
   })
 
-  it('the receiver closes its workers, and what is accepted stays for the next process', async () => {
+  it('the receiver closes its workers, and accepted events stay for the next process', async () => {
     const scene = new Scene()
     const ran: string[] = []
     scene.receiver.on('*', async ({ id }) => {
@@ -364,7 +364,7 @@ describe('receiver.work', () => {
     await receiver.work().close()
   })
 
-  it('tells once a minute of an inbox that fails', async () => {
+  it('reports once a minute an inbox that fails', async () => {
     const clock = manualClock()
     let onError: (error: unknown) => void = () => {}
     const inbox: Inbox = {

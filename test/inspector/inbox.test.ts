@@ -79,7 +79,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     return { page, complaints }
   }
 
-  it('shows alone what is dead, waits and runs, replays and drops, by the keyboard too', async () => {
+  it('shows alone dead, waiting and running events, replays and drops them, by the keyboard too', async () => {
     const scene = await fill()
     const { cli, url } = await serve(scene, '--write')
     const { page, complaints } = await openAlone(url)
@@ -180,7 +180,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(await page.getByRole('status').filter({ hasText: 'replayed' }).count()).toBe(0)
   })
 
-  it('says that its server is gone, and goes on when it is back', { timeout: 40_000 }, async () => {
+  it('says that its server is gone, and continues when it is back', { timeout: 40_000 }, async () => {
     const scene = await fill()
     const first = await serve(scene)
     const port = new URL(first.url).port
@@ -288,7 +288,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(complaints).toEqual([])
   })
 
-  it('has no such screen without an inbox, and says what is wrong with one that is not there', async () => {
+  it('has no such screen without an inbox, and reports the fault of one that is not there', async () => {
     const { page } = await open(context, await start())
     expect(await page.getByRole('link', { name: 'Inbox' }).count()).toBe(0)
     const away = async () => Promise.reject(new Error(`/no/such/file ${HOSTILE}`))

@@ -33,7 +33,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     return String(await page.evaluate('navigator.clipboard.readText()'))
   }
 
-  it('keeps hostile text text everywhere, and in copied commands', { timeout: 60_000 }, async () => {
+  it('keeps hostile text as text everywhere, and in copied commands', { timeout: 60_000 }, async () => {
     const crm = await start({ clock: 'manual', assume: { unknownTypes: 'accepted' } })
     const received: { readonly body: Buffer; readonly signature: unknown }[] = []
     const url = await serve((request, response) => {
@@ -79,7 +79,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     expect(test.split('\n').filter((line) => line.includes('hacked'))).toHaveLength(3)
   })
 
-  it('copies a test that passes as it is pasted, and one that proves a refusal', { timeout: 60_000 }, async () => {
+  it('copies a test that passes when it is pasted, and one that proves a refusal', { timeout: 60_000 }, async () => {
     const crm = await start()
     const { url, register } = await startReceiver()
     register(crm.webhooks.create({ url, events: ['contact.created'] }).secret)
@@ -106,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     })
   })
 
-  it('tells what code signed that computed another digest', async () => {
+  it('shows what code signed that computed another digest', async () => {
     const crm = await start()
     const { url, register } = await startReceiver()
     register(crm.webhooks.create({ url, events: ['contact.created'] }).secret)
@@ -128,7 +128,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     expect(await page.content()).not.toContain(secret)
   })
 
-  it('shows a secret when it is asked to, pauses, resumes and deletes', async () => {
+  it('shows a secret on request, pauses, resumes and deletes', async () => {
     const crm = await start({ clock: 'manual' })
     const { id, secret } = crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['contact.created'] })
     const { page, complaints } = await open(context, crm, '?screen=webhooks')
@@ -150,7 +150,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     expect(complaints).toEqual([])
   })
 
-  it('retries what is selected among the failed, and says what is left out of a bulk', {
+  it('retries the selected failures, and reports those that a bulk leaves out', {
     timeout: 40_000,
   }, async () => {
     const crm = await start({ clock: 'manual', retryScale: 60_000 })
@@ -219,7 +219,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     expect(complaints).toEqual([])
   })
 
-  it('lets a page of another origin neither read nor do anything', async () => {
+  it('lets a page of another origin neither read nor change anything', async () => {
     const crm = await start()
     crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['sync.failed'] })
     crm.events.emit({ type: 'sync.failed' })

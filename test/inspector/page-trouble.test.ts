@@ -39,7 +39,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     expect(crm.deliveries.list()).toHaveLength(1)
   })
 
-  it('clears what is there, and shows what comes later on a clock that stands still', async () => {
+  it('clears the current rows, and shows later ones on a clock that does not move', async () => {
     const crm = await startWithWebhook({ clock: 'manual' })
     crm.events.emit({ type: 'sync.completed' })
     const { page } = await open(context, crm)
@@ -76,7 +76,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     expect(crm.deliveries.list()).toHaveLength(3)
   })
 
-  it('resends each of many once for a double click, and says how far it came when it is closed', async () => {
+  it('resends each of many once for a double click, and reports its progress when it is closed', async () => {
     const crm = await startWithWebhook()
     crm.events.emitMany({ type: 'sync.completed' }, 20)
     const { page } = await open(context, crm)
@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     expect(complaints).toEqual([])
   })
 
-  it('keeps the sample of the type that was asked for last', async () => {
+  it('keeps the sample of the last requested type', async () => {
     const crm = await startWithWebhook()
     const { page } = await open(context, crm)
     await delay(page, '**/samples/sync.completed')
@@ -141,7 +141,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     expect(page.url()).toContain('?screen=webhooks')
   })
 
-  it('saves no record that is no object', async () => {
+  it('does not save a record that is not an object', async () => {
     const crm = await start()
     const { page } = await open(context, crm, '?screen=records')
     await page.getByRole('button', { name: 'New contact' }).click()

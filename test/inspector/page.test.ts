@@ -26,7 +26,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await page.locator('dialog').waitFor({ state: 'detached' })
   }
 
-  it('opens live, paints soon, and shows an event at once', async () => {
+  it('opens live, paints soon, and shows an event immediately', async () => {
     const crm = await start()
     crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['contact.created'] })
     const { page, complaints, liveAfterMs } = await open(context, crm)
@@ -43,7 +43,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  it('settles after a burst of 2,000, and keeps what is being read in its place', { timeout: 90_000 }, async () => {
+  it('settles after a burst of 2,000, and keeps the open row in its place', { timeout: 90_000 }, async () => {
     const crm = await start()
     crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['sync.completed'] })
     crm.events.emit({ type: 'sync.completed', id: 'the one that is read' })
@@ -67,7 +67,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  it('shows 10,000 rows by drawing few of them, and filters them in no time', { timeout: 60_000 }, async () => {
+  it('shows 10,000 rows by drawing few of them, and filters them immediately', { timeout: 60_000 }, async () => {
     const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
     crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['sync.completed', 'sync.failed'], active: false })
     crm.events.emitMany({ type: 'sync.completed' }, 9_990)
@@ -125,7 +125,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     figures.set('streams of 9 tabs', '1')
   })
 
-  it('works by a name that is no secure context: without locks and without a clipboard', async () => {
+  it('works under a name that is not a secure context: without locks and without a clipboard', async () => {
     const crm = await start({ hostAllow: ['crm.test'] })
     crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['contact.created'] })
     const url = crm.url.replace('127.0.0.1', 'crm.test')
@@ -146,7 +146,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(await page.locator('tbody tr').count()).toBe(1)
   })
 
-  it('says that the emulator has stopped, and goes on with the next one', async () => {
+  it('reports that the emulator has stopped, and continues with the next one', async () => {
     const first = await start()
     const port = Number(new URL(first.url).port)
     const url = `${await serve(answer(200, 'handled'))}/hooks`

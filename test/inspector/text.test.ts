@@ -62,12 +62,12 @@ describe('a filter', () => {
     ['type:', false],
     ['-', false],
     ['"contact.created"', true],
-  ])('%j takes a row: %s', (query, isTaken) => {
+  ])('%j matches a row: %s', (query, isTaken) => {
     const test = readFilter(query, () => 'http://localhost:3000/hooks', 1_005_000)
     expect(test(ROW)).toBe(isTaken)
   })
 
-  it('takes whatever is typed', () => {
+  it('accepts any text', () => {
     fc.assert(fc.property(fc.string(), (query) => typeof readFilter(query, () => '', 0)(ROW) === 'boolean'))
   })
 })
@@ -90,7 +90,7 @@ describe('times', () => {
     expect(showLength(ms)).toBe(text)
   })
 
-  it('are told in whole units', () => {
+  it('are shown in whole units', () => {
     expect([showAgo(0, 500), showAgo(0, 12_900), showAgo(0, 119_000)]).toEqual(['now', '12 s ago', '1 min ago'])
     expect([showIn(0, 1), showIn(50, 0), showIn(11_100, 0), showIn(330_000, 0)]).toEqual([
       'now',
@@ -102,13 +102,13 @@ describe('times', () => {
 })
 
 describe('JSON for reading', () => {
-  it('keeps every token as it was written', () => {
+  it('keeps every token unchanged', () => {
     expect(toPretty('{"a":1.50e2,"a":"\\u00e9\\/","b":[ ],"c":{},"d":[1,{"e":null}]}')).toBe(
       '{\n  "a": 1.50e2,\n  "a": "\\u00e9\\/",\n  "b": [],\n  "c": {},\n  "d": [\n    1,\n    {\n      "e": null\n    }\n  ]\n}',
     )
   })
 
-  it('means the same as before, and leaves what is no JSON alone', () => {
+  it('keeps its meaning, and leaves text alone that is not JSON', () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         expect(JSON.parse(toPretty(json))).toEqual(JSON.parse(json))
@@ -117,7 +117,7 @@ describe('JSON for reading', () => {
     expect(toPretty('{"a":')).toBe('{"a":')
   })
 
-  it('is laid out as JSON.stringify does', () => {
+  it('is formatted like JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const json = JSON.stringify(value)
@@ -127,7 +127,7 @@ describe('JSON for reading', () => {
   })
 })
 
-it('lays out deep JSON without a line of as many blanks', () => {
+it('formats deep JSON without a line of as many blanks', () => {
   const json = `${'['.repeat(16_000)}1${']'.repeat(16_000)}`
   const pretty = toPretty(json)
   expect(pretty.length).toBeLessThan(3_000_000)
@@ -135,7 +135,7 @@ it('lays out deep JSON without a line of as many blanks', () => {
 })
 
 describe('bytes', () => {
-  it('come through base64, of any length', () => {
+  it('are decoded from base64, of any length', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100_000 }), (bytes) => {
         expect(fromBase64(toBase64(bytes))).toEqual(bytes)
@@ -144,14 +144,14 @@ describe('bytes', () => {
     )
   })
 
-  it('are shown in hexadecimal, as hexdump does', () => {
+  it('are shown in hexadecimal, like hexdump', () => {
     const text = toHex(Buffer.from('{"name":"Zoë"}\n\u0000end'))
     expect(text).toBe(
       '000000  7b 22 6e 61 6d 65 22 3a  22 5a 6f c3 ab 22 7d 0a  {"name":"Zo.."}.\n000010  00 65 6e 64                                       .end',
     )
   })
 
-  it('show what cannot be seen', () => {
+  it('show invisible characters', () => {
     expect(showExactly('a\u202eb\u200b\ufeff\r\n\tc\u0000\u{e0041}')).toBe(
       'a\\u202eb\\u200b\\ufeff␍⏎\n→c\\u0000\\u{e0041}',
     )
@@ -215,7 +215,7 @@ describe('advice on data', () => {
   })
 })
 
-describe('what is pasted', () => {
+describe('pasted text', () => {
   const event = { id: 'evt_1', type: 'sync.failed', timestamp: 't', accountKey: 'acme', data: {} }
   it.each([
     ['a body', JSON.stringify(event), { text: JSON.stringify(event) }],
@@ -249,7 +249,7 @@ describe('a copied delivery', () => {
     ['nothing', ''],
     ['more than an argument takes', 'x'.repeat(200_000)],
     ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00, 0x41])],
-  ])('is sent by curl as it was: %s', async (_what, body) => {
+  ])('is sent by curl unchanged: %s', async (_what, body) => {
     const received: { readonly body: Buffer; readonly signature: unknown; readonly url: unknown }[] = []
     const { port, close } = await listen(
       createServer((request, response) => {
@@ -284,7 +284,7 @@ describe('a copied delivery', () => {
     expect(read).toEqual({ body: bytes, header: 'sha256=aa' })
   })
 
-  it('is a test without anything invisible in it', () => {
+  it('is a test without any invisible character', () => {
     const text = toVitest(copyOf(Buffer.from(`{"id":"a\u2028'\\"\u202e</script>"}`)))
     expect(text).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u)
     expect(text).toContain('toBe(400)')

@@ -21,7 +21,7 @@ describe('the contact schema', () => {
       'further fields, which are kept',
       { ...FULL, phone: '+1', tags: ['a', null], owner: { _id: '2' }, constructor: 'x' },
     ],
-  ])('takes %s', (_what, value) => expect(contact.parse(value)).toEqual(value))
+  ])('accepts %s', (_what, value) => expect(contact.parse(value)).toEqual(value))
 
   it.each<[string, unknown, string]>([
     ['no id', { firstName: 'Zoë' }, '_id'],
@@ -46,7 +46,7 @@ describe('the contact schema', () => {
     expect('isAdmin' in parsed).toBe(false)
   })
 
-  it('gives handlers the further fields, and leaves deleted records alone', async () => {
+  it('passes the further fields to handlers, and leaves deleted records alone', async () => {
     const seen: object[] = []
     const receiver = createReceiver({ secret: 'secret', models: { contact } }).on('contact.*', ({ data }) =>
       seen.push(data.record),

@@ -98,7 +98,7 @@ describe.each(HOSTS)('a delivery by %s', (_host, toListener) => {
     expect([span.kind, parentOf(span)]).toEqual([SpanKind.CONSUMER, server.spanContext().spanId])
   })
 
-  it('has the spans of what handlers call below those of the handlers, also if they run concurrently', async () => {
+  it("has the spans of its handlers' calls below those of the handlers, even if they run concurrently", async () => {
     const { sdk, receiver, send } = makeScene()
     const work = async (name: string, id: string) => {
       await sleep(Math.random() * 20)
@@ -182,7 +182,7 @@ describe('the span of a delivery', () => {
     expect(attributes).toMatchObject({ 'postern.handler.name': '*', 'error.type': 'handler_abandoned' })
   })
 
-  it('says that a duplicate joined another delivery', async () => {
+  it('records that a duplicate joined another delivery', async () => {
     const { sdk, receiver, send } = makeScene()
     receiver.on('*', () => sleep(50))
     const url = await run(receiver)
@@ -192,7 +192,7 @@ describe('the span of a delivery', () => {
     expect([joined.length, sdk.spans.length]).toEqual([1, 3])
   })
 
-  it('is not begun for what dispatch refuses, which has no outcome to end it', async () => {
+  it('is not begun if dispatch refuses the event, which has no outcome to end it', async () => {
     const begun: string[] = []
     const onStart = ({ name }: { readonly name: string }) => void begun.push(name)
     const processor = { onStart, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} }
@@ -216,7 +216,7 @@ describe('the span of a delivery', () => {
     ])
   })
 
-  it('takes up a trace that a caller sent, if the framework did', async () => {
+  it('continues a trace that a caller sent, if the framework did', async () => {
     const { sdk, receiver } = makeScene()
     receiver.on('*', () => {})
     const remote = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }

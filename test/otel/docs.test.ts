@@ -71,7 +71,7 @@ describe('the table of names', () => {
     expect([...documented].sort()).toEqual(Object.values(ATTRIBUTES).sort())
   })
 
-  it('names the release of the conventions whose schema is told', () => {
+  it('names the release of the conventions whose schema is exported', () => {
     const [, release] = /\/(\d+\.\d+)\.\d+$/.exec(SCHEMA_URL) ?? []
     expect(readText(GUIDE)).toContain(`(https://opentelemetry.io/docs/specs/semconv/messaging/) ${release},`)
   })
@@ -142,7 +142,7 @@ const queries = [
 ]
 
 describe('dashboard and alerts', () => {
-  it.each(queries)('ask for metrics and labels that there are: %s', (_title, query) => {
+  it.each(queries)('query only existing metrics and labels: %s', (_title, query) => {
     expect(findMistakes(query)).toEqual([])
   })
 
@@ -155,7 +155,7 @@ describe('dashboard and alerts', () => {
     expect(findMistakes(query)).toContain(mistake)
   })
 
-  it('never sum what each process tells of the inbox that all share', () => {
+  it('never sum the values of each process about the shared inbox', () => {
     for (const [title, query] of queries)
       if (/postern_inbox_(waiting|running|dead\b|oldest)/.test(query)) expect(query, title).toMatch(/^max by /)
   })

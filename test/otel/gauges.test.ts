@@ -17,7 +17,7 @@ function observe(counts: () => unknown) {
 }
 
 describe('the gauges', () => {
-  it('ask the inbox again after 30 s, however often they are read', async () => {
+  it('query the inbox again after 30 s, no matter how often they are read', async () => {
     let queries = 0
     const { clock, read } = observe(async () => {
       queries++
@@ -39,14 +39,14 @@ describe('the gauges', () => {
   it.each([
     ['throws', () => JSON.parse('{')],
     ['rejects', () => Promise.reject(new Error('away'))],
-  ])('leave out an inbox that %s, count that, and tell the rest', async (_how, counts) => {
+  ])('leave out an inbox that %s, count that, and report the rest', async (_how, counts) => {
     const { read } = observe(counts)
     expect(await read('postern.inbox.waiting')).toEqual([])
     expect(await read('postern.in_flight')).toEqual([3])
     expect(await read('postern.inbox.query_failures')).toEqual([3])
   })
 
-  it('do not wait for an inbox that hangs, nor ask it a second time meanwhile', { timeout: 20_000 }, async () => {
+  it('do not wait for an inbox that hangs, nor query it a second time meanwhile', { timeout: 20_000 }, async () => {
     const gate = new Gate<object>()
     let queries = 0
     const { clock, read } = observe(() => [queries++, gate.promise][1])
@@ -59,7 +59,7 @@ describe('the gauges', () => {
     expect([await reading, queries]).toEqual([[7], 1])
   })
 
-  it('ask nothing more once they are stopped', async () => {
+  it('query nothing more once they are stopped', async () => {
     let queries = 0
     const { clock, stop, read } = observe(async () => {
       queries++

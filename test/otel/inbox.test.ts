@@ -128,7 +128,7 @@ describe('an accepted event', () => {
     expect(TraceFlags.NONE).toBe(0)
   })
 
-  it('has a failed producer if the inbox did not take it', async () => {
+  it('has a failed producer if the inbox did not store it', async () => {
     const scene = new InstrumentedScene()
     scene.receiver.on('*', () => {})
     const other = openSqlite(scene.path)
@@ -157,7 +157,7 @@ describe('an accepted event', () => {
 })
 
 describe('the metrics of an inbox', () => {
-  it('count tries by outcome, dead letters by why, and what was revived', async () => {
+  it('count tries by outcome, dead letters by cause, and revived ones', async () => {
     const scene = new InstrumentedScene()
     let isWell = false
     scene.receiver.on('contact.created', () => {
@@ -189,7 +189,7 @@ describe('the metrics of an inbox', () => {
     expect(await scene.sdk.points('postern.inbox.suspects')).toEqual([[{}, 0]])
   })
 
-  it('count an event that was put off for too long as expired', async () => {
+  it('count an event that was deferred for too long as expired', async () => {
     const scene = new InstrumentedScene()
     scene.receiver.on('*', () => {
       throw new RetryLater(30 * 86_400_000)
@@ -201,7 +201,7 @@ describe('the metrics of an inbox', () => {
     expect(await scene.sdk.points('postern.inbox.revivals')).toEqual([[{}, 0]])
   })
 
-  it('count what runs alone since its worker died', async () => {
+  it('count items that run alone since their worker died', async () => {
     const scene = new InstrumentedScene()
     scene.receiver.on('*', () => {})
     await scene.deliver(events.contact.created())
@@ -214,7 +214,7 @@ describe('the metrics of an inbox', () => {
     expect(await scene.sdk.points('postern.inbox.suspects')).toEqual([[{}, 1]])
   })
 
-  it('count what another worker took while it ran here', async () => {
+  it('count items that another worker took while they ran here', async () => {
     const scene = new InstrumentedScene()
     scene.receiver.on('*', () => {
       // Other processes do this while this one is suspended.
@@ -273,7 +273,7 @@ describe('the gauges of an inbox', () => {
     expect(await gauge(one, 'waiting')).toEqual([2])
   })
 
-  it('say nothing if the inbox cannot be asked, and nothing once it is stopped', async () => {
+  it('report nothing if the inbox cannot be queried, and nothing once it is stopped', async () => {
     const scene = new InstrumentedScene()
     scene.instrumentation.stop()
     expect(await scene.sdk.points('postern.in_flight')).toEqual([])
@@ -284,7 +284,7 @@ describe('the gauges of an inbox', () => {
     other.stop()
   })
 
-  it('tell how many events are under way', async () => {
+  it('report how many events are under way', async () => {
     const scene = new InstrumentedScene()
     const gate = new Gate()
     scene.receiver.on('*', () => gate.promise)

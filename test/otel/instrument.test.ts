@@ -62,7 +62,7 @@ describe('instrument', () => {
     expect((await sdk.histograms('messaging.process.duration')).map(([, { count }]) => count)).toEqual([1])
   })
 
-  it('takes the place of an older one in development, where a module is loaded again', async () => {
+  it('replaces an older one in development, when a module is loaded again', async () => {
     vi.stubEnv('NODE_ENV', 'development')
     onTestFinished(() => void vi.unstubAllEnvs())
     const [sdk, receiver] = [new Sdk(), make()]
@@ -85,7 +85,7 @@ describe('instrument', () => {
     expect(sdk.spans).toEqual([])
   })
 
-  it('stops at stop, also for handlers, and deliveries go on', async () => {
+  it('stops at stop, also for handlers, and deliveries continue', async () => {
     const [sdk, receiver] = [new Sdk(), make()]
     receiver.on('*', () => {})
     const instrumentation = instrument(receiver, sdk.providers)
@@ -97,7 +97,7 @@ describe('instrument', () => {
     expect(await sdk.points('postern.deliveries')).toMatchObject([[{}, 1]])
   })
 
-  it('does nothing without an SDK, and takes one that comes later', async () => {
+  it('does nothing without an SDK, and uses one that comes later', async () => {
     const [sdk, receiver] = [new Sdk(), make()]
     receiver.on('*', () => {})
     instrument(receiver)
@@ -109,7 +109,7 @@ describe('instrument', () => {
     expect(await sdk.points('postern.deliveries')).toMatchObject([[{}, 1]])
   })
 
-  it('tells two receivers apart by their names', async () => {
+  it('distinguishes two receivers by their names', async () => {
     const sdk = new Sdk()
     for (const name of ['shop', 'crm']) {
       const receiver = make({ name, store: memoryStore() })
@@ -122,7 +122,7 @@ describe('instrument', () => {
     expect(names).toEqual(['shop', 'crm'])
   })
 
-  it('has no context without a manager of contexts, and measures all the same', async () => {
+  it('has no context without a context manager, and measures anyway', async () => {
     context.disable()
     const [sdk, receiver] = [new Sdk(), make()]
     receiver.on('*', async () => {})
@@ -134,7 +134,7 @@ describe('instrument', () => {
 })
 
 describe('attributes of metrics', () => {
-  it('name no type that no handler was registered for, no id, account or record', async () => {
+  it('contain no type without a handler, no id, account or record', async () => {
     const [sdk, receiver] = [new Sdk(), make()]
     receiver.on('contact.created', () => {}).on('*', { name: 'all' }, () => {})
     instrument(receiver, sdk.providers)
@@ -162,7 +162,7 @@ describe('attributes of metrics', () => {
     expect(Math.max(...all)).toBe(3)
   })
 
-  it('have buckets of their own', async () => {
+  it('have their own buckets', async () => {
     const [sdk, receiver] = [new Sdk(), make()]
     receiver.on('*', () => {})
     instrument(receiver, sdk.providers)

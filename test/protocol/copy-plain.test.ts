@@ -7,7 +7,7 @@ describe.each([
   ['copyPlain', copyPlain],
   ['copyJson', copyJson],
 ])('%s', (_name, copyIt) => {
-  it('copies whatever JSON can say, and shares nothing with it', () => {
+  it('copies everything that JSON can express, and shares nothing with it', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const original = { value }
@@ -26,7 +26,7 @@ describe.each([
     expect(copy.nested.deep.deeper).not.toBe(original.nested.deep.deeper)
   })
 
-  it('takes a list that is nested 200,000 deep', () => {
+  it('copies a list that is nested 200,000 deep', () => {
     const deep = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000))
     let [copy, depth] = [copyIt(deep), 0]
     for (; Array.isArray(copy); copy = copy[0]) depth++
@@ -81,7 +81,7 @@ describe('copyPlain', () => {
     expect(copy.holes[2]).not.toBe(holes[2])
   })
 
-  it('shares long lists with holes: one index may stand for any length', () => {
+  it('shares long lists with holes: one index may result in any length', () => {
     const byId: object[] = []
     byId[4_000_000_000] = {}
     const rows = Array.from({ length: 2_000 }, () => ({}))
@@ -105,7 +105,7 @@ describe('copyPlain', () => {
     expect(copy.list[0]).not.toBe(list[0])
   })
 
-  it('copies objects without a prototype, as parsers of queries make them', () => {
+  it('copies objects without a prototype, such as parsers of queries make', () => {
     const bare = Object.assign(Object.create(null), { a: [1] }) as { a: number[] }
     const copy = copyPlain({ bare })
     expect(copy.bare).toEqual({ a: [1] })
@@ -113,7 +113,7 @@ describe('copyPlain', () => {
     expect(copy.bare.a).not.toBe(bare.a)
   })
 
-  it('copies an object once that stands in several places, or within itself', () => {
+  it('copies an object once that occurs in several places, or within itself', () => {
     const shared = { a: 1 }
     const original: Record<string, unknown> = { first: shared, second: shared }
     original.self = original

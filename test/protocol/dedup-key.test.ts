@@ -8,7 +8,7 @@ describe('dedupKey', () => {
     expect(dedupKey('default', 'acme', 'evt_1')).toBe('7:default4:acme5:evt_1')
   })
 
-  it('replaces what is long or not printable ASCII by a digest', () => {
+  it('replaces parts that are long or not printable ASCII by a digest', () => {
     const digest = /^7:default#[\w-]{43}5:evt_1$/
     for (const account of ['a'.repeat(129), 'žluť', 'a b', 'a\n', '\u0000', '\ud800'])
       expect(dedupKey('default', account, 'evt_1')).toMatch(digest)
@@ -21,7 +21,7 @@ describe('dedupKey', () => {
       expect(toKey(account, 'evt_1')).toBe(dedupKey('default', account, 'evt_1'))
   })
 
-  it('begins with the name also where the account is empty, which no event has', () => {
+  it('begins with the name even if the account is empty, which no event has', () => {
     expect(makeDedupKeys('default')('', 'evt_1')).toMatch(/^7:default.+5:evt_1$/)
   })
 
@@ -40,7 +40,7 @@ describe('dedupKey', () => {
     ['a lone surrogate and U+FFFD', ['a', 'b', '\ud800'], ['a', 'b', '\ufffd']],
     ['the last of 1,024 characters', ['a', 'b', 'x'.repeat(1_024)], ['a', 'b', `${'x'.repeat(1_023)}y`]],
     ['prototype names', ['a', '__proto__', 'b'], ['a', 'constructor', 'b']],
-  ])('tells triples apart that differ by %s', (_what, one, other) => {
+  ])('distinguishes triples that differ by %s', (_what, one, other) => {
     expect(dedupKey(...one)).not.toBe(dedupKey(...other))
   })
 
@@ -69,7 +69,7 @@ describe('dedupKey', () => {
   )
   const triple = fc.tuple(part, part, part)
 
-  it('gives short, printable ASCII', () => {
+  it('returns short, printable ASCII', () => {
     fc.assert(
       fc.property(triple, (parts) => {
         const key = dedupKey(...parts)
@@ -80,7 +80,7 @@ describe('dedupKey', () => {
     )
   })
 
-  it('gives no two triples the same key', () => {
+  it('returns different keys for any two triples', () => {
     fc.assert(
       fc.property(triple, triple, (one, other) => {
         const isSame = one.every((text, index) => text === other[index])
@@ -90,7 +90,7 @@ describe('dedupKey', () => {
     )
   })
 
-  it('gives no two ways of cutting one text the same key', () => {
+  it('returns different keys for any two ways of cutting one text', () => {
     const cut = fc.tuple(fc.array(piece, { minLength: 3, maxLength: 8 }), fc.nat(), fc.nat(), fc.nat(), fc.nat())
     fc.assert(
       fc.property(cut, ([pieces, a, b, c, d]) => {
@@ -109,7 +109,7 @@ describe('dedupKey', () => {
     )
   })
 
-  it('gives near-equal ids keys of their own', () => {
+  it('returns separate keys for near-equal ids', () => {
     fc.assert(
       fc.property(part, fc.nat(), fc.integer({ min: 1, max: 0xffff }), (id, at, xor) => {
         const place = at % id.length
@@ -120,7 +120,7 @@ describe('dedupKey', () => {
     )
   })
 
-  it('lets the account be read back where it is readable', () => {
+  it('lets the account be read back if it is readable', () => {
     fc.assert(
       fc.property(triple, (parts) => {
         const account = parts[1]
@@ -143,7 +143,7 @@ describe('dedupKey', () => {
 describe('positionKey', () => {
   const of = (model: string, id: string, handler: string) => ({ model, id, handler })
 
-  it('belongs to its account, as the keys of events do, and is short whatever the record is called', () => {
+  it('belongs to its account, like the keys of events, and is short whatever the name of the record', () => {
     for (const account of ['acme', 'žluť']) {
       const key = positionKey('default', account, of('contact', 'x'.repeat(1_000_000), 'contact.*'))
       expect(accountPartOf(key)).toBe(accountPartOf(dedupKey('default', account, 'evt_1')))
@@ -159,11 +159,11 @@ describe('positionKey', () => {
     [of('a', '\ud800', 'c'), of('a', '\ufffd', 'c')],
     [of('a', 'B', 'c'), of('a', 'b', 'c')],
     [of('a', 'b', 'c'), of('b', 'a', 'c')],
-  ])('tells %j from %j', (one, other) => {
+  ])('distinguishes %j from %j', (one, other) => {
     expect(positionKey('a', 'b', one)).not.toBe(positionKey('a', 'b', other))
   })
 
-  it('is never that of another account or receiver, nor that of an event, however its id is made', () => {
+  it('is never that of another account or receiver, nor that of an event, whatever its id', () => {
     const record = of('contact', 'c1', 'crm')
     const key = positionKey('default', 'acme', record)
     expect(positionKey('default', 'acm', record)).not.toBe(key)

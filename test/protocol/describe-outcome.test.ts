@@ -14,4 +14,4 @@ it.each<[Outcome, string]>([
     'delivery put off: maxInFlight events are under way, or as many of its account as it may have',
   ],
   [{ outcome: 'closing', status: 503 }, 'closing'],
-])('an outcome is told as what it is: %j', (outcome, line) => expect(describeOutcome(outcome)).toBe(line))
+])('an outcome is described correctly: %j', (outcome, line) => expect(describeOutcome(outcome)).toBe(line))

@@ -28,7 +28,7 @@ function codeOf(result: ReturnType<typeof parseEnvelope>): string | undefined {
 }
 
 describe('parseEnvelope', () => {
-  it('gives the event with all that was in it', () => {
+  it('returns the event with all its content', () => {
     const sent = { ...ENVELOPE, data: { record: { _id: '1', tags: [null, 1] } }, attempt: 3, meta: { a: null } }
     expect(parse(JSON.stringify(sent))).toEqual(sent)
   })
@@ -131,7 +131,7 @@ describe('parseEnvelope', () => {
   it.each([
     ['missing', JSON.stringify({ ...ENVELOPE, data: undefined })],
     ['null', JSON.stringify({ ...ENVELOPE, data: null })],
-  ])('takes data that is %s for {}', (_what, text) => expect(parse(text)).toEqual(ENVELOPE))
+  ])('treats data that is %s as {}', (_what, text) => expect(parse(text)).toEqual(ENVELOPE))
 
   it.each([[[]], ['text'], [0], [false], [7]])('refuses data that is %j', (data) =>
     expect(codeOf(parseWith({ data }))).toBe('invalid_envelope'),
@@ -162,9 +162,9 @@ describe('parseEnvelope', () => {
     ['with blanks around it', ` \t${JSON.stringify(ENVELOPE)}\r\n`],
     ['with its keys the other way round', JSON.stringify(Object.fromEntries(Object.entries(ENVELOPE).reverse()))],
     ['with every character escaped', JSON.stringify(ENVELOPE).replace('evt_1', '\\u0065\\u0076\\u0074\\u005f\\u0031')],
-  ])('takes JSON %s', (_what, text) => expect(parse(text)).toEqual(ENVELOPE))
+  ])('accepts JSON %s', (_what, text) => expect(parse(text)).toEqual(ENVELOPE))
 
-  it('takes an escaped lone surrogate and an emoji', () => {
+  it('accepts an escaped lone surrogate and an emoji', () => {
     const text = JSON.stringify({ ...ENVELOPE, data: { lone: '\ud83d', whole: '🐎' } })
     expect(parse(text)).toMatchObject({ data: { lone: '\ud83d', whole: '🐎' } })
   })
@@ -190,7 +190,7 @@ describe('parseEnvelope', () => {
     expect(parseEnvelope(encode(`xx${text}yy`).subarray(2, 2 + text.length))).toEqual(ENVELOPE)
   })
 
-  it('gives back any envelope that was written as JSON', () => {
+  it('returns any envelope that was written as JSON', () => {
     const text = (maxLength: number) => fc.string({ unit: 'binary', minLength: 1, maxLength })
     const envelope = fc.record({
       id: text(400),
@@ -208,7 +208,7 @@ describe('parseEnvelope', () => {
     )
   })
 
-  it('gives an event or a rejection for any bytes, and never throws', () => {
+  it('returns an event or a rejection for any bytes, and never throws', () => {
     const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(encode))
     fc.assert(
       fc.property(bytes, (body) => {
@@ -254,16 +254,16 @@ describe('claimedAccountOf', () => {
     expect(claimedAccountOf(parseJson(encode(twice)))).toBe('other')
   })
 
-  it.each([[''], [7], [null], [['acme']]])('takes no account from %j', (accountKey) => {
+  it.each([[''], [7], [null], [['acme']]])('reads no account from %j', (accountKey) => {
     expect(claimed({ accountKey })).toBeUndefined()
   })
 
-  it('takes no account that is too long', () => {
+  it('reads no account that is too long', () => {
     expect(claimed({ accountKey: 'x'.repeat(256) })).toBe('x'.repeat(256))
     expect(claimed({ accountKey: 'x'.repeat(257) })).toBeUndefined()
   })
 
-  it.each([['{'], ['[]'], ['null'], ['"acme"'], ['\ufeff{}']])('takes no account from the body %j', (body) => {
+  it.each([['{'], ['[]'], ['null'], ['"acme"'], ['\ufeff{}']])('reads no account from the body %j', (body) => {
     expect(claimedAccountOf(parseJson(encode(body)))).toBeUndefined()
   })
 })

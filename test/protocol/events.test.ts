@@ -12,7 +12,7 @@ describe('splitType', () => {
     ['constructor.updated', 'constructor', 'updated'],
     ['žluťoučký 🐎.deleted', 'žluťoučký 🐎', 'deleted'],
     ['created.created', 'created', 'created'],
-  ])('takes %s for an event about a record', (type, model, action) => {
+  ])('treats %s as an event about a record', (type, model, action) => {
     expect(splitType(type)).toEqual({ model, action })
   })
 
@@ -37,7 +37,7 @@ describe('splitType', () => {
     'error',
     'constructor',
     ...SERVICE_EVENT_TYPES,
-  ])('takes %j for an event of another kind', (type) => expect(splitType(type)).toBeUndefined())
+  ])('treats %j as an event of another kind', (type) => expect(splitType(type)).toBeUndefined())
 
   it('is undone by joining model and action', () => {
     fc.assert(

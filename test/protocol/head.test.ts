@@ -15,7 +15,7 @@ const codeOf = (headers: Readonly<Record<string, HeaderValue>>, method?: string)
   checkHead(headOf(headers, method), LIMIT)?.code
 
 describe('checkHead', () => {
-  it('lets a good head pass', () => {
+  it('accepts a good head', () => {
     expect(codeOf({ 'content-length': '1000', 'content-type': 'text/plain' }, 'POST')).toBeUndefined()
     expect(codeOf({})).toBeUndefined()
   })
@@ -75,7 +75,7 @@ describe('checkHead', () => {
     expect(checkSignatureForm(signature)?.code).toBe(code)
   })
 
-  it('asks in the order of the rules: method, encoding, length, signature', () => {
+  it('checks in the order of the rules: method, encoding, length, signature', () => {
     const headers = { 'content-encoding': 'gzip', 'content-length': '1001', 'x-service-signature': '' }
     expect(codeOf(headers, 'GET')).toBe('method_not_allowed')
     expect(codeOf(headers, 'POST')).toBe('unsupported_encoding')
@@ -85,7 +85,7 @@ describe('checkHead', () => {
 })
 
 describe('declaredLength', () => {
-  it('is a number, or undefined where nothing can be read as one', () => {
+  it('is a number, or undefined if nothing can be read as one', () => {
     expect(declaredLength(headOf({ 'content-length': '42' }))).toBe(42)
     for (const value of ['+1', '1,1', ' 1', '1 ', '٣', undefined, null, ['1', '1'], ['42']])
       expect(declaredLength(headOf({ 'content-length': value }))).toBeUndefined()

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 const check = new OptionChecker('myStore')
 
 describe('an option checker', () => {
-  it('takes what fits', () => {
+  it('accepts valid values', () => {
     check.isObject({}, '{ client }')
     check.isKnown({}, ['client'])
     check.isNumber('ratio', 0.5, 0, 1)
@@ -42,7 +42,7 @@ describe('an option checker', () => {
     ],
     ['null for an object', () => check.hasMethods('clock', null, ['now']), 'clock has no method now(); it needs now.'],
     ['no function', () => check.areFunctions({ wrap: 5 }), 'wrap is 5; give a function.'],
-  ])('refuses %s, and says the fix', (_what, act, message) => {
+  ])('refuses %s, with the fix', (_what, act, message) => {
     expect(act).toThrow(expect.objectContaining({ code: 'option_invalid', message: `myStore: ${message}` }))
   })
 

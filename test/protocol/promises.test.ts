@@ -82,7 +82,7 @@ it.each<[unknown]>([[undefined], [[]], [[1, 'text']], ['text'], [{ 0: Promise.re
   (result) => expect(refuseUnfinished(result)).toBe(result),
 )
 
-it('ignoreRejection leaves a promise alone whose class cannot be made with a function only', () => {
+it('ignoreRejection ignores a promise whose class cannot be made with a function only', () => {
   class Demanding extends Promise<void> {
     constructor(executor: (resolve: () => void) => void, must?: boolean) {
       if (must !== true) throw new Error('no')
@@ -92,14 +92,14 @@ it('ignoreRejection leaves a promise alone whose class cannot be made with a fun
   expect(() => ignoreRejection(new Demanding((resolve) => resolve(), true))).not.toThrow()
 })
 
-it('refuseUnfinished says who returned a list of promises, and what to return', () => {
+it('refuseUnfinished names the function that returned a list of promises, and what to return', () => {
   expect(() => refuseUnfinished([1, Promise.resolve()])).toThrow('The handler returned a list of promises')
   expect(() => refuseUnfinished([Promise.resolve()], 'The work')).toThrow(
     'The work returned a list of promises, which nobody waits for: return Promise.all(list).',
   )
 })
 
-it('leaves query builders alone, which begin their query when they are waited for', () => {
+it('leaves query builders alone, which begin their query when they are awaited', () => {
   let runs = 0
   const query = Object.defineProperty({}, 'then', { value: () => runs++ })
   ignoreRejection(query)
@@ -113,7 +113,7 @@ it.each<[string, () => unknown]>([
   ['a list of numbers', () => Array(100_000).fill(1)],
   ['a list of objects', () => Array.from({ length: 100_000 }, () => ({}))],
   ['many fields', () => Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, at]))],
-])('makes nothing of %s but a look: strangers may have sent it', (_what, toValue) => {
+])('only reads %s and calls nothing: strangers may have sent it', (_what, toValue) => {
   const value = toValue()
   const { then } = Promise.prototype
   let calls = 0
@@ -126,7 +126,7 @@ it.each<[string, () => unknown]>([
   expect(calls).toBe(0)
 })
 
-it('refuseUnfinished leaves no rejection behind, however many lists of promises there are', async () => {
+it('refuseUnfinished leaves no rejection behind, no matter how many lists of promises there are', async () => {
   const rejections: unknown[] = []
   const keep = (reason: unknown) => rejections.push(reason)
   process.on('unhandledRejection', keep)
@@ -137,7 +137,7 @@ it('refuseUnfinished leaves no rejection behind, however many lists of promises 
   expect(rejections).toEqual([])
 })
 
-it('refuseUnfinished takes no object for a generator that only calls itself one', () => {
+it('refuseUnfinished does not treat an object as a generator that only calls itself one', () => {
   const named = { [Symbol.toStringTag]: 'ReportGenerator' }
   const evil = {
     get [Symbol.toStringTag]() {
@@ -147,7 +147,7 @@ it('refuseUnfinished takes no object for a generator that only calls itself one'
   for (const result of [named, evil]) expect(refuseUnfinished<unknown>(result)).toBe(result)
 })
 
-it('looks at 1,000 parts of a value at most', () => {
+it('reads 1,000 parts of a value at most', () => {
   let reads = 0
   const part = () => Object.defineProperty({}, 'field', { enumerable: true, get: () => reads++ })
   ignoreRejections(Array.from({ length: 5_000 }, part))

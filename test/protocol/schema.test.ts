@@ -13,12 +13,12 @@ function schemaOf(validate: (value: unknown) => unknown): StandardSchema {
 const person = z.object({ name: z.string(), address: z.object({ lines: z.array(z.string()) }) })
 
 describe('checkData', () => {
-  it('gives the output of a schema at once where the schema does', () => {
+  it('returns the output of a schema synchronously if the schema does', () => {
     const upper = z.string().transform((text) => text.toUpperCase())
     expect(checkData(upper, 'ab')).toEqual({ value: 'AB' })
   })
 
-  it('gives a promise where the schema does', async () => {
+  it('returns a promise if the schema does', async () => {
     const checked = checkData(
       z.string().refine(async (text) => text !== 'ab'),
       'ab',
@@ -27,7 +27,7 @@ describe('checkData', () => {
     expect(await checked).toEqual({ issues: [{ path: '', message: expect.any(String) }] })
   })
 
-  it('gives issues with dotted paths', () => {
+  it('returns issues with dotted paths', () => {
     expect(checkData(person, { name: 7, address: { lines: ['a', 1] } })).toEqual({
       issues: [
         { path: 'name', message: expect.stringContaining('string') },
@@ -42,7 +42,7 @@ describe('checkData', () => {
     ['path segments', [{ key: 'a' }, { key: 0 }], 'a.0'],
     ['a symbol', [Symbol('tag')], 'Symbol(tag)'],
     ['prototype names', ['__proto__', 'constructor'], '__proto__.constructor'],
-  ])('takes issues with %s', (_what, path, dotted) => {
+  ])('accepts issues with %s', (_what, path, dotted) => {
     const schema = schemaOf(() => ({ issues: [{ message: 'no', ...(path && { path }) }] }))
     expect(checkData(schema, 1)).toEqual({ issues: [{ path: dotted, message: 'no' }] })
   })
@@ -50,7 +50,7 @@ describe('checkData', () => {
   it.each([
     ['undefined', undefined],
     ['null', null],
-  ])('takes issues that are %s for a success, and leaves the field out', (_what, issues) => {
+  ])('treats issues that are %s as a success, and leaves the field out', (_what, issues) => {
     const checked = checkData(
       schemaOf((value) => ({ typed: true, value, issues })),
       7,
@@ -59,7 +59,7 @@ describe('checkData', () => {
     expect('issues' in checked).toBe(false)
   })
 
-  it('takes an empty list of issues for a failure, as the contract says', () => {
+  it('treats an empty list of issues as a failure, as the contract says', () => {
     expect(
       checkData(
         schemaOf((value) => ({ value, issues: [] })),
@@ -68,7 +68,7 @@ describe('checkData', () => {
     ).toEqual({ issues: [] })
   })
 
-  it('gives a value of undefined where the schema does', () => {
+  it('returns a value of undefined if the schema does', () => {
     expect(
       checkData(
         schemaOf(() => ({ value: undefined })),
@@ -98,7 +98,7 @@ describe('checkData', () => {
       expect(await checkData(schema, 7)).toEqual({ thrown: expect.any(TypeError) })
   })
 
-  it('returns what the schema throws, or rejects with', async () => {
+  it("returns the schema's error, or rejects with it", async () => {
     const cause = new Error('schema')
     const throwing = schemaOf(() => {
       throw cause
@@ -114,13 +114,13 @@ describe('checkData', () => {
 })
 
 describe('record', () => {
-  it('lets every value pass as it is', () => {
+  it('lets every value pass unchanged', () => {
     const value = { _id: '1', nested: {} }
     expect(checkData(record(), value)).toEqual({ value })
     expect(checkData(record(), undefined)).toEqual({ value: undefined })
   })
 
-  it('is known for a schema that need not run', () => {
+  it('is recognized as a schema that need not run', () => {
     expect(isTypeOnly(record())).toBe(true)
     expect(isTypeOnly(z.unknown())).toBe(false)
     expect(isTypeOnly(schemaOf((value) => ({ value })))).toBe(false)

@@ -16,7 +16,7 @@ const bytesOf = (text: string) => new TextEncoder().encode(text)
 const fromHex = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
 
 describe('known answers', () => {
-  it('gives the value that GitHub documents', () => {
+  it('match the value that GitHub documents', () => {
     const value = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17'
     expect(sign('Hello, World!', "It's a Secret to Everybody")).toBe(value)
     expect(verify('Hello, World!', value, "It's a Secret to Everybody")).toBe(true)
@@ -66,7 +66,7 @@ describe('strings and bytes', () => {
     expect(verify(bytesOf(text), sign(text, SECRET), Buffer.from(SECRET))).toBe(true)
   })
 
-  it('sees a view of a larger buffer as its own bytes only', () => {
+  it('treats a view of a larger buffer as its own bytes only', () => {
     const view = bytesOf(`xx${BODY}yy`).subarray(2, 2 + BODY.length)
     expect(verify(view, GOOD, SECRET)).toBe(true)
   })
@@ -140,7 +140,7 @@ describe('the header', () => {
     expect(verify(BODY, `sha256=${allOfThem}`, SECRET)).toBe(false)
   })
 
-  it('takes every character for what it is: 22 digits, and 65,514 that are none', () => {
+  it('reads every character correctly: 22 digits, and 65,514 others', () => {
     const rest = '0'.repeat(63)
     for (let unit = 0; unit <= 0xffff; unit++) {
       const character = String.fromCharCode(unit)
@@ -229,7 +229,7 @@ describe('the body', () => {
     expect(verify(changed, sign('{"a":"\ufffd"}', SECRET), SECRET)).toBe(false)
   })
 
-  it('verifies as it was signed, and not with any byte changed, inserted or removed', () => {
+  it('verifies unchanged, and not with any byte changed, inserted or removed', () => {
     const changes = fc.record({
       at: fc.nat(),
       xor: fc.integer({ min: 1, max: 255 }),
@@ -368,7 +368,7 @@ describe('a secret', () => {
 
 describe('matchesKey', () => {
   it.each(['', 'sha256=', `sha256=${DIGITS.slice(0, 62)}`, `sha256=${DIGITS.slice(0, 62)}zz`])(
-    'does not fall back to the signature before, where this one is %j',
+    'does not fall back to the previous signature if this one is %j',
     (malformed) => {
       const key = importSecret(SECRET)
       expect(matchesKey(BODY, GOOD, key)).toBe(true)
@@ -378,14 +378,14 @@ describe('matchesKey', () => {
 })
 
 describe('onlyValue', () => {
-  it('tells a missing header from one that cannot be right', () => {
+  it('distinguishes a missing header from an invalid one', () => {
     for (const missing of [undefined, null, []]) expect(onlyValue(missing)).toBeUndefined()
     expect(onlyValue([GOOD])).toBe(GOOD)
     expect(onlyValue([GOOD, GOOD])).toBe('')
   })
 })
 
-describe('secrets that are none', () => {
+describe('invalid secrets', () => {
   it('are refused in a list as well, holes included', () => {
     const list = [SECRET, SECRET]
     delete list[1]
@@ -408,7 +408,7 @@ describe('secrets that are none', () => {
 })
 
 describe('KeyCache', () => {
-  it('makes the key of a text once, while it has not more texts to keep', () => {
+  it('makes the key of a text once, unless it has to keep too many texts', () => {
     const cache = new KeyCache(2)
     const [first, second] = [cache.keyOf('one'), cache.keyOf('two')]
     expect(matchesKey('body', sign('body', 'one'), first)).toBe(true)

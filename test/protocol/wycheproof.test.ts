@@ -26,7 +26,7 @@ const { groups }: Vectors = isHere ? JSON.parse(readFileSync(FILE, 'utf8')) : { 
 const fromHex = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
 
 describe.skipIf(!isHere)("Wycheproof's HMAC-SHA256 set", () => {
-  it('is the set that we know', () => {
+  it('is the known set', () => {
     expect(groups.reduce((sum, { tests }) => sum + tests.length, 0)).toBe(174)
   })
 

@@ -21,7 +21,7 @@ const schema = (validate: (value: unknown) => unknown): StandardSchema => ({
 })
 
 describe('several handlers', () => {
-  it('run together, and all are waited for', async () => {
+  it('run concurrently, and all are awaited', async () => {
     const bench = new Bench()
     const gates = [new Gate(), new Gate()]
     const steps: string[] = []
@@ -92,7 +92,7 @@ describe('several handlers', () => {
   })
 })
 
-describe('the event of a handler', () => {
+describe('the event that a handler gets', () => {
   const change = (event: { data: { record: { email?: unknown; _id?: unknown }; added?: unknown } }) => {
     event.data.record.email = 'changed'
     delete event.data.record._id
@@ -102,7 +102,7 @@ describe('the event of a handler', () => {
     ['without a schema', {}],
     ['with one', { models: { contact: schema((value) => ({ value: { ...(value as object) } })) } }],
   ])(
-    '%s is its own: no other handler sees what it changes, and the answer names the event as it came',
+    '%s belongs to it: no other handler sees its changes, and the answer names the event as it arrived',
     async (_what, options) => {
       const bench = new Bench(options)
       const seen: unknown[] = []
@@ -122,7 +122,7 @@ describe('the event of a handler', () => {
     },
   )
 
-  it('given to dispatch() stays as it was, whatever a handler does to it', async () => {
+  it('passed to dispatch() does not change, whatever a handler does to it', async () => {
     const bench = new Bench()
     bench.receiver.on('contact.created', (event) => change(event as never))
     const event = events.contact.created()
@@ -219,7 +219,7 @@ describe('a handler fails by', () => {
           },
         }),
     ],
-  ])('%s: 500, told once, and the event runs again', async (_what, handler) => {
+  ])('%s: 500, reported once, and the event runs again', async (_what, handler) => {
     for (const usual of [atOnce, soon]) {
       const bench = new Bench({ usual })
       let [runs, others] = [0, 0]
@@ -269,7 +269,7 @@ describe('a handler fails by', () => {
           throw new Error('no')
         }),
     ],
-  ])('and not by giving %s', async (_what, handler) => {
+  ])('and not by returning %s', async (_what, handler) => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('*', { name: 'odd' }, handler).on('*', { name: 'slow' }, () => gate.promise)
@@ -284,7 +284,7 @@ describe('a handler fails by', () => {
 })
 
 describe('the context', () => {
-  it('tells the handler its name and the source', async () => {
+  it("contains the handler's name and the source", async () => {
     const bench = new Bench()
     const seen: unknown[] = []
     bench.receiver.on('*', { name: 'a' }, (_event, { handlerName, source }) => void seen.push([handlerName, source]))
@@ -296,7 +296,7 @@ describe('the context', () => {
     ])
   })
 
-  it('gives all handlers of an event one signal, made when it is first asked for', async () => {
+  it('has one signal for all handlers of an event, made when it is first read', async () => {
     const bench = new Bench()
     const signals: AbortSignal[] = []
     bench.receiver
@@ -307,7 +307,7 @@ describe('the context', () => {
     expect(signals[0]?.aborted).toBe(false)
   })
 
-  it('has no transaction where the store has none', async () => {
+  it('has no transaction if the store has none', async () => {
     const bench = new Bench()
     bench.receiver.on('*', (_event, context) => expect(context).not.toHaveProperty('transaction'))
     expect(await bench.send(events.syncCompleted())).toMatchObject({ outcome: 'handled' })
@@ -354,7 +354,7 @@ describe('a handler over its time', () => {
     await bench.expectAtRest()
   })
 
-  it('asks for its signal after the abort: it is aborted already', async () => {
+  it('reads its signal after the abort: it is already aborted', async () => {
     const bench = new Bench({ handlerTimeoutMs: 1_000 })
     const gate = new Gate()
     let reason: unknown
@@ -369,7 +369,7 @@ describe('a handler over its time', () => {
     expect(reason).toMatchObject({ code: 'handler_timeout' })
   })
 
-  it('is told by its name, without those that ended before', async () => {
+  it('is reported by its name, without those that ended before', async () => {
     const bench = new Bench({ handlerTimeoutMs: 1_000 })
     const gate = new Gate()
     bench.receiver
@@ -387,7 +387,7 @@ describe('a handler over its time', () => {
     await bench.expectAtRest()
   })
 
-  it('is abandoned 5 s after its abort: named, no longer renewed, and its late end told to nobody', async () => {
+  it('is abandoned 5 s after its abort: named, no longer renewed, and its late end is not reported', async () => {
     const bench = new Bench()
     const gate = new Gate()
     let runs = 0
@@ -547,7 +547,7 @@ describe('a schema', () => {
     expect(seen).toEqual([{ _id: 'c1' }])
   })
 
-  it('keeps what else is in data, and a record’s __proto__ an ordinary field', async () => {
+  it('keeps the other fields of data, and a record’s __proto__ an ordinary field', async () => {
     const bench = new Bench({ models: { contact: schema((value) => ({ value })) } })
     const seen: Record<string, unknown>[] = []
     bench.receiver.on('*', (event) => void seen.push(event.data))
@@ -578,7 +578,7 @@ describe('a schema', () => {
     await bench.expectAtRest()
   })
 
-  it('that throws after it was given up is told to nobody', async () => {
+  it('that throws after it was given up is not reported', async () => {
     const gate = new Gate<unknown>()
     const { bench } = withRecord(() => gate.promise)
     bench.send(events.contact.created())
@@ -609,7 +609,7 @@ describe('a schema', () => {
     await bench.expectAtRest()
   })
 
-  it('that ends while the receiver closes: no handler is begun, and the claim is given back', async () => {
+  it('that ends while the receiver closes: no handler is begun, and the claim is released', async () => {
     const gate = new Gate<unknown>()
     const { bench, seen } = withRecord(() => gate.promise)
     const sent = bench.send(events.contact.created())
@@ -622,7 +622,7 @@ describe('a schema', () => {
     expect(bench.store.count('release')).toBe(1)
   })
 
-  it('of an event that is about no record gets all of its data, and gives all of it', async () => {
+  it('of an event that is about no record gets all of its data, and returns all of it', async () => {
     const given: unknown[] = []
     const invoice = schema((value) => {
       given.push(value)
@@ -649,8 +649,8 @@ describe('a schema', () => {
   })
 })
 
-describe('what ends at once', () => {
-  it('is settled at once: a store and handlers that make nobody wait have done it all before receive() gives its promise', async () => {
+describe('work that ends synchronously', () => {
+  it('is settled immediately: a synchronous store and synchronous handlers have done everything before receive() returns its promise', async () => {
     const bench = new Bench({ usual: atOnce })
     bench.receiver.on('contact.created', () => {})
     const sent = bench.send(events.contact.created())
@@ -678,7 +678,7 @@ describe('what ends at once', () => {
 it.each<[string, () => unknown]>([
   ['at once', () => [Promise.reject(new Error('no')), Promise.resolve()]],
   ['later', async () => [Promise.reject(new Error('no'))]],
-])('a handler that returns a list of promises %s fails, since nobody would wait for them', async (_when, handle) => {
+])('a handler that returns a list of promises %s fails, since nothing would await them', async (_when, handle) => {
   const bench = new Bench()
   bench.receiver.on('*', handle)
   expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
@@ -712,7 +712,7 @@ it.each<[string, () => unknown, string]>([
   }
 })
 
-it('a handler may return whatever else there is', async () => {
+it('a handler may return any other value', async () => {
   const called = Object.defineProperty(() => {}, 'then', { value: (resolve: (value: number) => void) => resolve(1) })
   const proxy = new Proxy({}, { has: () => true, get: () => (resolve: (value: number) => void) => resolve(1) })
   for (const result of [null, 1, 'text', [1, [2]], { work: 1 }, { next() {} }, new Map(), called, proxy]) {
@@ -746,7 +746,7 @@ it('a chain of events that each handler dispatches before it waits may be of any
   await bench.expectAtRest()
 })
 
-it('what a handler does to the output of a schema, its defaults included, is seen by no other event', async () => {
+it('changes of a handler to the output of a schema, including its defaults, are seen by no other event', async () => {
   const tags: string[] = []
   const withTags = schema((record) => ({ value: Object.freeze({ ...(record as object), tags }) }))
   const bench = new Bench({ models: { contact: withTags } })
@@ -763,7 +763,7 @@ it('what a handler does to the output of a schema, its defaults included, is see
   expect([seen, tags]).toEqual([[['a'], ['b'], ['a'], ['b']], []])
 })
 
-it('gives what a schema made of classes to every handler as it is', async () => {
+it('passes objects of classes that a schema made to every handler unchanged', async () => {
   const when = new Date(0)
   const dated = schema((record) => ({ value: { ...(record as object), when } }))
   const bench = new Bench({ models: { contact: dated } })

@@ -67,7 +67,7 @@ describe('the fragments of a body', () => {
     await bench.expectAtRest()
   })
 
-  it('may be any number within a mebibyte, however small maxBodyBytes is', async () => {
+  it('may be any number within a mebibyte, no matter how small maxBodyBytes is', async () => {
     const { bench, runs } = open({ maxBodyBytes: 700 })
     const bytes = bytesOf()
     const read = async (_limit: number, intake: BodyIntake) => {
@@ -103,7 +103,7 @@ describe('the fragments of a body', () => {
     expect([reply.status, bench.clock.pending]).toEqual([413, 0])
   })
 
-  it('that come too late count for nothing, and neither does what an adapter returns for a body that was cut', async () => {
+  it('that arrive too late do not count, and neither does a value that an adapter returns for a body that was cut', async () => {
     const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [done, cut] = [new SlowRequest(bench), new SlowRequest(bench)]
     done.gate.open(bytesOf())
@@ -134,7 +134,7 @@ describe('the fragments of a body', () => {
 })
 
 describe('maxBufferedBytes', () => {
-  it('cuts the oldest incomplete body: a sender in good faith is done in milliseconds', async () => {
+  it('cuts the oldest incomplete body: a well-behaved sender is done in milliseconds', async () => {
     const { bench, runs } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [oldest, second] = [new SlowRequest(bench), new SlowRequest(bench)]
     expect(oldest.intake.take(400 * KIB)).toBe(true)
@@ -175,7 +175,7 @@ describe('maxBufferedBytes', () => {
     await expectAllRoom(bench)
   })
 
-  it('is whole again after whatever came of a body', async () => {
+  it('is fully available again after any outcome of a body', async () => {
     const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     for (let round = 0; round < 3; round++) {
       const [older, newer] = [new SlowRequest(bench), new SlowRequest(bench)]
@@ -214,7 +214,7 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
-  it('cuts the body that takes it, if there is no older one', async () => {
+  it('cuts the body that would exceed it, if there is no older one', async () => {
     const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [slow, whole] = [new SlowRequest(bench), new SlowRequest(bench)]
     expect(slow.intake.take(900 * KIB)).toBe(true)
@@ -226,7 +226,7 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
-  it('counts whole bodies while their secrets are looked up, and refuses what has no room beside them', async () => {
+  it('counts whole bodies while their secrets are looked up, and refuses those that do not fit beside them', async () => {
     const gate = new Gate<string>()
     const { bench, runs } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const large = () => bytesOf(events.contact.created({ firstName: 'x'.repeat(240 * KIB) }))
@@ -266,7 +266,7 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
-  it('does not refuse what needs no look-up, whatever waits', async () => {
+  it('does not refuse bodies that need no look-up, whatever waits', async () => {
     const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const slow = new SlowRequest(bench)
     expect(slow.intake.take(1_000 * KIB)).toBe(true)
@@ -278,7 +278,7 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
-  it('counts what a look-up of secrets costs beside its body, however small that is', async () => {
+  it('counts the cost of a look-up of secrets beside its body, no matter how small that is', async () => {
     const gate = new Gate<string>()
     const { bench, runs } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const sent = Array.from({ length: 130 }, () => bench.send(events.contact.created()))
@@ -292,7 +292,7 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
-  it('cuts no body if that would not make room: whole bodies that wait for their secrets take it all', async () => {
+  it('cuts no body if that would free no memory: whole bodies that wait for their secrets use it all', async () => {
     const gate = new Gate<string>()
     const { bench } = open({ secret: () => gate.promise, maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const slow = new SlowRequest(bench)
@@ -309,7 +309,7 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
-  it('lets a host that keeps fragments itself reserve what they may cost, up to half of it', async () => {
+  it('lets a host that keeps fragments itself reserve their cost, up to half of it', async () => {
     const { bench } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const [first, second] = [new SlowRequest(bench), new SlowRequest(bench)]
     expect(first.intake.reserve(400 * KIB)).toBe(true)
@@ -326,7 +326,7 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
-  it('is not spoilt by an adapter that goes on to count when its body has failed', async () => {
+  it('stays correct if an adapter continues to count when its body has failed', async () => {
     const { bench, runs } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     for (let count = 0; count < 5; count++) {
       const slow = new SlowRequest(bench)
@@ -343,7 +343,7 @@ describe('maxBufferedBytes', () => {
     await bench.expectAtRest()
   })
 
-  it('is not spoilt by an adapter that counts what is no number', async () => {
+  it('stays correct if an adapter counts an invalid number', async () => {
     const { bench, runs } = open({ maxBodyBytes: 256 * KIB, maxBufferedBytes: LEAST })
     const slow = new SlowRequest(bench)
     expect(() => slow.intake.take(Number.NaN)).toThrow('take() was given NaN')
@@ -364,7 +364,7 @@ describe('maxBufferedBytes', () => {
   })
 })
 
-it('a body that was cut at the deadline lets go of what was kept, and its late end changes nothing', async () => {
+it('a body that was cut at the deadline is freed, and its late end changes nothing', async () => {
   const { bench, runs } = open({})
   const slow = new SlowRequest(bench)
   slow.intake.take(100)

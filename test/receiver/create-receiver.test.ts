@@ -114,7 +114,7 @@ describe('options', () => {
     expect(error.message).toMatch(/^createReceiver: /)
   })
 
-  it('says the bounds and no more where there is no reason to give', () => {
+  it('names only the bounds if there is no reason to explain', () => {
     const { message } = failure(() => make({ secret: SECRET, maxInFlight: 0 }))
     expect(message).toBe('createReceiver: maxInFlight is 0; give a number from 1 to 1000000.')
     expect(failure(() => make({ secret: SECRET, deadline: 1 })).message).not.toContain('as a list')
@@ -145,12 +145,12 @@ describe('options', () => {
     ['fractions of milliseconds', { deadlineMs: 1_000.5, handlerTimeoutMs: 1.5, leaseMs: 2_000.5 }],
     ['event types of any other shape', { events: { 'invoice.paid': record(), paid: record(), 'a.b.c': record() } }],
     ['a store that keeps ids for ever', { store: { ...methods, retentionMs: Number.POSITIVE_INFINITY } }],
-  ])('takes %s', (_what, options) => {
+  ])('accepts %s', (_what, options) => {
     expect(() => make({ secret: SECRET, ...options })).not.toThrow()
   })
 })
 
-describe('secrets that cannot be used', () => {
+describe('unusable secrets', () => {
   const bytes = (text: string) => new TextEncoder().encode(text)
   it.each([
     ['undefined', undefined, 'environment variable'],
@@ -184,7 +184,7 @@ describe('secrets that cannot be used', () => {
 })
 
 describe('the name on a store', () => {
-  it('is refused to a second receiver, by a message that says the fix', () => {
+  it('is refused to a second receiver, with a message that contains the fix', () => {
     const shared = store()
     make({ secret: SECRET, store: shared })
     const error = failure(() => make({ secret: SECRET, store: shared }))
@@ -200,7 +200,7 @@ describe('the name on a store', () => {
     expect(() => make({ secret: SECRET, store: shared })).not.toThrow()
   })
 
-  it('is given back by close, once: closing again does not free it under its next holder', async () => {
+  it('is released by close, once: closing again does not free it under its next holder', async () => {
     const shared = store()
     const first = createReceiver({ secret: SECRET, store: shared })
     await first.close()
@@ -226,7 +226,7 @@ describe('registration', () => {
     await bench.expectAtRest()
   })
 
-  it('gives the receiver back, for chains', () => {
+  it('returns the receiver, for chains', () => {
     const { receiver } = new Bench()
     expect(receiver.on('contact.created', () => {})).toBe(receiver)
     expect(receiver.on('contact.created', { name: 'other' }, () => {})).toBe(receiver)
@@ -246,7 +246,7 @@ describe('receive', () => {
     ['a parsed object', { id: 'evt_1' }],
     ['nothing', undefined],
     ['an ArrayBuffer', new ArrayBuffer(4)],
-  ])('takes bytes only: %s is answered 500, with the fix', async (_what, body) => {
+  ])('accepts bytes only: %s is answered 500, with the fix', async (_what, body) => {
     const bench = open()
     const outcome = await bench.receiver.receive({ body: body as Uint8Array, signature: undefined }) // as in plain JavaScript
     expect(outcome).toMatchObject({ outcome: 'error', status: 500, code: 'body_consumed' })
@@ -267,7 +267,7 @@ describe('receive', () => {
     expect(bench.store.calls).toEqual([])
   })
 
-  it('takes a body of maxBodyBytes, and refuses one more before looking at its signature', async () => {
+  it('accepts a body of maxBodyBytes, and refuses one more before looking at its signature', async () => {
     const bench = open()
     const body = (length: number) => {
       const event = JSON.stringify(events.raw('sync.completed', { fill: '' }))
@@ -283,7 +283,7 @@ describe('receive', () => {
   it.each([
     ['an hour ahead of the clock', 3_600_000],
     ['not a number', Number.NaN],
-  ])('takes a receivedAt that is %s for now', async (_what, offset) => {
+  ])('treats a receivedAt that is %s as now', async (_what, offset) => {
     const bench = open()
     const outcome = bench.send(events.contact.created(), { receivedAt: bench.clock.now() + offset })
     expect(await outcome).toMatchObject({ outcome: 'handled' })
@@ -309,7 +309,7 @@ it.each<[string, (bytes: Uint8Array, no: () => Promise<never>) => unknown]>([
   },
 )
 
-it('a promise for a signature is told as the mistake of the app that it is', async () => {
+it("a promise for a signature is reported as the app's mistake", async () => {
   const bench = new Bench()
   const { bytes } = signed(events.contact.created(), { secret: SECRET })
   const signature = Promise.resolve('sha256=') as never // plain JavaScript forgets to await
@@ -317,7 +317,7 @@ it('a promise for a signature is told as the mistake of the app that it is', asy
   expect(bench.errors[0]?.message).toContain('await both if they are promises')
 })
 
-it('handle, receive, dispatch and close may be taken off the receiver', async () => {
+it('handle, receive, dispatch and close may be detached from the receiver', async () => {
   const bench = new Bench()
   bench.receiver.on('*', () => {})
   const { handle, receive, dispatch, close } = bench.receiver
@@ -338,7 +338,7 @@ it.each<[string, readonly unknown[]]>([
   ['hosts that pass a Request', [new Request('http://localhost'), {}]],
   ['hosts that pass an event', [{ body: '' }]],
   ['hosts that pass nothing', []],
-])('handle() says so if it is given what it is called with by %s, which it would never answer', (_host, given) => {
+])('handle() explains the mistake if it gets the arguments of %s, which it would never answer', (_host, given) => {
   const bench = new Bench()
   const mounted = bench.receiver.handle as (...given: readonly unknown[]) => unknown // as a host calls it
   expect(failure(() => mounted(...given))).toMatchObject({
@@ -348,14 +348,14 @@ it.each<[string, readonly unknown[]]>([
   expect(bench.outcomes).toEqual([])
 })
 
-it('handle() does not look at what else a caller passes, such as an index', async () => {
+it('handle() ignores further arguments of a caller, such as an index', async () => {
   const bench = new Bench()
   bench.receiver.on('*', () => {})
   const requests = [request(events.contact.created()), request(events.contact.created())]
   expect((await Promise.all(requests.map(bench.receiver.handle))).map(({ status }) => status)).toEqual([200, 200])
 })
 
-it('receive() answers whatever plain JavaScript gives it', async () => {
+it('receive() answers any argument of plain JavaScript', async () => {
   const { receiver } = new Bench()
   for (const nothing of [undefined, null, 5, {}])
     expect(await receiver.receive(nothing as never)).toMatchObject({ outcome: 'error', code: 'body_consumed' })
@@ -364,7 +364,7 @@ it('receive() answers whatever plain JavaScript gives it', async () => {
 })
 
 it.each([30, 31, 32, 33, 34])(
-  'receive() takes what it is given when it is called, also %i handlers deep',
+  'receive() copies its arguments when it is called, even %i handlers deep',
   async (depth) => {
     const bench = new Bench({ usual: atOnce })
     const deliveries = [1, 2].map(() => signed(events.raw('sync.completed'), { secret: SECRET }))
@@ -392,7 +392,7 @@ describe('receivedAt', () => {
     ['text', 'yesterday'],
     ['a bigint', 5n],
     ['a symbol', Symbol('now')],
-  ])('of %s counts as now, and the owner is told once what it takes', async (_what, receivedAt) => {
+  ])('of %s counts as now, and the owner gets one report of the accepted values', async (_what, receivedAt) => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     for (let count = 0; count < 2; count++)
@@ -438,7 +438,7 @@ describe('dispatch', () => {
   it.each([
     ['for ever', Number.POSITIVE_INFINITY],
     ['as long as is asked for', 60_000],
-  ])('waits for the result %s, as the consumer of a queue has to', async (_how, waitMs) => {
+  ])('waits for the result %s, as the consumer of a queue must', async (_how, waitMs) => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('*', () => gate.promise)
@@ -456,7 +456,7 @@ describe('dispatch', () => {
   it.each<[string, (event: object) => unknown]>([
     ['of another realm', (event) => runInNewContext(`(${JSON.stringify(event)})`)],
     ['of a class', (event) => Object.assign(new (class Message {})(), event)],
-  ])('gives each handler a copy of an event %s, and leaves the app its own', async (_what, toEvent) => {
+  ])('passes each handler a copy of an event %s, and leaves the app its own', async (_what, toEvent) => {
     const bench = new Bench()
     const seen: unknown[] = []
     for (const name of ['a', 'b'])
@@ -488,7 +488,7 @@ describe('dispatch', () => {
     expect(seen.every((given) => given === data)).toBe(true)
   })
 
-  it('rejects a copy of its own event that a handler dispatches after it has waited, of several handlers as well', async () => {
+  it('rejects a copy of its own event that a handler dispatches after it has waited, even one of several handlers', async () => {
     const bench = new Bench()
     const refused: unknown[] = []
     for (const name of ['a', 'b'])
@@ -501,7 +501,7 @@ describe('dispatch', () => {
     expect(bench.codes).toEqual(['dispatch_within', 'dispatch_within'])
   })
 
-  it('lets the same event with data of its own join, and one whose data is a getter of its class', async () => {
+  it('lets the same event with separate data join, and one whose data is a getter of its class', async () => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('*', () => gate.promise)
@@ -531,7 +531,7 @@ describe('dispatch', () => {
     expect(await bench.receiver.dispatch(sync)).toMatchObject({ outcome: 'handled' })
   })
 
-  it('lets an event with data of a class join its earlier delivery: that is no dispatch by its own handler', async () => {
+  it('lets an event with data of a class join its earlier delivery: its own handler did not dispatch that', async () => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('*', () => gate.promise)
@@ -565,7 +565,7 @@ describe('dispatch', () => {
     await expect(bench.receiver.dispatch(given)).rejects.toMatchObject({ code: 'event_invalid', message })
   })
 
-  it('rejects, and never throws, where a field of the event can be read once only', async () => {
+  it('rejects, and never throws, if a field of the event can be read only once', async () => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('*', () => gate.promise)
@@ -586,7 +586,7 @@ describe('dispatch', () => {
     expect(await second).toMatchObject({ outcome: 'handled', joined: true })
   })
 
-  it('waits no longer than it is told to', async () => {
+  it('waits no longer than its option says', async () => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('*', () => gate.promise)
@@ -599,7 +599,7 @@ describe('dispatch', () => {
     await bench.expectAtRest()
   })
 
-  it('waits for ever for a claim that another process holds, if it is told to', async () => {
+  it('waits for ever for a claim that another process holds, if its option says so', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     const event = events.contact.created()
@@ -612,7 +612,7 @@ describe('dispatch', () => {
     await bench.expectAtRest()
   })
 
-  it.each([0, 1])('with waitMs %i does not wait, and the work is done all the same', async (waitMs) => {
+  it.each([0, 1])('with waitMs %i does not wait, and the work is done anyway', async (waitMs) => {
     const bench = new Bench({ usual: delayedBy(100) })
     let runs = 0
     bench.receiver.on('*', () => void runs++)
@@ -639,12 +639,12 @@ describe('dispatch', () => {
     await expect(receiver.dispatch(events.contact.created(), options as never)).rejects.toMatchObject({ code }) // as in plain JavaScript
   })
 
-  it('rejects an event that throws when it is looked at', async () => {
+  it('rejects an event that throws when it is read', async () => {
     const { receiver } = new Bench()
     await expect(receiver.dispatch(evilProxy() as never)).rejects.toMatchObject({ code: 'event_invalid' }) // as in plain JavaScript
   })
 
-  it('leaves the event of the caller as it was', async () => {
+  it("does not change the caller's event", async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     const event = Object.freeze(events.contact.created())
@@ -655,7 +655,7 @@ describe('dispatch', () => {
   })
 })
 
-it('stands on a memory store of its own by default, on the given clock', async () => {
+it('uses its own memory store by default, on the given clock', async () => {
   const clock = new ManualClock()
   const receiver = createReceiver({ secret: SECRET, clock, logger: silentLogger })
   receiver.on('*', () => {})
@@ -690,7 +690,7 @@ describe('close', () => {
     ['text', { timeoutMs: '1' }, 'close(): timeoutMs is "1"'],
     ['NaN', { timeoutMs: Number.NaN }, 'close(): timeoutMs is NaN'],
     ['less than no time', { timeoutMs: -1 }, 'close(): timeoutMs is -1'],
-  ])('tells the owner of %s, and waits its 10 s all the same', async (_what, options, message) => {
+  ])('informs the owner of %s, and waits its 10 s anyway', async (_what, options, message) => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('*', () => gate.promise)
@@ -749,7 +749,7 @@ describe('close', () => {
     await closing
   })
 
-  it('counts each request once, however often its host says that it was answered', async () => {
+  it('counts each request once, no matter how often its host reports that it was answered', async () => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('contact.created', () => gate.promise)
@@ -761,7 +761,7 @@ describe('close', () => {
     await expectToWaitFor(bench, running, gate, () => answered[1]?.())
   })
 
-  it('waits for no request that was answered, be it before or while it closed', async () => {
+  it('does not wait for a request that was answered, before or while it closed', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     expect((await bench.receiver.handle(request(events.contact.created()))).status).toBe(200)
@@ -770,7 +770,7 @@ describe('close', () => {
     expect(await bench.receiver.close()).toEqual({ unfinished: 0 })
   })
 
-  it('takes Infinity', async () => {
+  it('accepts Infinity', async () => {
     const bench = new Bench()
     expect(await bench.receiver.close({ timeoutMs: Number.POSITIVE_INFINITY })).toEqual({ unfinished: 0 })
     expect(bench.codes).toEqual([])

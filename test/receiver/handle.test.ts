@@ -29,7 +29,7 @@ describe('the order of checks', () => {
   }
 
   it.each(wrongs.map(([code, status], index) => [code, status, index] as const))(
-    '%s comes before what follows, and before a byte of the body is read',
+    '%s comes before the later checks, and before a byte of the body is read',
     async (code, status, index) => {
       const { bench } = open({ secret: () => expect.unreachable('secrets come later') })
       const delivery = request(events.contact.created(), allFrom(index))
@@ -41,7 +41,7 @@ describe('the order of checks', () => {
     },
   )
 
-  it('closing comes before all of it', async () => {
+  it('closing comes before all others', async () => {
     const { bench } = open()
     await bench.receiver.close()
     const delivery = request(events.contact.created(), allFrom(0))
@@ -157,7 +157,7 @@ describe('the reply', () => {
           throw new Error('secret text')
         }),
     ],
-  ])('of what is %s carries a code word, the event id, and its headers', async (_what, status, code, headers, plan) => {
+  ])('to an event that is %s has a code word, the event id, and its headers', async (_what, status, code, headers, plan) => {
     const { bench } = open()
     plan(bench)
     const event = events.contact.created({}, { id: 'evt "1"\u2028' })
@@ -184,7 +184,7 @@ describe('the reply', () => {
     ['flip-bit'],
     ['other-secret'],
     ['reserialised'],
-  ])('to a signature with %s tells nothing but unauthorized', async (tamper) => {
+  ])('to a signature with %s contains nothing but unauthorized', async (tamper) => {
     const { bench, ran } = open()
     const reply = await bench.receiver.handle(request(events.contact.created(), { options: { tamper } }))
     expect([reply.status, reply.body]).toEqual([401, '{"code":"unauthorized"}'])
@@ -196,13 +196,13 @@ describe('the reply', () => {
     })
   })
 
-  it('to another method names the one that is allowed', async () => {
+  it('to another method names the allowed one', async () => {
     const { bench } = open()
     const reply = await bench.receiver.handle(request(events.contact.created(), { method: 'PUT' }))
     expect(reply).toMatchObject({ status: 405, headers: { allow: 'POST' } })
   })
 
-  it('to a refused record holds no issue', async () => {
+  it('to a refused record contains no issue', async () => {
     const { bench } = open()
     const event = events.raw('contact.created', { record: { secretField: 1 } })
     const reply = await bench.receiver.handle(request(event))
@@ -234,7 +234,7 @@ describe('the body', () => {
     ['null, later', Promise.resolve(null)],
     ['text', 'a body'],
     ['an unknown failure, later', Promise.resolve({ failure: 'toString' })],
-  ])('that an adapter of one’s own gives as %s is the app’s mistake', async (_what, body) => {
+  ])('that a custom adapter returns as %s is the app’s mistake', async (_what, body) => {
     const { bench } = open()
     const reply = await bench.receiver.handle(reading(() => body as Uint8Array)) // as in plain JavaScript
     expect([reply.status, codeOf(reply)]).toEqual([500, 'body_consumed'])
@@ -242,7 +242,7 @@ describe('the body', () => {
     await bench.expectAtRest()
   })
 
-  it('may be exactly as long as the limit, and not a byte longer, whatever the adapter gives', async () => {
+  it('may be exactly as long as the limit, and not a byte longer, whatever the adapter returns', async () => {
     const delivery = request(events.contact.created())
     const bytes = await delivery.read(2_000, { take: () => true, reserve: () => true })
     const length = bytes instanceof Uint8Array ? bytes.length : 0
@@ -260,7 +260,7 @@ describe('the body', () => {
     }
   })
 
-  it('read before us: the fix is in the log once, and told to onError each time', async () => {
+  it('read before the receiver: the fix is in the log once, and reported to onError each time', async () => {
     const { bench } = open()
     for (let count = 0; count < 3; count++)
       await bench.receiver.handle(reading(() => ({ failure: 'body_consumed', fix: 'Mount it before express.json().' })))
@@ -286,12 +286,12 @@ describe('the body', () => {
     await bench.expectAtRest()
   })
 
-  it('that is larger than what read was allowed is refused', async () => {
+  it('that is larger than read allowed is refused', async () => {
     const { bench } = open()
     expect(await bench.receiver.handle(reading(() => new Uint8Array(2_001)))).toMatchObject({ status: 413 })
   })
 
-  it('that is not there by the deadline: 408, and what comes later is not handled', async () => {
+  it('that does not arrive by the deadline: 408, and a later arrival is not handled', async () => {
     const { bench, ran } = open()
     const gate = new Gate<Uint8Array>()
     let limit = 0
@@ -342,7 +342,7 @@ describe('the body', () => {
   })
 })
 
-describe('what is still to come of a request', () => {
+describe('the rest of a request', () => {
   const unsigned = { 'x-service-signature': undefined }
   it.each<[string, Parameters<typeof request>[1], boolean, number]>([
     ['nothing, after a whole body', {}, false, 0],
@@ -384,7 +384,7 @@ describe('what is still to come of a request', () => {
   })
 })
 
-it('hands unfinished work to the request’s own waitUntil, and tells the source', async () => {
+it('passes unfinished work to the request’s own waitUntil, and reports the source', async () => {
   const { bench } = open()
   const gate = new Gate()
   const handed: Promise<unknown>[] = []

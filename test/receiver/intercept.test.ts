@@ -27,7 +27,7 @@ describe('an interceptor', () => {
     ['returns something else', (run) => run() && 'done'],
     ['calls run() twice', (run) => run() && run()],
     ['calls run() twice at the same time', (run) => Promise.all([run(), run()])],
-  ])('that %s: the handler runs once, and is waited for', async (_what, interceptor) => {
+  ])('that %s: the handler runs once, and is awaited', async (_what, interceptor) => {
     const gate = new Gate()
     const { bench, runs } = intercepted(interceptor, () => gate.promise)
     const sent = bench.send(events.contact.created())
@@ -97,7 +97,7 @@ describe('an interceptor', () => {
       },
     ],
     ['rejects', (run) => Promise.resolve(void run()).then(() => Promise.reject(new Error('tracing is down')))],
-  ])('that %s fails the handler, whose end is waited for before the claim is released', async (_what, interceptor) => {
+  ])('that %s fails the handler, whose end is awaited before the claim is released', async (_what, interceptor) => {
     const gate = new Gate()
     const { bench } = intercepted(interceptor, () => gate.promise)
     const sent = bench.send(events.contact.created())
@@ -195,7 +195,7 @@ it.each<[string, Interceptor]>([
   [' that waits', async (run) => await run()],
   [' that waits and returns nothing', async (run) => void (await run())],
   [' that ends later', async (run) => Promise.resolve(run()).finally(settle)],
-])('a list of promises fails its handler also behind an interceptor%s', async (_what, interceptor) => {
+])('a list of promises fails its handler even behind an interceptor%s', async (_what, interceptor) => {
   const makeList = () => [Promise.reject(new Error('no')), settle()]
   for (const handler of [makeList, async () => makeList()]) {
     const { bench } = intercepted(interceptor, handler)
@@ -210,7 +210,7 @@ it.each<[string, Interceptor]>([
   ['at once', (run) => [run(), Promise.reject(new Error('no'))]],
   ['later', async (run) => [await run(), Promise.reject(new Error('no'))]],
 ])(
-  'an interceptor that returns a list of promises %s fails the handler, since nobody would wait for them',
+  'an interceptor that returns a list of promises %s fails the handler, since nothing would await them',
   async (_when, interceptor) => {
     const { bench } = intercepted(interceptor, async () => {})
     expect(await bench.send(events.contact.created())).toMatchObject({ status: 500, code: 'handler_failed' })
@@ -220,7 +220,7 @@ it.each<[string, Interceptor]>([
   },
 )
 
-it('run() returns what the handler came to, however late it is called again', async () => {
+it('run() returns the result of the handler, no matter how late it is called again', async () => {
   const gate = new Gate<string>()
   const seen: unknown[] = []
   const { bench } = intercepted(
@@ -242,7 +242,7 @@ it('run() returns what the handler came to, however late it is called again', as
   expect(bench.outcomes).toMatchObject([{ outcome: 'late' }, { outcome: 'handled' }])
 })
 
-it('an interceptor that waits for nothing makes nobody wait, and no signal', async () => {
+it('a synchronous interceptor adds no wait, and no signal', async () => {
   const made = vi.spyOn(globalThis, 'AbortController')
   onTestFinished(() => made.mockRestore())
   const bench = new Bench({ usual: atOnce })

@@ -51,7 +51,7 @@ describe('a claim is renewed', () => {
     await bench.expectAtRest()
   })
 
-  it('with the marks that were made since', async () => {
+  it('with the marks that were made since then', async () => {
     const { bench, gate } = gated()
     const quick = new Gate<unknown>()
     bench.receiver.on('contact.created', { name: 'quick' }, () => quick.promise)
@@ -66,7 +66,7 @@ describe('a claim is renewed', () => {
     await bench.expectAtRest()
   })
 
-  it('early enough where the event loop was blocked before it was asked for', async () => {
+  it('early enough if the event loop was blocked before', async () => {
     const { bench, gate } = gated()
     bench.store.plan('claim', answeringAfter(2_900))
     bench.send(events.contact.created())
@@ -97,7 +97,7 @@ describe('a claim is renewed', () => {
     },
   )
 
-  it('again soon after a failure while it holds, however often it was renewed before, and without haste afterwards', async () => {
+  it('again soon after a failure while it holds, no matter how often it was renewed before, and without haste afterwards', async () => {
     const { bench, gate } = gated()
     void bench.send(events.contact.created())
     await bench.clock.advance(21_000)
@@ -159,7 +159,7 @@ describe('a claim is renewed', () => {
   })
 })
 
-it('renews a claim once a third, also where the store then does not take the success of its handlers', async () => {
+it('renews a claim once a third, even if the store then does not accept the success of its handlers', async () => {
   const { bench, gate } = gated()
   bench.store.plan('complete', ...Array.from({ length: 80 }, () => rejecting))
   bench.send(events.contact.created())
@@ -171,7 +171,7 @@ it('renews a claim once a third, also where the store then does not take the suc
   await bench.expectAtRest()
 })
 
-it('reports a renewal that the store answers by something else than true or false', async () => {
+it('reports a renewal that the store answers with anything but true or false', async () => {
   const { bench, gate } = gated()
   bench.store.plan('renew', saying('OK'))
   bench.send(events.contact.created())
@@ -183,7 +183,7 @@ it('reports a renewal that the store answers by something else than true or fals
 })
 
 describe('a lease of 2 s, on a store that answers within its 3 s', () => {
-  it('is not begun on if it has half run out when the claim comes', async () => {
+  it('is not used if it has half expired when the claim arrives', async () => {
     const bench = new Bench({ leaseMs: 2_000 })
     let runs = 0
     bench.receiver.on('*', () => void runs++)
@@ -195,7 +195,7 @@ describe('a lease of 2 s, on a store that answers within its 3 s', () => {
     await bench.expectAtRest()
   })
 
-  it('is renewed while the store takes its time to complete it', async () => {
+  it('is renewed while the store is slow to complete it', async () => {
     const bench = new Bench({ leaseMs: 2_000 })
     bench.receiver.on('*', () => {})
     bench.store.plan('complete', delayedBy(2_500))
@@ -224,7 +224,7 @@ it('reports a handler that failed while another one was given up', async () => {
   await bench.expectAtRest()
 })
 
-it('lets an abandoned claim without marks run out: a renewal would keep the next attempt waiting', async () => {
+it('lets an abandoned claim without marks expire: a renewal would keep the next attempt waiting', async () => {
   const bench = new Bench({ handlerTimeoutMs: 1_000 })
   bench.receiver.on('*', () => new Promise(() => {}))
   const sent = bench.send(events.contact.created())
@@ -235,7 +235,7 @@ it('lets an abandoned claim without marks run out: a renewal would keep the next
 })
 
 describe('a claim that another process has taken', () => {
-  it('aborts the handlers with lease_lost, and what they end with changes nothing', async () => {
+  it('aborts the handlers with lease_lost, and their results change nothing', async () => {
     const { bench, gate, signals } = gated()
     bench.store.plan('renew', saying(false))
     const event = events.contact.created()
@@ -251,7 +251,7 @@ describe('a claim that another process has taken', () => {
     await bench.expectAtRest()
   })
 
-  it('is not renewed again where the store says so at once', async () => {
+  it('is not renewed again if the store says so immediately', async () => {
     const { bench, gate } = gated({ usual: atOnce })
     bench.store.plan('renew', () => false as never) // replaces the answer of a store
     const sent = bench.send(events.contact.created())
@@ -263,7 +263,7 @@ describe('a claim that another process has taken', () => {
     await bench.expectAtRest()
   })
 
-  it('still has the failures of the handlers told', async () => {
+  it('still reports the failures of the handlers', async () => {
     const { bench, gate } = gated()
     bench.store.plan('renew', saying(false))
     const sent = bench.send(events.contact.created())
@@ -274,7 +274,7 @@ describe('a claim that another process has taken', () => {
     await bench.expectAtRest()
   })
 
-  it('lets go of handlers that do not end within 5 s, and leaves the marks of others to whoever has it', async () => {
+  it('abandons handlers that do not end within 5 s, and leaves the marks of others to the new holder', async () => {
     const { bench, gate } = gated()
     bench.receiver.on('*', { name: 'at-once' }, () => {})
     bench.store.plan('renew', saying(false))
@@ -288,7 +288,7 @@ describe('a claim that another process has taken', () => {
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'renew'])
   })
 
-  it('is lost whatever comes after: a timeout does not take its place', async () => {
+  it('stays lost whatever comes after: a timeout does not replace it', async () => {
     const { bench, gate } = gated({ handlerTimeoutMs: 6_000 })
     bench.store.plan('renew', saying(false))
     const sent = bench.send(events.contact.created())
@@ -300,7 +300,7 @@ describe('a claim that another process has taken', () => {
     await bench.expectAtRest()
   })
 
-  it('does not give handlers more time that were aborted before', async () => {
+  it('allows handlers no more time that were aborted before', async () => {
     const { bench } = gated({ handlerTimeoutMs: 4_000 })
     bench.store.plan('renew', saying(false))
     const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 100 })
@@ -341,7 +341,7 @@ describe('a claim that another process has taken', () => {
 })
 
 describe('a renewal that is under way', () => {
-  it('is waited for before the claim is released, which it would bring back to life', async () => {
+  it('is awaited before the claim is released, which it would revive', async () => {
     const bench = new Bench()
     const gate = new Gate<unknown>()
     let runs = 0
@@ -420,7 +420,7 @@ it('an abandoned handler does not cost the marks of those that ended since the l
   await bench.expectAtRest()
 })
 
-it('offers the marks of an abandoned attempt again to a store that is away, and its claim ends no later for that', async () => {
+it('offers the marks of an abandoned attempt again to a store that is away, without extending its claim', async () => {
   const { bench, runs } = besideStuck(
     () => new Promise((resolve) => bench.clock.setTimeout(() => resolve(undefined), 3_000)),
   )
@@ -461,7 +461,7 @@ it('waits at close() for the marks of an abandoned attempt', async () => {
   expect(bench.store.marksOf('renew').at(-1)).toEqual(['quick'])
 })
 
-it('counts the marks of an abandoned attempt as unfinished until the store has taken them', async () => {
+it('counts the marks of an abandoned attempt as unfinished until the store has stored them', async () => {
   const { bench } = besideStuck(() => undefined)
   const sent = bench.send(events.contact.created())
   bench.store.plan('renew', rejecting, rejecting, rejecting, rejecting)

@@ -81,7 +81,7 @@ const BROKEN: readonly (readonly [what: string, watch: () => Watch])[] = [
 ]
 
 describe('an observer', () => {
-  it('is told of deliveries and dispatched events before they begin and when they end', async () => {
+  it('is called for deliveries and dispatched events before they begin and when they end', async () => {
     const bench = new Bench()
     const notes = new Notes()
     bench.receiver.on('contact.created', () => void notes.lines.push('handler'))
@@ -95,7 +95,7 @@ describe('an observer', () => {
     expect([view.name, view.inbox, view.inFlight]).toEqual(['default', undefined, 0])
   })
 
-  it('is told of what is put into the inbox, tried and settled, and the item carries its trace', async () => {
+  it('is called for items of the inbox when they are put, tried and settled, and the item carries its trace', async () => {
     const scene = new Scene()
     const notes = new Notes()
     const seen: unknown[] = []
@@ -111,7 +111,7 @@ describe('an observer', () => {
     expect(notes.lines).toEqual(['begin try of contact.created', 'begun', 'handler', 'handled', 'settled: remove'])
   })
 
-  it('is told nothing more once it has stopped, and another may follow', async () => {
+  it('is not called once it has stopped, and another may follow', async () => {
     const bench = new Bench()
     const [first, second] = [new Notes(), new Notes()]
     bench.receiver.on('*', () => {})
@@ -124,7 +124,7 @@ describe('an observer', () => {
     expect([first.lines.length, second.lines.length]).toEqual([0, 3])
   })
 
-  it('gives way to another one in development, where a module is loaded again', async () => {
+  it('is replaced by another one in development, when a module is loaded again', async () => {
     vi.stubEnv('NODE_ENV', 'development')
     onTestFinished(() => void vi.unstubAllEnvs())
     const bench = new Bench()

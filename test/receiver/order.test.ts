@@ -51,7 +51,7 @@ describe.each<[string, Behaviour]>([
   ['that answers at once', atOnce],
   ['that answers by promises', soon],
 ])("order: 'latest', on a store %s", (_what, usual) => {
-  it('skips an event that is older than the latest of its record, and says so', async () => {
+  it('skips an event that is older than the latest of its record, and reports it', async () => {
     const { bench, ran } = scene({ usual })
     const [older, newer] = [change(1), change(2)]
     expect(await bench.send(newer)).not.toHaveProperty('skipped')
@@ -64,7 +64,7 @@ describe.each<[string, Behaviour]>([
     await bench.expectAtRest()
   })
 
-  it('runs events in order, those of the same time, and what a skipped one lay between', async () => {
+  it('runs events in order, those of the same time, and those between that were not seen', async () => {
     const { bench, ran } = scene({ usual })
     for (const minute of [1, 2, 2, 5, 4, 5, 6]) await bench.send(change(minute))
     expect(ran.map((time) => new Date(time).getUTCMinutes())).toEqual([1, 2, 2, 5, 5, 6])
@@ -74,7 +74,7 @@ describe.each<[string, Behaviour]>([
     ['2025-01-01T00:00:00Z', '2025-01-01T00:59:59.999+01:00'],
     ['2025-01-01T00:00:00.5Z', '2025-01-01T00:00:00.499999Z'],
     ['2025-01-01T05:30:00+05:30', '2024-12-31T23:59Z'],
-  ])('compares times, whatever their form: %s is newer than %s', async (newer, older) => {
+  ])('compares times, in any form: %s is newer than %s', async (newer, older) => {
     const { bench, ran } = scene({ usual })
     for (const time of [newer, older]) await bench.send(at(time))
     expect(ran).toEqual([newer])
@@ -94,7 +94,7 @@ describe.each<[string, Behaviour]>([
     ' 2024-12-31T00:00:00Z',
     '1735600000000',
     '-000001-01-01T00:00:00Z',
-  ])('neither skips for, nor goes by, a time that cannot be read: %j', async (time) => {
+  ])('ignores a time that cannot be read, on either side: %j', async (time) => {
     const { bench, ran } = scene({ usual })
     for (const timestamp of [time, '2025-01-01T00:00:00Z', time]) await bench.send(at(timestamp))
     expect(ran).toEqual([time, '2025-01-01T00:00:00Z', time])
@@ -116,14 +116,14 @@ describe.each<[string, Behaviour]>([
     expect(ran).toHaveLength(7)
   })
 
-  it('counts deletions: what was changed before is skipped, and what is created later runs', async () => {
+  it('counts deletions: earlier changes are skipped, and later creations run', async () => {
     const { bench, ran } = scene({ usual })
     const [deleted, created] = [change(5, 'deleted'), change(7, 'created')]
     for (const event of [deleted, change(4), change(3, 'created'), created]) await bench.send(event)
     expect(ran).toEqual([deleted.timestamp, created.timestamp])
   })
 
-  it('does not go by a newer event that failed', async () => {
+  it('ignores a newer event that failed', async () => {
     const { bench, ran, failing } = scene({ usual })
     const [older, newer] = [change(1), change(2)]
     failing.add(newer.timestamp)
@@ -134,7 +134,7 @@ describe.each<[string, Behaviour]>([
     expect(ran).toEqual([older.timestamp, newer.timestamp])
   })
 
-  it('goes by a handler that finished, though another one of the event failed, or has no order', async () => {
+  it('counts a handler that finished, even if another one of the event failed, or has no order', async () => {
     const { bench, ran } = scene({ usual })
     let [fails, audited] = [true, 0]
     bench.receiver.on('contact.updated', { ...LATEST, name: 'mail' }, () => {
@@ -149,7 +149,7 @@ describe.each<[string, Behaviour]>([
     expect([ran, audited]).toEqual([[newer.timestamp], 2])
   })
 
-  it('tells what was skipped also of an event that another handler failed', async () => {
+  it('reports skipped handlers even for an event that another handler failed', async () => {
     const { bench } = scene({ usual })
     bench.receiver.on('contact.updated', { name: 'mail' }, (event) => {
       if (event.timestamp === change(1).timestamp) throw new Error('told to fail')
@@ -158,7 +158,7 @@ describe.each<[string, Behaviour]>([
     expect(await bench.send(change(1))).toMatchObject({ code: 'handler_failed', skipped: ['crm'] })
   })
 
-  it('goes by a handler that finished while another one still runs', async () => {
+  it('counts a handler that finished while another one still runs', async () => {
     for (const first of ['immediately', 'later']) {
       const bench = new Bench({ usual })
       const ran: string[] = []
@@ -180,7 +180,7 @@ describe.each<[string, Behaviour]>([
     }
   })
 
-  it('counts handlers of one name as one, and begins anew for a handler that was renamed', async () => {
+  it('counts handlers of one name as one, and starts again for a handler that was renamed', async () => {
     const bench = new Bench({ usual })
     const ran: string[] = []
     const keep = (who: string) => () => void ran.push(who)
@@ -195,7 +195,7 @@ describe.each<[string, Behaviour]>([
     expect(ran).toEqual(['deletion', 'renamed'])
   })
 
-  it('compares the event as it came, whatever a handler or the schema makes of it', async () => {
+  it('compares the event as it arrived, whatever a handler or the schema changes', async () => {
     const bench = new Bench({ usual })
     const ran: string[] = []
     bench.receiver.on('contact.updated', LATEST, (event) => {
@@ -217,7 +217,7 @@ describe.each<[string, Behaviour]>([
     expect(ran).toEqual([change(2).timestamp, change(1).timestamp])
   })
 
-  it('asks and tells the store once for an event, and never for handlers without an order', async () => {
+  it('calls the store once for an event, and never for handlers without an order', async () => {
     const { bench } = scene({ usual })
     await bench.send(change(1))
     expect([bench.store.count('positions'), bench.store.count('advance')]).toEqual([1, 1])
@@ -227,7 +227,7 @@ describe.each<[string, Behaviour]>([
     expect(plain.store.calls.map(({ method }) => method)).toEqual(['claim', 'complete'])
   })
 
-  it('tells the position before the event is done', async () => {
+  it('stores the position before the event is done', async () => {
     const { bench } = scene({ usual })
     await bench.send(change(1))
     expect(bench.store.calls.map(({ method }) => method)).toEqual(['claim', 'positions', 'advance', 'complete'])
@@ -237,21 +237,24 @@ describe.each<[string, Behaviour]>([
     ['rejects', rejecting],
     ['throws', throwing],
     ['answers neither true nor false', saying(undefined)],
-  ])('answers 200 if advance() %s, and tells position and completion until they are taken', async (_how, behaviour) => {
-    const { bench, ran } = scene({ usual })
-    bench.store.plan('advance', behaviour, behaviour)
-    expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
-    expect(bench.store.count('complete')).toBe(0)
-    expect(bench.errors[0]?.message).toMatch(/^store\.advance\(\) failed/)
-    await bench.clock.advance(1_000)
-    expect([bench.store.count('advance'), bench.store.count('complete')]).toEqual([3, 1])
-    await bench.send(change(1))
-    expect(ran).toEqual([change(2).timestamp])
-    expect(bench.codes).toEqual(['store_unavailable'])
-    await bench.expectAtRest()
-  })
+  ])(
+    'answers 200 if advance() %s, and repeats position and completion until they are stored',
+    async (_how, behaviour) => {
+      const { bench, ran } = scene({ usual })
+      bench.store.plan('advance', behaviour, behaviour)
+      expect(await bench.send(change(2))).toMatchObject({ outcome: 'handled' })
+      expect(bench.store.count('complete')).toBe(0)
+      expect(bench.errors[0]?.message).toMatch(/^store\.advance\(\) failed/)
+      await bench.clock.advance(1_000)
+      expect([bench.store.count('advance'), bench.store.count('complete')]).toEqual([3, 1])
+      await bench.send(change(1))
+      expect(ran).toEqual([change(2).timestamp])
+      expect(bench.codes).toEqual(['store_unavailable'])
+      await bench.expectAtRest()
+    },
+  )
 
-  it('takes a store that rejects the position of one handler and throws for that of another', async () => {
+  it('copes with a store that rejects the position of one handler and throws for that of another', async () => {
     const { bench } = scene({ usual })
     bench.receiver.on('contact.*', { ...LATEST, name: 'index' }, ignore)
     bench.store.plan('advance', rejecting, throwing)
@@ -270,7 +273,7 @@ describe.each<[string, Behaviour]>([
     ['answers too few', saying([])],
     ['answers no numbers', saying([Number.NaN])],
     ['hangs', hanging],
-  ])('runs nothing if positions() %s, and gives the claim back', async (_how, behaviour) => {
+  ])('runs nothing if positions() %s, and releases the claim', async (_how, behaviour) => {
     const { bench, ran } = scene({ usual })
     bench.store.plan('positions', behaviour)
     const sending = bench.send(change(2))
@@ -283,7 +286,7 @@ describe.each<[string, Behaviour]>([
     await bench.expectAtRest()
   })
 
-  it('tells the position of a handler whose attempt died, by the attempt that finds its mark', async () => {
+  it('stores the position of a handler whose attempt died, by the attempt that finds its mark', async () => {
     const { bench, ran } = scene({ usual })
     let fails = true
     bench.receiver.on('contact.updated', { name: 'mail' }, () => {
@@ -300,7 +303,7 @@ describe.each<[string, Behaviour]>([
     expect(ran).toEqual([change(2).timestamp])
   })
 
-  it('gives a duplicate that joined the same answer', async () => {
+  it('returns the same answer to a duplicate that joined', async () => {
     const bench = new Bench({ usual })
     const gate = new Gate()
     bench.receiver.on('contact.updated', { ...LATEST, name: 'crm' }, ignore)
@@ -352,7 +355,7 @@ describe("order: 'latest' in transactions", () => {
     return { bench, store }
   }
 
-  it('gives the position to the commit, and does not tell it again', async () => {
+  it('passes the position to the commit, and does not store it again', async () => {
     const { bench, store } = database((event, transaction) => transaction((tx) => tx.write(event.timestamp)))
     await bench.send(change(2))
     expect(store.claims).toMatchObject([{ position: { at: Date.parse(change(2).timestamp) } }])
@@ -388,7 +391,7 @@ describe("order: 'latest' in transactions", () => {
     },
   )
 
-  it('does not believe the app that an event is outdated', async () => {
+  it("does not trust the app's claim that an event is outdated", async () => {
     const { bench } = database((_event, transaction) =>
       transaction(() => {
         throw Object.assign(new Error('mine'), { code: 'event_outdated' })
@@ -412,15 +415,15 @@ describe("a registration with order: 'latest'", () => {
     },
   )
 
-  it.each(['first', true, null, 0, {}])('is refused for %j in its place', (order) => {
+  it.each(['first', true, null, 0, {}])('is refused for %j as its value', (order) => {
     expect(refused('contact.*', { order })).toMatchObject({ code: 'option_invalid' })
   })
 
-  it.each(['contact.updated', 'contact.*', '*.deleted', '*'])('is taken for %s', (pattern) => {
+  it.each(['contact.updated', 'contact.*', '*.deleted', '*'])('is accepted for %s', (pattern) => {
     expect(() => new Bench().receiver.on(pattern as '*', LATEST, ignore)).not.toThrow()
   })
 
-  it('is refused on a store that keeps no positions, with what it lacks', () => {
+  it('is refused on a store that keeps no positions, with the missing method', () => {
     const { inner } = new ScriptedStore(new Bench().clock)
     const { claim, renew, complete, release } = inner
     const store = { retentionMs: inner.retentionMs, claim, renew, complete, release }

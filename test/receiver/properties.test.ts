@@ -85,7 +85,7 @@ async function deliver(bench: Bench, event: WebhookEvent<string, unknown>): Prom
   return sent
 }
 
-describe('whatever is thrown', () => {
+describe('any thrown value', () => {
   it('by a handler: 500, one report, and the next attempt runs it again', async () => {
     await fc.assert(
       fc.asyncProperty(misbehaviour, fc.constantFrom(atOnce, soon), async (misbehave, usual) => {
@@ -134,7 +134,7 @@ describe('whatever is thrown', () => {
     )
   })
 
-  it('given by a secrets function as a secret: never a 2xx, and a 401 only for nothing', async () => {
+  it('returned by a secrets function as a secret: never a 2xx, and a 401 only for nothing', async () => {
     await fc.assert(
       fc.asyncProperty(thrown, fc.boolean(), async (box, isAsync) => {
         const given = box()
@@ -323,7 +323,7 @@ class Cluster {
   }
 }
 
-describe('random interleavings of copies, failures and faults in two processes', () => {
+describe('random interleavings of duplicates, failures and faults in two processes', () => {
   const play = async (planned: readonly Ending[], usual: Behaviour, steps: readonly Step[]) => {
     const cluster = new Cluster(planned, usual)
     for (const step of steps) await cluster.take(step)
@@ -408,7 +408,7 @@ describe('handlers that take only the latest', () => {
     isReadable: fc.integer({ min: 0, max: 9 }).map((chance) => chance > 0),
   })
 
-  it('run for every event but those that are older than one of the record that they completed', async () => {
+  it('run for every event except those that are older than one of the record that they completed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(change, { maxLength: 25 }), fc.constantFrom(atOnce, soon), async (changes, usual) => {
         const bench = new Bench({ usual })

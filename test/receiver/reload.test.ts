@@ -46,7 +46,7 @@ describe('a module with handlers that is loaded again', () => {
     expect(runs).toEqual(['audit', 'created 1', 'audit', 'created 2'])
   })
 
-  it('is told of two handlers that clash in the new code', async () => {
+  it('reports two handlers that clash in the new code', async () => {
     const { make, note } = setUp()
     const receiver = make().on('contact.created', note('1'))
     await receiver.dispatch(events.contact.created())
@@ -70,7 +70,7 @@ describe('a module with handlers that is loaded again', () => {
     expect(warnings).toHaveLength(4)
   })
 
-  it('replaces its interceptors as well', async () => {
+  it('replaces its interceptors too', async () => {
     const { runs, make, note } = setUp()
     const receiver = make().on('contact.created', note('handler'))
     const intercept = (version: string) =>
@@ -101,7 +101,7 @@ describe('a module with handlers that is loaded again', () => {
 })
 
 describe('a module that makes a receiver, loaded again without that of its store', () => {
-  it('makes one that takes the place of the older, with a warning, and remembers what that one handled', async () => {
+  it('makes one that replaces the older, with a warning, and remembers the events that it handled', async () => {
     const { runs, warnings, make, note } = setUp({ store: memoryStore() })
     const event = events.contact.created()
     const older = make().on('contact.created', note('older'))
@@ -114,7 +114,7 @@ describe('a module that makes a receiver, loaded again without that of its store
     expect(runs).toEqual(['older', 'newer', 'older'])
   })
 
-  it('takes the worker from the older one, whose handlers are no longer those of the code', async () => {
+  it('takes over the worker of the older one, whose handlers are no longer those of the code', async () => {
     const scene = new Scene()
     const { runs, make, note } = setUp({
       store: sqliteStore({ database: scene.database }),

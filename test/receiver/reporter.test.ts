@@ -106,7 +106,7 @@ describe.each(misbehaviours)('a hook that %s changes nothing, and is reported on
   })
 })
 
-it('a logger that throws stops neither the making of a receiver nor the store that reports through it', async () => {
+it('a logger that throws does not prevent a receiver, or the store that reports through it', async () => {
   vi.stubEnv('NODE_ENV', 'production')
   try {
     const fail = () => {
@@ -131,7 +131,7 @@ it('a logger that throws stops neither the making of a receiver nor the store th
 })
 
 describe('lines', () => {
-  it('about refusals come once a second for each kind, with the number of those left out', async () => {
+  it('about refusals appear once a second for each kind, with the number of those left out', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     for (let count = 0; count < 50; count++) {
@@ -150,7 +150,7 @@ describe('lines', () => {
     expect(bench.outcomes).toHaveLength(102)
   })
 
-  it('about deliveries that were put off are as sparing', async () => {
+  it('about deferred deliveries are as rare', async () => {
     const bench = new Bench({ maxInFlight: 1 })
     bench.receiver.on('*', () => new Promise(() => {}))
     bench.send(events.syncCompleted())
@@ -164,7 +164,7 @@ describe('lines', () => {
     ['handled', 'debug', events.contact.created()],
     ['ignored', 'debug', events.exportCompleted()],
     ['duplicate', 'debug', undefined],
-  ])('about what is %s are for debugging', async (outcome, level, event) => {
+  ])('about a delivery that is %s have the level debug', async (outcome, level, event) => {
     const bench = new Bench()
     bench.receiver.on('contact.*', () => {})
     const done = events.contact.created()
@@ -183,7 +183,7 @@ describe('lines', () => {
       value instanceof Error ? { ...value, message: value.message, stack: value.stack } : value,
     )
 
-  it('contain no secret, no signature and no record, whatever became of the delivery', async () => {
+  it('contain no secret, no signature and no record, whatever the outcome of the delivery', async () => {
     const bench = new Bench({
       secret: [SECRET, { secret: 'whsec_bound', accountKey: 'globex' }],
       models: {
@@ -232,7 +232,7 @@ describe('lines', () => {
     })
   })
 
-  it('escape what a sender puts into id, type or account', async () => {
+  it('escape what a sender writes into id, type or account', async () => {
     const written: string[] = []
     const write = vi
       .spyOn(console, 'error')
@@ -275,7 +275,7 @@ describe('onOutcome', () => {
     expect(await bench.send(events.contact.created(), { tamper: 'flip-bit' })).toMatchObject({ status: 401 })
   })
 
-  it('is told of each delivery once, with source and duration, and of a late end once more', async () => {
+  it('is called for each delivery once, with source and duration, and for a late end once more', async () => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('contact.created', () => gate.promise)
@@ -303,7 +303,7 @@ describe('onOutcome', () => {
   })
 })
 
-it('the default logger hears warnings and errors only', async () => {
+it('the default logger gets warnings and errors only', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const spies = [
     vi.spyOn(console, 'log'),
@@ -347,7 +347,7 @@ describe('the lines of the log', () => {
   const told = (bench: Bench) => bench.lines.map(({ level, fields, message }) => [level, fields, message])
   const about = ({ id, type, accountKey }: ReturnType<typeof events.raw>) => ({ id, type, accountKey })
 
-  it('tell of a refused stranger no more than the reason, and where he came in', async () => {
+  it('contain about a refused stranger only the reason, and the source', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     await bench.send(events.contact.created(), { tamper: 'flip-bit', source: 'acme' })
@@ -367,7 +367,7 @@ describe('the lines of the log', () => {
     ])
   })
 
-  it('tell of a refused record how many mistakes it has, and not what it holds', async () => {
+  it('contain about a refused record how many mistakes it has, and not its content', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     const event = { ...events.raw('contact.created'), data: { record: { email: 'zoe@example.test' } } }
@@ -392,7 +392,7 @@ describe('the lines of the log', () => {
     expect(bench.outcomes[0]).toMatchObject({ issues: expect.objectContaining({ length: 24 }) })
   })
 
-  it('tell of a late event at the deadline and at its end, and of a copy that it joined', async () => {
+  it('report a late event at the deadline and at its end, and the duplicate that it joined', async () => {
     const bench = new Bench()
     const gate = new Gate()
     bench.receiver.on('*', () => gate.promise)
@@ -410,7 +410,7 @@ describe('the lines of the log', () => {
     ])
   })
 
-  it('tell of an event that was handled on its own neither that it was late nor that it joined', async () => {
+  it('say of an event that was handled on its own neither that it was late nor that it joined', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     const event = events.contact.created()
@@ -418,7 +418,7 @@ describe('the lines of the log', () => {
     expect(told(bench)).toStrictEqual([['debug', { status: 200, ...about(event), source: undefined }, 'handled']])
   })
 
-  it('tell whose event was put off', async () => {
+  it('name the account whose event was deferred', async () => {
     const bench = new Bench({ maxInFlight: 1 })
     const gate = new Gate()
     bench.receiver.on('*', () => gate.promise)
@@ -431,7 +431,7 @@ describe('the lines of the log', () => {
     await sent
   })
 
-  it('tell of a failure once, with its error', async () => {
+  it('report a failure once, with its error', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => Promise.reject(new Error('no')))
     const event = events.contact.created()
@@ -441,7 +441,7 @@ describe('the lines of the log', () => {
     expect(told(bench)).toEqual([['error', fields, expect.stringContaining('failed: *')]])
   })
 
-  it('tell of a mistake that every delivery repeats in full once, and then count it', async () => {
+  it('report a mistake that every delivery repeats in full once, and then count it', async () => {
     const bench = new Bench()
     for (let count = 0; count < 3; count++) await bench.send(events.contact.created())
     expect(told(bench)).toEqual([
@@ -452,7 +452,7 @@ describe('the lines of the log', () => {
     expect(bench.codes).toEqual(['no_handlers', 'no_handlers', 'no_handlers'])
   })
 
-  it('of a secrets function that fails carry its error, and how often it was left untold', async () => {
+  it('about a secrets function that fails contain its error, and how often it was left out', async () => {
     const bench = new Bench({ secret: () => Promise.reject(new Error('vault sealed')) })
     bench.receiver.on('*', () => {})
     await bench.send(events.contact.created())
@@ -484,14 +484,14 @@ describe('a hook that fails', () => {
     throw new Error('no')
   }
 
-  it('is told with what it threw', async () => {
+  it('is reported with its error', async () => {
     const bench = new Bench({ onOutcome: fail })
     bench.receiver.on('*', () => {})
     await bench.send(events.contact.created())
     expect(bench.errors).toMatchObject([{ code: 'hook_failed', cause: new Error('no') }])
   })
 
-  it('is not told of its own failure', async () => {
+  it('gets no report of its own failure', async () => {
     const seen: unknown[] = []
     const onError = ({ code }: { readonly code: string }) => {
       seen.push(code)
@@ -512,7 +512,7 @@ describe('a hook that fails', () => {
     expect(seen).toEqual(['handler_failed', 'logged handler_failed'])
   })
 
-  it('is not what is reported where there is none', async () => {
+  it('is not what is reported if there is none', async () => {
     const bench = new Bench({ onError: undefined, onOutcome: undefined })
     bench.receiver.on('*', fail)
     await bench.send(events.contact.created())
@@ -523,7 +523,7 @@ describe('a hook that fails', () => {
 describe('a chain of any length that a hook makes', () => {
   const LENGTH = 2_000
 
-  it('with onError, of alerts that fail as well', async () => {
+  it('with onError, including alerts that fail', async () => {
     let alerts = 0
     const bench: Bench = new Bench({
       store: memoryStore(),
@@ -563,7 +563,7 @@ describe('a chain of any length that a hook makes', () => {
   })
 })
 
-it('keeps what a hook does to the issues of a refusal from all other deliveries', async () => {
+it('keeps changes of a hook to the issues of a refusal from all other deliveries', async () => {
   const refused = new Set<unknown>()
   const bench = new Bench({
     onOutcome: (outcome: Outcome) => {
@@ -577,7 +577,7 @@ it('keeps what a hook does to the issues of a refusal from all other deliveries'
   expect([[...refused], bench.codes]).toEqual([[0], ['hook_failed']])
 })
 
-it('keeps what a hook does to one issue from all other deliveries', async () => {
+it('keeps changes of a hook to one issue from all other deliveries', async () => {
   const messages = new Set<unknown>()
   const bench = new Bench({
     onOutcome: (outcome: Outcome) => {

@@ -29,7 +29,7 @@ async function reached(patterns: readonly string[], type: string, options: Recor
 const ALL = ['contact.created', 'contact.*', '*.created', '*.deleted', '*', 'sync.completed', 'invoice.paid']
 
 describe('patterns', () => {
-  it('take a declared model that is named like the beginning of an event type of the service', async () => {
+  it('accept a declared model that is named like the beginning of an event type of the service', async () => {
     const options = { models: { export: record() } }
     expect(await reached(['export.*'], 'export.created', options)).toMatchObject({ names: ['export.*'] })
     expect(await reached(['export.created'], 'export.created')).toMatchObject({ names: ['export.created'] })
@@ -75,7 +75,7 @@ describe('patterns', () => {
     ['*'],
     ['a.b.c.created'],
     ['error'],
-  ])('ignore an event of type %s where no handler takes it, and write nothing to the store', async (type) => {
+  ])('ignore an event of type %s if no handler matches it, and write nothing to the store', async (type) => {
     expect(await reached(['contact.created', 'sync.completed'], type)).toEqual({
       names: [],
       outcome: 'ignored',
@@ -83,7 +83,7 @@ describe('patterns', () => {
     })
   })
 
-  it('ignore actions that no handler takes of a model that is declared', async () => {
+  it('ignore actions of a declared model that no handler matches', async () => {
     expect(await reached(['*.deleted'], 'contact.created', { models })).toMatchObject({ outcome: 'ignored', calls: 0 })
   })
 
@@ -175,7 +175,7 @@ describe('patterns', () => {
     expect(error.message).toContain(fix)
   })
 
-  it('refuse an interceptor that is no function', () => {
+  it('refuse an interceptor that is not a function', () => {
     expect(failure(() => fresh().intercept('trace'))).toMatchObject({ code: 'handler_invalid' })
   })
 })
@@ -191,7 +191,7 @@ describe('names of handlers', () => {
     ['everything twice', ['*', 'a'], ['*', 'a']],
     ['a name that is the other one’s pattern', ['contact.*', 'contact.created'], ['contact.created', undefined]],
     ['a pattern that is the other one’s name', ['contact.created', undefined], ['*', 'contact.created']],
-  ] as const)('clash where both can run for one event: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
+  ] as const)('clash if both can run for one event: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
     const receiver = fresh().on(patternA, { name: nameA }, ignore)
     const error = failure(() => receiver.on(patternB, { name: nameB }, ignore))
     expect(error.code).toBe('handler_name_clash')
@@ -206,7 +206,7 @@ describe('names of handlers', () => {
     ['a type and another model', ['contact.created', 'a'], ['opportunity.*', 'a']],
     ['a type and another action', ['contact.created', 'a'], ['*.deleted', 'a']],
     ['a service type and an action', ['sync.completed', 'a'], ['*.created', 'a']],
-  ] as const)('may be the same where no event reaches both: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
+  ] as const)('may be the same if no event reaches both: %s', (_what, [patternA, nameA], [patternB, nameB]) => {
     expect(() => fresh().on(patternA, { name: nameA }, ignore).on(patternB, { name: nameB }, ignore)).not.toThrow()
   })
 
@@ -219,7 +219,7 @@ describe('names of handlers', () => {
     expect(names).toEqual(['contact.created', 'mail', 'contact.*'])
   })
 
-  it('are required of a second handler of one pattern: places and counts change with a deployment, and marks would not fit', () => {
+  it('are required for a second handler of one pattern: places and counts change with a deployment, and marks would not fit', () => {
     const receiver = fresh().on('contact.created', ignore).on('contact.created', { name: 'mail' }, ignore)
     const error = failure(() => receiver.on('contact.created', ignore))
     expect(error.code).toBe('handler_unnamed')
@@ -261,7 +261,7 @@ describe('models', () => {
     ['opportunity.created', 'nothing'],
     ['invoice.paid', 'data'],
     ['sync.completed', 'nothing'],
-  ])('and events have their schemas applied: for %s it is given the %s', async (type, part) => {
+  ])('and events have their schemas applied: for %s it gets the %s', async (type, part) => {
     const [records, data]: [unknown[], unknown[]] = [[], []]
     const bench = new Bench({ models: { contact: noting(records) }, events: { 'invoice.paid': noting(data) } })
     bench.receiver.on('*', ignore)
@@ -304,7 +304,7 @@ describe('eventTypes', () => {
     expect(typesOf(unique, options)).toEqual({ types, open })
   })
 
-  it('of everything name models, the service’s types and further events, and are open', () => {
+  it('for every event list models, the service’s types and further events, and are open', () => {
     const { types, open } = typesOf(['*'], { models, events: { 'invoice.paid': record() } })
     expect(types).toEqual([
       ...['contact', 'opportunity'].flatMap((model) => [`${model}.created`, `${model}.updated`, `${model}.deleted`]),
@@ -314,7 +314,7 @@ describe('eventTypes', () => {
     expect(open).toBe(true)
   })
 
-  it('may be asked before handlers are registered, and end nothing', () => {
+  it('may be called before handlers are registered, without ending the registration', () => {
     const { receiver } = new Bench()
     expect(receiver.eventTypes()).toEqual({ types: [], open: false })
     expect(() => receiver.on('contact.created', ignore)).not.toThrow()
@@ -322,7 +322,7 @@ describe('eventTypes', () => {
 })
 
 describe('interceptors', () => {
-  it('stand around each run of each handler, the first one outermost', async () => {
+  it('wrap each run of each handler, the first one outermost', async () => {
     const bench = new Bench()
     const steps: string[] = []
     for (const name of ['outer', 'inner'])
@@ -353,7 +353,7 @@ describe('interceptors', () => {
     await bench.expectAtRest()
   })
 
-  it('that are registered after a handler wrap it as well', async () => {
+  it('that are registered after a handler also wrap it', async () => {
     const bench = new Bench()
     let runs = 0
     bench.receiver.on('sync.completed', ignore).intercept((run) => {

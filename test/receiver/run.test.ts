@@ -41,7 +41,7 @@ describe.each<[string, Behaviour]>([
   ['at once', atOnce],
   ['by a promise', soon],
 ])('with a store that answers %s', (_how, usual) => {
-  it('a handled event is done, and its copies are duplicates', async () => {
+  it('a handled event is done, and later deliveries of it are duplicates', async () => {
     const bench = new Bench({ usual })
     let runs = 0
     bench.receiver.on('contact.created', () => void runs++)
@@ -55,7 +55,7 @@ describe.each<[string, Behaviour]>([
     await bench.expectAtRest()
   })
 
-  it('100 copies at once run the handler once, and all get its result', async () => {
+  it('100 concurrent duplicates run the handler once, and all get its result', async () => {
     const { bench, gate, runs } = gated({ usual })
     const event = events.contact.created()
     const sent = Array.from({ length: 100 }, () => bench.send(event))
@@ -71,7 +71,7 @@ describe.each<[string, Behaviour]>([
     await bench.expectAtRest()
   })
 
-  it('100 copies of a failing event run it once, all are told so, and the next attempt runs it again', async () => {
+  it('100 duplicates of a failing event run it once, all get its failure, and the next attempt runs it again', async () => {
     const { bench, gate, runs } = gated({ usual })
     const event = events.contact.created()
     const sent = Array.from({ length: 100 }, () => bench.send(event))
@@ -119,7 +119,7 @@ describe.each<[string, Behaviour]>([
   })
 })
 
-describe('copies of a running event', () => {
+describe('duplicates of a running event', () => {
   it('join it while its claim is asked for', async () => {
     const bench = new Bench()
     let runs = 0
@@ -136,7 +136,7 @@ describe('copies of a running event', () => {
     await bench.expectAtRest()
   })
 
-  it('join one that is late already, and get its result within their own deadline', async () => {
+  it('join one that is already late, and get its result within their own deadline', async () => {
     const { bench, gate, runs } = gated()
     const event = events.contact.created()
     const first = bench.send(event)
@@ -172,7 +172,7 @@ describe('copies of a running event', () => {
     await bench.expectAtRest()
   })
 
-  it('that was received long ago are answered at once', async () => {
+  it('that were received long ago are answered immediately', async () => {
     const { bench, gate } = gated()
     const sent = bench.send(events.contact.created(), { receivedAt: bench.clock.now() - 60_000 })
     await bench.clock.advance(0)
@@ -188,7 +188,7 @@ describe('a claim that another process holds', () => {
   const elsewhere = (bench: Bench, event: { readonly id: string }, leaseMs = 60_000) =>
     bench.store.inner.claim(`7:default4:acme${event.id.length}:${event.id}`, leaseMs)
 
-  it('is asked for again about once a second, and answered 409 at the deadline', async () => {
+  it('is requested again about once a second, and answered 409 at the deadline', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     const event = events.contact.created()
@@ -205,7 +205,7 @@ describe('a claim that another process holds', () => {
     await bench.expectAtRest()
   })
 
-  it('is not asked for any more when a blocked event loop comes to it after the deadline', async () => {
+  it('is not requested any more when a blocked event loop reaches it after the deadline', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     const event = events.contact.created()
@@ -219,7 +219,7 @@ describe('a claim that another process holds', () => {
     await bench.expectAtRest()
   })
 
-  it('gives 200 without a run where the other process succeeds meanwhile', async () => {
+  it('results in 200 without a run if the other process succeeds meanwhile', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => expect.unreachable())
     const event = events.contact.created()
@@ -236,7 +236,7 @@ describe('a claim that another process holds', () => {
     await bench.expectAtRest()
   })
 
-  it('runs here where the other process dies meanwhile', async () => {
+  it('runs here if the other process dies meanwhile', async () => {
     const bench = new Bench()
     let runs = 0
     bench.receiver.on('*', () => void runs++)
@@ -249,7 +249,7 @@ describe('a claim that another process holds', () => {
     await bench.expectAtRest()
   })
 
-  it('is waited for as long as any copy waits', async () => {
+  it('is waited for as long as any duplicate waits', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     const event = events.contact.created()
@@ -265,7 +265,7 @@ describe('a claim that another process holds', () => {
     await bench.expectAtRest()
   })
 
-  it('that comes after everybody was answered is given back, and runs nothing', async () => {
+  it('that arrives after everybody was answered is released, and runs nothing', async () => {
     const bench = new Bench()
     let runs = 0
     bench.receiver.on('*', () => void runs++)
@@ -283,7 +283,7 @@ describe('a claim that another process holds', () => {
     await bench.expectAtRest()
   })
 
-  it('that comes after everybody was answered does not disturb the copy that came since', async () => {
+  it('that arrives after everybody was answered does not disturb a later duplicate', async () => {
     const { bench, gate, runs } = gated()
     const event = events.contact.created()
     elsewhere(bench, event, 6_500)
@@ -330,7 +330,7 @@ describe('a store that fails at the claim', () => {
           },
         }) as never,
     ],
-  ])('that %s is answered 503 at once, and no handler runs', async (_what, behaviour) => {
+  ])('that %s is answered 503 immediately, and no handler runs', async (_what, behaviour) => {
     const bench = new Bench()
     let runs = 0
     bench.receiver.on('*', () => void runs++)
@@ -347,7 +347,7 @@ describe('a store that fails at the claim', () => {
   it.each([
     ['throws', throwing],
     ['rejects', rejecting],
-  ])('that %s has its own error told as the cause', async (_what, behaviour) => {
+  ])('that %s has its own error reported as the cause', async (_what, behaviour) => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     bench.store.plan('claim', behaviour)
@@ -371,7 +371,7 @@ describe('a store that fails at the claim', () => {
     await bench.expectAtRest()
   })
 
-  it('that hangs is answered at the deadline where less than 3 s are left to it', async () => {
+  it('that hangs is answered at the deadline if less than 3 s are left to it', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     bench.store.plan('claim', hanging, hanging)
@@ -384,7 +384,7 @@ describe('a store that fails at the claim', () => {
     await bench.expectAtRest()
   })
 
-  it('that hangs where no time is left at all runs nothing afterwards', async () => {
+  it('that hangs if no time is left at all runs nothing afterwards', async () => {
     const bench = new Bench()
     let runs = 0
     bench.receiver.on('*', () => void runs++)
@@ -400,7 +400,7 @@ describe('a store that fails at the claim', () => {
     await bench.expectAtRest()
   })
 
-  it('that answers late: the claim is released with the marks it came with', async () => {
+  it('that answers late: the claim is released with its marks', async () => {
     const bench = new Bench()
     const runs: string[] = []
     let isBroken = true
@@ -446,7 +446,7 @@ describe('a store that fails at the claim', () => {
         return { state: 'busy' } as never
       },
     ],
-  ])('that gives %s late changes nothing', async (_what, behaviour) => {
+  ])('that returns %s late changes nothing', async (_what, behaviour) => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     bench.store.plan('claim', behaviour)
@@ -473,26 +473,29 @@ describe('a store that fails after the handlers succeeded', () => {
   it.each<[string, Behaviour]>([
     ['throws', throwing],
     ['rejects', rejecting],
-  ])('and %s: 200, tried again with back-off, and copies here are duplicates meanwhile', async (_what, behaviour) => {
-    const bench = new Bench()
-    let runs = 0
-    bench.receiver.on('*', () => void runs++)
-    bench.store.plan('complete', behaviour, behaviour, behaviour, behaviour)
-    const event = events.contact.created()
-    expect(await bench.send(event)).toMatchObject({ outcome: 'handled', status: 200 })
-    expect(bench.codes).toEqual(['store_unavailable'])
-    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate', status: 200 })
-    expect(bench.store.count('claim')).toBe(1)
-    await bench.clock.advance(10_000)
-    const times = bench.store.calls.filter(({ method }) => method === 'complete').map(({ at }) => at - 1_000)
-    expect(times).toEqual([0, 100, 300, 700, 1_500])
-    expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
-    expect(bench.store.count('claim')).toBe(2)
-    expect(runs).toBe(1)
-    await bench.expectAtRest()
-  })
+  ])(
+    'and %s: 200, retried with back-off, and further deliveries here are duplicates meanwhile',
+    async (_what, behaviour) => {
+      const bench = new Bench()
+      let runs = 0
+      bench.receiver.on('*', () => void runs++)
+      bench.store.plan('complete', behaviour, behaviour, behaviour, behaviour)
+      const event = events.contact.created()
+      expect(await bench.send(event)).toMatchObject({ outcome: 'handled', status: 200 })
+      expect(bench.codes).toEqual(['store_unavailable'])
+      expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate', status: 200 })
+      expect(bench.store.count('claim')).toBe(1)
+      await bench.clock.advance(10_000)
+      const times = bench.store.calls.filter(({ method }) => method === 'complete').map(({ at }) => at - 1_000)
+      expect(times).toEqual([0, 100, 300, 700, 1_500])
+      expect(await bench.send(event)).toMatchObject({ outcome: 'duplicate' })
+      expect(bench.store.count('claim')).toBe(2)
+      expect(runs).toBe(1)
+      await bench.expectAtRest()
+    },
+  )
 
-  it('at once, with handlers that end at once, is answered 200 at once', async () => {
+  it('immediately, with synchronous handlers, is answered 200 immediately', async () => {
     const bench = new Bench({ usual: atOnce })
     bench.receiver.on('*', () => {})
     bench.store.plan('complete', throwing)
@@ -555,7 +558,7 @@ describe('a store that fails after the handlers succeeded', () => {
     await bench.expectAtRest()
   })
 
-  it('though it had carried it out: the answer alone was late, and the retry finds it done', async () => {
+  it('although it had carried it out: only the answer was late, and the retry finds it done', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     bench.store.plan('complete', answeringAfter(3_500))
@@ -580,7 +583,7 @@ describe('a store that fails after the handlers succeeded', () => {
     await bench.expectAtRest()
   })
 
-  it('at the end of a late run: told once more when it is stored', async () => {
+  it('at the end of a late run: reported once more when it is stored', async () => {
     const { bench, gate } = gated()
     bench.store.plan('complete', rejecting)
     const event = events.contact.created()
@@ -595,7 +598,7 @@ describe('a store that fails after the handlers succeeded', () => {
     await bench.expectAtRest()
   })
 
-  it('by returning something else than true or false: 200, and the owner is told', async () => {
+  it('by returning anything but true or false: 200, and the owner gets a report', async () => {
     const bench = new Bench()
     bench.receiver.on('contact.*', { name: 'mail' }, () => {})
     bench.store.plan('complete', saying(undefined))
@@ -608,7 +611,7 @@ describe('a store that fails after the handlers succeeded', () => {
     await bench.expectAtRest()
   })
 
-  it('with the news that another process has the event: 503 lease_lost', async () => {
+  it('by reporting that another process has the event: 503 lease_lost', async () => {
     const bench = new Bench()
     bench.receiver.on('contact.*', { name: 'mail' }, () => {})
     bench.store.plan('complete', saying(false))
@@ -642,7 +645,7 @@ describe('a store that fails at the release', () => {
     await bench.expectAtRest()
   })
 
-  it('is told again, so that handlers that had finished do not run again', async () => {
+  it('is called again, so that handlers that had finished do not run again', async () => {
     const bench = new Bench()
     const runs = { fine: 0, bad: 0 }
     bench.receiver.on('*', { name: 'fine' }, () => void runs.fine++)
@@ -659,7 +662,7 @@ describe('a store that fails at the release', () => {
     await bench.expectAtRest()
   })
 
-  it('for a minute is given up, and that is told', async () => {
+  it('for a minute is given up, and that is reported', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {
       throw new Error('always')
@@ -701,7 +704,7 @@ describe('waitUntil', () => {
     return { handed, state, waitUntil }
   }
 
-  it('is not bothered with work that ends in time', async () => {
+  it('is not used for work that ends in time', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     const { handed, waitUntil } = handing()
@@ -725,7 +728,7 @@ describe('waitUntil', () => {
     expect(state.ended).toBe(2)
   })
 
-  it('gets the release of a failure that the store did not take yet', async () => {
+  it('gets the release of a failure that the store has not stored yet', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {
       throw new Error('no')
@@ -756,7 +759,7 @@ describe('waitUntil', () => {
     await bench.expectAtRest()
   })
 
-  it('gets the storing of a success that the store did not take yet', async () => {
+  it('gets the storing of a success that the store has not stored yet', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     bench.store.plan('complete', rejecting, rejecting)
@@ -804,7 +807,7 @@ describe('a handler that dispatches its own event', () => {
     ['later, by the event that it was given', soon, (event) => event, true],
     ['later, by a copy of its event', soon, (event) => ({ ...event }), true],
     ['later, by its event with data of a class', soon, (event) => Object.assign(event, { data: new Date(0) }), true],
-  ])('%s is told so, and does not wait for itself', async (_when, usual, toEvent, isLater) => {
+  ])('%s gets an error, and does not wait for itself', async (_when, usual, toEvent, isLater) => {
     const bench = new Bench({ usual })
     let code: unknown
     bench.receiver.on('*', async (event) => {
@@ -817,14 +820,14 @@ describe('a handler that dispatches its own event', () => {
     await bench.expectAtRest()
   })
 
-  it('and does not look at the answer leaves no rejection behind', async () => {
+  it('and ignores the answer leaves no rejection behind', async () => {
     const bench = new Bench()
     bench.receiver.on('*', (event) => void bench.receiver.dispatch(event))
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
     expect(bench.codes).toEqual(['dispatch_within'])
   })
 
-  it('by way of another event is told so as well', async () => {
+  it('through another event gets an error too', async () => {
     const bench = new Bench({ usual: atOnce })
     const [first, second] = [events.contact.created(), events.contact.created()]
     const codes: unknown[] = []
@@ -841,7 +844,7 @@ describe('a handler that dispatches its own event', () => {
     expect(codes).toEqual(['dispatch_within', 'handled'])
   })
 
-  it('under another id is answered as any other event', async () => {
+  it('under another id is answered like any other event', async () => {
     const bench = new Bench()
     const outcomes: unknown[] = []
     bench.receiver.on('*', async (event) => {
@@ -853,7 +856,7 @@ describe('a handler that dispatches its own event', () => {
   })
 })
 
-it('tells errors of the store with what was thrown as their cause', async () => {
+it('reports errors of the store with the thrown value as their cause', async () => {
   const bench = new Bench()
   bench.receiver.on('*', () => {})
   bench.store.plan('claim', rejecting)
@@ -865,7 +868,7 @@ it('tells errors of the store with what was thrown as their cause', async () => 
   )
 })
 
-it('asks for the claim again if the delivery that asked had no time left, and one that joined it has', async () => {
+it('claims again if the delivery that asked had no time left, and one that joined it has', async () => {
   const bench = new Bench()
   const ran: unknown[] = []
   bench.receiver.on('*', ({ id }) => ran.push(id))

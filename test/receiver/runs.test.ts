@@ -31,7 +31,7 @@ function gated(options: ConstructorParameters<typeof Bench>[0] = {}) {
 }
 
 describe('closing', () => {
-  it('answers new deliveries 503 before anything else is looked at, also once closed', async () => {
+  it('answers new deliveries 503 before any other check, even once closed', async () => {
     const { bench, runs } = gated()
     await bench.receiver.close()
     for (const tamper of ['none', 'no-header', 'flip-bit'] as const)
@@ -40,7 +40,7 @@ describe('closing', () => {
     expect(bench.store.calls).toEqual([])
   })
 
-  it('waits for what runs, refuses other events, and lets copies join', async () => {
+  it('waits for running events, refuses others, and lets duplicates join', async () => {
     const { bench, gate, runs } = gated()
     const event = events.contact.created()
     const first = bench.send(event)
@@ -58,7 +58,7 @@ describe('closing', () => {
     await bench.expectAtRest()
   })
 
-  it('says what is unfinished at timeoutMs; that goes on, keeps its claim, and is done in the end', async () => {
+  it('reports unfinished runs at timeoutMs; they continue, keep their claim, and are done in the end', async () => {
     const { bench, gate } = gated()
     const event = events.contact.created()
     const sent = [bench.send(event), bench.send(events.contact.created())]
@@ -75,7 +75,7 @@ describe('closing', () => {
     await bench.expectAtRest()
   })
 
-  it('counts results that the store has not taken at timeoutMs as unfinished, and goes on to offer them', async () => {
+  it('counts results that the store has not stored at timeoutMs as unfinished, and continues to offer them', async () => {
     const bench = new Bench()
     bench.store.plan('release', rejecting, rejecting, rejecting, rejecting, rejecting)
     bench.receiver.on('contact.created', () => {
@@ -90,7 +90,7 @@ describe('closing', () => {
     await bench.expectAtRest()
   })
 
-  it('waits until a claim that came too late is given back', async () => {
+  it('waits until a claim that came too late is released', async () => {
     const bench = new Bench()
     bench.store.plan('claim', answeringAfter(3_500)).plan('release', delayedBy(1_000))
     bench.receiver.on('contact.created', () => {})
@@ -135,7 +135,7 @@ describe('closing', () => {
     expect(await closing).toEqual({ unfinished: 0 })
   })
 
-  it('may be asked for twice, and both wait', async () => {
+  it('may be called twice, and both calls wait', async () => {
     const { bench, gate } = gated()
     bench.send(events.contact.created())
     await bench.clock.advance(10)
@@ -160,7 +160,7 @@ describe('closing', () => {
     await bench.expectAtRest()
   })
 
-  it('releases a claim whose schema is still at it', async () => {
+  it('releases a claim whose schema still runs', async () => {
     const gate = new Gate<unknown>()
     const validate = () => gate.promise
     const bench = new Bench({ models: { contact: { '~standard': { version: 1, vendor: 'test', validate } } } })
@@ -175,7 +175,7 @@ describe('closing', () => {
     await bench.expectAtRest()
   })
 
-  it('ends the wait for a claim that is held elsewhere', async () => {
+  it('ends the wait for a claim that another process holds', async () => {
     const { bench } = gated()
     bench.store.plan('claim', saying({ state: 'busy' }))
     const sent = bench.send(events.contact.created())
@@ -188,7 +188,7 @@ describe('closing', () => {
     await bench.expectAtRest()
   })
 
-  it('waits for a success that the store has not taken yet', async () => {
+  it('waits for a success that the store has not stored yet', async () => {
     const bench = new Bench()
     bench.receiver.on('*', () => {})
     bench.store.plan('complete', rejecting, rejecting)
@@ -208,7 +208,7 @@ describe('closing', () => {
     expect(await bench.receiver.dispatch(events.contact.created())).toMatchObject({ outcome: 'closing' })
   })
 
-  it('gives the name back, and the next receiver on the store knows what was done', async () => {
+  it('releases the name, and the next receiver on the store knows the done events', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     const event = events.syncCompleted()
@@ -252,7 +252,7 @@ describe('maxInFlight', () => {
     await bench.expectAtRest()
   })
 
-  it('is filled by no account alone, nor by two: each gets four fifths of what is left', async () => {
+  it('is filled by no account alone, nor by two: each gets four fifths of the rest', async () => {
     const { bench, gate } = gated({ maxInFlight: 100 })
     const sent: Promise<unknown>[] = []
     const fill = async (accountKey: string) => {
@@ -330,7 +330,7 @@ describe('maxInFlight', () => {
     await bench.expectAtRest()
   })
 
-  it('lets 100 duplicates of one event wait, and answers the others busy at once', async () => {
+  it('lets 100 duplicates of one event wait, and answers the others busy immediately', async () => {
     const { bench, gate } = gated({ maxInFlight: 2 })
     const recorded = of('acme')
     const replays = Array.from({ length: 1_000 }, () => bench.send(recorded))
@@ -345,7 +345,7 @@ describe('maxInFlight', () => {
     await bench.expectAtRest()
   })
 
-  it('looks for runs that were cut off once a second at most, however many deliveries are put off', async () => {
+  it('searches for runs that were cut off once a second at most, no matter how many deliveries are deferred', async () => {
     const { bench, gate } = gated({ maxInFlight: 1 })
     const sent = bench.send(of('acme'))
     await bench.clock.advance(0)
@@ -396,7 +396,7 @@ describe('maxAge', () => {
   })
 })
 
-describe('no handler registered at all', () => {
+describe('no registered handler', () => {
   it('is the app’s mistake: 500, never success, with the fix in the log once', async () => {
     const bench = new Bench()
     for (let count = 0; count < 3; count++)
@@ -413,7 +413,7 @@ describe('no handler registered at all', () => {
     expect(await bench.send(events.contact.created(), { tamper: 'flip-bit' })).toMatchObject({ status: 401 })
   })
 
-  it('ends no registration: nothing was acknowledged', async () => {
+  it('does not end the registration: nothing was acknowledged', async () => {
     const bench = new Bench()
     const event = events.contact.created()
     await bench.send(event)
@@ -442,7 +442,7 @@ describe('a run that its host cut off', () => {
     return { bench, clock, runs }
   }
 
-  it('blocks nothing: once its lease must have ended, a copy begins anew, and the owner is told', async () => {
+  it('blocks nothing: once its lease must have ended, a duplicate starts again, and the owner gets a report', async () => {
     const { bench, clock, runs } = freezing()
     const event = events.contact.created()
     const sent = bench.send(event)
@@ -479,7 +479,7 @@ describe('a run that its host cut off', () => {
     expect(await copy).toMatchObject({ outcome: 'late', joined: true })
   })
 
-  it('and that comes back to life is fenced off, and does not disturb the new one', async () => {
+  it('and that resumes is fenced off, and does not disturb the new one', async () => {
     const clock = new FrozenClock()
     const bench = new Bench({ clock })
     const gates = [new Gate<unknown>(), new Gate<unknown>()]
@@ -511,7 +511,7 @@ describe('a run that its host cut off', () => {
     await bench.expectAtRest()
   })
 
-  it('makes room for others where maxInFlight is reached', async () => {
+  it('makes room for others if maxInFlight is reached', async () => {
     const { bench, clock } = freezing({ maxInFlight: 1 })
     const sent = bench.send(events.contact.created())
     await clock.advance(8_000)
@@ -528,7 +528,7 @@ describe('a run that its host cut off', () => {
     ['a claim that hangs', (bench: Bench) => bench.store.plan('claim', hanging)],
     ['a claim that comes late', (bench: Bench) => bench.store.plan('claim', answeringAfter(7_000))],
     ['a handler that takes its 60 s', () => {}],
-  ])('is not mistaken for one that goes on: %s', async (_what, plan) => {
+  ])('is not confused with one that continues: %s', async (_what, plan) => {
     const { bench, gate } = gated()
     plan(bench)
     const event = events.contact.created()
@@ -544,7 +544,7 @@ describe('a run that its host cut off', () => {
 })
 
 describe('model and action', () => {
-  it('are those of the type, and never fields that a sender put beside it', async () => {
+  it('are those of the type, and never fields that a sender added beside it', async () => {
     const bench = new Bench()
     const seen: unknown[] = []
     bench.receiver.on('*', ({ model, action }) => {
@@ -565,7 +565,7 @@ it.each<[string, object]>([
   ['a model', { model: 'contact' }],
   ['an action', { action: 'deleted' }],
   ['both', { model: 'contact', action: 'deleted' }],
-])('gives an event that is about no model neither field, with %s put there', async (_what, forged) => {
+])('passes an event that is about no model without either field, with %s put there', async (_what, forged) => {
   const bench = new Bench()
   const seen: unknown[] = []
   bench.receiver.on('*', (event) => void seen.push(event))
@@ -595,7 +595,7 @@ it('closes when the last of several events has ended, and asks the store for no 
   for (const outcome of await Promise.all(sent)) expect(outcome).toMatchObject({ outcome: 'handled' })
 })
 
-it('keeps fields of the envelope that nobody has described, beside the model and the action', async () => {
+it('keeps undocumented fields of the envelope, beside the model and the action', async () => {
   const bench = new Bench()
   let seen: unknown
   bench.receiver.on('contact.created', (event) => {

@@ -83,7 +83,7 @@ describe('whose secret', () => {
     }
   })
 
-  it('a secret of one’s own for every account, by claimedAccountKey: proven by that account’s secret only', async () => {
+  it('a separate secret for every account, by claimedAccountKey: only that account’s secret proves it', async () => {
     const ofAccount: Readonly<Record<string, string>> = { acme: SECRET, globex: OLD }
     const secret: SecretsFunction = ({ claimedAccountKey = '' }) =>
       Object.hasOwn(ofAccount, claimedAccountKey)
@@ -110,7 +110,7 @@ describe('whose secret', () => {
 })
 
 describe('a secrets function', () => {
-  it('is given the source, and the account only while it is asked: its request keeps no body afterwards', async () => {
+  it('gets the source, and the account only while it is called: its request keeps no body afterwards', async () => {
     const requests: SecretRequest[] = []
     const { bench } = receiving((request) => {
       requests.push(request)
@@ -124,7 +124,7 @@ describe('a secrets function', () => {
     expect(requests[1]?.claimedAccountKey).toBeUndefined()
   })
 
-  it('may return a secret whose account is read from the request only then', async () => {
+  it('may return a secret whose account is only then read from the request', async () => {
     const { bench } = receiving((request) => ({
       secret: SECRET,
       get accountKey() {
@@ -146,7 +146,7 @@ describe('a secrets function', () => {
     expect(parse).toHaveBeenCalledTimes(2)
   })
 
-  it('that gives its secrets at once makes nobody wait', async () => {
+  it('that returns its secrets synchronously adds no wait', async () => {
     const { bench, ran } = receiving(() => SECRET, { usual: atOnce })
     const sent = bench.send(contact())
     expect(ran).toHaveLength(1)
@@ -158,7 +158,7 @@ describe('a secrets function', () => {
     ['undefined', undefined],
     ['a promise of null', Promise.resolve(null)],
     ['a promise of undefined', Promise.resolve(undefined)],
-  ])('that gives %s means 401, and the reason is the owner’s only', async (_what, given) => {
+  ])('that returns %s means 401, and only the owner gets the reason', async (_what, given) => {
     const { bench } = receiving(() => given)
     expect(await bench.send(contact())).toMatchObject({ outcome: 'rejected', status: 401, code: 'unknown_source' })
     expect(bench.errors).toEqual([])
@@ -253,7 +253,7 @@ describe('a secrets function', () => {
     await bench.expectAtRest()
   })
 
-  it('may rotate bytes in place: they count as they are at each delivery', async () => {
+  it('may rotate bytes in place: they count in their state at each delivery', async () => {
     const current = bytes(SECRET)
     const { bench } = receiving(() => current)
     expect(await bench.send(contact())).toMatchObject({ status: 200 })
@@ -262,7 +262,7 @@ describe('a secrets function', () => {
     expect(await bench.send(contact(), { secret: Uint8Array.from(current) })).toMatchObject({ status: 200 })
   })
 
-  it('may give more secrets than are kept, again and again', async () => {
+  it('may return more secrets than are kept, repeatedly', async () => {
     const nth = (index: number) => `whsec_${index}`
     const { bench } = receiving(({ source }) => source && { secret: source, accountKey: 'acme' })
     for (const index of [...Array(1_100).keys(), 0, 1_099])
@@ -303,7 +303,7 @@ describe('a secrets function', () => {
     expect(await sent).toMatchObject({ status: 503, code: 'secrets_unavailable' })
   })
 
-  it('that ends in time leaves what it took off the deadline', async () => {
+  it('that ends in time shortens the rest of the deadline', async () => {
     const { bench } = receiving(async () => SECRET)
     const slow = new Gate<string>()
     const { bench: late } = receiving(() => slow.promise)
@@ -317,7 +317,7 @@ describe('a secrets function', () => {
     await bench.expectAtRest()
   })
 
-  it('is told to onError each time, and to the log once a second', async () => {
+  it('is reported to onError each time, and to the log once a second', async () => {
     const { bench } = receiving(() => {
       throw new Error('vault sealed')
     })
@@ -344,7 +344,7 @@ describe('a bare secret', () => {
     expect([ran, bench.store.calls]).toEqual([[], []])
   })
 
-  it('of a function that looked at neither is taken', async () => {
+  it('of a function that read neither is accepted', async () => {
     const { bench, ran } = receiving(async () => [OLD, SECRET])
     expect(await bench.send(contact('acme'), { source: 'globex' })).toMatchObject({ outcome: 'handled' })
     expect(ran).toHaveLength(1)
@@ -379,7 +379,7 @@ describe('signed, but not an event', () => {
       '{"__proto__":{"id":"evt_1"},"type":"a","timestamp":"t","accountKey":"acme"}',
       'invalid_envelope',
     ],
-  ])('%s: 400 by a known secret, 401 where no account can be read to choose one by', async (_what, body, code) => {
+  ])('%s: 400 by a known secret, 401 if no account can be read to choose one by', async (_what, body, code) => {
     const known = receiving(SECRET)
     expect(await known.bench.send(body)).toMatchObject({ outcome: 'rejected', status: 400, code })
     expect(known.bench.store.calls).toEqual([])
@@ -406,7 +406,7 @@ it.each<[string, Partial<SignedOptions>]>([
   ['spaced', { format: 'spaced' }],
   ['pretty', { format: 'pretty' }],
   ['escaped', { format: 'escaped' }],
-])('takes JSON however it is written: %s', async (_what, options) => {
+])('accepts JSON in any form: %s', async (_what, options) => {
   const { bench, ran } = receiving(SECRET)
   expect(await bench.send(contact(), options)).toMatchObject({ status: 200 })
   expect(ran).toHaveLength(1)
@@ -465,7 +465,7 @@ it('secrets that were not awaited, and come too late, leave no unhandled rejecti
   await settle()
 })
 
-it('a list of secrets with a hole is refused where it is given', async () => {
+it('a list of secrets with a hole is refused when it is passed', async () => {
   const list = [SECRET, SECRET]
   delete list[0]
   expect(failure(() => createReceiver({ secret: list })).code).toBe('secret_unusable')

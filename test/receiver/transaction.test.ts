@@ -71,7 +71,7 @@ describe.each<[string, Behaviour]>([
   ['at once', atOnce],
   ['by a promise', soon],
 ])('context.transaction, with a store that answers %s', (_how, usual) => {
-  it('commits writes and finish mark together, and gives what work gave', async () => {
+  it('commits writes and finish mark together, and returns the result of work', async () => {
     const given: unknown[] = []
     const { bench, store, event } = scene(
       async ({ transaction }) => {
@@ -117,14 +117,14 @@ describe.each<[string, Behaviour]>([
     await bench.expectAtRest()
   })
 
-  it('ends the handler, whether that waits for it or not', async () => {
+  it('ends the handler, whether or not the handler awaits it', async () => {
     const { bench, store, event } = scene((context) => void context.transaction((tx) => tx.write('zoe')), { usual })
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
     expect(store.rows).toEqual(['zoe'])
     await bench.expectAtRest()
   })
 
-  it('fails the handler where work throws, and the next attempt runs again', async () => {
+  it('fails the handler if work throws, and the next attempt runs again', async () => {
     const { bench, store, event } = scene(
       (context, run) =>
         context.transaction((tx) => {
@@ -156,7 +156,7 @@ describe.each<[string, Behaviour]>([
 })
 
 describe('a commit', () => {
-  it('that is carried out though its answer is lost fails the handler, and the next attempt finds the mark', async () => {
+  it('that is carried out but loses its answer fails the handler, and the next attempt finds the mark', async () => {
     const { bench, store, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')))
     store.atCommit = (commit) => {
       commit()
@@ -188,7 +188,7 @@ describe('a commit', () => {
       },
     ],
     ['calls for a second transaction', () => undefined],
-  ])('lets the handler count as finished though it then %s', async (what, then) => {
+  ])('lets the handler count as finished even if it then %s', async (what, then) => {
     const { bench, store, event, runs } = scene(async (context) => {
       await context.transaction((tx) => tx.write('zoe'))
       await (what === 'throws' ? then() : context.transaction((tx) => tx.write('joe')))
@@ -202,7 +202,7 @@ describe('a commit', () => {
     await bench.expectAtRest()
   })
 
-  it('is kept though another handler fails: the next attempt runs that one only', async () => {
+  it('is kept even if another handler fails: the next attempt runs that one only', async () => {
     const { bench, store, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')))
     let isBroken = true
     bench.receiver.on('*', async () => {
@@ -216,7 +216,7 @@ describe('a commit', () => {
     await bench.expectAtRest()
   })
 
-  it('is undone where the handler fails beside it', async () => {
+  it('is undone if the handler fails beside it', async () => {
     const { bench, store, event } = scene(async (context, run) => {
       const transaction = context.transaction(async (tx) => {
         await Promise.resolve()
@@ -261,7 +261,7 @@ describe('a call', () => {
     await bench.expectAtRest()
   })
 
-  it.each([undefined, null, 'work', {}])('with %j for work is refused', async (work) => {
+  it.each([undefined, null, 'work', {}])('with %j as work is refused', async (work) => {
     const { bench, store, event } = scene((context) => context.transaction(work as never)) // plain JavaScript
     expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
     expect(bench.codes).toEqual(['transaction_misused', 'handler_failed'])
@@ -271,7 +271,7 @@ describe('a call', () => {
 })
 
 describe('a lease that is lost', () => {
-  it('is told by the transaction, and nothing is settled', async () => {
+  it('is reported by the transaction, and nothing is settled', async () => {
     const { bench, store, clock, event } = scene(async (context) => {
       // As if this process had been suspended: its lease ends, and another one takes the event.
       clock.block(LEASE_MS + 1)
@@ -285,7 +285,7 @@ describe('a lease that is lost', () => {
     await bench.expectAtRest()
   })
 
-  it('is told once, also where the renewal tells it as well', async () => {
+  it('is reported once, even if the renewal reports it as well', async () => {
     const gate = new Gate()
     const { bench, store, clock, event } = scene(async (context) => {
       clock.block(LEASE_MS + 1)
@@ -304,7 +304,7 @@ describe('a lease that is lost', () => {
     await bench.expectAtRest()
   })
 
-  it('is no hindrance where nobody took the event since', async () => {
+  it('does not matter if no process took the event since', async () => {
     const { bench, store, clock, event } = scene(async (context) => {
       clock.block(LEASE_MS + 1)
       await context.transaction((tx) => tx.write('zoe'))
@@ -348,7 +348,7 @@ describe('a handler that is given up', () => {
     await bench.expectAtRest()
   })
 
-  it('can begin none any more', async () => {
+  it('cannot begin another one', async () => {
     const gate = new Gate()
     const { bench, store, clock, event } = scene(
       (context) => gate.promise.then(() => context.transaction((tx) => tx.write('zoe'))),
@@ -364,7 +364,7 @@ describe('a handler that is given up', () => {
     await bench.expectAtRest()
   })
 
-  it('has finished where its transaction was committed before', async () => {
+  it('has finished if its transaction was committed before', async () => {
     const { bench, store, clock, event, runs } = scene(
       async (context) => {
         await context.transaction((tx) => tx.write('zoe'))
@@ -384,7 +384,7 @@ describe('a handler that is given up', () => {
     await bench.expectAtRest()
   })
 
-  it('has not ended the event where another handler hangs as well, without having committed', async () => {
+  it('has not ended the event if another handler hangs as well, without having committed', async () => {
     const { bench, store, clock, event } = scene(
       async (context, run) => {
         await context.transaction((tx) => tx.write('zoe'))
@@ -403,7 +403,7 @@ describe('a handler that is given up', () => {
     await bench.expectAtRest()
   })
 
-  it('leaves its mark behind for the next attempt where it was committed beside one that hangs', async () => {
+  it('leaves its mark behind for the next attempt if it was committed beside one that hangs', async () => {
     const { bench, store, clock, event, runs } = scene((context) => context.transaction((tx) => tx.write('zoe')), {
       handlerTimeoutMs: 1_000,
     })
@@ -446,7 +446,7 @@ describe('a store whose driver blocks', () => {
     await bench.expectAtRest()
   })
 
-  it('refuses work that gives a promise, and rolls it back', async () => {
+  it('refuses work that returns a promise, and rolls it back', async () => {
     const { bench, store } = onSyncStore((context) =>
       context.transaction(async (tx) => {
         tx.write('zoe')
@@ -480,8 +480,8 @@ it('never runs a query of work that a blocking store refuses', async () => {
   expect(queries).toBe(0)
 })
 
-describe('beside it', () => {
-  it('handlers without a transaction go on as on any store', async () => {
+describe('beside transactions', () => {
+  it('handlers without a transaction work as on any store', async () => {
     const results = [() => 1, () => Promise.resolve(1)]
     for (const result of results) {
       const { bench, event } = scene(result)
@@ -497,7 +497,7 @@ describe('beside it', () => {
     }
   })
 
-  it('there is none on a store without transactions', async () => {
+  it('a store without transactions has no context.transaction', async () => {
     const bench = new Bench()
     let has: boolean | undefined
     bench.receiver.on('contact.created', (_event, context) => {
@@ -507,7 +507,7 @@ describe('beside it', () => {
     expect(has).toBe(false)
   })
 
-  it('a store whose transaction is no method is refused', () => {
+  it('a store whose transaction is not a method is refused', () => {
     const { clock } = new Bench()
     for (const method of ['transaction', 'transactionSync'])
       expect(() => new Bench({ store: Object.assign(new ScriptedStore(clock), { [method]: 7 }) })).toThrow(
@@ -515,7 +515,7 @@ describe('beside it', () => {
       )
   })
 
-  it('interceptors and the recorder see the run as any other', async () => {
+  it('interceptors and the recorder see the run like any other', async () => {
     const { bench, event } = scene((context, run) =>
       context.transaction(() => (run === 1 ? Promise.reject(new Error('no')) : 1)),
     )
@@ -526,7 +526,7 @@ describe('beside it', () => {
     await bench.expectAtRest()
   })
 
-  it('whatever work throws ends nothing but the handler', async () => {
+  it('any error of work ends nothing but the handler', async () => {
     for (const thrown of [undefined, null, 'text', new Proxy({}, { has: () => expect.unreachable() })]) {
       const { bench, event } = scene((context) => context.transaction(() => Promise.reject(thrown)))
       expect(await bench.send(event)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
@@ -551,7 +551,7 @@ describe('work that returns a list of promises', () => {
   it.each<[string, (tx: Tx) => unknown]>([
     ['at once', writeAll],
     ['later', async (tx) => writeAll(tx)],
-  ])('%s is rolled back, though its handler does not look at it', async (_when, work) => {
+  ])('%s is rolled back, even if its handler ignores it', async (_when, work) => {
     const { bench, store } = scene(async (context) => void (await context.transaction(work)))
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
     expect(bench.errors).toMatchObject([

@@ -12,7 +12,7 @@ describe('the page about runtimes', () => {
     ([, title, version]) => `${title} ${version}`,
   )
 
-  it('names every runtime that is tested, and no other', () => {
+  it('names every tested runtime, and no other', () => {
     const tested = RUNTIMES.map(({ title, version }) => `${title.split(',')[0]} ${version}`)
     expect(rows).toEqual([...new Set(tested)])
   })
@@ -26,7 +26,7 @@ describe('the page about runtimes', () => {
   })
 })
 
-it('the oldest Node that is promised is tested', () => {
+it('the oldest promised Node is tested', () => {
   const [, oldest] = /^>=(\d+\.\d+)$/.exec(packageJson.engines.node) ?? []
   expect(RUNTIMES.map(({ title, version }) => `${title} ${version}`)).toContain(`Node ${oldest}.0`)
 })
@@ -38,7 +38,7 @@ describe('npm run runtimes', () => {
       encoding: 'utf8',
     })
 
-  it('tells its use', () => {
+  it('prints its usage', () => {
     const { status, stdout } = run('--help')
     expect(stdout).toMatch(/^usage: npm run runtimes -- \[--only node20,node22,node24,bun,deno,workerd\]/)
     expect(status).toBe(0)

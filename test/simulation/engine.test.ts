@@ -39,7 +39,7 @@ describe('the simulated engine', () => {
   })
   for (const { name, run } of cases) it(name, run)
 
-  it('does what the model of a store does, whatever the sequence', async () => {
+  it('behaves like the model of a store, whatever the sequence', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         let time = 0
@@ -52,7 +52,7 @@ describe('the simulated engine', () => {
     )
   })
 
-  it('answers a claim that comes twice as the first time', () => {
+  it('answers a repeated claim as the first time', () => {
     const engine = new Engine(() => 0, DEFAULT_RETENTION_MS)
     const claimed = engine.claim('key', 'a', 1_000)
     expect(engine.claim('key', 'a', 1_000)).toEqual(claimed)
@@ -63,7 +63,7 @@ describe('the simulated engine', () => {
     ['another token claimed last', (engine: Engine) => void engine.claim('key', 'b', 1)],
     ['the event is done', (engine: Engine) => void engine.complete('key', 'a')],
     ['the mark is there', (engine: Engine) => void engine.renew('key', 'a', 1, ['mark'])],
-  ])('commits nothing where %s', (_why, before) => {
+  ])('commits nothing if %s', (_why, before) => {
     let now = 0
     const engine = new Engine(() => now, DEFAULT_RETENTION_MS)
     engine.claim('key', 'a', 1_000)
@@ -72,7 +72,7 @@ describe('the simulated engine', () => {
     expect(engine.commit(CLAIM, () => expect.unreachable('it is fenced'))).toBe('lease_lost')
   })
 
-  it('commits row and mark together, also after the lease', () => {
+  it('commits row and mark together, even after the lease', () => {
     let now = 0
     const rows: string[] = []
     const engine = new Engine(() => now, DEFAULT_RETENTION_MS)

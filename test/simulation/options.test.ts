@@ -26,7 +26,7 @@ it.each([
   expect(() => readTask(line.split(' '))).toThrow(message)
 })
 
-it('tells every option in its help', () => {
+it('lists every option in its help', () => {
   for (const option of ['seed', 'inbox', 'trace', 'shrunk', 'seeds', 'from', 'count', 'fault', 'faults', 'find'])
     expect(HELP).toContain(`--${option} `)
 })

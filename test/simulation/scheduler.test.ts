@@ -15,7 +15,7 @@ it('takes steps by time, then by urgency, then in the order in which they were p
   expect(taken).toEqual(['5 a', '10 a', '10 c', '10 b', '15 a', '20 a', '25 a', '30 d', '30 a'])
 })
 
-it('lets promises settle between two steps, however long their chains are', async () => {
+it('lets promises settle between two steps, no matter how long their chains are', async () => {
   const scheduler = new Scheduler()
   const seen: number[] = []
   let links = 0

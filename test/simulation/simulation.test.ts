@@ -42,13 +42,13 @@ it.each(PLANTED_FAULTS)('finds the planted fault $name: $breaks', { timeout: SLO
   expect(await search(fault, fault.from, MOST_RUNS)).toMatchObject({ violation: { rule: expect.any(String) } })
 })
 
-it('says which planted fault does not fit the source any more', () => {
+it('reports which planted fault does not match the source any more', () => {
   const fault = { name: 'stale', breaks: '', from: 0, edits: [{ file: 'a.ts', find: 'twice', replace: 'once' }] }
   expect(() => patch(fault, () => 'twice and twice')).toThrow(/"stale" does not fit a\.ts any more: .* 2 times/)
   expect([...patch(fault, () => 'not twice')]).toEqual([['a.ts', 'not once']])
 })
 
-it('shrinks a run to what it takes to fail', { timeout: SLOW }, async () => {
+it('shrinks a run to the parts that it needs to fail', { timeout: SLOW }, async () => {
   const isFailing = async ({ events, faults }: ReturnType<typeof drawPlan>) =>
     events.some(({ number }) => number === 1) && faults.some(({ kind }) => kind === 'kill')
   const seed = await firstSeed(isFailing)

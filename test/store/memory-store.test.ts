@@ -97,7 +97,7 @@ describe('the contract of a store', () => {
 })
 
 describe('the clock', () => {
-  it('is the one that was given', () => {
+  it('is the given one', () => {
     const { store, pass } = makeSubject()
     store.claim('key', 1_000)
     pass(999)
@@ -160,7 +160,7 @@ describe('the bound', () => {
     expect(store.positions?.(keys)).toEqual(expected.map((at) => (at === 3 || at === 4 ? undefined : at)))
   })
 
-  it('does not count ids whose time was over', () => {
+  it('does not count expired ids', () => {
     const { store, pass } = makeSubject({ max: 10, retentionMs: 1_000 })
     completeNew(store, 'acme', 10)
     pass(1_001)
@@ -170,7 +170,7 @@ describe('the bound', () => {
     expect(store.earlyDrops).toBe(1)
   })
 
-  it('does not count, nor makes room for, attempts that came to nothing', () => {
+  it('does not count, nor make room for, attempts without a result', () => {
     const { store } = makeSubject({ max: 1 })
     completeNew(store, 'acme', 1)
     for (const key of ['a', 'b', 'c']) {
@@ -206,7 +206,7 @@ describe('the bound', () => {
     expect(store.claim('half', LEASE_MS)).toMatchObject({ state: 'claimed', marks: ['a', 'b'] })
   })
 
-  it('keeps the marks of claims that it lets go of', () => {
+  it('keeps the marks of claims that it drops', () => {
     const { store, pass } = makeSubject()
     const claim = store.claim('half', 1_000)
     if (claim instanceof Promise || claim.state !== 'claimed') throw new Error('not claimed')
@@ -216,7 +216,7 @@ describe('the bound', () => {
     expect(store.claim('half', 1_000)).toMatchObject({ state: 'claimed', marks: ['a'] })
   })
 
-  it('lets go of claims that nobody renewed', () => {
+  it('drops claims that were not renewed', () => {
     const { store, pass } = makeSubject({ max: 1 })
     const held = heapAfterCollection()
     for (let round = 0; round < 200; round++) {
@@ -234,7 +234,7 @@ describe('what it reports', () => {
   beforeEach(() => vi.stubEnv('NODE_ENV', 'test'))
   afterEach(() => vi.unstubAllEnvs())
 
-  it('says once that it is full, and names the account that filled it', () => {
+  it('reports once that it is full, and names the account that filled it', () => {
     const { store } = makeSubject({ max: 100, retentionMs: 24 * HOUR })
     const logger = recordingLogger()
     store.reportTo?.(logger)
@@ -250,7 +250,7 @@ describe('what it reports', () => {
   })
 
   it.each(['účet', 'x'.repeat(200), 'a b'])(
-    'counts the ids of account %j together, though only its digest is kept',
+    'counts the ids of account %j together, even if only its digest is kept',
     (account) => {
       const { store } = makeSubject({ max: 10 })
       const logger = recordingLogger()
@@ -267,7 +267,7 @@ describe('what it reports', () => {
     },
   )
 
-  it('tells every receiver that stands on it', () => {
+  it('reports to every receiver that uses it', () => {
     const { store } = makeSubject({ max: 1 })
     const loggers = [recordingLogger(), recordingLogger()]
     for (const logger of loggers) store.reportTo?.(logger)
@@ -287,7 +287,7 @@ describe('what it reports', () => {
     expect(store.earlyDrops).toBe(1)
   })
 
-  it('takes keys that are not its own for an account without a name', () => {
+  it('treats keys of other programs as an account without a name', () => {
     const { store } = makeSubject({ max: 1 })
     const logger = recordingLogger()
     store.reportTo?.(logger)
@@ -300,7 +300,7 @@ describe('what it reports', () => {
     ['production', 1],
     ['development', 0],
     ['', 0],
-  ])('with NODE_ENV=%s says %i times that it is for one process, once there is an event', (environment, times) => {
+  ])('with NODE_ENV=%s reports %i times that it is for one process, once there is an event', (environment, times) => {
     vi.stubEnv('NODE_ENV', environment)
     const { store } = makeSubject()
     const logger = recordingLogger()
@@ -312,7 +312,7 @@ describe('what it reports', () => {
   })
 })
 
-describe('on a host that keeps its environment to itself', () => {
+describe('on a host that hides its environment', () => {
   afterEach(() => vi.unstubAllGlobals())
 
   it.each([
@@ -325,7 +325,7 @@ describe('on a host that keeps its environment to itself', () => {
         },
       },
     ],
-  ])('works where it %s, and takes it for none in production', (_what, process) => {
+  ])('works if it %s, and treats it as none in production', (_what, process) => {
     const { store } = makeSubject()
     const logger = recordingLogger()
     store.reportTo?.(logger)
@@ -357,7 +357,7 @@ describe('the options', () => {
       'clock',
       { clock },
     ]),
-  ])('are refused with %s where "%s" cannot work: %o', (code, option, options) => {
+  ])('are refused with %s if "%s" cannot work: %o', (code, option, options) => {
     // Plain JavaScript can pass anything.
     expect(() => memoryStore(options as MemoryStoreOptions)).toThrow(
       expect.objectContaining({ name: 'ConfigurationError', code, message: expect.stringContaining(option) }),

@@ -31,11 +31,11 @@ const all = Object.entries(builders)
 const buildAll = (from: EventBuilders) => all.map(([, build]) => build(from))
 
 describe('the builders', () => {
-  it('are there for every event type of the service', () => {
+  it('exist for every event type of the service', () => {
     expect(Object.keys(builders)).toEqual(expect.arrayContaining([...SERVICE_EVENT_TYPES]))
   })
 
-  it.each(all)('of %s give an event of that type, as the service sends it', (type, build) => {
+  it.each(all)('of %s return an event of that type, as the service sends it', (type, build) => {
     const event = build(events)
     expect(event).toMatchObject({ type, id: expect.stringMatching(/^evt_[0-9a-f]{24}$/), accountKey: 'acme' })
     expect(new Date(event.timestamp).toISOString()).toBe(event.timestamp)
@@ -44,7 +44,7 @@ describe('the builders', () => {
     expect(checkEnvelope(sent)).not.toBeInstanceOf(Rejection)
   })
 
-  it.each(all)('of %s give what a receiver handles', async (type, build) => {
+  it.each(all)('of %s return events that a receiver handles', async (type, build) => {
     const models = { contact, opportunity: contact }
     const data: unknown[] = []
     const event = build(events)
@@ -55,7 +55,7 @@ describe('the builders', () => {
     expect(data).toEqual([[type, event.data]])
   })
 
-  it('put what they are given over their samples', () => {
+  it('replace their samples by the passed fields', () => {
     const created = events.contact.created({ _id: 'c1', email: null })
     expect(created.data.record).toMatchObject({ _id: 'c1', email: null, firstName: 'Zoë' })
     expect(events.contact.deleted('c1').data).toEqual({ record: { _id: 'c1' } })
@@ -67,7 +67,7 @@ describe('the builders', () => {
     expect(events.raw('invoice.paid').data).toEqual({})
   })
 
-  it('put what they are told of the envelope into it', () => {
+  it('put the passed envelope fields into it', () => {
     const envelope = { id: 'evt_1', accountKey: 'globex', timestamp: '2025-01-01T00:00:00.000Z' }
     for (const event of [
       events.contact.updated({}, envelope),
@@ -78,7 +78,7 @@ describe('the builders', () => {
       expect(event).toMatchObject(envelope)
   })
 
-  it('give model and action to handlers, and leave them out of the JSON', () => {
+  it('pass model and action to handlers, and leave them out of the JSON', () => {
     const event = events.model('financeInvoice').updated()
     expect([event.model, event.action, event.type]).toEqual(['financeInvoice', 'updated', 'financeInvoice.updated'])
     expect(JSON.stringify(event)).not.toMatch(/"(model|action)"/)
@@ -94,7 +94,7 @@ describe('the builders', () => {
     expect(events.syncCompleted().data.records).toBe(42)
   })
 
-  it('take prototype names for models and fields', () => {
+  it('accept prototype names for models and fields', () => {
     const record: object = JSON.parse('{"_id":"1","__proto__":{"isAdmin":true}}')
     const event = events.model('__proto__').created(record)
     expect([event.type, event.model]).toEqual(['__proto__.created', '__proto__'])
@@ -103,7 +103,7 @@ describe('the builders', () => {
 })
 
 describe('with a seed', () => {
-  it('the same calls give the same events', () => {
+  it('the same calls return the same events', () => {
     expect(buildAll(createEvents({ seed: 'a' }))).toEqual(buildAll(createEvents({ seed: 'a' })))
     expect(buildAll(createEvents({ seed: 7 }))).toEqual(buildAll(createEvents({ seed: 7 })))
   })
@@ -116,7 +116,7 @@ describe('with a seed', () => {
     expect(new Set(seeds.map(({ id }) => id)).size).toBe(seeds.length)
   })
 
-  it('time goes on from event to event, whatever the machine says', () => {
+  it("time advances from event to event, whatever the machine's clock", () => {
     const times = buildAll(createEvents({ seed: 'a' })).map(({ timestamp }) => timestamp)
     expect(times).toEqual([...new Set(times)].toSorted())
     expect(times[0]).toMatch(/^2025-01-01T00:00:0/)
@@ -124,7 +124,7 @@ describe('with a seed', () => {
 })
 
 describe('without a seed', () => {
-  it('no id comes twice', () => {
+  it('no id occurs twice', () => {
     const ids = Array.from({ length: 1_000 }, () => events.contact.created()).flatMap(({ id, data }) => [
       id,
       data.record._id,

@@ -41,7 +41,7 @@ describe('toBeAcknowledged', () => {
     [delivery(attempt(500), attempt(200))],
     [new Response()],
     [{ outcome: 'handled', status: 200 }],
-  ])('takes %j', (value) => mustPass(check(value), /expected it not to be acknowledged; its status is 20/))
+  ])('accepts %j', (value) => mustPass(check(value), /expected it not to be acknowledged; its status is 20/))
 
   it.each<[unknown, RegExp]>([
     [attempt(500, { body: 'oops' }), /expected it to be acknowledged; its status is 500 oops/],
@@ -64,7 +64,7 @@ describe('toBeRejected', () => {
     [attempt(422)],
     [{ outcome: 'rejected', status: 401, code: 'signature_mismatch' }, 401],
     [delivery(attempt(409))],
-  ])('takes %j and %s', (value, status) => mustPass(check(value, status), /expected it not to be rejected with/))
+  ])('accepts %j and %s', (value, status) => mustPass(check(value, status), /expected it not to be rejected with/))
 
   it.each<[unknown, number | undefined, RegExp]>([
     [attempt(200), undefined, /to be rejected with a 4xx status; its status is 200/],
@@ -98,9 +98,9 @@ describe('toHaveHandled', () => {
     ['contact.created', { address: { city: 'Bern' } }],
     ['contact.created', { email: expect.stringContaining('@'), tags: ['a', 'b'] }],
     ['sync.failed', { vendor: 'ledger' }],
-  ])('takes %s with %j', (type, partial) => mustPass(check(handled, type, partial), /not to have handled/))
+  ])('accepts %s with %j', (type, partial) => mustPass(check(handled, type, partial), /not to have handled/))
 
-  it('shows in what the last event of the type differs', () => {
+  it('shows the difference to the last event of the type', () => {
     const partial = { email: 'bob@example.test', phone: '1', tags: ['a', 'b'], address: { city: 'Basel', zip: '3000' } }
     const difference = [
       'evt_1.email: "bob@example.test" was wanted, not "zoe@example.test"',
@@ -121,7 +121,7 @@ describe('toHaveHandled', () => {
     mustFail(check(handled, type, partial), /these ran:\n {2}contact.created evt_1 by contact.created: finished\n/),
   )
 
-  it('does not count what failed or still runs', () => {
+  it('does not count runs that failed or still run', () => {
     for (const state of ['failed', 'running'] as const)
       mustFail(check(recorder(run('a.created', {}, { state })), 'a.created'), new RegExp(`by a.created: ${state}`))
     mustFail(check(recorder(), 'a.created'), /no handler ran/)
@@ -135,7 +135,7 @@ describe('toHaveHandledOnce', () => {
       not ? expect(value).not.toHaveHandledOnce(id) : expect(value).toHaveHandledOnce(id)
   const [done, failed] = [run('a.created', {}), run('a.created', {}, { state: 'failed' })]
 
-  it('takes one finished run of every handler, whatever failed before', () => {
+  it('accepts one finished run of every handler, whatever failed before', () => {
     mustPass(check(recorder(done)), /not to have handled evt_1 once/)
     mustPass(check(recorder(failed, failed, done, run('a.created', {}, { handlerName: 'other' }))), /not to have/)
   })
@@ -171,7 +171,7 @@ it.each<[keyof typeof matchers, unknown, RegExp]>([
   ['toHaveScheduledNext', undefined, /toHaveScheduledNext takes a delivery/],
   ['toHaveHandled', null, /toHaveHandled takes what recordHandlers\(\) gave/],
   ['toHaveHandledOnce', { runs: 1 }, /toHaveHandledOnce takes what recordHandlers\(\) gave/],
-])('%s says what it takes, instead of %j', (name, value, message) => {
+])('%s names its argument, instead of %j', (name, value, message) => {
   const matcher: (this: object, received: unknown, expected: never) => unknown = matchers[name] as never // each takes its own
   const context = { isNot: false, equals: Object.is }
   expect(() => matcher.call(context, value, '1s' as never)).toThrow(message) // no argument is checked before

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { newReceiver } from './support.ts'
 
 describe('recordHandlers', () => {
-  it('holds no run of a handler that was skipped, and the matchers say so', async () => {
+  it('has no run of a handler that was skipped, and the matchers say so', async () => {
     const receiver = newReceiver()
     receiver.on('contact.updated', { order: 'latest', name: 'copy' }, () => {})
     const { dispatch, handled } = testReceiver(receiver)
@@ -21,7 +21,7 @@ describe('recordHandlers', () => {
     expect(handled).not.toHaveHandled('contact.updated', { email: older.timestamp })
   })
 
-  it('writes every run down, with its end', async () => {
+  it('records every run, with its end', async () => {
     const receiver = newReceiver()
     const handled = recordHandlers(receiver)
     let release = () => {}
@@ -70,7 +70,7 @@ describe('recordHandlers', () => {
     expect(handled.runs).toEqual([])
   })
 
-  it('lets each handler fail as often as it is told to, without calling it', async () => {
+  it('lets each handler fail as often as the test says, without calling it', async () => {
     const receiver = newReceiver()
     const handled = recordHandlers(receiver)
     const calls: string[] = []
@@ -96,7 +96,7 @@ describe('recordHandlers', () => {
     expect(await receiver.dispatch(events.contact.updated())).toMatchObject({ outcome: 'handled' })
   })
 
-  it('comes too late after the first delivery, and says so', async () => {
+  it('comes too late after the first delivery, and reports it', async () => {
     const receiver = newReceiver().on('contact.*', () => {})
     await receiver.dispatch(events.contact.created())
     expect(() => recordHandlers(receiver)).toThrow(expect.objectContaining({ code: 'registration_frozen' }))
@@ -104,7 +104,7 @@ describe('recordHandlers', () => {
 })
 
 describe('testReceiver', () => {
-  it('hands events to the handlers, and records them', async () => {
+  it('passes events to the handlers, and records them', async () => {
     const { dispatch, handled } = testReceiver(newReceiver().on('contact.created', () => {}))
     const event = events.contact.created({ email: 'zoe@example.test' })
     expect(await dispatch(event)).toBeAcknowledged()

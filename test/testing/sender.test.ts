@@ -36,7 +36,7 @@ describe.each(TARGETS)('a sender to %s', (_name, start) => {
     expect(handled.runs).toEqual([])
   })
 
-  it('sends copies, crowds and parts', async () => {
+  it('sends duplicates, crowds and parts', async () => {
     const { sender, handled } = await setUp()
     const [a, b, c] = [
       events.contact.created(),
@@ -59,7 +59,7 @@ describe.each(TARGETS)('a sender to %s', (_name, start) => {
     expect(handled.runs.map(({ event }) => event.id)).toEqual(list.map(({ id }) => id).reverse())
   })
 
-  it('carries out the whole schedule, in no time', async () => {
+  it('runs the whole schedule, in no time', async () => {
     const { clock, sender, handled } = await setUp()
     handled.failTimes(5)
     const begun = performance.now()
@@ -83,7 +83,7 @@ describe.each(TARGETS)('a sender to %s', (_name, start) => {
 })
 
 // All run concurrently: each waits for a second of real time.
-it('gives up after ten seconds, and goes on while the handler still works, whatever the target', async () => {
+it('gives up after ten seconds, and continues while the handler still works, whatever the target', async () => {
   await Promise.all(
     TARGETS.map(async ([name, start]) => {
       let release = () => {}
@@ -155,7 +155,7 @@ describe('a sender', () => {
     expect(delivery).toHaveScheduledNext('5m')
   })
 
-  it('takes a target that throws for one that cannot be reached', async () => {
+  it('treats a target that throws as unreachable', async () => {
     const target = {
       send() {
         throw new Error('no network')
@@ -179,7 +179,7 @@ describe('a sender', () => {
     expect(new Set(bodies).size).toBe(1)
   })
 
-  it('carries out a schedule by the options of one delivery', async () => {
+  it('runs a schedule by the options of one delivery', async () => {
     const { clock, sender } = await startSender(overHttp)
     const delivery = sender.deliver(events.contact.created(), { secret: 'another secret' })
     await clock.advance('3h')
@@ -207,14 +207,14 @@ describe('a sender', () => {
     expect(scheduled).toEqual(Array.from({ length: 5 }, () => undefined))
   })
 
-  it('goes by real time without a clock', async () => {
+  it('uses real time without a clock', async () => {
     const sender = createSender({ target: answering(200), secret })
     const attempt = await sender.send(events.syncCompleted())
     expect(Math.abs(attempt.at - Date.now())).toBeLessThan(10_000)
     expect(attempt).toBeAcknowledged()
   })
 
-  it('refuses what cannot be sent', async () => {
+  it('refuses an impossible delivery', async () => {
     const sender = newSender(answering())
     await expect(sender.chunked(events.syncCompleted(), 0)).rejects.toThrow(RangeError)
     await expect(sender.abortAfter(events.syncCompleted(), 'soon')).rejects.toThrow(/"soon" is no length of time/)

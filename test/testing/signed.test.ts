@@ -24,7 +24,7 @@ const tampers = Object.entries(TAMPERS) as [Exclude<Tamper, 'none'>, string][] /
 const textOf = (bytes: Uint8Array) => new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 
 describe('signed', () => {
-  it.each(FORMATS)('gives bytes, headers and signature that belong together, written %s', (format) => {
+  it.each(FORMATS)('returns bytes, headers and signature that belong together, written %s', (format) => {
     const event = events.contact.created()
     const { bytes, headers, signature } = signed(event, { secret: SECRET, format })
     expect(verify(bytes, signature, SECRET)).toBe(true)
@@ -45,7 +45,7 @@ describe('signed', () => {
     expect(verify(JSON.stringify(JSON.parse(textOf(bytes))), signature, SECRET)).toBe(false)
   })
 
-  it('writes at random as the seed says, and one event in one way where none is given', () => {
+  it('writes at random by the seed, and one event in one way without a seed', () => {
     const event = events.contact.created({ email: 'ž/a@example.test' })
     const write = (seed?: number) =>
       textOf(signed(event, { secret: SECRET, format: 'random', ...(seed !== undefined && { seed }) }).bytes)
@@ -58,7 +58,7 @@ describe('signed', () => {
       expect(texts.some((text) => written.test(text))).toBe(true)
   })
 
-  it('writes any data so that it parses back to the same', () => {
+  it('writes any data so that it parses back unchanged', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()),
@@ -85,7 +85,7 @@ describe('signed', () => {
     ['no text', ''],
     ['bytes', new Uint8Array([0xff, 0x00, 0xfe])],
     ['a buffer', Buffer.from('{}')],
-  ])('signs raw %s as it is', (_what, raw) => {
+  ])('signs raw %s unchanged', (_what, raw) => {
     for (const format of FORMATS) {
       const { bytes, signature } = signed(raw, { secret: SECRET, format })
       expect(Buffer.from(bytes)).toEqual(Buffer.from(raw))
@@ -93,7 +93,7 @@ describe('signed', () => {
     }
   })
 
-  it('gives bytes of its own: what was given may change', () => {
+  it('has its own bytes: the passed ones may change', () => {
     const raw = new Uint8Array([1, 2, 3])
     const { bytes, signature } = signed(raw, { secret: SECRET })
     raw.fill(9)
@@ -104,14 +104,14 @@ describe('signed', () => {
   it.each<[string, Secret]>([
     ['text', 'žluť'],
     ['bytes', new Uint8Array(32).fill(0x0b)],
-  ])('takes a secret of %s', (_what, secret) => {
+  ])('accepts a secret of %s', (_what, secret) => {
     for (const [tamper] of [['none'], ...tampers] as [Tamper][]) {
       const { bytes, signature } = signed(events.syncCompleted(), { secret, tamper })
       expect(verify(bytes, signature, secret)).toBe(tamper === 'none')
     }
   })
 
-  it('refuses a secret that no receiver would take', () => {
+  it('refuses a secret that no receiver would accept', () => {
     expect(() => signed(events.syncCompleted(), { secret: '' })).toThrow(
       expect.objectContaining({ code: 'secret_unusable' }),
     )
@@ -119,7 +119,7 @@ describe('signed', () => {
 })
 
 describe('a tampered delivery', () => {
-  it('is refused if nobody knows the tamper, with the names that there are', () => {
+  it('is refused if the tamper is unknown, with the existing names', () => {
     expect(() => signed(events.syncCompleted(), { secret: SECRET, tamper: 'flipbit' as never })).toThrow(
       /"flipbit".*flip-bit/,
     )
@@ -172,7 +172,7 @@ describe('a tampered delivery', () => {
     ['reserialised', new Uint8Array([1])],
     ['flip-bit', ''],
     ['flip-bit', new Uint8Array()],
-  ])('by %s cannot be made of %j, and says so', (tamper, raw) => {
+  ])('by %s cannot be made of %j, and reports it', (tamper, raw) => {
     expect(() => signed(raw, { secret: SECRET, tamper })).toThrow(
       expect.objectContaining({ message: expect.stringContaining(tamper) }),
     )
@@ -180,7 +180,7 @@ describe('a tampered delivery', () => {
 })
 
 describe('request()', () => {
-  it('gives a Fetch request of the same bytes and headers, as often as wanted', async () => {
+  it('returns a Fetch request of the same bytes and headers, as often as wanted', async () => {
     const delivery = signed(events.contact.created(), { secret: SECRET })
     for (const url of [undefined, 'http://localhost/hooks/acme?x=1']) {
       const request = delivery.request(url)

@@ -166,7 +166,7 @@ async function judge(fault: Fault): Promise<readonly string[]> {
 }
 
 describe('the store suite', () => {
-  it('finds nothing wrong with a store that has no fault', async () => {
+  it('accepts a store without a fault', async () => {
     expect(await judge('none')).toEqual([])
   })
 

@@ -46,7 +46,7 @@ function sharedMemory() {
   return { makeStore, outage }
 }
 
-describe('on a store that several processes share, with an engine that can be taken away', () => {
+describe('on a store that several processes share, with an engine that can be removed', () => {
   const { makeStore, outage } = sharedMemory()
   itKeepsTheContract(makeStore, { outage })
 })
@@ -54,12 +54,12 @@ describe('on a store that several processes share, with an engine that can be ta
 describe('the cases', () => {
   const makeStore = () => memoryStore()
 
-  it('have names of their own', () => {
+  it('have unique names', () => {
     const names = storeSuite(makeStore, { outage: { begin() {}, end() {} } }).map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('are those that the store can be asked for', () => {
+  it('are those that the store supports', () => {
     const count = (options?: Parameters<typeof storeSuite>[1]) => storeSuite(makeStore, options).length
     const all = count({ outage: { begin() {}, end() {} } })
     expect(all - count()).toBe(4)
@@ -68,7 +68,7 @@ describe('the cases', () => {
     expect(count({ isShared: false, hasOwnClock: false })).toBe(count({ isShared: false }))
   })
 
-  it('find their keys free in another go, after one that was too slow', async () => {
+  it('find their keys free in another run, after one that was too slow', async () => {
     const claims = new Map<string, number>()
     const { makeStore } = sharedMemory()
     const store = makeStore({})

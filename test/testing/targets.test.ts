@@ -36,7 +36,7 @@ describe.each(HOSTS)('nodeTarget with %s', (_name, create) => {
     return { seen, target: nodeTarget(create(listener)) }
   }
 
-  it('gives the handler a declared length and one part, or parts without a length', async () => {
+  it('passes the handler a declared length and one part, or parts without a length', async () => {
     const requests: object[] = []
     const target = nodeTarget(
       create(async (request, response) => {
@@ -99,12 +99,12 @@ describe.each(HOSTS)('nodeTarget with %s', (_name, create) => {
     expect(await seen).toMatchObject({ answered: false })
   })
 
-  it('tells of a handler that cuts the connection', async () => {
+  it('reports a handler that cuts the connection', async () => {
     const target = nodeTarget(create((request) => request.socket.destroy()))
     expect(await newSender(target).send('x')).toMatchObject({ failure: 'connection', error: { code: 'ECONNRESET' } })
   })
 
-  it('carries large bodies both ways', async () => {
+  it('transfers large bodies both ways', async () => {
     const text = 'x'.repeat(3_000_000)
     const target = nodeTarget(create(async (request, response) => response.end((await readParts(request)).join(''))))
     const { body } = await newSender(target).send(text)
@@ -113,12 +113,12 @@ describe.each(HOSTS)('nodeTarget with %s', (_name, create) => {
     expect(again === text).toBe(true)
   })
 
-  it('takes an answer that comes before the body has been read', async () => {
+  it('accepts an answer that comes before the body has been read', async () => {
     const target = nodeTarget(create((_request, response) => void response.writeHead(413).end()))
     expect(await newSender(target).send('x'.repeat(3_000_000))).toMatchObject({ status: 413 })
   })
 
-  it('goes to the path that it is given', async () => {
+  it('uses the given path', async () => {
     let url: string | undefined
     const listener: RequestListener = (request, response) => {
       url = request.url
@@ -140,7 +140,7 @@ describe.each(HOSTS)('nodeTarget with %s', (_name, create) => {
 })
 
 describe('nodeTarget', () => {
-  it('takes a function that returns a promise, as app.callback() of Koa does', async () => {
+  it('accepts a function that returns a promise, like app.callback() of Koa', async () => {
     const callback = async (request: IncomingMessage, response: { end(text: string): unknown }) => {
       await once(request.resume(), 'end')
       response.end('done')
@@ -152,13 +152,13 @@ describe('nodeTarget', () => {
     expect(() => nodeTarget(createServer() as never)).toThrow(/urlTarget/)
   })
 
-  it('answers as the framework does where there is no route', async () => {
+  it('answers like the framework if there is no route', async () => {
     expect(await newSender(nodeTarget(express())).send(event)).toMatchObject({ status: 404, failure: 'status' })
   })
 })
 
 describe('fetchTarget', () => {
-  it('gives a request whose length is declared, or a stream', async () => {
+  it('passes a request whose length is declared, or a stream', async () => {
     const seen: object[] = []
     const target = fetchTarget(
       async (request) => {
@@ -194,7 +194,7 @@ describe('fetchTarget', () => {
     expect(await seen).toBe('broken off')
   })
 
-  it('takes a handler that throws for one that cannot be reached', async () => {
+  it('treats a handler that throws as unreachable', async () => {
     const target = fetchTarget(() => {
       throw new Error('broken')
     })

@@ -194,7 +194,7 @@ describe('the cases of storeSuite for transactions', () => {
     expect(makeEngine('none', { isShared: false })).toHaveLength(makeEngine('none').length)
   })
 
-  it('say so if has() does not return a boolean', async () => {
+  it('fail with a message if has() does not return a boolean', async () => {
     const has = () => 1 as unknown as boolean // like SQL's EXISTS
     const [first] = makeEngine('none', { transaction: { write: (tx: Tx, row) => tx.write(row), has } })
     await expect(first?.run()).rejects.toThrow('transaction.has() returned 1; return true or false')

@@ -25,7 +25,7 @@ const loose = <Given extends unknown[]>(method: (...given: Given) => unknown) =>
   method as (...given: unknown[]) => unknown
 
 // Each of these once made a delivery that no app accepted, or that was sent wrongly: a test for a refusal then passes.
-describe('is refused where it is made', () => {
+describe('is refused when it is made', () => {
   it.each<[what: string, told: RegExp, make: () => unknown]>([
     [
       'a sender without a target',
@@ -92,12 +92,12 @@ describe('is refused where it is made', () => {
 })
 
 describe('an envelope', () => {
-  it('keeps its own value where it is given an undefined one', () => {
+  it('keeps its own value if it gets an undefined one', () => {
     const envelope = { id: undefined, accountKey: undefined, timestamp: undefined } as object
     expect(createEvents({ seed: 1 }).syncFailed({}, envelope)).toEqual(createEvents({ seed: 1 }).syncFailed({}))
   })
 
-  it('keeps the id of the record where it is given an undefined one', () => {
+  it('keeps the id of the record if it gets an undefined one', () => {
     const record = { _id: undefined } as object
     expect(createEvents({ seed: 1 }).contact.created(record)).toEqual(createEvents({ seed: 1 }).contact.created())
   })
@@ -114,7 +114,7 @@ describe('a matcher', () => {
     [/takes the type of an event, not undefined/, () => expect({ runs: [] }).not.toHaveHandled(undefined as never)],
     [/with {"total":"1n"}; no handler ran/, () => expect({ runs: [] }).toHaveHandled('x.created', { total: 1n })],
     [/with fields that JSON cannot hold; no/, () => expect({ runs: [] }).toHaveHandled('x.created', circular)],
-  ])('says %s, also where it is denied', (told, match) => {
+  ])('reports %s, even if it is negated', (told, match) => {
     expect(match).toThrow(told)
   })
 })
@@ -132,7 +132,7 @@ it('an app in memory may set up the socket as it does on a network', async () =>
 })
 
 describe('a manual clock', () => {
-  it.each([Number.NaN, undefined, -5])('takes a timer of %s ms for one of 0 ms, and runs the others', async (ms) => {
+  it.each([Number.NaN, undefined, -5])('treats a timer of %s ms as one of 0 ms, and runs the others', async (ms) => {
     const clock = manualClock()
     const ran: string[] = []
     clock.setTimeout(() => ran.push('odd'), ms as number)

@@ -172,7 +172,7 @@ describe('the message', () => {
     )
   })
 
-  it.each(wrongPatterns)('names what is near to $what', ({ line, named, unnamed = [] }) => {
+  it.each(wrongPatterns)('names similar patterns to $what', ({ line, named, unnamed = [] }) => {
     const message = messageFor(line)
     expect(message).toMatch(
       /^Argument of type '(".*")' is not assignable to parameter of type '\1 & NoSuchPattern<.*>'\.$/,
@@ -189,7 +189,7 @@ describe('the message', () => {
     expect(messageFor(MISSPELT_FIELD)).toBe("Property 'emial' does not exist on type 'Contact'. Did you mean 'email'?")
   })
 
-  it('says of a handler for another event which one it should be for', () => {
+  it('names the event that a handler for another event should be for', () => {
     expect(errors.get(OTHER_HANDLER)?.join('\n')).toContain('ModelEvent<"contact", "created", Contact>')
   })
 })
@@ -268,7 +268,7 @@ describe('the cost of the types', () => {
     ])
   }
 
-  it('grows by at most 100 instantiations a model, and is little more with what they share', () => {
+  it('grows by at most 100 instantiations a model, and is little more with the shared types', () => {
     const [some, many] = [withModels(30), withModels(300)]
     expect(many.errors()).toEqual(new Map())
     expect(many.instantiations()).toBeLessThanOrEqual(30_100)

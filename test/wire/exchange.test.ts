@@ -23,7 +23,7 @@ describe('exchange', () => {
     await expect(answer).rejects.toThrow('the connection ended without an answer')
   })
 
-  it('cuts an answer off after so many bytes, though the rest never comes', async () => {
+  it('cuts an answer off after so many bytes, even if the rest never arrives', async () => {
     const url = await answerWith(`HTTP/1.1 404 Gone Away\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(500)}`)
     const options = { signal: AbortSignal.timeout(5_000), maxBodyBytes: 400 }
     const started = performance.now()

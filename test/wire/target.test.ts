@@ -16,7 +16,7 @@ it.each([
   expect(isLoopback(new URL(`http://${host}/`))).toBe(isOwn)
 })
 
-it('JSON at random is never as JSON.stringify writes it, however little there is to vary', () => {
+it('JSON at random never has the form of JSON.stringify, no matter how little there is to vary', () => {
   const written = Array.from({ length: 200 }, (_, seed) => formatJson({}, 'random', seed))
   expect(written).not.toContain('{}')
 })

@@ -49,7 +49,7 @@ const keep = (drainMs: number) => ({ ...REPLY, close: false, drainMs })
 const TEN = head({ 'content-length': 10 })
 
 describe('an answer that closes the connection', () => {
-  it('closes it at once where the whole request was read before', async () => {
+  it('closes it immediately if the whole request was read before', async () => {
     const { wire, left } = await open(async (request, response) => {
       await text(request)
       writeReply(request, response, close(NEVER_MS))
@@ -70,14 +70,14 @@ describe('an answer that closes the connection', () => {
     expect(left(NEVER_MS)).toBe(0)
   })
 
-  it('closes it under a sender who does not finish', async () => {
+  it('closes it while the sender is still sending, if the sender does not finish', async () => {
     const { wire } = await open((request, response) => writeReply(request, response, close(100)))
     await wire.send(TEN)
     expect((await wire.answer()).status).toBe(401)
     await wire.closed()
   })
 
-  it('leaves no timer behind where the sender goes away', async () => {
+  it('leaves no timer behind if the sender disconnects', async () => {
     const { wire, left } = await open((request, response) => writeReply(request, response, close(NEVER_MS)))
     await wire.send(TEN)
     await wire.answer()
@@ -88,14 +88,14 @@ describe('an answer that closes the connection', () => {
 })
 
 describe('an answer that keeps the connection', () => {
-  it('loses a sender who does not finish', async () => {
+  it('loses a sender that does not finish', async () => {
     const { wire } = await open((request, response) => writeReply(request, response, keep(100)))
     await wire.send(TEN)
     expect((await wire.answer()).headers.connection).toBe('keep-alive')
     await wire.closed()
   })
 
-  it('keeps one who finishes, and leaves no timer behind', async () => {
+  it('keeps a sender that finishes, and leaves no timer behind', async () => {
     const { wire, timers, left } = await open((request, response) => writeReply(request, response, keep(NEVER_MS)))
     await wire.send(TEN)
     expect((await wire.answer()).status).toBe(401)
@@ -107,7 +107,7 @@ describe('an answer that keeps the connection', () => {
     wire.abort()
   })
 
-  it('sets no timer where the whole request was read before', async () => {
+  it('sets no timer if the whole request was read before', async () => {
     const { wire, timers } = await open(async (request, response) => {
       await text(request)
       writeReply(request, response, keep(NEVER_MS))
@@ -118,7 +118,7 @@ describe('an answer that keeps the connection', () => {
     wire.abort()
   })
 
-  it('sets no timer where the whole request has come and nobody has read it', async () => {
+  it('sets no timer if the whole request has arrived and nothing has read it', async () => {
     const { wire, timers } = await open(async (request, response) => {
       while (!request.complete) await sleep(1)
       expect(request.readableEnded).toBe(false)
@@ -143,7 +143,7 @@ describe('no answer is written', () => {
     wire.abort()
   })
 
-  it.each([true, false])('to a connection that is gone (close: %s)', async (isClosing) => {
+  it.each([true, false])('to a closed connection (close: %s)', async (isClosing) => {
     let isSent: boolean | undefined
     const { wire, timers } = await open((request, response) => {
       response.destroy()
@@ -174,14 +174,14 @@ describe('a body that is read', () => {
   }
   const CHUNKED = { 'transfer-encoding': 'chunked' }
 
-  it('is too large by its declared length before a byte of it has come, and is paused', async () => {
+  it('is too large by its declared length before any byte of it has arrived, and is paused', async () => {
     const { wire, request, read } = await receive({ 'content-length': 11 })
     expect(await read(10)).toEqual({ failure: 'body_too_large' })
     expect(request.isPaused()).toBe(true)
     wire.abort()
   })
 
-  it('is too large once it is, is paused, and what follows is not counted', async () => {
+  it('is too large once it is, is paused, and the rest is not counted', async () => {
     const { wire, request, taken, read } = await receive(CHUNKED)
     const reading = read(10)
     await wire.send(chunked(Buffer.alloc(11), 11).subarray(0, -5))
@@ -193,7 +193,7 @@ describe('a body that is read', () => {
     expect(taken).toEqual([11])
   })
 
-  it('is incomplete if its sender leaves', async () => {
+  it('is incomplete if its sender disconnects', async () => {
     const { wire, read } = await receive({ 'content-length': 10 })
     const reading = read(10)
     await wire.send('01234')
@@ -208,7 +208,7 @@ describe('a body that is read', () => {
     expect([await reading, taken]).toEqual([Buffer.from('ac'), [1, 1, 1]])
   })
 
-  it('is let go of when it is cut, and what follows is not counted', async () => {
+  it('is freed when it is cut, and the rest is not counted', async () => {
     const { wire, request, intake, taken, read } = await receive(CHUNKED)
     const before = request.eventNames().map((name) => request.listenerCount(name))
     const reading = read(10)
@@ -231,7 +231,7 @@ describe('a body that is read', () => {
   })
 })
 
-it('requests that wait on a connection for their turn share one listener of it', async () => {
+it('queued requests on one connection share one listener of it', async () => {
   const { receiver, outcomes } = createScene()
   const handler = nodeHandler(receiver)
   let request: IncomingMessage | undefined
@@ -255,7 +255,7 @@ it('requests that wait on a connection for their turn share one listener of it',
   wire.abort()
 })
 
-it('refuses a body over HTTP/2 without a header of connections', async () => {
+it('refuses a body over HTTP/2 without a connection header', async () => {
   const { receiver, runs } = createScene()
   // A request of http2's compatibility layer has everything that a handler uses of node:http's; their types are unrelated.
   const handler = nodeHandler(receiver) as unknown as Parameters<typeof createServer2>[1]

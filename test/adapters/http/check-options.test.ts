@@ -33,7 +33,7 @@ async function failureOf(make: () => unknown): Promise<ConfigurationError> {
   throw new Error('nothing was thrown')
 }
 
-describe.each(adapters)('%s checks what it is given, where it is given:', (name, make) => {
+describe.each(adapters)('%s checks its arguments when it is called:', (name, make) => {
   const { receiver } = createScene()
 
   it.each<[string, unknown, unknown, string, string]>([
@@ -67,7 +67,7 @@ describe.each(adapters)('%s checks what it is given, where it is given:', (name,
     expect(error.message).toContain(fix)
   })
 
-  it('and takes what is right', async () => {
+  it('and accepts valid ones', async () => {
     await make(receiver, { source: () => 'acme', waitUntil: () => {} })
     await make(receiver, {})
   })

@@ -52,7 +52,7 @@ describe('await receiver.close(); process.exit(0)', () => {
     60_000,
   )
 
-  it('loses no answer of deliveries whose secrets are being looked up', async () => {
+  it('loses no answer of deliveries that wait for their secrets', async () => {
     const { child, port, whenBegun } = await startProcess('node:http', 'slow secrets')
     const deliveries = Array.from({ length: 20 }, () => sample())
     const wires = await sendAll(port, deliveries)

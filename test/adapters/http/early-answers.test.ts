@@ -130,7 +130,7 @@ const shapes: readonly (readonly [string, number, boolean, string])[] = [
 
 /** Rule: a sender that is refused while it is still sending can read the whole answer. */
 describe.each(hosts)('$name', (host: Host) => {
-  describe.each(Object.entries(clients))('gives %s its whole answer', (client, ask) => {
+  describe.each(Object.entries(clients))('sends %s its whole answer', (client, ask) => {
     it.skipIf(client.startsWith('Python') && !hasPython).each(shapes)(
       'to %s',
       async (_, size, isDeclared, expected) => {

@@ -29,7 +29,7 @@ describe('close() of a receiver', () => {
     ['refused', sample({ tamper: 'no-header' })],
     ['being handled', sample()],
   ])(
-    'waits for no answer to a sender who left while it waited for its turn behind one that was %s',
+    'does not wait for an answer to a sender that disconnected while it was queued behind one that was %s',
     async (_what, first) => {
       const handlers: (() => void)[] = []
       const { receiver, wire, outcomes } = await openNode(() => new Promise<void>((resolve) => handlers.push(resolve)))
@@ -45,7 +45,7 @@ describe('close() of a receiver', () => {
     },
   )
 
-  it('waits for no answer to a stream of HTTP/2 that was reset before the receiver was called', async () => {
+  it('does not wait for an answer to an HTTP/2 stream that was reset before the receiver was called', async () => {
     const { receiver, outcomes } = createScene()
     const handle = nodeHandler(receiver) as unknown as (request: unknown, response: unknown) => Promise<void> // of http2's layer
     const server = createServer2(async (request, response) => {
@@ -71,7 +71,7 @@ describe('close() of a receiver', () => {
   })
 })
 
-it('waits for no answer to senders who were gone before the receiver was called, one behind the other', async () => {
+it('does not wait for answers to senders that disconnected before the receiver was called, one after the other', async () => {
   const { receiver, outcomes } = createScene()
   const handle = nodeHandler(receiver)
   const server = createServer(async (request, response) => {
@@ -90,7 +90,7 @@ it('waits for no answer to senders who were gone before the receiver was called,
   expect(performance.now() - startedAt).toBeLessThan(5_000)
 })
 
-it('writes its headers also through middleware that reads lists as pairs, and returns nothing', async () => {
+it('writes its headers even through middleware that reads lists as pairs, and returns nothing', async () => {
   const { receiver } = createScene({ maxInFlight: 1 })
   const handle = nodeHandler(receiver)
   const server = createServer((request, response) => {
@@ -111,7 +111,7 @@ it('writes its headers also through middleware that reads lists as pairs, and re
   expect([status, headers.allow, headers['content-length']]).toEqual([405, 'POST', String(body.length)])
 })
 
-it('reads a request that something before had paused', async () => {
+it('reads a request that earlier middleware had paused', async () => {
   const { receiver } = createScene()
   const app = express()
   app.use((request, _response, next) => {
@@ -128,7 +128,7 @@ it('reads a request that something before had paused', async () => {
   expectAnswer(await wire.answer(), 200, 'handled', delivery.id)
 })
 
-it('keeps no more of what was read from a socket than the bytes of the body', async () => {
+it('retains only the bytes of the body of what was read from a socket', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void // the flag adds it
   const stream = Object.assign(new PassThrough(), { method: 'POST', headers: {}, httpVersionMajor: 1, aborted: false })
@@ -160,7 +160,7 @@ describe('a Fetch request', () => {
       ...more,
     } as RequestInit)
 
-  it('whose stream returns text says what is wrong, and spoils nothing for others', async () => {
+  it('whose stream returns text reports the mistake, and does not affect others', async () => {
     const { receiver, errors } = createScene()
     const handle = fetchHandler(receiver)
     const delivery = sample()
@@ -182,7 +182,7 @@ describe('a Fetch request', () => {
     expect((await handle(request(new Uint8Array(good.bytes), good))).status).toBe(200)
   })
 
-  it('whose sender has gone away is an incomplete body, not a wrong signature', async () => {
+  it('whose sender has disconnected is an incomplete body, not a wrong signature', async () => {
     const { receiver, outcomes } = createScene()
     const delivery = sample()
     const gone = new AbortController()
@@ -203,28 +203,31 @@ describe('a Fetch request', () => {
     ['of HTTP/2, whose fragments are the host’s,', { httpVersionMajor: 2 }, {}, 0],
     ['on which middleware has set an encoding', { readableEncoding: 'utf8' }, {}, 0],
     ['that a lenient parser let through with two lengths', {}, { 'transfer-encoding': 'chunked' }, 0],
-  ])('that its host made light of one %s is read by its own arrayBuffer if that keeps the bytes', async (...row) => {
-    const [, incoming, more, times] = row
-    const { receiver } = createScene()
-    const delivery = sample()
-    const real = request(new Uint8Array(delivery.bytes), { ...delivery, headers: { ...delivery.headers, ...more } })
-    let reads = 0
-    const light = Object.create(real, {
-      [Symbol('incoming')]: { value: { httpVersionMajor: 1, readableEncoding: null, ...incoming } },
-      arrayBuffer: {
-        value: () => {
-          reads++
-          return real.arrayBuffer()
+  ])(
+    'that its host replaced by a light one %s is read by its own arrayBuffer if that keeps the bytes',
+    async (...row) => {
+      const [, incoming, more, times] = row
+      const { receiver } = createScene()
+      const delivery = sample()
+      const real = request(new Uint8Array(delivery.bytes), { ...delivery, headers: { ...delivery.headers, ...more } })
+      let reads = 0
+      const light = Object.create(real, {
+        [Symbol('incoming')]: { value: { httpVersionMajor: 1, readableEncoding: null, ...incoming } },
+        arrayBuffer: {
+          value: () => {
+            reads++
+            return real.arrayBuffer()
+          },
         },
-      },
-    }) as Request
-    for (const name of ['method', 'headers', 'signal', 'body', 'bodyUsed'] as const)
-      Object.defineProperty(light, name, { get: () => Reflect.get(real, name) })
-    expect((await fetchHandler(receiver)(light)).status).toBe(200)
-    expect(reads).toBe(times)
-  })
+      }) as Request
+      for (const name of ['method', 'headers', 'signal', 'body', 'bodyUsed'] as const)
+        Object.defineProperty(light, name, { get: () => Reflect.get(real, name) })
+      expect((await fetchHandler(receiver)(light)).status).toBe(200)
+      expect(reads).toBe(times)
+    },
+  )
 
-  it('keeps no more of what its host read from a socket than the bytes of the body', async () => {
+  it('retains only the bytes of the body of what its host read from a socket', async () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void // the flag adds it
     const { receiver } = createScene()
@@ -263,7 +266,7 @@ describe('a Fetch request', () => {
   })
 })
 
-it('says so if something sets an encoding on a request while its body is read, and nothing is thrown', async () => {
+it('reports that an encoding was set on a request while its body is read, and throws nothing', async () => {
   const { receiver, errors } = createScene()
   const handle = nodeHandler(receiver)
   const { port, close } = await listen(
@@ -281,7 +284,7 @@ it('says so if something sets an encoding on a request while its body is read, a
   expect(errors[0]?.message).toContain('Something called setEncoding() on the request')
 })
 
-it('is done with a refused request when its answer has ended, so that its framework does not end it', async () => {
+it('finishes a refused request when its answer has ended, so that its framework does not end it', async () => {
   const { receiver } = createScene()
   const handle = nodeHandler(receiver)
   const ended: boolean[] = []
@@ -321,7 +324,7 @@ it('keeps the bytes of no delivery that waits for its handlers', async () => {
   }
 })
 
-describe('a response that is none of node:http', () => {
+describe('a response that is not one of node:http', () => {
   it.each([
     [undefined, undefined],
     [null, null],

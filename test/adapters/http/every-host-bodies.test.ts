@@ -18,14 +18,14 @@ const LIMIT = 1_048_576
 /** Bodies that arrive in pieces, late, too long, too short, or not at all, on every host. */
 describe.each(hosts)('$name', (host: Host) => {
   describe('a body in pieces', () => {
-    it('comes byte by byte', async () => {
+    it('arrives byte by byte', async () => {
       const scene = await startScene(host)
       const { bytes, headers } = sampleOf('{"id":"evt_ë","type":"sync.completed","timestamp":"","accountKey":"🚪"}')
       const bytewise = Array.from(bytes, (byte) => Buffer.of(byte))
       expectAnswer(await exchange(scene.port, head(headers), ...bytewise), 200, 'handled', 'evt_ë')
     })
 
-    it.each([1, 3, 100, 4_096])('comes in chunks of %i bytes', async (size) => {
+    it.each([1, 3, 100, 4_096])('arrives in chunks of %i bytes', async (size) => {
       const scene = await startScene(host)
       const { bytes, headers, id } = sample()
       expectAnswer(await exchange(scene.port, head(withoutLength(headers)), chunked(bytes, size)), 200, 'handled', id)
@@ -39,7 +39,7 @@ describe.each(hosts)('$name', (host: Host) => {
       expectAnswer(await exchange(scene.port, head(headers), ...parts), 200, 'handled', id)
     })
 
-    it('comes in chunks with extensions and trailers', async () => {
+    it('arrives in chunks with extensions and trailers', async () => {
       const scene = await startScene(host)
       const { bytes, headers, id } = sample()
       const size = bytes.length.toString(16)
@@ -47,7 +47,7 @@ describe.each(hosts)('$name', (host: Host) => {
       expectAnswer(await exchange(scene.port, head(withoutLength(headers)), body), 200, 'handled', id)
     })
 
-    it('comes behind another one, before that is answered', async () => {
+    it('arrives behind another one, before that is answered', async () => {
       const scene = await startScene(host, {}, () => sleep(20))
       const [first, second] = [sample(), sample()]
       const wire = await Wire.open(scene.port)
@@ -62,7 +62,7 @@ describe.each(hosts)('$name', (host: Host) => {
 
   describe('a refused body', () => {
     it.each(['no-header', 'short', 'flip-bit'] as const)(
-      '(%s) leaves the connection to the next one',
+      '(%s) leaves the connection usable for the next one',
       async (tamper) => {
         const scene = await startScene(host)
         const [forged, right] = [sample({ tamper }), sample()]
@@ -75,7 +75,7 @@ describe.each(hosts)('$name', (host: Host) => {
       },
     )
 
-    it('leaves the connection to the next one though it comes after its answer', async () => {
+    it('leaves the connection usable for the next one, even if it arrives after its answer', async () => {
       const scene = await startScene(host)
       const [forged, right] = [sample({ tamper: 'no-header' }), sample()]
       const wire = await Wire.open(scene.port)
@@ -87,7 +87,7 @@ describe.each(hosts)('$name', (host: Host) => {
       wire.abort()
     })
 
-    it('can hold a signed request, which is not run', async () => {
+    it('can contain a signed request, which is not run', async () => {
       const scene = await startScene(host)
       const [inner, right] = [sample(), sample()]
       const smuggled = Buffer.concat([Buffer.from(head(inner.headers)), inner.bytes])
@@ -103,7 +103,7 @@ describe.each(hosts)('$name', (host: Host) => {
   })
 
   describe('a body over the limit', () => {
-    it('is answered 413 though it is one byte, and all of it came', async () => {
+    it('is answered 413 even if it is one byte and has arrived completely', async () => {
       const scene = await startScene(host)
       const { headers } = sample()
       const answer = await exchange(
@@ -115,7 +115,7 @@ describe.each(hosts)('$name', (host: Host) => {
       expectUntouched(scene)
     })
 
-    it('is answered 413 at the limit where no length is declared', async () => {
+    it('is answered 413 at the limit if no length is declared', async () => {
       const scene = await startScene(host)
       const wire = await Wire.open(scene.port)
       await wire.send(head(withoutLength(sample().headers)))
@@ -127,7 +127,7 @@ describe.each(hosts)('$name', (host: Host) => {
     })
   })
 
-  describe('a body that is not what was declared', () => {
+  describe('a body that does not match its declaration', () => {
     it.each([
       ['is shorter, and the connection ends', async (wire: Wire) => wire.end()],
       ['is shorter, and the connection is reset', async (wire: Wire) => wire.abort()],
@@ -180,7 +180,7 @@ describe.each(hosts)('$name', (host: Host) => {
     })
   })
 
-  it('keeps nobody waiting for 50 bodies that do not come', async () => {
+  it('does not delay others by 50 bodies that do not arrive', async () => {
     const scene = await startScene(host)
     const slow = await Promise.all(Array.from({ length: 50 }, () => Wire.open(scene.port)))
     for (const wire of slow) await wire.send(head(sample().headers).concat('{'))
@@ -193,7 +193,7 @@ describe.each(hosts)('$name', (host: Host) => {
     for (const wire of slow) wire.abort()
   })
 
-  it('is not brought down by senders who leave at every point of a request', async () => {
+  it('survives senders that disconnect at every point of a request', async () => {
     const scene = await startScene(host)
     const { bytes, headers } = sample()
     const request = Buffer.concat([Buffer.from(head(headers)), bytes.subarray(0, -1)])
@@ -214,7 +214,7 @@ describe('on every host', () => {
   it.each([
     ['at all', 0],
     ['as a whole', 40],
-  ])('a body that does not come %s is cut at the deadline', (_, sent) =>
+  ])('a body that does not arrive %s is cut at the deadline', (_, sent) =>
     onEveryHost(hosts, async (host) => {
       const scene = await startScene(host, { deadlineMs: 300 })
       const { bytes, headers } = sample()
@@ -226,7 +226,7 @@ describe('on every host', () => {
     }),
   )
 
-  it('a body that dribbles is cut at the deadline', () =>
+  it('a body that trickles is cut at the deadline', () =>
     onEveryHost(hosts, async (host) => {
       const scene = await startScene(host, { deadlineMs: 300 })
       const { bytes, headers } = sample()

@@ -8,7 +8,7 @@ import type { Answer } from './wire.ts'
 
 /** Many concurrent deliveries, in any order, on every host. */
 describe.each(hosts)('$name', (host: Host) => {
-  it('runs the handler once for 100 copies at once', async () => {
+  it('runs the handler once for 100 concurrent duplicates', async () => {
     const scene = await startScene(host, {}, () => sleep(50))
     const delivery = sample()
     const answers = await deliverAll(scene, Array(100).fill(delivery), 100)
@@ -18,7 +18,7 @@ describe.each(hosts)('$name', (host: Host) => {
     expect(handled.length + answers.filter(({ body }) => body.includes('"duplicate"')).length).toBe(100)
   })
 
-  it('gives 20 copies at once the failure of the one run, and runs again for the next', async () => {
+  it('answers 20 concurrent duplicates with the failure of the only run, and runs again for the next', async () => {
     let isBroken = true
     const scene = await startScene(host, {}, async () => {
       await sleep(200)
@@ -35,7 +35,7 @@ describe.each(hosts)('$name', (host: Host) => {
     expect(scene.runs.get(delivery.id)).toBe(runs + 1)
   })
 
-  it('runs each of 200 events once for 1,000 shuffled deliveries, among forged ones', async () => {
+  it('runs each of 200 events once for 1,000 shuffled deliveries, mixed with forged ones', async () => {
     const scene = await startScene(host)
     const right = Array.from({ length: 200 }, () => sample())
     const forged = Array.from({ length: 100 }, () => sample({ tamper: 'flip-bit' }))

@@ -43,7 +43,7 @@ describe.each(hosts)('$name', (host: Host) => {
       ['twice, one right', [`sha256=${'0'.repeat(64)}`, `sha256=${digest}`]],
       ['in a list with a right one', `sha256=${digest},sha256=${'0'.repeat(64)}`],
     ]
-    it.each(forgeries)('refuses a signature that is %s, and then takes the real one', async (_, signature) => {
+    it.each(forgeries)('refuses a signature that is %s, and then accepts the valid one', async (_, signature) => {
       const scene = await startScene(host)
       const { 'x-service-signature': _right, ...headers } = right.headers
       const forged = signature === undefined ? headers : { ...headers, 'x-service-signature': signature }
@@ -57,7 +57,7 @@ describe.each(hosts)('$name', (host: Host) => {
     it.each([
       ['in capitals', `sha256=${digest.toUpperCase()}`],
       ['between blanks', `  \t sha256=${digest} \t `],
-    ])('takes a signature %s', async (_, signature) => {
+    ])('accepts a signature %s', async (_, signature) => {
       const scene = await startScene(host)
       expectAnswer(await deliver(scene, right, { 'x-service-signature': signature }), 200, 'handled', right.id)
     })
@@ -72,7 +72,7 @@ describe.each(hosts)('$name', (host: Host) => {
       ['an invalid byte for a character', Buffer.from(text.replace('ë', 'y'), 'latin1').fill(0xff, 80, 81)],
       ['other blanks', Buffer.from(JSON.stringify(JSON.parse(text)))],
       ['nothing at all', Buffer.alloc(0)],
-    ])('refuses a body that got %s after it was signed', async (_, bytes) => {
+    ])('refuses a body that became %s after it was signed', async (_, bytes) => {
       const scene = await startScene(host)
       const headers = { ...right.headers, 'content-length': bytes.length }
       expectAnswer(await deliver(scene, { ...right, bytes, headers }), 401, 'unauthorized')
@@ -125,7 +125,7 @@ describe.each(hosts)('$name', (host: Host) => {
     })
 
     it.each(['constructor', '__proto__', 'toString', 'a b', 'https://example.test/?a=1#b', '🚪'.repeat(50)])(
-      'takes the id %j for an ordinary one',
+      'treats the id %j as an ordinary one',
       async (id) => {
         const scene = await startScene(host)
         expectAnswer(await deliver(scene, sample({ id })), 200, 'handled', id)

@@ -7,7 +7,7 @@ import { chunked, exchange, type Headers, head, Wire } from './wire.ts'
 describe.each(hosts)('$name', (host: Host) => {
   describe('heads', () => {
     it.each(['gzip', 'br', 'deflate', 'GZIP', 'gzip, identity', 'nonsense'])(
-      'refuses the content encoding %s before the body comes',
+      'refuses the content encoding %s before the body arrives',
       async (encoding) => {
         const scene = await startScene(host)
         const wire = await Wire.open(scene.port)
@@ -18,7 +18,7 @@ describe.each(hosts)('$name', (host: Host) => {
       },
     )
 
-    it('takes the content encoding identity', async () => {
+    it('accepts the content encoding identity', async () => {
       const scene = await startScene(host)
       const delivery = sample()
       expectAnswer(await deliver(scene, delivery, { 'content-encoding': 'identity' }), 200, 'handled', delivery.id)
@@ -49,7 +49,7 @@ describe.each(hosts)('$name', (host: Host) => {
     })
 
     it.each(['', 'nonsense', 'application/json\tx', 'a/b/c', ';', 'application/json, text/plain'])(
-      'never lets a type that is none, %j, decide about a signature',
+      'never lets an invalid type, %j, decide about a signature',
       async (type) => {
         const scene = await startScene(host)
         const odd = { 'content-type': type }
@@ -62,7 +62,7 @@ describe.each(hosts)('$name', (host: Host) => {
       },
     )
 
-    it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('does not answer %s by a success', async (method) => {
+    it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('does not answer %s with success', async (method) => {
       const scene = await startScene(host)
       const wire = await Wire.open(scene.port)
       await wire.send(head({ connection: 'close' }, { method }))
@@ -78,7 +78,7 @@ describe.each(hosts)('$name', (host: Host) => {
       expectUntouched(scene)
     })
 
-    it('does not take a signed PUT for a delivery', async () => {
+    it('does not treat a signed PUT as a delivery', async () => {
       const scene = await startScene(host)
       const { bytes, headers } = sample()
       const answer = await exchange(scene.port, head(headers, { method: 'PUT' }), bytes)
@@ -86,14 +86,14 @@ describe.each(hosts)('$name', (host: Host) => {
       expectUntouched(scene)
     })
 
-    it('takes a query string', async () => {
+    it('accepts a query string', async () => {
       const scene = await startScene(host)
       const { bytes, headers, id } = sample()
       const answer = await exchange(scene.port, head(headers, { target: '/webhooks?a=1&b=/x' }), bytes)
       expectAnswer(answer, 200, 'handled', id)
     })
 
-    it('takes HTTP/1.0', async () => {
+    it('accepts HTTP/1.0', async () => {
       const scene = await startScene(host)
       const { bytes, headers, id } = sample()
       const wire = await Wire.open(scene.port)
@@ -102,7 +102,7 @@ describe.each(hosts)('$name', (host: Host) => {
       await wire.closed()
     })
 
-    it('takes Expect: 100-continue', async () => {
+    it('accepts Expect: 100-continue', async () => {
       const scene = await startScene(host)
       const { bytes, headers, id } = sample()
       const wire = await Wire.open(scene.port)
@@ -113,7 +113,7 @@ describe.each(hosts)('$name', (host: Host) => {
       wire.abort()
     })
 
-    it('answers a declared 100 MB at once', async () => {
+    it('answers a declared 100 MB immediately', async () => {
       const scene = await startScene(host)
       const wire = await Wire.open(scene.port)
       const startedAt = performance.now()
@@ -131,7 +131,7 @@ describe.each(hosts)('$name', (host: Host) => {
       { 'content-length': '0x10' },
       { 'content-length': '99999999999999999999999' },
     ]
-    it.each(oddLengths)('does not take $content-length for a length', async (odd) => {
+    it.each(oddLengths)('does not treat $content-length as a length', async (odd) => {
       const scene = await startScene(host)
       const { headers, bytes } = sample()
       const wire = await Wire.open(scene.port)
@@ -180,7 +180,7 @@ describe.each(hosts)('$name', (host: Host) => {
             },
           }),
       ],
-    ])('answers 500 where one %s, and runs it again', async (_, fail) => {
+    ])('answers 500 if one %s, and runs it again', async (_, fail) => {
       let isBroken = true
       const scene = await startScene(host, {}, () => (isBroken ? fail() : undefined))
       const delivery = sample()
@@ -190,7 +190,7 @@ describe.each(hosts)('$name', (host: Host) => {
       expect(scene.runs.get(delivery.id)).toBe(2)
     })
 
-    it('answers 503 with Retry-After where one is late, and 200 when it has ended', async () => {
+    it('answers 503 with Retry-After if one is late, and 200 when it has ended', async () => {
       let finish = () => {}
       const work = new Promise<void>((resolve) => {
         finish = resolve
@@ -215,7 +215,7 @@ describe.each(hosts)('$name', (host: Host) => {
     })
   })
 
-  it('puts an answer of 1-byte chunks together', async () => {
+  it('joins an answer of 1-byte chunks', async () => {
     const scene = await startScene(host)
     const { bytes, headers, id } = sample()
     expectAnswer(await exchange(scene.port, head(withoutLength(headers)), chunked(bytes, 1)), 200, 'handled', id)

@@ -46,7 +46,7 @@ describe.each([
         () => express.urlencoded({ extended: false }),
         { 'content-type': 'application/x-www-form-urlencoded' },
       ],
-    ])('answers 500 below express.%s(), and says the fix once', async (__, parser, headers) => {
+    ])('answers 500 below express.%s(), and reports the fix once', async (__, parser, headers) => {
       const scene = await start((app, handler) => {
         app.use(parser())
         app.post('/webhooks', handler)
@@ -83,7 +83,7 @@ describe.each([
     })
 
     it.each(['text/plain', 'application/octet-stream', 'application/vnd.service+json'])(
-      'works below express.json() where the type is %s, which it leaves alone',
+      'works below express.json() for the type %s, which it leaves alone',
       async (type) => {
         const scene = await start((app, handler) => {
           app.use(express.json())
@@ -94,7 +94,7 @@ describe.each([
       },
     )
 
-    it('takes a body that a parser found empty for an empty one', async () => {
+    it('treats a body that a parser found empty as empty', async () => {
       const scene = await start((app, handler) => {
         app.use(express.json())
         app.post('/webhooks', handler)
@@ -107,7 +107,7 @@ describe.each([
       )
     })
 
-    it('answers 500 where something made text of the stream', async () => {
+    it('answers 500 if middleware made text of the stream', async () => {
       const scene = await start((app, handler) => {
         app.use((request, __, next) => {
           request.setEncoding('utf8')
@@ -118,7 +118,7 @@ describe.each([
       expectAnswer(await deliver(scene, sample()), 500, 'body_consumed')
     })
 
-    it('waits for middleware that takes its time before it', async () => {
+    it('waits for slow middleware before it', async () => {
       const scene = await start((app, handler) => {
         app.use((__, ___, next) => void sleep(50).then(() => next()))
         app.post('/webhooks', handler)
@@ -182,7 +182,7 @@ describe.each([
   it.each<[string, string, (app: Express, handler: Handler) => unknown]>([
     ['app.all() has called next()', '/webhooks', (app, handler) => app.use('/webhooks', handler)],
     ['app.all() has called next(), without a path', '/', (app, handler) => app.use(handler)],
-  ])('leaves deeper paths to others under app.use, also if %s', async (_what, path, mount) => {
+  ])('leaves deeper paths to other handlers under app.use, even if %s', async (_what, path, mount) => {
     const scene = await start((app, handler) => {
       app.all(/.*/, (_request: IncomingMessage, _response: ServerResponse, next: () => void) => next())
       mount(app, handler)
@@ -213,7 +213,7 @@ describe.each([
     expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
   })
 
-  it('tells the receiver the source that the route names', async () => {
+  it('passes the source that the route names to the receiver', async () => {
     const secrets = new Map([['acme', { secret: SECRET, accountKey: 'acme' }]])
     const quiet = () => {}
     const receiver = createReceiver({
@@ -231,7 +231,7 @@ describe.each([
     expectAnswer(await ask('constructor'), 401, 'unauthorized')
   })
 
-  it('has receiver.handle() say what to mount if a function gives it the request', async () => {
+  it('gets an error of receiver.handle() that names the adapter if a function passes it the request', async () => {
     const { receiver, errors, outcomes } = createScene()
     const handle = receiver.handle as (...given: readonly unknown[]) => unknown
     const app = express()
@@ -250,7 +250,7 @@ describe.each([
     expect([errors, outcomes]).toEqual([[], []])
   })
 
-  it('leaves an answer alone that something else has given', async () => {
+  it('leaves an answer alone that other middleware has sent', async () => {
     const scene = await start((app, handler) => {
       app.post('/webhooks', (request: IncomingMessage, response: ServerResponse, next: () => void) => {
         response.end('too late')

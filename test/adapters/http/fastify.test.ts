@@ -45,7 +45,7 @@ describe('beside other routes', () => {
     return (await exchange(port, head(json, { target }), '{"a":1}')).body
   }
 
-  it('leaves them their parser, above, below and beside', async () => {
+  it('keep their parser, above, below and beside', async () => {
     const scene = await start(async (app, plugin) => {
       echo(app, '/before')
       await mountAtWebhooks(app, plugin)
@@ -72,13 +72,13 @@ describe('beside other routes', () => {
     expect(parsed).toEqual([])
   })
 
-  it('is not bound to the bodyLimit of the app', async () => {
+  it('ignores the bodyLimit of the app', async () => {
     const scene = await start(mountAtWebhooks, { bodyLimit: 10 })
     const delivery = sample()
     expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
   })
 
-  it('stands several times in one app', async () => {
+  it('can be registered several times in one app', async () => {
     const other = createScene({ name: 'other', secret: 'another secret' })
     const scene = await start(async (app, plugin) => {
       await mountAtWebhooks(app, plugin)
@@ -91,7 +91,7 @@ describe('beside other routes', () => {
   })
 })
 
-describe('where it is', () => {
+describe('its path', () => {
   it.each<[string, Mount]>([
     ['a url', (app, plugin) => app.register(fastifyPlugin, { ...plugin, url: '/in/webhooks' })],
     ['a prefix', (app, plugin) => app.register(fastifyPlugin, { ...plugin, prefix: '/in/webhooks' })],
@@ -103,14 +103,14 @@ describe('where it is', () => {
       'the prefix of a scope',
       (app, plugin) => app.register(async (scope) => void (await mountAtWebhooks(scope, plugin)), { prefix: '/in' }),
     ],
-  ])('is said by %s', async (_, mount) => {
+  ])('is set by %s', async (_, mount) => {
     const scene = await start(mount)
     const { bytes, headers, id } = sample()
     expectAnswer(await exchange(scene.port, head(headers, { target: '/in/webhooks' }), bytes), 200, 'handled', id)
     expect((await exchange(scene.port, head(headers, { target: '/webhooks' }), bytes)).status).toBe(404)
   })
 
-  it('is told to the secrets function by request.params', async () => {
+  it('is available to the secrets function by request.params', async () => {
     const quiet = () => {}
     const receiver = createReceiver({
       secret: ({ source }) => (source === 'acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
@@ -125,7 +125,7 @@ describe('where it is', () => {
 })
 
 describe('hooks and logger of the app', () => {
-  it('see every delivery, also one whose connection is closed', async () => {
+  it('see every delivery, even one whose connection is closed', async () => {
     const seen: string[] = []
     const scene = await start(async (app, plugin) => {
       app.addHook('onRequest', async () => void seen.push('onRequest'))
@@ -155,7 +155,7 @@ describe('hooks and logger of the app', () => {
     expect(lines.join()).not.toMatch(/sha256=|Okafor/)
   })
 
-  it('keep their say: one that answers is the one who answers', async () => {
+  it('decide first: a hook that answers is the one that answers', async () => {
     const scene = await start(async (app, plugin) => {
       app.addHook('onRequest', async (_request, reply) => reply.code(403).send({ code: 'by the app' }))
       await mountAtWebhooks(app, plugin)
@@ -164,7 +164,7 @@ describe('hooks and logger of the app', () => {
     expectUntouched(scene)
   })
 
-  it('cause 500 and one line with the fix where one reads the body', async () => {
+  it('cause 500 and one line with the fix if one reads the body', async () => {
     const scene = await start(async (app, plugin) => {
       app.addHook('onRequest', async ({ raw }) => void (await text(raw)))
       await mountAtWebhooks(app, plugin)
@@ -177,7 +177,7 @@ describe('hooks and logger of the app', () => {
 })
 
 describe('app.inject', () => {
-  it('gets the answers that a socket gets', async () => {
+  it('gets the same answers as a socket', async () => {
     const { app, ...scene } = await start()
     const delivery = sample()
     expectAnswer(await inject(app, toPayload(delivery)), 200, 'handled', delivery.id)

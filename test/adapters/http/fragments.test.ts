@@ -43,7 +43,7 @@ describe('a mebibyte in chunks of one byte on four connections, with a well-form
   afterAll(() => void child.kill('SIGKILL'))
 
   it.each(hosts.map(({ name, isFetch }, at) => [name, at, isFetch === true] as const))(
-    'is refused by %s, whose process lives and handles others meanwhile',
+    'is refused by %s, whose process survives and handles others meanwhile',
     async (_name, at, isFetch) => {
       const port = ports[at] ?? 0
       const { headers } = sample({ tamper: 'other-secret' })

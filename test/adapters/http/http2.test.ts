@@ -40,7 +40,7 @@ describe('a stream of HTTP/2', () => {
   it.each([
     ['refused by its head', sample({ tamper: 'no-header' }), 401],
     ['whose body never ends', sample(), 408],
-  ])('%s is answered and closed, however long its sender goes on', async (_what, delivery, status) => {
+  ])('%s is answered and closed, no matter how long its sender continues', async (_what, delivery, status) => {
     const { session, openStreams } = await open({ deadlineMs: 500 })
     const streams = Array.from({ length: 50 }, () => begin(session, delivery))
     const statuses = streams.map(statusOf)
@@ -72,7 +72,7 @@ describe('a stream of HTTP/2', () => {
     ['handled', sample(), true],
     ['refused', sample({ tamper: 'no-header' }), true],
     ['refused while it is being sent', sample({ tamper: 'no-header' }), false],
-  ])('that is %s is closed though its sender takes no answer', async (_what, delivery, isWhole) => {
+  ])('that is %s is closed even if its sender does not read the answer', async (_what, delivery, isWhole) => {
     const { session, receiver, openStreams } = await open({}, { initialWindowSize: 0 })
     await once(session, 'localSettings')
     const streams = Array.from({ length: 5 }, () => begin(session, delivery))
@@ -84,7 +84,7 @@ describe('a stream of HTTP/2', () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000)
   })
 
-  it('does not keep close() waiting once it is answered', async () => {
+  it('does not delay close() once it is answered', async () => {
     const { session, receiver } = await open()
     const delivery = sample()
     const stream = begin(session, delivery)

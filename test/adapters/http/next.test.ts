@@ -33,7 +33,7 @@ async function serve(
 }
 
 describe('App Router', () => {
-  it('is given as POST, with the context that Next.js passes', async () => {
+  it('receives POST, with the context that Next.js passes', async () => {
     const { receiver } = createScene()
     const POST: (request: Request, context: { params: Promise<{ tenant: string }> }) => Promise<Response> =
       nextHandler(receiver)
@@ -43,7 +43,7 @@ describe('App Router', () => {
     expect(await response.json()).toEqual({ code: 'handled', id })
   })
 
-  it('answers 500 with the fix where the body was read before', async () => {
+  it('answers 500 with the fix if the body was read before', async () => {
     const scene = createScene()
     const request = signed(events.contact.created(), { secret: SECRET }).request()
     await request.json()
@@ -61,7 +61,7 @@ describe('Pages Router', () => {
   it.each([
     ['an object', parse((bytes) => JSON.parse(bytes.toString()))],
     ['text', parse((bytes) => bytes.toString())],
-  ])('answers 500 with the fix where bodyParser was left on, and made %s of the body', async (_, before) => {
+  ])('answers 500 with the fix if bodyParser was left on, and made %s of the body', async (_, before) => {
     const scene = createScene()
     const handler = nextApiHandler(scene.receiver)
     const { port } = await serve(async (request, response) => {
@@ -74,7 +74,7 @@ describe('Pages Router', () => {
     expectUntouched(scene)
   })
 
-  it('takes an empty body for an empty one, whoever read it', async () => {
+  it('treats an empty body as empty, no matter who read it', async () => {
     const scene = createScene()
     const handler = nextApiHandler(scene.receiver)
     const { port } = await serve(async (request, response) => {
@@ -97,7 +97,7 @@ describe('Pages Router', () => {
     await expect.poll(() => sent, { timeout: 5_000 }).toEqual([true, true])
   })
 
-  it('tells the receiver the source that the route names', async () => {
+  it('passes the source that the route names to the receiver', async () => {
     const { receiver, outcomes } = createScene({
       secret: ({ source }) => (source === 'acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
     })
@@ -148,7 +148,7 @@ describe('waitUntil', () => {
     await handed[0]
   })
 
-  it('of the options goes before that of the host', async () => {
+  it('of the options takes precedence over that of the host', async () => {
     const scene = createLateScene()
     const [own, hosts]: [Promise<unknown>[], Promise<unknown>[]] = [[], []]
     install(Symbol.for('@next/request-context'), { waitUntil: (work: Promise<unknown>) => hosts.push(work) })
@@ -159,7 +159,7 @@ describe('waitUntil', () => {
   })
 
   it.each([undefined, null, {}, { waitUntil: undefined }, { waitUntil: 'no' }])(
-    'is done without where the host has none: %j',
+    'is not needed if the host has none: %j',
     async (context) => {
       const scene = createScene()
       install(Symbol.for('@next/request-context'), context)

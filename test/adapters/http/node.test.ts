@@ -20,7 +20,7 @@ async function start(
 }
 
 describe('path', () => {
-  it.each(['/', '/webhooks', '/any/thing?a=b'])('is every path where none is given: %s', async (target) => {
+  it.each(['/', '/webhooks', '/any/thing?a=b'])('is every path if none is set: %s', async (target) => {
     const scene = await start()
     const { bytes, headers, id } = sample()
     expectAnswer(await exchange(scene.port, head(headers, { target }), bytes), 200, 'handled', id)
@@ -33,7 +33,7 @@ describe('path', () => {
   })
 
   it.each(['http://localhost/webhooks', 'https://app.example:8443/webhooks?a=b', 'HTTP://localhost/webhooks?'])(
-    'is found in a target that is a whole URL: %s',
+    'is found in a target that is an absolute URL: %s',
     async (target) => {
       const scene = await start({ path: '/webhooks' })
       const { bytes, headers, id } = sample()
@@ -43,7 +43,7 @@ describe('path', () => {
   )
 
   it.each(['/', '/webhooks/', '/webhooks/deeper', '/Webhooks', '/web%68ooks', '//webhooks', '/?/webhooks'])(
-    'gives 404 elsewhere, and keeps the connection: %s',
+    'answers 404 elsewhere, and keeps the connection: %s',
     async (target) => {
       const scene = await start({ path: '/webhooks' })
       const { bytes, headers, id } = sample()
@@ -58,7 +58,7 @@ describe('path', () => {
     },
   )
 
-  it('gives 404 to a body that does not end, and does not wait for it', async () => {
+  it('answers 404 to a body that does not end, and does not wait for it', async () => {
     const scene = await start({ path: '/webhooks' })
     const wire = await Wire.open(scene.port)
     await wire.send(head({ 'content-length': 1_000_000 }, { target: '/' }))
@@ -75,7 +75,7 @@ describe('a request that was read before', () => {
     expectUntouched(scene)
   })
 
-  it('is handled where its bytes were kept in rawBody', async () => {
+  it('is handled if its bytes were kept in rawBody', async () => {
     const scene = await start({}, async (request) => {
       const parts: Buffer[] = []
       for await (const part of request) parts.push(part)
@@ -90,7 +90,7 @@ describe('a request that was read before', () => {
     ['text', 'text'],
     ['an object', {}],
     ['null', null],
-  ])('is answered 500 where rawBody is %s', async (_, rawBody) => {
+  ])('is answered 500 if rawBody is %s', async (_, rawBody) => {
     const scene = await start({}, async (request) => {
       await text(request)
       Object.assign(request, { rawBody })
@@ -98,7 +98,7 @@ describe('a request that was read before', () => {
     expectAnswer(await deliver(scene, sample()), 500, 'body_consumed')
   })
 
-  it('is not taken from rawBody or body where the stream was left alone', async () => {
+  it('is not read from rawBody or body if the stream was not read', async () => {
     const scene = await start({}, async (request) => {
       Object.assign(request, { rawBody: Buffer.from('other bytes'), body: Buffer.from('other bytes') })
     })
@@ -124,7 +124,7 @@ it.each<[string, (request: IncomingMessage) => unknown]>([
   expectUntouched(scene)
 })
 
-it('takes source and waitUntil as options', async () => {
+it('accepts source and waitUntil as options', async () => {
   const handed: Promise<unknown>[] = []
   const quiet = () => {}
   const receiver = createReceiver({

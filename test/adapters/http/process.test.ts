@@ -54,7 +54,7 @@ describe('a process', () => {
     wire.abort()
   }
 
-  it('takes at most 64 MB more for 100 MB in chunks', async () => {
+  it('uses at most 64 MB more for 100 MB in chunks', async () => {
     for (const [at, port] of server.ports.entries()) {
       await deliver({ port }, sample({ tamper: 'flip-bit' })) // loads everything
       const before = await server.ask('reset')
@@ -181,7 +181,7 @@ describe('a process', () => {
   })
 })
 
-it('told to stop, finishes what is under way, and ends within 12 seconds', async () => {
+it('finishes running deliveries when it has to stop, and ends within 12 seconds', async () => {
   const server = await startServer()
   const exit = once(server.process, 'exit')
   const event = { id: 'evt_slow', type: 'test.slow', timestamp: '', accountKey: 'acme', data: {} }

@@ -34,7 +34,7 @@ function namedBy(path: string, declarations: ReadonlyMap<string, string>, seen =
   })
 }
 
-it('needs the types of no peer but Fastify, which the user of its plugin has', () => {
+it('needs the types of no peer except Fastify, which the user of its plugin has', () => {
   const peersOf = {
     'adapters/http/express': [],
     'adapters/http/fastify': ['fastify'],

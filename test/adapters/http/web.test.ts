@@ -17,7 +17,7 @@ it('answers a Request', async () => {
   expect(runs.get(event.id)).toBe(1)
 })
 
-it.each([1, 2, 7, 1_000])('puts a body of %i-byte parts together', async (size) => {
+it.each([1, 2, 7, 1_000])('joins a body of %i-byte parts', async (size) => {
   const { receiver } = createScene()
   const { bytes, headers } = sample()
   const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
@@ -31,7 +31,7 @@ it.each([
   ['was read', async (request: Request) => void (await request.text())],
   ['was read in part', async (request: Request) => void (await readOnce(request))],
   ['is being read', async (request: Request) => void request.body?.getReader()],
-])('answers 500 and names the fix where the body %s before', async (_, spoil) => {
+])('answers 500 and names the fix if the body %s before', async (_, spoil) => {
   const { receiver, outcomes, log, runs } = createScene()
   const request = signed(events.contact.created(), { secret: SECRET }).request()
   await spoil(request)
@@ -43,14 +43,14 @@ it.each([
   expect(runs.size).toBe(0)
 })
 
-it('takes a request of which a clone was read', async () => {
+it('accepts a request that was cloned and read', async () => {
   const { receiver } = createScene()
   const request = signed(events.contact.created(), { secret: SECRET }).request()
   await request.clone().json()
   expect((await fetchHandler(receiver)(request)).status).toBe(200)
 })
 
-it('takes a request without a body for an empty one', async () => {
+it('treats a request without a body as empty', async () => {
   const { receiver } = createScene()
   const { headers } = signed('', { secret: SECRET })
   const response = await fetchHandler(receiver)(new Request(URL, { method: 'POST', headers }))
@@ -58,7 +58,7 @@ it('takes a request without a body for an empty one', async () => {
   expect(await response.json()).toEqual({ code: 'invalid_json' })
 })
 
-it('says that a body was left out on the way, and not that its signature is wrong', async () => {
+it('reports that a body was left out on the way, and not that its signature is wrong', async () => {
   const { receiver, outcomes } = createScene()
   const { headers } = sample()
   const entries = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string])
@@ -76,7 +76,7 @@ it('counts the bytes of a body whose length was understated', async () => {
   expect(pulls()).toBeLessThan(20)
 })
 
-it.each([-1, 1])('answers 400 where the body is not of its declared length, but %i byte off', async (off) => {
+it.each([-1, 1])('answers 400 if the length of the body is off by %i byte', async (off) => {
   const { receiver, runs } = createScene()
   const { bytes, headers } = sample()
   const response = await fetchHandler(receiver)(
@@ -87,7 +87,7 @@ it.each([-1, 1])('answers 400 where the body is not of its declared length, but 
   expect(runs.size).toBe(0)
 })
 
-it('answers 400 where the body breaks off', async () => {
+it('answers 400 if the body breaks off', async () => {
   const { receiver, runs } = createScene()
   const { bytes, headers } = sample()
   const stream = new ReadableStream<Uint8Array>({
@@ -100,7 +100,7 @@ it('answers 400 where the body breaks off', async () => {
   expect(runs.size).toBe(0)
 })
 
-it('answers 408 where the body stops coming, and cancels it some time later', async () => {
+it('answers 408 if the body stops arriving, and cancels it some time later', async () => {
   const { receiver } = createScene({ deadlineMs: 100 })
   const { bytes, headers } = sample()
   const { stream, cancelled } = streamOf([bytes.subarray(0, 20)], { isSilentAfter: true })
@@ -146,7 +146,7 @@ it('survives a refused body that breaks off, or cannot be cancelled', async () =
   await sleep(200)
 })
 
-it('gives the source to the secrets function and to the owner', async () => {
+it('passes the source to the secrets function and to the owner', async () => {
   const outcomes: [Outcome, string | undefined][] = []
   const receiver = createReceiver({
     secret: ({ source }) => (source === 'acme' ? { secret: SECRET, accountKey: 'acme' } : undefined),
@@ -163,7 +163,7 @@ it('gives the source to the secrets function and to the owner', async () => {
   ])
 })
 
-it('answers 503 where the source option throws', async () => {
+it('answers 503 if the source option throws', async () => {
   const { receiver, errors } = createScene()
   const source = () => {
     throw new Error('no such tenant')
@@ -179,7 +179,7 @@ it.each([
   ['the option', (waitUntil: WaitUntil) => [{ waitUntil }]],
   ['the context that a Worker gets', (waitUntil: WaitUntil) => [{}, { secret: 'env' }, { waitUntil }]],
   ['the context before the environment', (waitUntil: WaitUntil) => [{}, { waitUntil }, undefined, null, 'text']],
-])('gives late work to waitUntil of %s', async (_, place) => {
+])('passes late work to waitUntil of %s', async (_, place) => {
   let finish = () => {}
   const work = new Promise<void>((resolve) => {
     finish = resolve
@@ -243,7 +243,7 @@ function streamOf(parts: Iterable<Uint8Array>, { isSilentAfter = false, everyMs 
   return { stream, cancelled, pulls: () => pulls, isCancelled: () => isCancelled }
 }
 
-it('says that a body was cut on the way, and not that its signature is wrong', async () => {
+it('reports that a body was cut on the way, and not that its signature is wrong', async () => {
   const { receiver, outcomes, runs } = createScene()
   const { bytes, headers } = sample()
   const cut = streamOf([bytes.subarray(0, 100)]).stream

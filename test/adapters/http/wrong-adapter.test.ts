@@ -65,7 +65,7 @@ describe('a handler that is called by the wrong host', () => {
       [{ headers: {}, body: '{}' }, {}],
       'was given something of type object, not ',
     ],
-  ])('%s, given %s, throws synchronously and names the fix', (name, _what, args, text) => {
+  ])('%s, called with %s, throws synchronously and names the fix', (name, _what, args, text) => {
     const error = errorOf(() => handlers[name](...args))
     expect(error).toMatchObject({ name: 'ConfigurationError', code: 'option_invalid' })
     expect(String(error)).toContain(`${name} was given`)
@@ -101,7 +101,7 @@ describe('a handler that is called by the wrong host', () => {
     }
   })
 
-  it('reaches the error handling of Hono, also on its Node server', async () => {
+  it('reaches the error handling of Hono, even on its Node server', async () => {
     let seen: unknown
     const app = new Hono()
       .post('/webhooks', ((context: unknown) => handlers.fetchHandler(context)) as never)

@@ -6,7 +6,7 @@ import { LostClaims } from '../../../adapters/stores/lost-claims.ts'
 const LEASE_MS = 5_000
 
 describe('a claim that was given up', () => {
-  it('is given back until the engine takes it, also if its answer came after the lease would have ended', async () => {
+  it('is released until the engine accepts it, even if its answer came after the lease would have ended', async () => {
     const clock = manualClock()
     let isThere = true
     const given: number[] = []

@@ -46,7 +46,7 @@ function makeApp(stores: readonly Store[]) {
 }
 
 function itKeepsTheOrder(makeStore: () => Store | Promise<Store>): void {
-  it('skips what is older than the latest, whichever process handled that, also after a restart', async () => {
+  it('skips events that are older than the latest, no matter which process handled that, even after a restart', async () => {
     const record = newRecord()
     const { ran, dispatch, close } = makeApp([await makeStore(), await makeStore()])
     await dispatch(change(record, 3), 0)
@@ -137,7 +137,7 @@ describe.skipIf(postgresProgram === undefined)('handlers that take only the late
     await Promise.all(receivers.map((receiver) => receiver.close()))
   })
 
-  it('tells the positions of a burst of events of one record with a few statements', async () => {
+  it('stores the positions of a burst of events of one record with a few statements', async () => {
     const store = open()
     let statements = 0
     pools.at(-1)?.on('connect', (client) => {
@@ -159,7 +159,7 @@ describe.skipIf(postgresProgram === undefined)('handlers that take only the late
     expect(statements).toBeLessThan(20)
   })
 
-  it('keeps positions in the table as it was before there were any, and sweeps them with what is forgotten', async () => {
+  it('keeps positions in the table of the previous version, and sweeps them with expired rows', async () => {
     const table = 'swept_positions'
     const pool = new pg.Pool({ connectionString: server.url, max: 3 })
     pools.push(pool)

@@ -30,7 +30,7 @@ describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, star
     return inbox
   }
 
-  it('gives each event to one of several processes, one of which is killed', async () => {
+  it('hands each event to one of several processes, one of which is killed', async () => {
     const scene = makeScene(open())
     const sent = Array.from({ length: 200 }, () => makeEvent({ ms: 20 }))
     await Promise.all(sent.map((event) => accept(scene, event)))
@@ -44,7 +44,7 @@ describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, star
     expect(runs.filter((count) => count === 2).length).toBeLessThanOrEqual(5)
   }, 60_000)
 
-  it('runs on with what it has when it stood still for longer than its lease, and settles it', async () => {
+  it('runs on with its items after it was suspended for longer than its lease, and settles them', async () => {
     const scene = makeScene(open())
     const sent = makeEvent({ ms: 1_000 })
     await accept(scene, sent)
@@ -59,7 +59,7 @@ describe.each(BACKENDS)('bullmqInbox on %s, and processes that die', (name, star
     expect(worker.child.exitCode).toBeNull()
   }, 60_000)
 
-  it('takes from a process that stands still what it ran, which changes nothing more when it goes on', async () => {
+  it('takes its items from a suspended process, which changes nothing more when it resumes', async () => {
     const scene = makeScene(open())
     const sent = makeEvent({ ms: 1_000 })
     await accept(scene, sent)

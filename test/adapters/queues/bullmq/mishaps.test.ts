@@ -66,7 +66,7 @@ function bury({ tries, dueAt, worker }: TakenItem, marks: readonly string[]): Se
 describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
   const server = serverFor(start)
 
-  it('leaves alone what waited here to run by itself, and that another process took while this one stood still', async () => {
+  it('leaves an item alone that waited here to run by itself, and that another process took while this one was suspended', async () => {
     const queue = `mishaps_${names++}`
     const [owner, first, second, third] = Array.from({ length: 4 }, () => open(server().url, queue))
     if (!owner || !first || !second || !third) throw new Error('there are four')
@@ -103,7 +103,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     })
   }, 60_000)
 
-  it('does not connect again once it is closed, which would keep the process from its end', async () => {
+  it('does not reconnect once it is closed, which would keep the process alive', async () => {
     const inbox = open(server().url, `mishaps_${names++}`)
     await inbox.put(makeItem('1'))
     await inbox.close()
@@ -112,7 +112,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     await inbox.close()
   })
 
-  it('goes on past jobs that somebody has changed, and runs those that can still be read', async () => {
+  it('continues past jobs that a person has changed, and runs those that can still be read', async () => {
     const queue = `mishaps_${names++}`
     const inbox = open(server().url, queue)
     const board = openBoard(backend, server().url, queue)

@@ -28,7 +28,7 @@ function open(connection: string) {
 describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
   const server = serverFor(start)
 
-  it('answers 503 at once while the engine is away under load, loses nothing, and is back within seconds', async () => {
+  it('answers 503 immediately while the engine is away under load, loses nothing, and is back within seconds', async () => {
     const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = open(server().url)
     receiver.work({ concurrency: 20, delay: () => 100 })
     const accepted: string[] = []
@@ -65,7 +65,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
     expect(accepted.filter((id) => !seen.includes(id))).toEqual([])
   }, 180_000)
 
-  it('answers 503 after 3 s while the engine is frozen, and goes on with what it has after that', async () => {
+  it('answers 503 after 3 s while the engine is frozen, and continues with its items after that', async () => {
     const { receiver, send, sendUntilAccepted, seen, untilWorkedOff } = open(server().url)
     const before = Array.from({ length: 20 }, () => events.contact.created())
     for (const event of before) expect(await send(event)).toMatchObject({ outcome: { outcome: 'accepted' } })
@@ -95,10 +95,10 @@ describe.each(BACKENDS)('bullmqInbox on %s', (_, start) => {
   }, 60_000)
 })
 
-describe.skipIf(redisProgram === undefined)('bullmqInbox on a Redis that is full', () => {
+describe.skipIf(redisProgram === undefined)('bullmqInbox on a full Redis', () => {
   const server = serverFor(() => startRedis('--maxmemory', '24mb'))
 
-  it('answers 503, and works off what it has, which makes room again', async () => {
+  it('answers 503, and handles the items that it has, which frees memory', async () => {
     const { inbox, receiver, send, seen, errors, untilWorkedOff } = open(server().url)
     const padding = 'x'.repeat(20_000)
     const accepted: string[] = []

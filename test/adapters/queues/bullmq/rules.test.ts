@@ -58,7 +58,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
   const server = serverFor(start)
   const openOne = () => open(backend, server().url)
 
-  it('runs the first item of an account soon, whatever the backlog of another, and after a burst of its own', async () => {
+  it('runs the first item of an account soon, despite the backlog of another, and after its own burst', async () => {
     const { inbox, put } = openOne()
     await put('quick', 300)
     const order: string[] = []
@@ -80,7 +80,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     expect(order.indexOf('quick')).toBeLessThan(50)
   }, 60_000)
 
-  it('runs the first item of an account soon, though the backlog of another came in bursts with pauses', async () => {
+  it('runs the first item of an account soon, even if the backlog of another came in bursts with pauses', async () => {
     const { inbox, put } = openOne()
     for (let burst = 0; burst < 6; burst++) {
       await put('flood', 50)
@@ -96,7 +96,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     expect(order.indexOf('quick')).toBeLessThan(50)
   }, 60_000)
 
-  it('runs new items before those that are tried again', async () => {
+  it('runs new items before retried ones', async () => {
     const { inbox, put } = openOne()
     await put('acme', 30)
     const failing = work(inbox, (item) => ({ next: 'wait', afterMs: 1_000, isFailure: true, tried: tried(item) }))
@@ -113,7 +113,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     expect(order.slice(0, 20)).toEqual(Array(20).fill(0))
   }, 60_000)
 
-  it('keeps what Postgres takes nowhere else: NUL, half a character, and errors with them', async () => {
+  it('keeps text that Postgres does not accept elsewhere: NUL, half a character, and errors with them', async () => {
     const { inbox, make } = openOne()
     const odd = { ...make('a\0b\ud800'), id: 'x\0', type: 'a\0.created', bytes: Buffer.from([0, 255]) }
     await inbox.put(odd)
@@ -125,7 +125,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     ])
   })
 
-  it('goes on past a job that another program added, and leaves it to be looked at', async () => {
+  it('continues past a job that another program added, and leaves it to be inspected', async () => {
     const { inbox, board, put } = openOne()
     await board.add('foreign', { hello: 'world' })
     await put('acme', 3)
@@ -162,7 +162,7 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
     expect(await board.getJobCounts()).toMatchObject({ completed: 0, failed: 0 })
   })
 
-  it('drops dead letters that are too old, and says so', async () => {
+  it('drops expired dead letters, and reports it', async () => {
     const { queue, inbox, put } = openOne()
     const log: unknown[] = []
     inbox.reportTo?.({ ...silentLogger, warn: (...line) => void log.push(line) })
@@ -225,12 +225,12 @@ async function makeOld(backend: string, url: string, queue: string, count: numbe
   await client.end()
 }
 
-describe.skipIf(redisProgram === undefined)('bullmqInbox on a Redis that does not keep what it was given', () => {
+describe.skipIf(redisProgram === undefined)('bullmqInbox on a Redis that may lose data', () => {
   it.each([
     ['writes to disk a second later', ['--appendfsync', 'everysec'], /appendfsync/],
     ['keeps nothing on disk', ['--appendonly', 'no'], /appendonly is "no"/],
     ['deletes when it is full', ['--maxmemory-policy', 'allkeys-lru'], /noeviction/],
-  ])('says once that it %s', async (_, args, message) => {
+  ])('reports once that it %s', async (_, args, message) => {
     const server = await startRedis(...args)
     onTestFinished(() => server.remove())
     const { inbox, put } = open('redis', server.url)

@@ -5,10 +5,10 @@ import { postgresProgram } from '../../../engines/postgres-server.ts'
 import { untilClaimed } from '../../../store/until-claimed.ts'
 import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
 
-describe.skipIf(postgresProgram === undefined)('postgresStore on connections that fail it', () => {
+describe.skipIf(postgresProgram === undefined)('postgresStore on connections that fail', () => {
   const scene = new Scene()
 
-  it('commits what a store writes while another one on the pool looks its table up', async () => {
+  it('commits the writes of a store while another one on the pool looks its table up', async () => {
     const { store, pool } = await scene.store()
     const { store: elsewhere } = await scene.store()
     const claim = await claimFor(store)
@@ -25,7 +25,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore on connections tha
         client.query({ text: 'SELECT pg_sleep(0.4); BEGIN', query_timeout: 50 } as pg.QueryConfig).catch(() => {}),
     ],
   ])(
-    'claims nothing within a transaction of the app, whose BEGIN %s when its client was given back',
+    'claims nothing within a transaction of the app, whose BEGIN %s when its client was returned to the pool',
     async (_how, begin) => {
       const { store, pool } = await scene.store({ max: 3 })
       const { store: other } = await scene.store()
@@ -56,7 +56,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore on connections tha
     }
   })
 
-  it('gives a claim back whose connection broke while it was written to', async () => {
+  it('releases a claim whose connection broke while it was written to', async () => {
     let isBroken = false
     class Breaking extends pg.Client {
       override query(...given: unknown[]): never {

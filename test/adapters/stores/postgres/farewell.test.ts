@@ -17,7 +17,7 @@ const WELCOME = Buffer.concat([message('R', '\0\0\0\0'), message('Z', 'I')])
 const FAREWELL = message('E', 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
 
 // A stopping server does so only by chance, and a client gets both in one packet only by chance.
-it('a server that lets a connection in and ends it in one packet does not end the process', async () => {
+it('a server that accepts a connection and ends it in one packet does not end the process', async () => {
   const server = createServer((socket) => {
     socket.once('data', () => socket.end(Buffer.concat([WELCOME, FAREWELL])))
     socket.on('error', () => {})

@@ -38,7 +38,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
         )
     })
 
-    it('share what transactions may take, so that claims go on', async () => {
+    it('share the connections for transactions, so that claims continue', async () => {
       const stores = await storesOf(scene.pool(), ['b1', 'b2'])
       const slow = await Promise.all(
         stores.flatMap((store) =>
@@ -58,7 +58,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
     })
   })
 
-  it('claims go on where the app holds every other connection', async () => {
+  it('claims continue while the app holds every other connection', async () => {
     const { store, pool } = await scene.store({ max: 4 })
     const first = await claimFor(store)
     const held = await Promise.all([1, 2, 3].map(() => pool.connect()))
@@ -89,7 +89,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
     },
   )
 
-  it('leaves no claim behind that its caller gave up on, however late the server comes to it', async () => {
+  it('leaves no claim behind that its caller gave up on, no matter how late the server processes it', async () => {
     const { store, pool } = await scene.store()
     const { store: other } = await scene.store()
     const key = newKey()
@@ -103,7 +103,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
     expect(await untilClaimed(other, () => key)).toBeLessThan(2_000)
   })
 
-  it('gives a claim back whose answer was lost with its connection', async () => {
+  it('releases a claim whose answer was lost with its connection', async () => {
     const { store, proxy } = await scene.faulty()
     const { store: other } = await scene.store()
     const key = newKey()
@@ -112,7 +112,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
     expect(await untilClaimed(other, () => key)).toBeLessThan(3_000)
   })
 
-  it('trusts no connection that the app gave back within a transaction', async () => {
+  it('does not trust a connection that the app returned within a transaction', async () => {
     const { store, pool } = await scene.store({ max: 4 })
     const { store: other } = await scene.store()
     await take(store, newKey())
@@ -143,7 +143,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
   })
 
   describe('migrate', () => {
-    it('says what is missing to a user without rights, and works where the table is there', async () => {
+    it('names what is missing to a user without rights, and works if the table exists', async () => {
       const admin = scene.pool()
       await admin.query('CREATE USER poor; CREATE SCHEMA closed')
       const pool = scene.pool({ connectionString: scene.server.url.replace('postgres@', 'poor@') })
@@ -162,7 +162,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
       await take(store, newKey())
     })
 
-    it('leaves the comment alone that an administrator wrote', async () => {
+    it('leaves a comment alone that an administrator wrote', async () => {
       const { pool } = await scene.store()
       const store = postgresStore({ pool, table: 'commented' })
       await store.migrate()
@@ -174,7 +174,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
     })
   })
 
-  it('receivers answer every copy while transactions are serializable by default', async () => {
+  it('receivers answer every duplicate while transactions are serializable by default', async () => {
     const { store } = await scene.store({ options: '-c default_transaction_isolation=serializable' })
     const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
     const receiver = createReceiver({ secret: 'secret', store, logger: quiet }).on('*', () => sleep(1))

@@ -9,7 +9,7 @@ import { claimFor, LEASE_MS, newKey, Scene, take } from './scene.ts'
 const renew = async (store: Awaited<ReturnType<Scene['store']>>['store'], claim: { key: string; token: string }) =>
   store.renew(claim.key, claim.token, LEASE_MS, [])
 
-describe.skipIf(postgresProgram === undefined)('postgresStore, while others hold locks', () => {
+describe.skipIf(postgresProgram === undefined)('postgresStore, while other sessions hold locks', () => {
   const scene = new Scene()
 
   /** Runs a function while a transaction of the app has run these statements. */
@@ -86,7 +86,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while others hold
     expect(await late.renewal).toBe(true)
   })
 
-  it('carries out what came for a locked event in its order, once the lock is gone', async () => {
+  it('runs the calls for a locked event in their order, once the lock is gone', async () => {
     const { store } = await scene.store()
     const locked = await claimFor(store)
     const [renewal, release] = await whileApp(
@@ -126,7 +126,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while others hold
     expect(await renew(store, locked)).toBe(true)
   })
 
-  it('claims nothing by a statement that the server came to too late, however long its answer was waited for', async () => {
+  it('claims nothing by a statement that the server processes too late, no matter how long its answer was waited for', async () => {
     const shorter = (text: string) => text.replace("interval '3000 ms'", "interval '300 ms'")
     class Shorter extends pg.Client {
       override query(...[query, ...rest]: unknown[]): never {
@@ -151,7 +151,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while others hold
   })
 
   describe('migrate', () => {
-    it('is not held up by a process that falls silent in it', async () => {
+    it('is not delayed by a process that falls silent in it', async () => {
       const silent = await scene.faulty()
       silent.proxy.muteAt = 'obj_description'
       const never = postgresStore({ pool: silent.pool, table: 'silent' }).migrate()
@@ -160,7 +160,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore, while others hold
       await postgresStore({ pool: scene.pool(), table: 'heard' }).migrate()
     })
 
-    it('says which session it waited for, and how that is ended', async () => {
+    it('names the session that it waited for, and the command that ends it', async () => {
       const { pool } = await scene.store()
       const text = 'SELECT pg_advisory_xact_lock(7066398211), pg_backend_pid()'
       await whileApp(text, [], async () => {

@@ -14,7 +14,7 @@ describe.skipIf(postgresProgram === undefined)('processes on one Postgres', () =
   afterAll(killWorkers)
 
   it(
-    'handle each event, and write in a transaction exactly once, though some are killed at any moment',
+    'handle each event, and write in a transaction exactly once, even if some are killed at any moment',
     async () => {
       const pool = scene.pool()
       await pool.query('CREATE TABLE effects (event text, pid integer)')

@@ -22,7 +22,7 @@ describe.skipIf(postgresProgram === undefined).concurrent.each(DRIVERS)(
       expect(await store.complete(key, token)).toBe(true)
     })
 
-    it('claims again soon after all connections fell silent, also idle ones that never end', async () => {
+    it('claims again soon after all connections fell silent, including idle ones that never end', async () => {
       const { store, proxy, pool } = await scene.faulty({ max: 10, idleTimeoutMillis: 0 })
       const claim = await claimFor(store)
       const clients = await Promise.all(Array.from({ length: 9 }, () => pool.connect()))
@@ -33,7 +33,7 @@ describe.skipIf(postgresProgram === undefined).concurrent.each(DRIVERS)(
       expect(await renew(store, claim).catch(() => renew(store, claim))).toBe(true)
     })
 
-    it('does not let one statement without an answer hold up the claims of all others', async () => {
+    it('does not let one statement without an answer delay the claims of all others', async () => {
       const { store, proxy } = await scene.faulty()
       await take(store, newKey())
       const key = newKey()
@@ -54,7 +54,7 @@ describe.skipIf(postgresProgram === undefined).concurrent.each(DRIVERS)(
       expect(Math.max(...(await Promise.all(waits)))).toBeLessThan(12_000)
     })
 
-    it('gives a migration up that has no answer', async () => {
+    it('gives up a migration that has no answer', async () => {
       const { pool, proxy } = await scene.faulty()
       proxy.muteAt = 'obj_description'
       const store = postgresStore({ pool, table: 'silent' })
@@ -91,7 +91,7 @@ describe.skipIf(postgresProgram === undefined).concurrent.each(DRIVERS)(
       await closed
     })
 
-    it('sends nothing behind a COMMIT without an answer, and closes its connection', async () => {
+    it('sends nothing after a COMMIT without an answer, and closes its connection', async () => {
       const sent: string[] = []
       class Watched extends driver.Client {
         override query(...given: unknown[]): never {

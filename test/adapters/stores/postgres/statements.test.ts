@@ -13,7 +13,7 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
     ['positions', `('{a}')`],
     ['advance', `('{a}', '{1}')`],
   ] as const)(
-    'look rows up by their key whatever size the table had when they were prepared: %s',
+    'look rows up by their key no matter what size the table had when they were prepared: %s',
     async (which, given) => {
       const pool = scene.pool({ max: 1 })
       const name = { schema: 'public', table: `planned_${which}` }
@@ -49,7 +49,7 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
   it.each([
     ['are gone from the connections', 'DEALLOCATE ALL'],
     ['no longer fit the table', 'ALTER TABLE postern_claims ALTER COLUMN marks TYPE varchar[]'],
-  ])('go on if those that were prepared %s', async (_what, change) => {
+  ])('continue if those that were prepared %s', async (_what, change) => {
     const { store, pool } = await scene.store({ max: 3 })
     await take(store, newKey())
     const held = await Promise.all([pool.connect(), pool.connect()])
@@ -61,7 +61,7 @@ describe.skipIf(postgresProgram === undefined)('the statements of postgresStore'
     expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
   })
 
-  it('are prepared by other connections, though one has lost its own', async () => {
+  it('are prepared by other connections, even if one has lost its own', async () => {
     const { store, pool } = await scene.store({ max: 3 })
     const useOne = async (query: string, isOver: boolean) => {
       const client = await pool.connect()

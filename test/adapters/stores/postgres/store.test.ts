@@ -15,7 +15,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
 
   describe('its table', () => {
     it.each([`it's; DROP TABLE x --"`, 'a$postern$b', String.raw`$$ '\' $1 $postern$`])(
-      'is made once by any number of processes at once, under any name: %s',
+      'is made once by several processes at the same time, under any name: %s',
       async (table) => {
         const pool = scene.pool()
         const schema = `an "odd" one for ${table}`
@@ -33,7 +33,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
       },
     )
 
-    it('can be made by what postgresSchema gives, again and again', async () => {
+    it('can be made by the SQL of postgresSchema, repeatedly', async () => {
       const pool = scene.pool()
       for (let turn = 0; turn < 2; turn++) await pool.query(postgresSchema({ table: 'by_hand' }))
       const store = postgresStore({ pool, table: 'by_hand' })
@@ -41,7 +41,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
       expect(await take(store, newKey())).toMatchObject({ marks: [] })
     })
 
-    it('that is missing is told with the fix', async () => {
+    it('is reported with the fix if it is missing', async () => {
       const store = postgresStore({ pool: scene.pool(), table: 'nowhere' })
       for (const call of [() => store.claim(newKey(), LEASE_MS), () => store.complete(newKey(), 'x')])
         await expect(call()).rejects.toMatchObject({
@@ -50,7 +50,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
         })
     })
 
-    it('of a later version is refused', async () => {
+    it('is refused if it is of a later version', async () => {
       const pool = scene.pool()
       await pool.query(postgresSchema({ table: 'later' }))
       await pool.query(`COMMENT ON TABLE later IS 'postern 2'`)
@@ -83,7 +83,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     )
   })
 
-  it('takes keys and marks that Postgres text cannot hold', async () => {
+  it('accepts keys and marks that Postgres text cannot hold', async () => {
     const { store } = await scene.store()
     const odd = ['a\0b', '\ud800', '\udfff', '\ufffd', '#', '%', '%YQBi', '', '"', '\\', 'é', 'x'.repeat(5_000)]
     const keys = odd.map((text) => `${newKey()}${text}`)
@@ -95,7 +95,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     }
   })
 
-  it('answers for keys that nobody else touches while a transaction holds the row of another', async () => {
+  it('answers for free keys while a transaction holds the row of another', async () => {
     const { store, pool } = await scene.store()
     const [held, free] = [newKey(), newKey()]
     await take(store, held, 1)
@@ -110,7 +110,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     await take(store, held)
   })
 
-  it('forgets in batches what is older than the retention, and leaves the rest', async () => {
+  it('forgets rows that are older than the retention in batches, and leaves the rest', async () => {
     const { store, pool } = await scene.store()
     const insert = (prefix: string, interval: string, count: number) =>
       pool.query(
@@ -129,7 +129,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
   })
 
-  it('lives through connections that are cut, idle ones too', async () => {
+  it('survives cut connections, including idle ones', async () => {
     const { store } = await scene.store()
     const other = scene.pool()
     for (let turn = 0; turn < 3; turn++) {
@@ -146,7 +146,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     }
   })
 
-  it('does not hold up the end of its pool', async () => {
+  it('does not delay the end of its pool', async () => {
     const { store, pool } = await scene.store()
     await store.complete(newKey(), (await take(store, newKey())).token)
     const start = performance.now()

@@ -23,7 +23,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
   const insert = (key: string) => (tx: pg.PoolClient) => tx.query('INSERT INTO contacts (id) VALUES ($1)', [key])
   const rowsOf = async (key: string) => (await pool.query('SELECT 1 FROM contacts WHERE id = $1', [key])).rowCount
 
-  it('commit the writes and the mark, and give what work gave', async () => {
+  it('commit the writes and the mark, and return the result of work', async () => {
     const claim = await claimFor(store)
     const value = await store.transaction(claim, async (tx) => (await insert(claim.key)(tx)).rowCount)
     expect([value, await rowsOf(claim.key)]).toEqual([1, 1])
@@ -35,7 +35,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     ['throws', () => Promise.reject(new Error('no'))],
     ['fails in the database', (tx) => tx.query('SELECT * FROM nowhere')],
     ['hides that it failed in the database', (tx) => tx.query('SELECT * FROM nowhere').catch(() => {})],
-  ])('are rolled back where work %s, and the connection is used again', async (_what, then) => {
+  ])('are rolled back if work %s, and the connection is used again', async (_what, then) => {
     const claim = await claimFor(store)
     const before = pool.totalCount
     const run = store.transaction(claim, async (tx) => {
@@ -56,14 +56,14 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
         run.catch(async () => expect(await rowsOf(key)).toBe(0)),
       ])
 
-    it('where another has the claim', async () => {
+    it('if another process has the claim', async () => {
       const claim = await claimFor(store, { leaseMs: 1 })
       await sleep(5)
       await take(store, claim.key)
       await lost(claim.key, store.transaction(claim, insert(claim.key)))
     })
 
-    it('where another had it since, and gave it back or let it run out', async () => {
+    it('if another process had it since, and released it or let it expire', async () => {
       for (const ends of ['released', 'run out']) {
         const claim = await claimFor(store, { leaseMs: 1 })
         await sleep(5)
@@ -74,7 +74,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       }
     })
 
-    it('where another takes it while work runs', async () => {
+    it('if another process takes it while work runs', async () => {
       const claim = await claimFor(store, { leaseMs: 1 })
       const run = store.transaction(claim, async (tx) => {
         await insert(claim.key)(tx)
@@ -83,7 +83,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       await lost(claim.key, run)
     })
 
-    it('where the event is done, or the handler has its mark', async () => {
+    it('if the event is done, or the handler has its mark', async () => {
       const done = await claimFor(store)
       await store.complete(done.key, done.token)
       await lost(done.key, store.transaction(done, insert(done.key)))
@@ -93,14 +93,14 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     })
   })
 
-  it('are committed after the end of a lease that nobody took', async () => {
+  it('are committed after the end of a lease that no other process took', async () => {
     const claim = await claimFor(store, { leaseMs: 1 })
     await sleep(5)
     await store.transaction(claim, insert(claim.key))
     expect(await rowsOf(claim.key)).toBe(1)
   })
 
-  it('hold up neither renewals nor claims of their own event', async () => {
+  it('delay neither renewals nor claims of their own event', async () => {
     const claim = await claimFor(store)
     await store.transaction(claim, async (tx) => {
       await insert(claim.key)(tx)
@@ -110,7 +110,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     expect(await rowsOf(claim.key)).toBe(1)
   })
 
-  it('that are slow, ten of them, starve nothing: they share what the pool can spare', async () => {
+  it('that are slow, ten of them, starve no others: they share the connections that the pool can spare', async () => {
     const small = await scene.store({ max: 4 })
     let [open, most] = [0, 0]
     const claims = await Promise.all(Array.from({ length: 10 }, () => claimFor(small.store)))
@@ -156,7 +156,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       expect((await take(store, claim.key)).marks).toEqual(['save'])
     })
 
-    it('are rolled back if it keeps the role, and say so', async () => {
+    it('are rolled back if it keeps the role, and report it', async () => {
       const claim = await claimFor(store)
       await expect(store.transaction(claim, asRole(claim.key, ''))).rejects.toMatchObject({
         code: 'transaction_misused',
@@ -170,7 +170,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
   })
 
   describe('of a handler that is given up', () => {
-    it('are rolled back, in the middle of a statement too', async () => {
+    it('are rolled back, even in the middle of a statement', async () => {
       const controller = new AbortController()
       const claim = await claimFor(store, { signal: controller.signal })
       const run = store.transaction(claim, async (tx) => {
@@ -186,7 +186,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       expect(await rowsOf(claim.key)).toBe(1)
     })
 
-    it('never begin where they still stood in line, and give their place away', async () => {
+    it('never begin if they still waited in line, and leave their place', async () => {
       const small = await scene.store({ max: 3 })
       const controller = new AbortController()
       const [first, second, third] = await Promise.all([1, 2, 3].map(() => claimFor(small.store)))
@@ -282,7 +282,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       'SELECT 1; SELECT 2',
       'SAVEPOINT a; ROLLBACK TO a; RELEASE a',
       'CREATE OR REPLACE FUNCTION f(a int) RETURNS int BEGIN ATOMIC SELECT 2; SELECT CASE WHEN a > 1 THEN 1 END; END',
-    ])('takes %j', async (statement) => {
+    ])('accepts %j', async (statement) => {
       const claim = await claimFor(store)
       await store.transaction(claim, async (tx) => {
         await tx.query(statement)
@@ -295,14 +295,14 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       ['literal', `SELECT length('${'x'.repeat(30_000_000)}')`],
       ['literal with a backslash', `SELECT length(E'${'x'.repeat(30_000_000)}\\'')`],
       ['text between dollars', `SELECT length($a$${'x'.repeat(30_000_000)}$a$)`],
-    ])('takes a %s of 30 MB', async (_what, text) => {
+    ])('accepts a %s of 30 MB', async (_what, text) => {
       const claim = await claimFor(store)
       await store.transaction(claim, async (tx) => {
         expect((await tx.query(text)).rows[0].length).toBeGreaterThanOrEqual(30_000_000)
       })
     })
 
-    it('looks at 100,000 tags of texts in linear time', async () => {
+    it('reads 100,000 tags of texts in linear time', async () => {
       const claim = await claimFor(store)
       const tags = Array.from({ length: 100_000 }, (_, index) => `$a${index}$`).join(' ')
       await expect(store.transaction(claim, (tx) => tx.query(`SELECT ${tags}`))).rejects.toMatchObject({
@@ -311,7 +311,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     })
 
     it.each(['ROLLBACK', 'COMMIT', 'ROLLBACK; BEGIN', 'COMMIT; BEGIN'])(
-      'cannot have its mark without its transaction, if something sends %j past it',
+      'cannot have its mark without its transaction, if other code sends %j past the check',
       async (text) => {
         const claim = await claimFor(store)
         const run = store.transaction(claim, async (tx) => {
@@ -324,7 +324,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       },
     )
 
-    it('takes savepoints', async () => {
+    it('accepts savepoints', async () => {
       const claim = await claimFor(store)
       await store.transaction(claim, async (tx) => {
         await insert(claim.key)(tx)
@@ -337,7 +337,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       expect(await rowsOf(claim.key)).toBe(1)
     })
 
-    it('is of no use once the transaction has ended, and cannot be released', async () => {
+    it('is unusable once the transaction has ended, and cannot be released', async () => {
       const claim = await claimFor(store)
       let kept: pg.PoolClient | undefined
       await store.transaction(claim, (tx) => {
@@ -354,7 +354,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
     const contacts = pgTable('contacts', { id: text().primaryKey(), note: text() })
     const onDrizzle = () => postgresStore({ pool, wrap: (client) => drizzle(client, { schema: { contacts } }) })
 
-    it('write by it', async () => {
+    it('write through it', async () => {
       const receiver = createReceiver({ secret: 'secret', store: onDrizzle(), logger: quiet })
       receiver.on('contact.created', ({ id }, context) =>
         context.transaction(async (tx) => {
@@ -369,7 +369,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
       await receiver.close()
     })
 
-    it('refuse a transaction of its own, which would commit too early', async () => {
+    it('refuse a nested transaction, which would commit too early', async () => {
       const drizzled = onDrizzle()
       const claim = await claimFor(drizzled)
       const run = drizzled.transaction(claim, (tx) => tx.transaction((inner) => inner.execute(sql`SELECT 1`)))

@@ -49,7 +49,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     for (const { name, takesEngineAway, run } of storeSuite((options) => makeStore(kind, options), { outage }))
       if (takesEngineAway) it(name, run, SLOW)
 
-    it('answers every call while its scripts are flushed again and again', async () => {
+    it('answers every call while its scripts are flushed repeatedly', async () => {
       const [store, admin] = [await makeStore(kind), new Redis(server().port, '127.0.0.1')]
       let isOver = false
       const flush = async () => {
@@ -71,7 +71,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       admin.disconnect()
     })
 
-    it('takes one round trip for a claim', async () => {
+    it('needs one round trip for a claim', async () => {
       const [store, admin] = [await makeStore(kind), new Redis(server().port, '127.0.0.1')]
       await take(store, `${kind}-first`)
       await sleep(50)
@@ -87,7 +87,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     })
   })
 
-  it('leaves nothing of a claim that nobody came back to, and one key with a term of what is done', async () => {
+  it('leaves nothing of an abandoned claim, and one key with an expiry of a done event', async () => {
     const [store, admin] = [await makeStore('node-redis', { prefix: 'mine:' }), new Redis(server().port, '127.0.0.1')]
     await store.claim('abandoned', 50)
     await store.complete('done', (await take(store, 'done')).token)
@@ -100,7 +100,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     admin.disconnect()
   })
 
-  it('rejects a claim whose client throws at once, and gives it back', async () => {
+  it('rejects a claim whose client throws synchronously, and releases it', async () => {
     const client = new Redis(server().port, '127.0.0.1')
     let isBroken = true
     const sendCommand = ([name = '', ...words]: string[]) => {
@@ -115,7 +115,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     client.disconnect()
   })
 
-  it('gives the same claim again where the client sends it twice, as after a lost connection', async () => {
+  it('returns the same claim again if the client sends it twice, as after a lost connection', async () => {
     const client = new Redis(server().port, '127.0.0.1')
     const sendTwice = async ([name = '', ...words]: string[]) => {
       await client.call(name, ...words)
@@ -129,7 +129,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     client.disconnect()
   })
 
-  it('refuses claims at once when the server has been silent for long, and claims again when it is back', async () => {
+  it('refuses claims immediately when the server has been silent for long, and claims again when it is back', async () => {
     const store = await makeStore('ioredis')
     await take(store, 'before')
     server().freeze()
@@ -157,7 +157,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
   describe('behind a receiver', () => {
     afterEach(() => server().thaw())
 
-    it('gives back a claim that came too late, with its marks', async () => {
+    it('releases a claim that came too late, with its marks', async () => {
       const [store, errors] = [await makeStore('node-redis'), [] as string[]]
       const runs: string[] = []
       let fails = true
@@ -206,7 +206,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       return redisStore({ client: (made as TestClient).client }) // both are among them
     }
 
-    it('that reads its files refuses claims, and takes them once it has', { timeout: SLOW }, async (context) => {
+    it('that reads its files refuses claims, and accepts them once it has', { timeout: SLOW }, async (context) => {
       const own = await startRedis()
       context.onTestFinished(() => own.remove())
       const store = await open(context, own)
@@ -229,7 +229,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       for (const key of keys.slice(0, 10)) expect(await store.claim(key, LEASE_MS)).toEqual({ state: 'done' })
     })
 
-    it('that has no memory left refuses claims, and still takes what is done', { timeout: SLOW }, async (context) => {
+    it('that has no memory left refuses claims, and still completes events', { timeout: SLOW }, async (context) => {
       const own = await startRedis()
       context.onTestFinished(() => own.remove())
       const [store, admin] = [await open(context, own), new Redis(own.port, '127.0.0.1')]
@@ -249,7 +249,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
     })
   })
 
-  describe('what it reports', () => {
+  describe('its report', () => {
     const started: RedisServer[] = []
     afterAll(() => Promise.all(started.map((each) => each.remove())))
     const claimOn = async (...args: readonly string[]) => {
@@ -266,11 +266,11 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       return logger.lines
     }
 
-    it('is nothing where Redis keeps what it is told', async () => {
+    it('is empty if Redis keeps its data', async () => {
       expect(await claimOn()).toEqual([])
     })
 
-    it('is, once each, what makes Redis forget, with the fix', async () => {
+    it('names, once each, the settings that make Redis forget, with the fix', async () => {
       const lines = await claimOn('--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru')
       expect(lines).toEqual([
         { level: 'warn', message: expect.stringMatching(/"appendonly no".*Set "appendonly yes"/) },
@@ -281,7 +281,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
       ])
     })
 
-    it('is that it cannot tell, quietly, where it may not ask', async () => {
+    it('is a debug line if it may not query the settings', async () => {
       const lines = await claimOn('--user', 'default', 'on', 'nopass', '~*', '&*', '+@all', '-info')
       expect(lines).toEqual([
         { level: 'debug', message: expect.stringMatching(/appendonly.*cannot be read.*can't run this command/) },
@@ -315,7 +315,7 @@ describe('a client that cannot serve', () => {
     expect(() => redisStore({ client })).toThrow(/has been closed/)
   })
 
-  it('fails each call where it gives what no script answers', async () => {
+  it('fails each call if it returns something that no script answers', async () => {
     const store = redisStore({ client: { sendCommand: async () => 'OK' } })
     await expect(store.claim('key', LEASE_MS)).rejects.toThrow(/none of the script's answers/)
   })
@@ -333,7 +333,7 @@ describe('the options', () => {
       { client, retentionMs },
     ]),
     ['option_invalid', 'client', undefined],
-  ])('are refused with %s where "%s" cannot work: %o', (code, option, options) => {
+  ])('are refused with %s if "%s" cannot work: %o', (code, option, options) => {
     // Plain JavaScript can pass anything.
     expect(() => redisStore(options as RedisStoreOptions)).toThrow(
       expect.objectContaining({ name: 'ConfigurationError', code, message: expect.stringContaining(option) }),

@@ -119,7 +119,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
     expect(await other.claim('a', LEASE_MS)).toEqual({ state: 'done' })
   })
 
-  it('that leads to a master which was demoted is left for the new one', { timeout: 60_000 }, async (context) => {
+  it('that leads to a demoted master is replaced by one to the new master', { timeout: 60_000 }, async (context) => {
     const [server, successor] = [await start(context), await start(context)]
     const { proxy, store } = await open(kind, server, context)
     expect((await store.claim('a', LEASE_MS)).state).toBe('claimed')
@@ -129,7 +129,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
   })
 
   it.skipIf(kind === 'a pool of node-redis')(
-    'that leads to a replica may lose its duplicates again and again',
+    'that leads to a replica may lose its duplicates repeatedly',
     {
       timeout: 60_000,
     },
@@ -160,7 +160,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(REAL)('the network b
 
 describe.skipIf(redisProgram === undefined).concurrent('a client that is silent', () => {
   it.for(['ioredis with a time limit of its own', 'a pool of node-redis with a socketTimeout'])(
-    'is noticed though its calls fail by themselves: %s',
+    'is noticed even if its calls fail by themselves: %s',
     { timeout: 60_000 },
     async (kind, context) => {
       const { proxy, store } = await open(kind, await start(context), context)
@@ -170,7 +170,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     },
   )
 
-  it('is told of if its connections cannot be made anew', { timeout: 60_000 }, async (context) => {
+  it('is reported if its connections cannot be replaced', { timeout: 60_000 }, async (context) => {
     const { proxy, store } = await open('a pool of node-redis with one connection', await start(context), context)
     const warnings = warningsOf(store)
     await store.claim('a', LEASE_MS)
@@ -179,7 +179,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     await vi.waitFor(() => expect(warnings).toEqual([expect.stringMatching(/socketTimeout/)]), 20_000)
   })
 
-  it('is done without though a new connection falls silent in its handshake', { timeout: 60_000 }, async (context) => {
+  it('is replaced even if a new connection falls silent in its handshake', { timeout: 60_000 }, async (context) => {
     const [server, successor] = [await start(context), await start(context)]
     const { proxy, store } = await open('node-redis', server, context)
     expect((await store.claim('a', LEASE_MS)).state).toBe('claimed')
@@ -189,7 +189,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     expect(await untilClaimed(store, () => 'b')).toBeLessThan(20_000)
   })
 
-  it('keeps its replies, and is followed by the other connections when it is closed', {
+  it('keeps its replies, and its other connections close with it', {
     timeout: 90_000,
   }, async (context) => {
     const [server, successor] = [await start(context), await start(context)]
@@ -215,7 +215,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
   })
 
   it.for(['node-redis', 'node-redis 4', 'ioredis'])(
-    'is not touched, and is followed by the duplicate when the app closes it: %s',
+    'is not touched, and the duplicate ends when the app closes it: %s',
     { timeout: 60_000 },
     async (kind, context) => {
       const server = await start(context)
@@ -242,7 +242,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     },
   )
 
-  it('is followed by the duplicate if it is closed between two tries to connect', {
+  it('is followed by the duplicate if it is closed between two attempts to connect', {
     timeout: 60_000,
   }, async (context) => {
     const server = await start(context)
@@ -262,7 +262,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
   })
 
   it.for(['node-redis', 'node-redis 4', 'ioredis'])(
-    'is done without in the database that the app selected: %s',
+    'is replaced in the database that the app selected: %s',
     { timeout: 60_000 },
     async (kind, context) => {
       const server = await start(context)
@@ -282,7 +282,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     },
   )
 
-  it('is told of by READONLY if it is a pool', { timeout: 60_000 }, async (context) => {
+  it('is reported by READONLY if it is a pool', { timeout: 60_000 }, async (context) => {
     const [server, successor] = [await start(context), await start(context)]
     const client = createClientPool({ url: server.url }, { minimum: 1, maximum: 1 })
     client.on('error', () => {})
@@ -333,7 +333,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     expect(await untilClaimed(store, () => 'c')).toBeLessThan(5_000)
   })
 
-  it('leaves no connection behind though the socket of a duplicate takes 8 s to be made', {
+  it('leaves no connection behind even if the socket of a duplicate takes 8 s to open', {
     timeout: 90_000,
   }, async (context) => {
     const server = await start(context)
@@ -390,7 +390,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
     },
   )
 
-  it('stays closed if the app closes it while a duplicate is asked', { timeout: 60_000 }, async (context) => {
+  it('stays closed if the app closes it while a duplicate is probed', { timeout: 60_000 }, async (context) => {
     const [server, successor] = [await start(context), await start(context)]
     const client = createClient({ url: server.url })
     client.on('error', () => {})
@@ -432,7 +432,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
 })
 
 describe.skipIf(redisProgram === undefined).concurrent.each(Object.keys(CLUSTER_CLIENTS))('%s', (kind) => {
-  it('goes on with the replica of a master that was killed', { timeout: 90_000 }, async (context) => {
+  it('continues with the replica of a master that was killed', { timeout: 90_000 }, async (context) => {
     const cluster = await startCluster({ hasReplicas: true })
     context.onTestFinished(() => cluster.remove())
     const store = await openStore(CLUSTER_CLIENTS[kind]?.(cluster.port), context)
@@ -473,7 +473,7 @@ describe.skipIf(redisProgram === undefined).concurrent.each(Object.keys(CLUSTER_
     },
   )
 
-  it('is done without if one connection to a master is silent', { timeout: 90_000 }, async (context) => {
+  it('is replaced if one connection to a master is silent', { timeout: 90_000 }, async (context) => {
     const { proxies, ports } = await startBehindProxies(context)
     const made = await CLUSTER_CLIENTS[kind]?.(proxies[0]?.to ?? 0, ports)
     if (made === undefined) throw new Error('no client has this name')

@@ -37,7 +37,7 @@ async function startWorker(redisUrl: string, client: string, hangs: boolean): Pr
 
 describe.skipIf(redisProgram === undefined).concurrent('a process whose client', () => {
   it.each(['node-redis', 'node-redis 4', 'ioredis'])(
-    'keeps it alive no more ends, with the duplicate of %s',
+    'no longer keeps it alive ends, with the duplicate of %s',
     async (kind) => {
       const redis = await startRedis()
       const proxy = new FaultyProxy(redis.port)
@@ -98,7 +98,7 @@ describe.skipIf(redisProgram === undefined)('several processes on one Redis', ()
   }
 
   it(
-    'handle every event once, however many copies come to whichever of them',
+    'handle every event once, no matter how many duplicates arrive at which of them',
     async () => {
       const events = Array.from({ length: 100 }, () => contact.created())
       const answers = await Promise.all(events.flatMap((event) => [deliver(event), deliver(event), deliver(event)]))

@@ -12,7 +12,7 @@ afterAll(() => {
 })
 
 // Each store has its own connection, as in a separate process.
-describe.each(drivers)('sqliteStore on %s, which another process can lock for itself', (driver) => {
+describe.each(drivers)('sqliteStore on %s, which another process can lock', (driver) => {
   const open = () => {
     const database = openSqlite(fileOf(`${driver.replace(':', '-')}.db`), { driver })
     opened.push(database)

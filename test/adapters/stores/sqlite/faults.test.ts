@@ -29,12 +29,12 @@ describe.each(drivers)('a store on %s', (driver) => {
     expect(await store.complete(key, claim.token)).toBe(true)
   }
 
-  describe('forgets rows as fast as new ones come', () => {
+  describe('forgets rows as fast as new ones arrive', () => {
     const A_DAY = 100
     const KEPT = 7 * A_DAY
     const keyOf = (number: number) => `7:default4:acme8:${((number * 2_654_435_761) >>> 0).toString(36)}-${number}`
 
-    it('though the app restarts each day', { timeout: 60_000 }, async () => {
+    it('even if the app restarts each day', { timeout: 60_000 }, async () => {
       const path = fileOf(`faults-${files++}.db`)
       let now = Date.now()
       let number = 0
@@ -70,7 +70,7 @@ describe.each(drivers)('a store on %s', (driver) => {
     })
   })
 
-  it('fails the claim of a row that is broken, and no other of its group', async () => {
+  it('fails the claim of a broken row, and no other of its group', async () => {
     const database = open()
     const store = sqliteStore({ database })
     await handle(store, 'other')
@@ -107,7 +107,7 @@ describe.each(drivers)('a store on %s', (driver) => {
   it.skipIf(driver !== 'better-sqlite3').each([
     ['the next statement', true],
     ['itself', false],
-  ])('rolls back work that leaves an iteration open once that has ended, by %s', async (_by, isUsed) => {
+  ])('rolls back work that leaves an iteration open once the iteration has ended, by %s', async (_by, isUsed) => {
     const path = fileOf(`faults-${files++}.db`)
     const [database, other] = [open(path), sqliteStore({ database: open(path) })]
     const store = sqliteStore({ database })
@@ -143,14 +143,14 @@ describe.each(drivers)('a store on %s', (driver) => {
     )
   })
 
-  describe('says what is wrong with its file, and works again once that is mended', () => {
+  describe('reports the fault of its file, and works again once that is repaired', () => {
     const failureOf = async (store: Store, key: string): Promise<unknown> => {
       const [result] = await Promise.allSettled([store.claim(key, LEASE_MS)])
       return result.status === 'rejected' ? result.reason : result.value
     }
     const saying = (text: RegExp) => ({ code: 'store_unavailable', message: expect.stringMatching(text) })
 
-    it('that it is read-only', async () => {
+    it('if it is read-only', async () => {
       const database = open()
       const store = sqliteStore({ database })
       database.pragma('query_only = 1')
@@ -159,7 +159,7 @@ describe.each(drivers)('a store on %s', (driver) => {
       await handle(store, 'a')
     })
 
-    it('that no room is left', async () => {
+    it('if the disk is full', async () => {
       const database = open()
       const store = sqliteStore({ database })
       database.pragma(`max_page_count = ${database.pragma('page_count')[0]?.page_count}`)
@@ -170,7 +170,7 @@ describe.each(drivers)('a store on %s', (driver) => {
       await handle(store, 'b')
     })
 
-    it('that it is damaged', async () => {
+    it('if it is damaged', async () => {
       const path = fileOf(`faults-${files++}.db`)
       const first = open(path)
       const filled = sqliteStore({ database: first })
@@ -188,7 +188,7 @@ describe.each(drivers)('a store on %s', (driver) => {
       await handle(store, 'another')
     })
 
-    it('that another has it locked, or the app itself', async () => {
+    it('if another process has it locked, or the app itself', async () => {
       const path = fileOf(`faults-${files++}.db`)
       const [database, other] = [open(path), open(path)]
       const store = sqliteStore({ database })
@@ -202,7 +202,7 @@ describe.each(drivers)('a store on %s', (driver) => {
     })
   })
 
-  it('has a write-ahead log that shrinks again when a long reader has ended', async () => {
+  it('has a write-ahead log that shrinks after a long read has ended', async () => {
     const path = fileOf(`faults-${files++}.db`)
     const [database, reader] = [open(path), open(path)]
     database.exec('CREATE TABLE big (x TEXT)')

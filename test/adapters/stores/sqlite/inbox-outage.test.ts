@@ -17,7 +17,7 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     return { ...scene, path, database }
   }
 
-  it('answers 503 while the disk is full, keeps what it accepted, and works again if there is room', async () => {
+  it('answers 503 while the disk is full, keeps its accepted events, and works again when there is room', async () => {
     const { database, inbox, receiver, send, errors, seen, untilWorkedOff } = open()
     expect(await send(events.contact.created())).toMatchObject({ outcome: 'accepted' })
     const pages = Number(database.pragma('page_count')[0]?.page_count)
@@ -42,7 +42,7 @@ describe.each(drivers)('sqliteInbox on %s', (driver) => {
     expect(database.pragma('integrity_check')).toMatchObject([{ integrity_check: 'ok' }])
   }, 60_000)
 
-  it('answers 503 while another process has the file locked, and goes on with what it has after that', async () => {
+  it('answers 503 while another process has the file locked, and continues with its items after that', async () => {
     const { path, receiver, send, seen, errors, untilWorkedOff } = open()
     const before = Array.from({ length: 20 }, () => events.contact.created())
     for (const event of before) expect(await send(event)).toMatchObject({ outcome: 'accepted' })

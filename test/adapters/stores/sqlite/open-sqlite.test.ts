@@ -29,7 +29,7 @@ function failureOf(path: string, options: object = {}): { readonly code: ErrorCo
 describe.each(drivers)('openSqlite on %s', (driver) => {
   const path = fileOf(`${driver.replace(':', '-')}.db`)
 
-  it('opens a file that writes ahead, synchronously and with a short wait for locks', () => {
+  it('opens a file with write-ahead logging, synchronous writes and a short wait for locks', () => {
     const database = open(path, { driver })
     expect(database.driver).toBe(driver)
     expect(database.pragma('journal_mode')).toMatchObject([{ journal_mode: 'wal' }])
@@ -37,13 +37,13 @@ describe.each(drivers)('openSqlite on %s', (driver) => {
     expect(database.pragma('busy_timeout')).toMatchObject([{ timeout: 200 }])
   })
 
-  it('takes another wait and fewer syncs', () => {
+  it('accepts another wait and fewer syncs', () => {
     const database = open(path, { driver, synchronous: 'normal', busyTimeoutMs: 7 })
     expect(database.pragma('synchronous')).toMatchObject([{ synchronous: 1 }])
     expect(database.pragma('busy_timeout')).toMatchObject([{ timeout: 7 }])
   })
 
-  it('gives back what was put in', () => {
+  it('returns the values that were written', () => {
     const database = open(':memory:', { driver })
     database.exec('CREATE TABLE kinds (a, b, c, d, e)')
     const bytes = Uint8Array.of(0, 255)
@@ -64,7 +64,7 @@ describe.each(drivers)('openSqlite on %s', (driver) => {
     expect(insert.run(null, null, null, null, null)).toMatchObject({ changes: 1 })
   })
 
-  it('commits a transaction, and rolls back what throws', () => {
+  it('commits a transaction, and rolls back work that throws', () => {
     const database = open(':memory:', { driver })
     database.exec('CREATE TABLE words (word)')
     const insert = database.prepare('INSERT INTO words VALUES (?)')
@@ -96,7 +96,7 @@ describe.each(drivers)('openSqlite on %s', (driver) => {
     expect(words()).toEqual(['kept', 'outer', 'second'])
   })
 
-  it('rolls back work that gives a promise, and says why', () => {
+  it('rolls back work that returns a promise, and explains why', () => {
     const database = open(':memory:', { driver })
     database.exec('CREATE TABLE words (word)')
     expect(() => database.transaction(async () => database.exec("INSERT INTO words VALUES ('lost')"))).toThrow(
@@ -105,7 +105,7 @@ describe.each(drivers)('openSqlite on %s', (driver) => {
     expect(database.prepare('SELECT word FROM words').all()).toEqual([])
   })
 
-  it('tells a locked file after its wait, and a full disk, by SQLite’s own names', () => {
+  it('reports a locked file after its wait, and a full disk, by SQLite’s own names', () => {
     const [first, second] = [open(path, { driver }), open(path, { driver, busyTimeoutMs: 20 })]
     first.exec('BEGIN IMMEDIATE')
     expect(codeOf(() => second.exec('BEGIN IMMEDIATE'))).toBe('SQLITE_BUSY')
@@ -116,7 +116,7 @@ describe.each(drivers)('openSqlite on %s', (driver) => {
     expect(codeOf(() => small.exec('INSERT INTO words VALUES (zeroblob(100000))'))).toBe('SQLITE_FULL')
   })
 
-  it('opens a path of odd characters as a file of that name', () => {
+  it('opens a path of unusual characters as a file of that name', () => {
     const odd = fileOf(`ü ?#%20'"${driver.replace(':', '-')}.db`)
     open(odd, { driver }).exec('CREATE TABLE t (a)')
     expect(existsSync(odd)).toBe(true)
@@ -135,7 +135,7 @@ describe.each(drivers)('openSqlite on %s', (driver) => {
 })
 
 describe('openSqlite', () => {
-  it('takes the first driver that is there', () => {
+  it('uses the first driver that is installed', () => {
     expect(open(':memory:').driver).toBe(drivers[0])
   })
 
@@ -168,8 +168,8 @@ describe('openSqlite', () => {
 
 const absent = (['node:sqlite', 'better-sqlite3'] as const).filter((driver) => !drivers.includes(driver))
 
-describe('a driver that is not there', () => {
-  it.each(absent)('is told with what to install: %s', (driver) => {
+describe('a driver that is not installed', () => {
+  it.each(absent)('is reported with the package to install: %s', (driver) => {
     const failure = failureOf(':memory:', { driver })
     expect(failure.code).toBe('driver_missing')
     expect(failure.message).toContain(`${driver}: `)
@@ -193,7 +193,7 @@ describe('a better-sqlite3 that does not run here', () => {
   }
   const other = drivers.includes('node:sqlite') ? 'node:sqlite' : 'libsql'
 
-  it('is passed over: without its binary', () => {
+  it('is skipped: without its binary', () => {
     const code = "module.exports = class { constructor() { throw new Error('Could not locate the bindings file') } }"
     const [told, taken] = openWith('12.0.0', code)
     expect(told).toContain('better-sqlite3: cannot be loaded: Could not locate the bindings file')

@@ -61,7 +61,7 @@ describe.each(drivers)('on %s', (driver) => {
     expect(seen.filter((id) => id === fresh.id)).toHaveLength(1)
   })
 
-  it('a full disk is answered 503, and what was written before is there', async () => {
+  it('a full disk is answered 503, and earlier writes are kept', async () => {
     const { database, send, errors } = scene()
     const done = events.contact.created()
     expect(await send(done)).toMatchObject({ outcome: 'handled' })

@@ -12,7 +12,7 @@ const fileOf = makeFolder()
 afterAll(killWorkers)
 
 describe.each(drivers)('four processes on one file, by %s', (driver) => {
-  it('handle each event exactly once, though some are killed in the middle of their commits', async () => {
+  it('handle each event exactly once, even if some are killed in the middle of their commits', async () => {
     const path = fileOf(`${driver.replace(':', '-')}.db`)
     const start = () => startWorker(WORKER, path, driver, String(COUNT))
     // All start at the same time on a file that does not exist yet.

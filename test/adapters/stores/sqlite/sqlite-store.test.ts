@@ -36,7 +36,7 @@ function rowsOf(database: SqliteDatabase, table = 'postern_events'): number {
 }
 
 describe.each(drivers)('sqliteStore on %s', (driver) => {
-  it("takes a driver's own connection, and leaves its settings alone", async () => {
+  it("accepts a driver's own connection, and leaves its settings alone", async () => {
     const path = fileOf(`own-${driver.replace(':', '-')}.db`)
     const opener = DRIVERS[driver]()
     if (typeof opener === 'string') throw new Error(opener)
@@ -51,7 +51,7 @@ describe.each(drivers)('sqliteStore on %s', (driver) => {
     expect(driver === 'libsql' ? read.get([]) : read.get()).toMatchObject({ timeout: 123 })
   })
 
-  it('remembers over a restart, marks and claims under way too', async () => {
+  it('remembers events over a restart, including marks and running claims', async () => {
     const path = fileOf(`restart-${driver.replace(':', '-')}.db`)
     const database = openSqlite(path, { driver })
     const before = sqliteStore({ database })
@@ -104,7 +104,7 @@ describe('the clock', () => {
 })
 
 describe('the table', () => {
-  it('does not grow beyond twice of what is to be remembered', async () => {
+  it('does not grow beyond twice the size of what it must remember', async () => {
     const clock = { time: DAY_MS, now: () => clock.time }
     const database = open()
     const store = sqliteStore({ database, clock, retentionMs: 100 })
@@ -120,7 +120,7 @@ describe('the table', () => {
     expect(Math.min(...most.slice(20))).toBeGreaterThanOrEqual(200)
   })
 
-  it('keeps claims under way and marks whatever is swept', async () => {
+  it('keeps running claims and marks no matter what is swept', async () => {
     const clock = { time: DAY_MS, now: () => clock.time }
     const store = sqliteStore({ database: open(), clock, retentionMs: 1_000 })
     const held = await take(store, 'a-held')
@@ -134,7 +134,7 @@ describe('the table', () => {
     expect(await store.renew('a-held', held.token, LEASE_MS, [])).toBe(true)
   })
 
-  it('has the name that was given, so that two apps can share a file', async () => {
+  it('has the given name, so that two apps can share a file', async () => {
     const database = open()
     const [one, two] = [sqliteStore({ database }), sqliteStore({ database, table: 'Events_2' })]
     await one.complete('key', (await take(one)).token)
@@ -143,7 +143,7 @@ describe('the table', () => {
   })
 })
 
-describe('what cannot be a store', () => {
+describe('an unusable database', () => {
   const readOnly = () => {
     const database = open()
     sqliteStore({ database })
@@ -161,7 +161,7 @@ describe('what cannot be a store', () => {
     ['one with such a table of another kind', taken, 'database_unusable', /another name as table/],
     ['a path', () => 'app.db', 'option_invalid', /openSqlite\(path\)/],
     ['nothing', () => undefined, 'option_invalid', /openSqlite\(path\)/],
-  ])('is told with the fix: %s', (_what, makeDatabase, code, message) => {
+  ])('is reported with the fix: %s', (_what, makeDatabase, code, message) => {
     const failure = failureOf({ database: makeDatabase() })
     expect(failure.code).toBe(code)
     expect(failure.message).toMatch(message)
@@ -180,7 +180,7 @@ describe('what cannot be a store', () => {
     expect(failure.message).toMatch(message)
   })
 
-  it('tells a network file system by its number', () => {
+  it('recognizes a network file system by its number', () => {
     expect(() => refuseNetwork('/mnt/app.db', 0x6969, 'sqliteStore')).toThrow(/network file system \(NFS\)/)
     expect(() => refuseNetwork('/mnt/app.db', 0xef53, 'sqliteStore')).not.toThrow()
     expect(() => refuseNetwork('/mnt/app.db', undefined, 'sqliteStore')).not.toThrow()

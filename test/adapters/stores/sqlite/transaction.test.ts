@@ -30,7 +30,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     return { path, database, receiver, errors, send, rows, save, event: events.contact.created() }
   }
 
-  it('commits the rows of the handler with its finish mark, once for all copies', async () => {
+  it('commits the rows of the handler with its finish mark, once for all duplicates', async () => {
     const { receiver, send, rows, save, event } = scene()
     const given: unknown[] = []
     receiver.on('contact.created', async ({ data }, { transaction }) => {
@@ -43,7 +43,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     expect(given).toEqual([1])
   })
 
-  it('rolls back what throws, and does not run again the handlers that had committed', async () => {
+  it('rolls back work that throws, and does not run again the handlers that had committed', async () => {
     const { receiver, send, rows, save, event } = scene()
     let runs = 0
     receiver.on('contact.created', (_event, { transaction }) => transaction((tx) => void save(tx, 'first', 10)))
@@ -62,7 +62,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     ])
   })
 
-  it('refuses work that would be open across an await, and leaves nothing of it', async () => {
+  it('refuses work that would stay open across an await, and leaves nothing of it', async () => {
     const { receiver, send, rows, save, event, errors } = scene()
     receiver.on('contact.created', async (_event, { transaction }) => {
       const work = async (tx: SqliteDatabase) => void save(tx, 'lost')
@@ -88,7 +88,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
   it.each([
     ['a conflict that rolls back', `INSERT OR ROLLBACK INTO contacts (rowid, id) VALUES (1, 'again')`],
     ['a ROLLBACK of its own', `ROLLBACK; SELECT no_such_column`],
-  ])('writes nothing more once %s has ended it, though the work goes on', async (_how, ending) => {
+  ])('writes nothing more once %s has ended it, even if the work continues', async (_how, ending) => {
     const { database, receiver, send, rows, save, event, errors } = scene()
     const prepared = database.prepare(`INSERT INTO contacts VALUES ('prepared', 2)`)
     receiver.on('contact.created', (_event, { transaction }) =>
@@ -107,7 +107,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
   })
 
   it.each(['COMMIT', 'COMMIT; BEGIN', 'ROLLBACK'])(
-    'gives no finish mark to a handler whose work says %s',
+    'sets no finish mark for a handler whose work runs %s',
     async (ending) => {
       const { receiver, send, rows, save, event } = scene()
       let runs = 0
@@ -125,7 +125,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     },
   )
 
-  it('takes transactions within it for savepoints', async () => {
+  it('treats transactions within it as savepoints', async () => {
     const { receiver, send, rows, save, event } = scene()
     receiver.on('contact.created', (_event, { transaction }) =>
       transaction((tx) => {
@@ -143,7 +143,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     expect(rows()).toMatchObject([{ id: 'inner' }, { id: 'outer' }])
   })
 
-  it('is fenced: whose claim another process took over writes nothing', async () => {
+  it('is fenced: a handler whose claim another process took over writes nothing', async () => {
     const { path, receiver, send, rows, save, event, database } = scene()
     const other = closing(openSqlite(path, { driver }))
     receiver.on('contact.created', async (_event, { transaction }) => {
@@ -159,7 +159,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
     ])
   })
 
-  it('keeps the failures of one event from the others that are written beside it', async () => {
+  it('keeps the failures of one event from the others in the same commit', async () => {
     const { receiver, send, rows, save } = scene()
     receiver.on('contact.created', ({ data }, { transaction }) =>
       transaction((tx) => {
