@@ -15,7 +15,7 @@ const SLOW = 180_000
 const TSX = join(ROOT, 'node_modules/tsx/dist/cli.mjs')
 const CONTENTS = 'scripts/release/contents.txt'
 
-/** Who commits, and that nothing is signed, whatever git is set up for here. */
+/** Sets the committer, and turns signing off, whatever git's settings here are. */
 const GIT = {
   ...{ GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@example.test' },
   ...{ GIT_COMMITTER_NAME: 'A', GIT_COMMITTER_EMAIL: 'a@example.test' },
@@ -52,7 +52,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** What is not committed yet of the files that a release is made of. */
+/** Returns the files of a release that are not committed yet. */
 async function changedHere(): Promise<readonly string[]> {
   const names = await runCommand(
     ROOT,

@@ -31,7 +31,7 @@ const FOLDER = '.github/workflows'
 const files = readdirSync(ROOT + FOLDER)
 const read = (file: string): Workflow => parse(readText(`${FOLDER}/${file}`))
 
-/** What is wrong with a workflow, one line each. */
+/** Returns the faults of a workflow, one line each. */
 function findFaults(text: string): readonly string[] {
   const { on, permissions, jobs } = parse(text) as Workflow // its faults are what is looked for
   const faults: string[] = []

@@ -14,7 +14,7 @@ const CONTESTANTS: Readonly<Record<string, { readonly package?: string; readonly
   svix: { package: 'svix', skip: ['signature'] },
 }
 
-/** What the checker says of the smallest receiver of each project: a table of groups, and the checks that fail. */
+/** Runs the checker against the smallest receiver of each project: prints a table of groups, and the checks that fail. */
 export async function benchComparison(): Promise<void> {
   const reports: (readonly [string, readonly CheckResult[]])[] = []
   for (const [name, { package: dependency, skip }] of Object.entries(CONTESTANTS)) {

@@ -1,10 +1,10 @@
 /**
- * The smallest receiver of each project, written as its own documents show it for the server that they show. The work is awaited before
- * the answer, also where the document only says "handle the event". Each function gets `work(event)`, and returns a listener of node:http.
+ * The smallest receiver of each project, written as its own documents show it for the server that they show. It awaits the work before the
+ * answer, even if the document only says "handle the event". Each function gets `work(event)`, and returns a listener of node:http.
  *
- * Two of them take the service's scheme, a digest over the bytes behind `sha256=`, under GitHub's names of headers: those are copied.
- * The other schemes sign an id and a time too. `resign` stands in for a sender of theirs: what the service signed is signed again,
- * and whatever else comes gets a wrong signature. So of these, the signature itself is not judged.
+ * Two of them use the service's scheme, a digest over the bytes behind `sha256=`, with GitHub's header names: their headers are copied. The
+ * other schemes also sign an id and a time. For those, `resign` replaces their sender: it signs again every request with a valid signature
+ * of the service, and puts a wrong signature on every other request. So the signature itself is not judged there.
  */
 
 import { createWebhookMiddleware } from '@hookflo/tern/express'

@@ -19,7 +19,7 @@ export function formatContents(files: readonly PackedFile[]): string {
   return [...toSizes(files)].map(([path, size]) => `${String(size).padStart(7)} ${path}\n`).join('')
 }
 
-/** What differs between the list and the files of a tarball, one line each; nothing if it is what was expected. */
+/** Returns the differences between the list and the files of a tarball, one line each; nothing if there are none. */
 export function compareContents(list: string, files: readonly PackedFile[]): readonly string[] {
   const expected = new Map(
     [...list.matchAll(/^ *(\d+) (.+)$/gm)].map(([, size, path = '']) => [path, Number(size)] as const),

@@ -157,22 +157,25 @@ describe('the reply', () => {
           throw new Error('secret text')
         }),
     ],
-  ])('to an event that is %s has a code word, the event id, and its headers', async (_what, status, code, headers, plan) => {
-    const { bench } = open()
-    plan(bench)
-    const event = events.contact.created({}, { id: 'evt "1"\u2028' })
-    const replying = bench.receiver.handle(request(event))
-    await bench.clock.advance(8_000)
-    const reply = await replying
-    expect(reply).toEqual({
-      status,
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ code, id: event.id }),
-      close: false,
-      drainMs: 0,
-    })
-    await bench.clock.advance(100_000)
-  })
+  ])(
+    'to an event that is %s has a code word, the event id, and its headers',
+    async (_what, status, code, headers, plan) => {
+      const { bench } = open()
+      plan(bench)
+      const event = events.contact.created({}, { id: 'evt "1"\u2028' })
+      const replying = bench.receiver.handle(request(event))
+      await bench.clock.advance(8_000)
+      const reply = await replying
+      expect(reply).toEqual({
+        status,
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ code, id: event.id }),
+        close: false,
+        drainMs: 0,
+      })
+      await bench.clock.advance(100_000)
+    },
+  )
 
   it.each<[Tamper]>([
     ['no-header'],

@@ -234,7 +234,7 @@ export class TransactionalConnection extends Connection {
     return world.host.engine.commit(claim, () => noteCommit(world, life, claim))
   }
 
-  /** Rejects if no answer comes for long: the driver gives the connection up, and cannot tell whether the call was carried out. */
+  /** Rejects if no answer arrives for long: the driver drops the connection, and cannot know whether the call was carried out. */
   #sendOrGiveUp<T>(words: CallWords, carryOut: () => T): Promise<T> {
     const lost = this.life.sleep(TRANSACTION_LIMIT_MS).then(() => {
       throw new Error(`no answer: ${words.method} may have been carried out, or not`)

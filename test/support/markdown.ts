@@ -49,7 +49,7 @@ export function readTable(markdown: string): readonly (readonly string[])[] {
   )
 }
 
-/** Returns the anchors that GitHub gives to the headings of a text, and those written by hand. */
+/** Returns the anchors that GitHub makes for the headings of a text, and those written by hand. */
 export function listAnchors(markdown: string): readonly string[] {
   const withoutCode = markdown.replace(/^```[\s\S]*?^```/gm, '')
   const headings = [...withoutCode.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
@@ -65,7 +65,7 @@ export function listAnchors(markdown: string): readonly string[] {
   return [...numbered, ...[...withoutCode.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)]
 }
 
-/** Where the links and pictures of a text lead; code is left out. */
+/** Returns the targets of a text's links and pictures, without those in code. */
 export function listLinks(markdown: string): readonly string[] {
   const withoutCode = markdown.replace(/^ *```[\s\S]*?^ *```/gm, '').replace(/`[^`\n]*`/g, '`')
   return [...withoutCode.matchAll(/\]\(([^)\s]+)\)| (?:src|srcset|href)="([^"]+)"/g)].map(

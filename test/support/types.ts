@@ -32,7 +32,7 @@ function kindOf(symbol: ts.Symbol, checker: ts.TypeChecker): 'class' | 'type' | 
 /**
  * Checks source texts as separate modules, strictly and against the source of the package. They are never written to disk.
  *
- * @param texts text by path from the root, where the path decides what `node_modules` they see
+ * @param texts text by path from the root, whose path decides which `node_modules` they see
  * @returns one line per error, with the path and line
  */
 export function checkTypes(texts: ReadonlyMap<string, string>): readonly string[] {

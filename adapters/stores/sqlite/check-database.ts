@@ -39,7 +39,7 @@ export function checkDatabase(database: SqliteDatabase, owner: string, insteadOf
   return file
 }
 
-/** @param type the number of its file system, undefined where that is not known */
+/** @param type the number of its file system, undefined if it is not known */
 export function refuseNetwork(file: string, type: number | undefined, owner: string): void {
   const name = type === undefined ? undefined : NETWORK.get(type)
   if (name === undefined) return
