@@ -12,7 +12,7 @@ export interface ItemState {
   readonly tries: readonly InboxTry[]
   /** The number of workers that had died at the item when this was written (BullMQ's count of stalls). */
   readonly stalls: number
-  /** Whether the item must run alone in its process, or is running alone. */
+  /** The item's isolation: it waits to run alone in its process, or runs alone. */
   readonly alone: 'no' | 'waits' | 'runs'
   /** When the item became a dead letter. On a job that is not failed, it means that the dead letter was replayed. */
   readonly buriedAt?: number

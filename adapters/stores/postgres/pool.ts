@@ -27,7 +27,7 @@ export interface PgPool {
   connect(): Promise<PgClient>
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'connect', listener: (client: PgClient) => void): unknown
-  /** Whether `end()` was called. */
+  /** True once `end()` was called. */
   readonly ending?: boolean
   readonly idleCount?: number
   readonly options?: { readonly max?: number | undefined }

@@ -23,7 +23,7 @@ export class WorkGuard {
     this.#exec = exec
   }
 
-  /** Whether a transaction must still be rolled back: better-sqlite3 refuses that while the app iterates over rows. */
+  /** True if a transaction must still be rolled back: better-sqlite3 refuses that while the app iterates over rows. */
   get isAbandoned(): boolean {
     return this.#isAbandoned
   }

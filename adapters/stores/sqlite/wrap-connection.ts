@@ -11,7 +11,7 @@ import { GuardedStatement, WorkGuard } from './work-guard.ts'
 
 /** A statement of one of the three drivers. They differ in how parameters are passed, and a little in what they return. */
 interface DriverStatement {
-  /** Whether the statement returns rows. Only better-sqlite3 has it. */
+  /** True if the statement returns rows. Only better-sqlite3 has it. */
   readonly reader?: boolean
   run(...parameters: readonly unknown[]): { readonly changes: number | bigint }
   get(...parameters: readonly unknown[]): SqliteRow | undefined

@@ -12,7 +12,7 @@ const GIVE_UP_AFTER_MS = 2_500
 const LONGEST_PAUSE_MS = 40
 
 interface Job {
-  /** Whether the job has its own transaction. */
+  /** True if the job has its own transaction. */
   isAlone: boolean
   readonly until: number
   /** Runs within the transaction. Returns the function that settles the job after the commit. */
