@@ -96,7 +96,7 @@ function addPlaces(places: Places, named: Named, page: string): void {
   }
 }
 
-/** What the exports name, directly or through each other, and what no subpath exports. Computed types say nothing to a reader. */
+/** Types that the exports name, directly or through each other, and that no subpath exports. Computed types mean nothing to a reader. */
 function listInner(exported: Named, places: Places): Named {
   const queue = new Set(exported.map(([, declaration]) => declaration))
   for (const declaration of queue)

@@ -2,7 +2,7 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 /** The average time of a test file in the whole suite on two cores: 542 s for 232 files. */
 const SECONDS_PER_FILE = 2.3
-/** A run of fewer files is over before anybody asks. */
+/** A run of fewer files is over before a reader asks. */
 const LEAST_FILES = 20
 /** From this share of the files on, the pace so far tells what is left. */
 const KNOWN_PACE = 0.1

@@ -22,7 +22,7 @@ const ACCEPTED = '200 {"code":"accepted"'
 interface Way {
   /** A guide, or `README.md#Heading`. */
   readonly pages: readonly string[]
-  /** What is printed on the way. */
+  /** The output that must appear on the way. */
   readonly seen: readonly string[]
 }
 
@@ -96,7 +96,7 @@ afterAll(async () => {
   await Promise.all([engines.redis?.remove(), engines.postgres?.remove()])
 }, SLOW)
 
-/** Whether the engines that a way needs are on this machine. */
+/** Returns whether the engines that a way needs are on this machine. */
 function canWalk(pages: readonly string[]): boolean {
   const needsRedis = pages.some((page) => /stores\.md|bullmq/.test(page))
   const needsPostgres = pages.some((page) => /postgres|bullmq/.test(page))

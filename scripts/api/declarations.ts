@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export interface Declaration {
   readonly name: string
   readonly kind: 'function' | 'constant' | 'class' | 'interface' | 'type'
-  /** Whether it is a conditional type. */
+  /** True for a conditional type. */
   readonly isComputed: boolean
   /** Each overload, or the one statement, without its doc comment. */
   readonly texts: readonly string[]

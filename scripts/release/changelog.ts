@@ -7,7 +7,7 @@ function unreleasedIn(changes: string): string | undefined {
   return entries !== undefined && /^- /m.test(entries) ? entries : undefined
 }
 
-/** Whether "Unreleased" has an entry: without one there is nothing to release. */
+/** Returns whether "Unreleased" has an entry: without one there is nothing to release. */
 export function hasEntries(changes: string): boolean {
   return unreleasedIn(changes) !== undefined
 }
@@ -17,7 +17,7 @@ export function moveEntries(changes: string, version: string, date: string): str
   return changes.replace(UNRELEASED, `${UNRELEASED}\n## ${version} - ${date}\n`)
 }
 
-/** Whether the changes name a version with a date. */
+/** Returns whether the changes name a version with a date. */
 export function hasVersion(changes: string, version: string): boolean {
   return new RegExp(`^## ${version.replaceAll('.', '\\.')} - \\d{4}-\\d{2}-\\d{2}$`, 'm').test(changes)
 }

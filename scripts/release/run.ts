@@ -24,7 +24,7 @@ export async function run(cwd: string, command: string, ...args: readonly string
   }
 }
 
-/** Whether a command ends with 0. */
+/** Returns whether a command ends with 0. */
 export function succeeds(cwd: string, command: string, ...args: readonly string[]): Promise<boolean> {
   return run(cwd, command, ...args).then(
     () => true,

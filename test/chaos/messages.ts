@@ -6,7 +6,7 @@ export interface EngineAddress {
 }
 
 /**
- * Those with `-transaction`, and `-outage`, also write rows of the user's own in the handler's transaction. With `inbox-`, events are
+ * Engines with `-transaction`, and `-outage`, also write rows of the user's own in the handler's transaction. With `inbox-`, events are
  * accepted first, and then handled by processes some of which accept as well.
  */
 export const ENGINE_NAMES = [

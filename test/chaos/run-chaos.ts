@@ -17,7 +17,7 @@ export interface ChaosOptions {
   readonly concurrency: number
   readonly leaseMs: number
   readonly retryScale: number
-  /** Whether the engine is stopped, killed and restarted as well. */
+  /** True if the engine is stopped, killed and restarted as well. */
   readonly engineFaults: boolean
   readonly onProgress?: (done: number) => void
 }

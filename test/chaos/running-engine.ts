@@ -10,7 +10,7 @@ export interface RunningEngine {
   readonly faults: readonly (() => Promise<void>)[]
   /** The times at which it was away for longer than a claim lives, by the machine's clock. */
   readonly outages?: readonly Outage[]
-  /** Whether nothing can be written to it right now. */
+  /** Returns whether it refuses all writes right now. */
   readonly isLocked?: () => boolean
   /** Its own view of the inbox, if it has one. */
   readonly inbox?: Inbox

@@ -9,7 +9,7 @@ export interface SenderOptions {
   readonly pickPort: () => number | undefined
   /** The delays between attempts are divided by this. The deadline of an attempt is not. */
   readonly retryScale: number
-  /** Whether nothing can be acknowledged right now. */
+  /** Returns whether no delivery can be acknowledged right now. */
   readonly isLocked?: (() => boolean) | undefined
 }
 
@@ -27,7 +27,7 @@ export class ScheduleSender {
     this.#options = options
   }
 
-  /** Whether the delivery was acknowledged in the end. */
+  /** Returns whether the delivery was acknowledged in the end. */
   async deliver(body: string): Promise<boolean> {
     const bytes = Buffer.from(body)
     const signature = sign(bytes, SECRET)
@@ -46,7 +46,7 @@ export class ScheduleSender {
     return false
   }
 
-  /** Whether one attempt is acknowledged. */
+  /** Returns whether one attempt is acknowledged. */
   async isAcknowledged(body: string): Promise<boolean> {
     const bytes = Buffer.from(body)
     return isSuccess(await this.#attempt(bytes, sign(bytes, SECRET)))

@@ -8,7 +8,7 @@ export class FaultyProxy {
   cutAt: { readonly text: string; readonly isForwarded: boolean } | undefined
   /** From this text of a client on, nothing passes on its connection, in either direction. Once. */
   muteAt: string | undefined
-  /** Whether new connections are silent as well. */
+  /** True if new connections are silent as well. */
   isMuteForNew = false
   /** The number of connections that clients hold open. */
   held = 0

@@ -120,7 +120,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
   })
 
-  it('takes a double click for one, and keeps the focus where it asks', async () => {
+  it('treats a double click as one, and keeps the focus on the question', async () => {
     const scene = await fill()
     const { url } = await serve(scene, '--write')
     const { page } = await openAlone(url)
@@ -257,7 +257,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(await linksOf(page).count()).toBe(0)
   })
 
-  it('joins deliveries with what became of them in the inbox', { timeout: 60_000 }, async () => {
+  it('joins deliveries with their outcomes in the inbox', { timeout: 60_000 }, async () => {
     const scene = new Scene({ name: 'crm', secret: () => secret })
     let secret = SECRET
     let isBroken = true

@@ -265,7 +265,7 @@ describe('a claim that another process holds', () => {
     await bench.expectAtRest()
   })
 
-  it('that arrives after everybody was answered is released, and runs nothing', async () => {
+  it('that arrives after every delivery was answered is released, and runs nothing', async () => {
     const bench = new Bench()
     let runs = 0
     bench.receiver.on('*', () => void runs++)
@@ -283,7 +283,7 @@ describe('a claim that another process holds', () => {
     await bench.expectAtRest()
   })
 
-  it('that arrives after everybody was answered does not disturb a later duplicate', async () => {
+  it('that arrives after every delivery was answered does not disturb a later duplicate', async () => {
     const { bench, gate, runs } = gated()
     const event = events.contact.created()
     elsewhere(bench, event, 6_500)

@@ -33,7 +33,7 @@ export interface Grant {
   readonly marks: ReadonlySet<string>
   /** The time at which the answer reached the process; undefined as long as it did not. */
   answeredAt: number | undefined
-  /** Whether it was granted to the echo of a call that had another answer: its process cannot know of it. */
+  /** True if it was granted to the echo of a call that had another answer: its process cannot know of it. */
   isEcho: boolean
   endsAt: number
   /** The time at which the engine first carried out `complete` or `release`. */

@@ -44,7 +44,7 @@ export class Life implements LifeFacts {
   readonly trials: Trial[] = []
   /** Ends it like a handler that takes the whole process with it. Set by the cluster. */
   crash: () => void = () => {}
-  /** Whether the load balancer may pick it. */
+  /** True if the load balancer may pick it. */
   isListening = true
   isClosing = false
   /** Time of the last step. */

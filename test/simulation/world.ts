@@ -28,7 +28,7 @@ export class World {
   readonly weather: Weather
   readonly secrets: SecretRing
   readonly faultsMet = new Map<FaultKind, number>()
-  /** Whether the store releases claims whose answer was lost. The library's stores do; the receiver must cope with others. */
+  /** True if the store releases claims whose answer was lost. The library's stores do; the receiver must cope with others. */
   readonly givesBackLostClaims: boolean
   /** Set by a memory store that dropped events for lack of room. */
   isForgetful = false

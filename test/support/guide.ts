@@ -1,7 +1,7 @@
 import { type CodeBlock, findCodeBlocks, findSection } from './markdown.ts'
 import { readText } from './repository.ts'
 
-/** What a reader of a guide does next. */
+/** A step of a guide's reader. */
 export type Step =
   | { readonly does: 'save'; readonly file: string; readonly code: string; readonly language: string }
   | { readonly does: 'type'; readonly lines: readonly string[]; readonly terminals: Terminals; readonly title: string }
@@ -22,7 +22,10 @@ const DETOURS: Readonly<Record<string, string>> = {
   'send-yourself-a-delivery': '## Send yourself a delivery',
 }
 
-/** What a reader of a page does, in its order: saves files, types commands, follows links to the sections that all guides share. */
+/**
+ * Returns the steps of a page's reader in their order: files to save, commands to type, links to follow to the sections that all guides
+ * share.
+ */
 export function readSteps(page: string, ...headings: readonly string[]): readonly Step[] {
   const text = readText(page)
   const parts = headings.length === 0 ? [text] : headings.map((heading) => findSection(text, heading))

@@ -13,7 +13,7 @@ export interface Walk {
   readonly folder: string
   /** Files that were saved, by their path. */
   readonly files: ReadonlyMap<string, string>
-  /** What the commands have printed so far. */
+  /** The output of the commands so far. */
   output(): string
   follow(steps: readonly Step[]): Promise<void>
   /** Ends what still runs, and removes the folder. */
@@ -97,7 +97,7 @@ export async function beginWalk(folder: string, places: Places): Promise<Walk> {
   }
 }
 
-/** Nothing comes from a registry, and neither a variable nor a program of this repository stands in for one that a guide forgot. */
+/** Contains no registry, and neither a variable nor a program of this repository that could replace one that a guide forgot. */
 const ENVIRONMENT = {
   PATH: (process.env.PATH ?? '')
     .split(delimiter)

@@ -6,7 +6,7 @@ export interface InboxPlan {
   readonly acts: readonly InboxAct[]
 }
 
-/** Whether a process accepts deliveries, runs the inbox's items, or does both. */
+/** The role of a process: it accepts deliveries, runs the inbox's items, or does both. */
 export type Role = 'accepts' | 'works' | 'does both'
 
 /** Options of `receiver.work`. */
