@@ -108,7 +108,7 @@ function* findBreaches(path, source) {
     yield* findBanned(text, `${path}:${lineAt(at)}`)
     for (const sentence of text.split(/(?<=[.!?])\s+/)) {
       const opening = OPENING.exec(sentence)
-      if (opening && !sentence.endsWith('?'))
+      if (opening && sentence.includes(' ') && !sentence.endsWith('?'))
         yield `${path}:${lineAt(at)} opens with "${opening[0]}"; open with a subject or a verb`
     }
   }
