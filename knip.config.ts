@@ -11,7 +11,6 @@ const config: KnipConfig = {
     'scripts/record-start.ts',
     'scripts/draw-pictures.ts',
     'scripts/screenshots.ts',
-    'scripts/release/pack-tag.ts',
     'scripts/release/*.mjs',
     'src/inspector/main.tsx',
     'test/check/reference/*.mjs',

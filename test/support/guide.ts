@@ -71,7 +71,7 @@ function* readBlock(page: string, block: CodeBlock, prose: string): Generator<St
 }
 
 /** The file in which the paragraph before a block has its reader save it. */
-export function findFileName(prose: string): string | undefined {
+function findFileName(prose: string): string | undefined {
   const paragraph =
     prose
       .trimEnd()
