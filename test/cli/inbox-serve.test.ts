@@ -88,7 +88,7 @@ describe('an inbox that may come later', () => {
     for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
     await makeDeadLetters(file, [{ id: 'evt_1' }, { id: 'evt_2' }])
     expect(await counts(inbox)).toBe(2)
-    for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true })
+    for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
     writeFileSync(file, 'no database')
     await expect(inbox.counts()).rejects.toThrow('cannot be read')
   })

@@ -1,15 +1,18 @@
+import { stat } from 'node:fs/promises'
 import type { InboxView } from '../../emulator/emulator.ts'
 import type { InboxState, ListOptions } from '../../inbox/inbox.ts'
 import { PosternError } from '../../protocol/errors.ts'
 import { type InboxOptions, type OpenedInbox, openInboxOf } from './inbox-options.ts'
 
 /**
- * An inbox that need not be there yet, and may go away: it is opened when something is asked of it. A file is opened each time, since
- * it may have been deleted and made anew; a connection stays until the engine fails.
+ * An inbox that need not exist yet, and may disappear: it is opened at the first question. Its connection stays until the engine fails,
+ * or until another file has the name of the database, as after a developer deleted it.
  */
 export class LateInbox implements InboxView, AsyncDisposable {
   readonly #options: InboxOptions
   #connected: Promise<OpenedInbox> | undefined
+  /** The file that is open, as opposed to its name. */
+  #file: string | undefined
 
   constructor(options: InboxOptions) {
     this.#options = options
@@ -43,12 +46,14 @@ export class LateInbox implements InboxView, AsyncDisposable {
   }
 
   async #ask<T>(question: (inbox: InboxView) => Promise<T>): Promise<T> {
-    if (this.#options.sqlite !== undefined) {
-      // Without waiting for a lock: that would keep the emulator from its deliveries.
-      await using opened = await openInboxOf(this.#options, 0)
-      return await question(opened.inbox)
+    const { sqlite } = this.#options
+    const file = sqlite === undefined ? undefined : await identify(sqlite)
+    if (file !== this.#file) {
+      this.#file = file
+      await this[Symbol.asyncDispose]()
     }
-    this.#connected ??= openInboxOf(this.#options)
+    // Without waiting for a lock: that would keep the emulator from its deliveries.
+    this.#connected ??= openInboxOf(this.#options, 0)
     const connected = this.#connected
     try {
       return await question((await connected).inbox)
@@ -57,5 +62,15 @@ export class LateInbox implements InboxView, AsyncDisposable {
       if (this.#connected === connected && !isOfCaller) await this[Symbol.asyncDispose]()
       throw error
     }
+  }
+}
+
+/** Returns the identity of a file, whose inode number alone may be that of a deleted one. */
+async function identify(path: string): Promise<string> {
+  try {
+    const { dev, ino, birthtimeMs } = await stat(path)
+    return `${dev}:${ino}:${birthtimeMs}`
+  } catch {
+    return 'none'
   }
 }
