@@ -59,6 +59,7 @@ describe('the examples in the help', () => {
       .replace('sha256=...', sign(BODY, SECRET))
       .replace('postern dev', 'postern dev --port 0')
       .replace('postern emulator', 'postern emulator --port 0')
+      .replace('inbox serve', 'inbox serve --port 0')
       .replace('rotate 65f0c1', 'rotate 65f0c1 --overlap 10ms')
       // Other tests check its messages about the receiver; here it must only run.
       .replace('postern check', 'postern check --only accepts-valid,duplicate')
@@ -76,10 +77,10 @@ describe('the examples in the help', () => {
 
   /** Commands that do not end are interrupted. */
   async function mustRun(line: string, env: Readonly<Record<string, string>>): Promise<void> {
-    const goesOn = /postern (dev|emulator|logs)/.test(line)
+    const goesOn = /postern (dev|emulator|logs|inbox serve)/.test(line)
     const started = program.start(goesOn ? `exec ${line}` : line, env)
     if (goesOn) {
-      await started.until(/^emulator {3}|"type":"ready"|until Ctrl-C/m)
+      await started.until(/^emulator {3}|^page {7}|"type":"ready"|until Ctrl-C/m)
       started.interrupt(line.includes('emulator') ? 'SIGTERM' : 'SIGINT')
     }
     expect(await started.exitCode, `${line}\n${started.stdout}${started.stderr}`).toBe(goesOn ? 130 : 0)
