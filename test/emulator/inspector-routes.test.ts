@@ -32,6 +32,12 @@ async function listen(crm: Pick<Emulator, 'url'>) {
 const rowsIn = (batches: readonly Batch[]) => batches.flatMap(({ rows }) => rows)
 
 describe('the page', () => {
+  it('redirects from its address with a slash at the end', async () => {
+    const crm = await start()
+    const { status, headers } = await fetch(`${crm.url}/_inspector/?d=x`, { redirect: 'manual' })
+    expect([status, headers.get('location')]).toEqual([302, '/_inspector?d=x'])
+  })
+
   it('is one file with a strict policy and a new nonce each time, below 60 KB', async () => {
     const crm = await start()
     const [one, other] = [await call(crm, 'GET /_inspector'), await call(crm, 'GET /_inspector')]

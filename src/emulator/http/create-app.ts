@@ -57,6 +57,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   app.route('/api', createServiceRoutes(service))
   app.route('/_emulator', createControlRoutes(service, readyLine))
   app.route('/_inspector', createPageRoute('emulator'))
+  app.get('/_inspector/', (c) => c.redirect(`/_inspector${new URL(c.req.url).search}`))
   if (settings.inbox !== undefined)
     app.route('/_inspector/inbox', createInboxRoutes(settings.inbox, { isWritable: true }))
   app.notFound((c) => refuse(c, new Refusal('unknown', 'there is nothing at this address')))

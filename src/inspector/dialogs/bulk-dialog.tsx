@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { describeError, NoAnswer } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import { type Bulk, ui } from '../model/ui.ts'
-import { count } from '../parts/announcer.tsx'
+import { count } from '../text/count.ts'
 import { DialogFrame } from './dialog-frame.tsx'
 
 interface Progress {

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { page } from '../model/page-model.ts'
+import { count } from '../text/count.ts'
 
 const EVERY_MS = 2_000
 
@@ -41,11 +42,6 @@ export function ToastLine(): JSX.Element {
       {toast?.text}
     </div>
   )
-}
-
-/** `1 delivery`, `12 deliveries`. */
-export function count(number: number, one: string, several: string): string {
-  return `${number.toLocaleString('en')} ${number === 1 ? one : several}`
 }
 
 function countFailed(): number {

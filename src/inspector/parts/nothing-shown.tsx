@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { copyText } from '../model/actions.ts'
-import { go, goTo, readAddress } from '../model/address.ts'
+import { follow, go, goTo, readAddress } from '../model/address.ts'
 import type { ShownList } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import { ui } from '../model/ui.ts'
@@ -48,8 +48,11 @@ function NoWebhook(): JSX.Element {
   return (
     <Empty title="No webhook is registered">
       <p>
-        Register one on the <a href="?screen=webhooks">webhooks</a> screen, by the service's API, or start the emulator
-        with your app's URL:
+        Register one on the{' '}
+        <a href="?screen=webhooks" onClick={(event) => follow(event, () => goTo('webhooks'))}>
+          webhooks
+        </a>{' '}
+        screen, by the service's API, or start the emulator with your app's URL:
       </p>
       <pre class="command">{command}</pre>
       <button type="button" onClick={() => copyText(command, 'command')}>

@@ -7,10 +7,10 @@ import { listShown, type ShownList } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
-import { count } from '../parts/announcer.tsx'
 import { NothingShown } from '../parts/nothing-shown.tsx'
 import { RowTable } from '../parts/row-table.tsx'
 import { Key } from '../parts/small.tsx'
+import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
 
 /** The start: all deliveries, and the one that is open. */

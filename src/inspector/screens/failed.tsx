@@ -6,8 +6,8 @@ import { type FailureGroup, groupFailures } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
-import { count } from '../parts/announcer.tsx'
 import { Ago, Empty } from '../parts/small.tsx'
+import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
 
 /** Rows of a group that are drawn; the group's box takes all of them. */
@@ -76,6 +76,7 @@ function Group({ group, chosen, choose }: GroupOptions): JSX.Element {
   const url = page.urlOf(webhook)
   const ids = rows.map(({ id }) => id)
   const number = ids.filter((id) => chosen.has(id)).length
+  const inList = { ...NOTHING_OPEN, screen: 'deliveries', query: `status:failed webhook:${webhook}` } as const
   const cause = note ?? [result, code].filter(Boolean).join(' ')
   const advice = note === null ? adviseOn({ result, code }, url) : undefined
   return (
@@ -103,7 +104,7 @@ function Group({ group, chosen, choose }: GroupOptions): JSX.Element {
       {rows.length > MOST_SHOWN && (
         <p class="dim">
           and {(rows.length - MOST_SHOWN).toLocaleString('en')} more,{' '}
-          <a href={toUrl({ ...NOTHING_OPEN, screen: 'deliveries', query: `status:failed webhook:${webhook}` })}>
+          <a href={toUrl(inList)} onClick={(event) => follow(event, () => go(inList))}>
             in the list
           </a>
         </p>

@@ -4,10 +4,10 @@ import { act, change, copyText, setActive } from '../model/actions.ts'
 import { follow, go } from '../model/address.ts'
 import { api } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
-import { count } from '../parts/announcer.tsx'
 import { Empty } from '../parts/small.tsx'
 import { WebhookForm } from '../parts/webhook-form.tsx'
 import type { WebhookShape } from '../shapes.ts'
+import { count } from '../text/count.ts'
 
 /** A secret is hidden again after this. */
 const SHOWN_MS = 30_000
