@@ -22,6 +22,7 @@ export default defineConfig({
     maxConcurrency: 12,
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    expect: { poll: { timeout: 15_000 } }, // a slow machine is no failure
     coverage: { provider: 'v8', include: ['src/**/*.ts', 'adapters/**/*.ts'] },
   },
 })

@@ -38,7 +38,7 @@ export const FAULTS_OF_ORDER: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}lease.ts`,
-        find: 'answers.some(isThenable) ? Promise.all(answers).then(goOn) : goOn(answers)',
+        find: 'answers.some(isThenable) ? Promise.all(answers).then(goOn, fail) : goOn(answers)',
         replace: 'answers.some(isThenable) ? (void Promise.all(answers).catch(() => {}), call()) : goOn(answers)',
       },
     ],
