@@ -101,6 +101,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await toast(page, 'replayed')
     await until('it died again', () => scene.dead.length === 2)
     await expect.poll(() => page.locator('.tries li').count(), { timeout: 5_000 }).toBe(2)
+    await linksOf(page).waitFor() // the list may be older than the detail
     await page.keyboard.press('Escape')
     await expect.poll(() => page.evaluate('document.activeElement.dataset.key')).toContain('evt_dead')
 
