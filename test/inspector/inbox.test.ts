@@ -100,7 +100,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await page.keyboard.press('r')
     await toast(page, 'replayed')
     await until('it died again', () => scene.dead.length === 2)
-    await expect.poll(() => page.locator('.tries li').count(), { timeout: 5_000 }).toBe(2)
+    await expect.poll(() => page.locator('.tries li').count()).toBe(2)
     await linksOf(page).waitFor() // the list may be older than the detail
     await page.keyboard.press('Escape')
     await expect.poll(() => page.evaluate('document.activeElement.dataset.key')).toContain('evt_dead')
@@ -165,7 +165,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await page.getByText('50 of 50').waitFor()
     await page.getByRole('button', { name: 'Close', exact: true }).click()
     await scene.untilIdle()
-    await expect.poll(() => linksOf(page).count(), { timeout: 10_000 }).toBe(20)
+    await expect.poll(() => linksOf(page).count()).toBe(20)
     await page.getByRole('button', { name: 'Dead 20' }).waitFor()
   })
 
