@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { createEvents, signed } from 'postern/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -45,8 +45,11 @@ const server = createServer(nodeHandler(receiver))
 server.listen(0, '127.0.0.1', () => console.log('listening on ' + server.address().port))
 `
 
-function edit(name: string, text: string): Promise<void> {
-  return writeFile(join(app.folder, name), text)
+/** Saves a file in one step, as editors do: a server that reloads at the first change would otherwise find it empty. */
+async function edit(name: string, text: string): Promise<void> {
+  const saved = `${app.folder}.saved`
+  await writeFile(saved, text)
+  await rename(saved, join(app.folder, name))
 }
 
 /** Returns the answer's status and code, and the event's id. */
