@@ -20,23 +20,28 @@ export class Turns {
   #next = 0
   #lookedAt = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | undefined
+  /** The turn of the account that is furthest ahead. */
+  #mostUsed = 0
+  /** Set until the first answer, and after a pause: items that came meanwhile would hide that the queue was empty. */
+  #mustWait = true
 
   /** @param lookUp resolves with the turn of the next item; undefined if none waits */
   constructor(lookUp: () => Promise<number | undefined>) {
     this.#lookUp = lookUp
   }
 
-  /** Waits for an answer of the engine the first time, and after a pause in which the account's items may have run. */
+  /** Waits for an answer of the engine the first time, and after a pause in which an account's backlog may have run. */
   async next(account: string): Promise<number> {
     const silentMs = performance.now() - this.#lookedAt
     if (silentMs >= LOOK_EVERY_MS) {
       this.#lookedAt = performance.now()
+      if (silentMs >= 2 * LOOK_EVERY_MS && this.#mostUsed > this.#next + 1) this.#mustWait = true
       this.#looking = this.#look()
     }
-    const isAhead = (this.#usedByAccount.get(account) ?? 0) > this.#next + 1
-    if (this.#next === 0 || (isAhead && silentMs >= 2 * LOOK_EVERY_MS)) await this.#looking
+    if (this.#mustWait) await this.#looking
     const used = Math.max(this.#usedByAccount.get(account) ?? 0, this.#next)
     this.#usedByAccount.set(account, used + 1 / ITEMS_A_TURN)
+    this.#mostUsed = Math.max(this.#mostUsed, used)
     return Math.min(Math.floor(used), LAST - 1)
   }
 
@@ -44,8 +49,11 @@ export class Turns {
     const found = await this.#lookUp().catch(() => this.#next) // the put that follows reports an engine that is away
     const next = found === undefined || found >= LAST ? 1 : Math.max(found, 1)
     // Nothing waits, or nothing has waited for a while.
-    if (found === undefined || next < this.#next || this.#usedByAccount.size >= MOST_ACCOUNTS)
+    if (found === undefined || next < this.#next || this.#usedByAccount.size >= MOST_ACCOUNTS) {
       this.#usedByAccount.clear()
+      this.#mostUsed = 0
+    }
+    this.#mustWait = false
     this.#next = next
   }
 }
