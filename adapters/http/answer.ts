@@ -17,7 +17,7 @@ export function writeReply(
   // An object: middleware that wraps writeHead may misread a flat list, and hosts other than Node return nothing from it.
   const all: Record<string, string | number> = { 'content-length': Buffer.byteLength(body) }
   for (const name in headers) all[name] = headers[name] ?? ''
-  if (close && !isHttp2(request)) all.connection = 'close' // HTTP/2 closes a stream without a header.
+  if (close && !isHttp2(request)) all.connection = 'close' // HTTP/2 closes a stream without a header
   limitStream(request, response)
   response.writeHead(status, all)
   if (!close) {
@@ -43,8 +43,7 @@ export function writeReply(
  * session.
  */
 export function limitStream(request: IncomingMessage, response: ServerResponse): void {
-  // Node's compatibility layer has it; on other hosts it is like any other stream.
-  const { stream } = response as { readonly stream?: ServerResponse }
+  const { stream } = response as { readonly stream?: ServerResponse } // only in Node's compatibility layer; used as a stream here
   if (!isHttp2(request) || stream === undefined || stream.destroyed) return
   const timer = setTimeout(() => stream.destroy(), 2 * HTTP2_DRAIN_MS)
   timer.unref()

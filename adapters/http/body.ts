@@ -39,7 +39,7 @@ export class NodeRequest<Request extends IncomingMessage> implements DeliveryReq
   }
 
   onAnswered(callback: () => void): void {
-    const { stream } = this.#response as { readonly stream?: { readonly destroyed: boolean } } // an HTTP/2 header
+    const { stream } = this.#response as { readonly stream?: { readonly destroyed: boolean } } // only over HTTP/2
     const { destroyed, closed, socket } = this.#response
     if (destroyed || closed || stream?.destroyed || (socket === null && this.#request.socket?.destroyed))
       return callback()
