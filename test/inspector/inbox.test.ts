@@ -11,7 +11,7 @@ import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
-import { beginEach, CHROMIUM, open, start } from './support.ts'
+import { beginEach, CHROMIUM, open, openAt, start } from './support.ts'
 
 // The inbox in the page: a real receiver with its worker on SQLite, joined with the emulator's deliveries, and alone.
 
@@ -67,22 +67,10 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     return { cli, url: /http:\/\/\S+/.exec(cli.stderr)?.[0] ?? '' }
   }
 
-  async function openAlone(url: string): Promise<{ page: Page; complaints: readonly string[] }> {
-    const page = await context.newPage()
-    const complaints: string[] = []
-    page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-    })
-    page.on('pageerror', (error) => complaints.push(String(error)))
-    await page.goto(url)
-    await page.locator('#link.live').waitFor()
-    return { page, complaints }
-  }
-
   it('shows alone dead, waiting and running events, replays and drops them, by the keyboard too', async () => {
     const scene = await fill()
     const { cli, url } = await serve(scene, '--write')
-    const { page, complaints } = await openAlone(url)
+    const { page, complaints } = await openAt(context, url)
     expect(page.url()).not.toContain('token')
     await linksOf(page).waitFor()
     expect(await page.locator('.items').innerText()).toMatch(
@@ -124,7 +112,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
   it('treats a double click as one, and keeps the focus on the question', async () => {
     const scene = await fill()
     const { url } = await serve(scene, '--write')
-    const { page } = await openAlone(url)
+    const { page } = await openAt(context, url)
     await linksOf(page).click()
     const named = (name: string) => page.getByRole('button', { name, exact: true })
     await named('Drop…').focus()
@@ -150,7 +138,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     scene.work()
     await until('all are dead', () => scene.dead.length === 70)
     const { url } = await serve(scene, '--write')
-    const { page } = await openAlone(url)
+    const { page } = await openAt(context, url)
     await expect.poll(() => linksOf(page).count()).toBe(50)
     await press(page, 'Next page')
     await expect.poll(() => linksOf(page).count()).toBe(20)
@@ -171,7 +159,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
 
   it('is read-only unless it was started to write, and says so', async () => {
     const { url } = await serve(await fill())
-    const { page } = await openAlone(url)
+    const { page } = await openAt(context, url)
     await page.getByText('Read-only').waitFor()
     expect(await page.getByRole('checkbox').count()).toBe(0)
     await linksOf(page).click()
@@ -185,7 +173,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     const scene = await fill()
     const first = await serve(scene)
     const port = new URL(first.url).port
-    const { page } = await openAlone(first.url)
+    const { page } = await openAt(context, first.url)
     first.cli.interrupt()
     await first.cli.exitCode
     await page.getByText('stopped: postern inbox serve does not answer').waitFor()
@@ -203,7 +191,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
 
   it('shows nothing of another state while it loads, also by Back', async () => {
     const { url } = await serve(await fill())
-    const { page } = await openAlone(url)
+    const { page } = await openAt(context, url)
     const rows = page.locator('.items')
     await rows.getByText('dead_letter').waitFor()
     await press(page, /^Waiting 1/)
@@ -241,7 +229,10 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
       const { timeout } = AbortSignal
       AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / 10)
     })
-    const { page } = await openAlone(url.replace(/127\.0\.0\.1:\d+/, `localhost:${Object(tunnel.address()).port}`))
+    const { page } = await openAt(
+      context,
+      url.replace(/127\.0\.0\.1:\d+/, `localhost:${Object(tunnel.address()).port}`),
+    )
     await linksOf(page).waitFor()
     tunnel.on('connection', (near) => near.unpipe().pause())
     for (const end of ends) end.unpipe().pause()
@@ -307,7 +298,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     const scene = await fill()
     const { url } = await serve(scene, '--write')
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-    const { page } = await openAlone(url)
+    const { page } = await openAt(context, url)
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme })
       for (const view of ['', '?state=waiting', '?state=running', '?item=7:default4:acme8:evt_dead']) {

@@ -79,6 +79,14 @@ export async function open(
   crm: Pick<Emulator, 'url'>,
   query = '',
 ): Promise<OpenPage & { readonly liveAfterMs: number }> {
+  return openAt(context, `${crm.url}/_inspector${query}`)
+}
+
+/** Opens an address of the page, and waits until it is live. */
+export async function openAt(
+  context: BrowserContext,
+  url: string,
+): Promise<OpenPage & { readonly liveAfterMs: number }> {
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -86,7 +94,7 @@ export async function open(
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
   const startedAt = performance.now()
-  await page.goto(`${crm.url}/_inspector${query}`)
+  await page.goto(url)
   await page.locator('#link.live').waitFor()
   return { page, complaints, liveAfterMs: performance.now() - startedAt }
 }
