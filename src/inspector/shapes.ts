@@ -232,10 +232,8 @@ export interface InboxRow {
 
 /** The end of the last try. */
 interface LastTry {
-  readonly n: number
   readonly code: string
   readonly error: string | null
-  readonly endedAt: number
 }
 
 /** A stretch of the list, the oldest first. */

@@ -107,7 +107,7 @@ function toRow({ key, state, type, id, accountKey, receivedAt, dueAt, failures, 
   const last = tries.at(-1)
   return {
     ...{ key, state, type, event: id, account: accountKey, receivedAt, dueAt, failures },
-    last: last === undefined ? null : { n: last.n, code: last.code, error: last.error ?? null, endedAt: last.endedAt },
+    last: last === undefined ? null : { code: last.code, error: last.error ?? null },
   }
 }
 

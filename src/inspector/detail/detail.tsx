@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { type CopyForm, closeDelivery, copyDelivery, resend, retry, setActive } from '../model/actions.ts'
 import { hasInbox } from '../model/inbox.ts'
 import { whyNotResent } from '../model/list.ts'
@@ -11,6 +11,7 @@ import type { DeliveryDetail } from '../shapes.ts'
 import { nameSigning } from '../text/explain.ts'
 import { AnswerView } from './answer-view.tsx'
 import { BodyView } from './body-view.tsx'
+import { DetailTitle } from './detail-title.tsx'
 import { DiffView } from './diff-view.tsx'
 import { InboxSection } from './inbox-section.tsx'
 import { SignatureView } from './signature-view.tsx'
@@ -28,7 +29,9 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
   }, [isKnown])
   return (
     <section class="detail" aria-label="Delivery" data-id={id}>
-      <Title id={id} row={row} />
+      <DetailTitle title={row?.type ?? 'Delivery'} onClose={() => closeDelivery(id)}>
+        {row?.event ?? id} · {row?.account} · <span class="url">{page.urlOf(row?.webhook ?? '') || row?.webhook}</span>
+      </DetailTitle>
       {value === undefined && error !== undefined && (
         <Empty title={row?.isGone ? 'A delivery of a previous run' : error}>
           {row?.isGone && <p>The emulator was restarted since, and its body is gone.</p>}
@@ -36,31 +39,6 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
       )}
       {value !== undefined && row !== undefined && <Parts detail={value} row={row} />}
     </section>
-  )
-}
-
-function Title({ id, row }: { readonly id: string; readonly row: PlacedRow | undefined }): JSX.Element {
-  const close = () => closeDelivery(id)
-  const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
-    // The list, and with it what had the focus, is hidden behind it.
-    if (matchMedia('(max-width: 860px)').matches) heading.current?.focus()
-  }, [])
-  return (
-    <div class="title">
-      <div>
-        <h1 ref={heading} tabIndex={-1}>
-          {row?.type ?? 'Delivery'}
-        </h1>
-        <p class="mono dim">
-          {row?.event ?? id} · {row?.account} ·{' '}
-          <span class="url">{page.urlOf(row?.webhook ?? '') || row?.webhook}</span>
-        </p>
-      </div>
-      <button type="button" class="quiet" onClick={close} aria-label="Close (Esc)">
-        ✕
-      </button>
-    </div>
   )
 }
 

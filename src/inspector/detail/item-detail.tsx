@@ -1,36 +1,24 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { closeItem, copyText } from '../model/actions.ts'
 import { inbox, toItemPath } from '../model/inbox.ts'
 import { Ago, Empty, In } from '../parts/small.tsx'
 import type { InboxDetail } from '../shapes.ts'
 import { showExact } from '../text/times.ts'
 import { BytesView } from './body-view.tsx'
+import { DetailTitle } from './detail-title.tsx'
 import { ItemActions, Tries } from './tries.tsx'
 import { useCall } from './use-detail.ts'
 
 /** One accepted event: where it stands, its tries, and its body for whoever asks for it. */
 export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Element {
   const { value, error } = useCall<InboxDetail>(`GET ${toItemPath('item', itemKey)}`, String(inbox.version))
-  const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
-    // The list, and with it what had the focus, is hidden behind it.
-    if (matchMedia('(max-width: 860px)').matches) heading.current?.focus()
-  }, [])
   const isGone = error !== undefined
   return (
     <section class="detail" aria-label="Event of the inbox">
-      <div class="title">
-        <div>
-          <h1 ref={heading} tabIndex={-1}>
-            {value?.type ?? 'Event'}
-          </h1>
-          <p class="mono dim">{value === undefined ? itemKey : `${value.event} · ${value.account}`}</p>
-        </div>
-        <button type="button" class="quiet" onClick={() => closeItem(itemKey)} aria-label="Close (Esc)">
-          ✕
-        </button>
-      </div>
+      <DetailTitle title={value?.type ?? 'Event'} onClose={() => closeItem(itemKey)}>
+        {value === undefined ? itemKey : `${value.event} · ${value.account}`}
+      </DetailTitle>
       {value === undefined && isGone && <Empty title={error} />}
       {value !== undefined && (
         <div class="parts">

@@ -44,16 +44,18 @@ export function openMade(id: string): void {
 export function closeDelivery(id: string): void {
   ui.select(id)
   go({ delivery: undefined })
-  setTimeout(() => document.getElementById(`row-${id}`)?.focus({ preventScroll: true }), 50)
+  focusSoon(`#row-${CSS.escape(id)}`)
 }
 
 /** Back to the list of the inbox, and to its row. */
 export function closeItem(key: string): void {
   go({ item: undefined })
-  setTimeout(
-    () => document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true }),
-    50,
-  )
+  focusSoon(`[data-key="${CSS.escape(key)}"]`)
+}
+
+/** Focuses an element of the list once the page has drawn it. */
+function focusSoon(selector: string): void {
+  setTimeout(() => document.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true }), 50)
 }
 
 let isActing = false

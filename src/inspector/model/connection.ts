@@ -149,9 +149,7 @@ function watch(): void {
 }
 
 function setLink(link: Link): void {
-  if (lostAt === undefined) return
-  page.link = link
-  page.changed()
+  if (lostAt !== undefined) page.setLink(link)
 }
 
 function apply({ now, notices, rows }: Batch): void {

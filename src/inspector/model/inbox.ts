@@ -17,8 +17,6 @@ class InboxModel {
   counts: InboxCountsShape | undefined
   /** Why it could not be read the last time. */
   error: string | undefined
-  /** Whether anybody answered, if only with an error of the engine. */
-  isServed = true
   /** Counts the answers: what was asked under an older one is asked again. */
   version = 0
   /** States of accepted events, as far as they are on a first page, by account and event id. */
@@ -54,10 +52,10 @@ class InboxModel {
       if (rows !== undefined && now.state === state && now.after === after) this.#stretch = { state, after, page: rows }
       this.counts = counts
       this.error = undefined
-      this.isServed = true
+      if (IS_ALONE) page.setLink('live')
     } catch (error) {
       this.error = describeError(error)
-      this.isServed = !(error instanceof NoAnswer)
+      if (IS_ALONE) page.setLink(error instanceof NoAnswer ? 'stopped' : 'live')
     }
     this.version++
     page.changed()
@@ -72,7 +70,7 @@ export function hasInbox(): boolean {
   return IS_ALONE || page.state?.hasInbox === true
 }
 
-/** Asks again and again, unless nobody looks. */
+/** Asks again and again, unless nobody looks. A screen that needs an answer asks for the first one itself. */
 export function watchInbox(): void {
   let isAsking = false
   const ask = async () => {
@@ -80,11 +78,9 @@ export function watchInbox(): void {
     isAsking = true
     await inbox.refresh()
     isAsking = false
-    if (IS_ALONE) page.setLink(inbox.isServed ? 'live' : 'stopped')
   }
   setInterval(ask, ASK_EVERY_MS)
   document.addEventListener('visibilitychange', ask)
-  ask()
 }
 
 /** Path of an item by its key. */

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
 import { follow, go, NOTHING_OPEN, toUrl } from '../model/address.ts'
 import { bulkOf } from '../model/bulk.ts'
 import { type FailureGroup, groupFailures } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
+import { type Choice, ChoiceButtons, useChoice } from '../parts/choice.tsx'
 import { Ago, Empty } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
@@ -15,21 +15,9 @@ const MOST_SHOWN = 20
 
 /** Deliveries that have used up their attempts, by webhook and cause. */
 export function Failed(): JSX.Element {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const choice = useChoice()
   const groups = groupFailures()
   const rows = groups.flatMap((group) => group.rows)
-  const selected = rows.filter(({ id }) => chosen.has(id))
-  const choose = (ids: readonly string[], isChosen: boolean) => {
-    const next = new Set(chosen)
-    for (const id of ids)
-      if (isChosen) next.add(id)
-      else next.delete(id)
-    setChosen(next)
-  }
-  const retry = () => {
-    ui.open({ kind: 'bulk', bulk: bulkOf('retry', selected) })
-    setChosen(new Set())
-  }
   if (rows.length === 0)
     return (
       <Empty title="Nothing has failed">
@@ -43,23 +31,16 @@ export function Failed(): JSX.Element {
           {count(rows.length, 'failed delivery', 'failed deliveries')}, {count(groups.length, 'cause', 'causes')}
         </h1>
         <span class="push" />
-        <button
-          type="button"
-          onClick={() =>
-            choose(
-              rows.map(({ id }) => id),
-              selected.length < rows.length,
-            )
-          }
-        >
-          {selected.length < rows.length ? 'Select all' : 'Select none'}
-        </button>
-        <button type="button" class="main" disabled={selected.length === 0} onClick={retry}>
-          Retry {selected.length > 0 && selected.length.toLocaleString('en')} selected
-        </button>
+        <ChoiceButtons
+          verb="Retry"
+          rows={rows}
+          keyOf={({ id }) => id}
+          choice={choice}
+          onRun={(selected) => ui.open({ kind: 'bulk', bulk: bulkOf('retry', selected) })}
+        />
       </div>
       {groups.map((group) => (
-        <Group key={group.key} group={group} chosen={chosen} choose={choose} />
+        <Group key={group.key} group={group} choice={choice} />
       ))}
     </div>
   )
@@ -67,15 +48,14 @@ export function Failed(): JSX.Element {
 
 interface GroupOptions {
   readonly group: FailureGroup
-  readonly chosen: ReadonlySet<string>
-  readonly choose: (ids: readonly string[], isChosen: boolean) => void
+  readonly choice: Choice
 }
 
-function Group({ group, chosen, choose }: GroupOptions): JSX.Element {
+function Group({ group, choice }: GroupOptions): JSX.Element {
   const { webhook, result, code, note, rows } = group
   const url = page.urlOf(webhook)
   const ids = rows.map(({ id }) => id)
-  const number = ids.filter((id) => chosen.has(id)).length
+  const number = ids.filter((id) => choice.chosen.has(id)).length
   const inList = { ...NOTHING_OPEN, screen: 'deliveries', query: `status:failed webhook:${webhook}` } as const
   const cause = note ?? [result, code].filter(Boolean).join(' ')
   const advice = note === null ? adviseOn({ result, code }, url) : undefined
@@ -89,7 +69,7 @@ function Group({ group, chosen, choose }: GroupOptions): JSX.Element {
             ref={(box) => {
               if (box !== null) box.indeterminate = number > 0 && number < ids.length
             }}
-            onChange={(event) => choose(ids, event.currentTarget.checked)}
+            onChange={(event) => choice.choose(ids, event.currentTarget.checked)}
           />{' '}
           <b class="result bad">✕ {cause}</b> <span class="dim">× {rows.length.toLocaleString('en')}</span>
         </label>
@@ -98,7 +78,7 @@ function Group({ group, chosen, choose }: GroupOptions): JSX.Element {
       {advice !== undefined && <p>{advice}</p>}
       <ul class="picks">
         {rows.slice(0, MOST_SHOWN).map((row) => (
-          <Pick key={row.id} row={row} isChosen={chosen.has(row.id)} choose={choose} />
+          <Pick key={row.id} row={row} choice={choice} />
         ))}
       </ul>
       {rows.length > MOST_SHOWN && (
@@ -115,11 +95,10 @@ function Group({ group, chosen, choose }: GroupOptions): JSX.Element {
 
 interface PickOptions {
   readonly row: PlacedRow
-  readonly isChosen: boolean
-  readonly choose: (ids: readonly string[], isChosen: boolean) => void
+  readonly choice: Choice
 }
 
-function Pick({ row, isChosen, choose }: PickOptions): JSX.Element {
+function Pick({ row, choice }: PickOptions): JSX.Element {
   const open = (event: MouseEvent) =>
     follow(event, () => {
       ui.select(row.id)
@@ -129,9 +108,9 @@ function Pick({ row, isChosen, choose }: PickOptions): JSX.Element {
     <li>
       <input
         type="checkbox"
-        checked={isChosen}
+        checked={choice.chosen.has(row.id)}
         aria-label={`Select ${row.type} ${row.event}`}
-        onChange={(event) => choose([row.id], event.currentTarget.checked)}
+        onChange={(event) => choice.choose([row.id], event.currentTarget.checked)}
       />
       <a href={`?d=${row.id}`} onClick={open}>
         {row.type}

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { ItemDetail } from '../detail/item-detail.tsx'
 import { follow, go, readAddress, toUrl } from '../model/address.ts'
 import { replaysOf } from '../model/bulk.ts'
 import { hasInbox, inbox } from '../model/inbox.ts'
 import { page } from '../model/page-model.ts'
 import { ui } from '../model/ui.ts'
+import { type Choice, ChoiceButtons, useChoice } from '../parts/choice.tsx'
 import { Ago, Empty, In } from '../parts/small.tsx'
 import type { InboxRow, InboxStateName } from '../shapes.ts'
 import { shortenError } from '../text/explain.ts'
@@ -21,19 +22,12 @@ const TIMES: Readonly<Record<InboxStateName, string>> = {
 export function Inbox(): JSX.Element {
   const { item, state, after } = readAddress()
   const isThere = hasInbox()
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const choice = useChoice()
   useEffect(() => {
     if (isThere) inbox.refresh()
   }, [state, after, isThere])
   if (!isThere) return <NoInbox />
   const rows = inbox.shown?.rows ?? []
-  const choose = (keys: readonly string[], isChosen: boolean) => {
-    const next = new Set(chosen)
-    for (const key of keys)
-      if (isChosen) next.add(key)
-      else next.delete(key)
-    setChosen(next)
-  }
   return (
     <div class={item === undefined ? 'split' : 'split open'}>
       <section class="list" aria-label="Inbox">
@@ -42,11 +36,17 @@ export function Inbox(): JSX.Element {
           <StateSwitch />
           <span class="push" />
           {state === 'dead' && inbox.isWritable && rows.length > 0 && (
-            <Replays rows={rows} chosen={chosen} choose={choose} />
+            <ChoiceButtons
+              verb="Replay"
+              rows={rows}
+              keyOf={({ key }) => key}
+              choice={choice}
+              onRun={(selected) => ui.open({ kind: 'bulk', bulk: replaysOf(selected) })}
+            />
           )}
         </div>
         <Hint />
-        {rows.length > 0 ? <Table rows={rows} chosen={chosen} choose={choose} /> : <NoRows />}
+        {rows.length > 0 ? <Table rows={rows} choice={choice} /> : <NoRows />}
         <Pager />
       </section>
       {item !== undefined && <ItemDetail key={item} itemKey={item} />}
@@ -73,34 +73,9 @@ function showCount(count: number, countedTo: number): string {
   return `${count.toLocaleString('en')}${count >= countedTo ? '+' : ''}`
 }
 
-interface ChoiceOptions {
+interface TableOptions {
   readonly rows: readonly InboxRow[]
-  readonly chosen: ReadonlySet<string>
-  readonly choose: (keys: readonly string[], isChosen: boolean) => void
-}
-
-function Replays({ rows, chosen, choose }: ChoiceOptions): JSX.Element {
-  const selected = rows.filter(({ key }) => chosen.has(key))
-  const keys = rows.map(({ key }) => key)
-  const areAll = selected.length === rows.length
-  return (
-    <>
-      <button type="button" onClick={() => choose(keys, !areAll)}>
-        {areAll ? 'Select none' : 'Select all'}
-      </button>
-      <button
-        type="button"
-        class="main"
-        disabled={selected.length === 0}
-        onClick={() => {
-          ui.open({ kind: 'bulk', bulk: replaysOf(selected) })
-          choose(keys, false)
-        }}
-      >
-        Replay {selected.length > 0 && selected.length.toLocaleString('en')} selected
-      </button>
-    </>
-  )
+  readonly choice: Choice
 }
 
 function Hint(): JSX.Element {
@@ -120,9 +95,9 @@ function Hint(): JSX.Element {
   )
 }
 
-function Table({ rows, chosen, choose }: ChoiceOptions): JSX.Element {
+function Table({ rows, choice }: TableOptions): JSX.Element {
   const { state } = readAddress()
-  const isChosen = state === 'dead' && inbox.isWritable ? (key: string) => chosen.has(key) : undefined
+  const isChoosable = state === 'dead' && inbox.isWritable
   return (
     <div class="scroll">
       <table class="rows items">
@@ -143,7 +118,7 @@ function Table({ rows, chosen, choose }: ChoiceOptions): JSX.Element {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <Line key={row.key} row={row} isChosen={isChosen?.(row.key)} choose={choose} />
+            <Line key={row.key} row={row} choice={isChoosable ? choice : undefined} />
           ))}
         </tbody>
       </table>
@@ -154,24 +129,23 @@ function Table({ rows, chosen, choose }: ChoiceOptions): JSX.Element {
 interface LineOptions {
   readonly row: InboxRow
   /** Undefined if it cannot be chosen. */
-  readonly isChosen: boolean | undefined
-  readonly choose: ChoiceOptions['choose']
+  readonly choice: Choice | undefined
 }
 
-function Line({ row, isChosen, choose }: LineOptions): JSX.Element {
+function Line({ row, choice }: LineOptions): JSX.Element {
   const address = readAddress()
   const { key, type, event, account, last } = row
   const open = (click: MouseEvent) => follow(click, () => go({ item: key }))
   return (
     <tr class="row" aria-current={key === address.item || undefined} onClick={open}>
       <td class="type">
-        {isChosen !== undefined && (
+        {choice !== undefined && (
           <input
             type="checkbox"
-            checked={isChosen}
+            checked={choice.chosen.has(key)}
             aria-label={`Select ${type} ${event}`}
             onClick={(click) => click.stopPropagation()}
-            onChange={(change) => choose([key], change.currentTarget.checked)}
+            onChange={(change) => choice.choose([key], change.currentTarget.checked)}
           />
         )}
         <a class="item" href={toUrl({ ...address, item: key })} data-key={key}>

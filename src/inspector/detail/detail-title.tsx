@@ -1,0 +1,31 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+interface DetailTitleOptions {
+  readonly title: string
+  readonly onClose: () => void
+  /** The line below the title. */
+  readonly children: ComponentChildren
+}
+
+/** The head of what is open beside a list. */
+export function DetailTitle({ title, onClose, children }: DetailTitleOptions): JSX.Element {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    // The list, and with it what had the focus, is hidden behind it.
+    if (matchMedia('(max-width: 860px)').matches) heading.current?.focus()
+  }, [])
+  return (
+    <div class="title">
+      <div>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        <p class="mono dim">{children}</p>
+      </div>
+      <button type="button" class="quiet" onClick={onClose} aria-label="Close (Esc)">
+        ✕
+      </button>
+    </div>
+  )
+}
