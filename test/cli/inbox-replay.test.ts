@@ -173,7 +173,7 @@ describe('the program', () => {
       const second = program.start(line)
       expect(await second.exitCode).toBe(0)
       expect(readLines(second.stdout).at(-1)).toMatchObject({ isComplete: true, total: done, replayed: done })
-      await expect.poll(async () => (await readCounts())?.waiting, { timeout: SLOW }).toBe(0)
+      await expect.poll(readCounts, { timeout: SLOW }).toMatchObject({ waiting: 0, running: 0 })
       expect(runs.toSorted()).toEqual(all.map(({ id }) => id).toSorted())
     },
   )
