@@ -16,8 +16,17 @@ const SKIPPED = ['src/inspector', 'src/emulator/inspector']
 /** Files whose strings are sentences of a document. */
 const HAS_SENTENCES = /^src\/check\/(?:cases\/.*|diagnose|page|wrong-forms)\.ts$/
 /** Folders of Markdown, without the folders in them. A page that a script writes is checked by its source. */
-const DOCUMENT_FOLDERS = ['docs/reference']
-const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CHANGELOG.md', 'docs/service.md']
+const DOCUMENT_FOLDERS = ['docs/reference', 'docs/guides']
+const DOCUMENTS = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'docs/README.md',
+  'docs/comparison.md',
+  'docs/faq.md',
+  'docs/service.md',
+]
 const WRITTEN_BY_SCRIPTS = ['docs/reference/checks.md']
 
 const BANNED = [
