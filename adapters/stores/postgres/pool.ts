@@ -167,9 +167,23 @@ export async function runStatement(
   { values = [], name, limitMs = STATEMENT_LIMIT_MS }: RunOptions = {},
 ): Promise<readonly (readonly unknown[])[]> {
   const named = name === undefined ? undefined : { name }
-  const result = await answerInTime(client.query({ ...named, text, values, rowMode: 'array' }), limitMs)
+  const result = await answerInTime(queryInTurn(client, { ...named, text, values, rowMode: 'array' }), limitMs)
   const last: PgResult = Array.isArray(result) ? result.at(-1) : result
   return last.rows as readonly (readonly unknown[])[] // rowMode is "array"
+}
+
+/** The end of the latest statement on each connection. */
+const turns = new WeakMap<PgClient, Promise<unknown>>()
+
+/** Sends a statement after those before it are answered: pg 9 refuses a second one while the first is under way. */
+function queryInTurn(client: PgClient, query: PgQuery): Promise<PgResult> {
+  const before = turns.get(client)
+  const answer = before === undefined ? client.query(query) : before.then(() => client.query(query))
+  const end = answer.then(ignore, ignore).then(() => {
+    if (turns.get(client) === end) turns.delete(client)
+  })
+  turns.set(client, end)
+  return answer
 }
 
 /** The driver's own limit of a single query, `query_timeout`, has no effect before pg 8.21. */

@@ -56,6 +56,33 @@ describe.skipIf(postgresProgram === undefined)('postgresStore on connections tha
     }
   })
 
+  it('sends a connection one statement after the other, as pg 9 will require', async () => {
+    let most = 0
+    class Counting extends pg.Client {
+      #underWay = 0
+
+      override query(...given: unknown[]): never {
+        const run: Promise<unknown> = Reflect.apply(super.query, this, given) // one of many forms
+        most = Math.max(most, ++this.#underWay)
+        return run.finally(() => this.#underWay--) as never
+      }
+    }
+    const { store, pool } = await scene.store({ Client: Counting, max: 3 } as pg.PoolConfig)
+    const held = await claimFor(store)
+    const clients = await Promise.all([pool.connect(), pool.connect()]) // claims share the kept connection then
+    const [isRenewed, ...claims] = await Promise.all([
+      store.renew(held.key, held.token, LEASE_MS, []),
+      ...Array.from({ length: 20 }, () => claimFor(store)),
+    ])
+    const isDone = await Promise.all([
+      ...claims.map(({ key, token }) => store.complete(key, token)),
+      ...claims.map(async () => (await store.claim(newKey(), LEASE_MS)).state === 'claimed'),
+    ])
+    for (const client of clients) client.release()
+    expect([isRenewed, ...isDone]).toEqual(Array.from({ length: 41 }, () => true))
+    expect(most).toBe(1)
+  })
+
   it('releases a claim whose connection broke while it was written to', async () => {
     let isBroken = false
     class Breaking extends pg.Client {
