@@ -2,6 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { transformSync } from 'esbuild'
 import { ROOT } from '../support/repository.ts'
+import { CHECK_TESTS } from './mutated/check.ts'
+import { CLI_TESTS } from './mutated/cli.ts'
+import { CLIENT_TESTS } from './mutated/client.ts'
+import { EMULATOR_TESTS } from './mutated/emulator.ts'
+import { INBOX_TESTS } from './mutated/inbox.ts'
+import { TESTING_TESTS } from './mutated/testing.ts'
+import type { TestsByFile } from './mutated/tests-by-file.ts'
+import { WIRE_TESTS } from './mutated/wire.ts'
 
 const PROTOCOL = 'protocol/**/*'
 const RECEIVER = 'receiver/**/*'
@@ -80,58 +88,22 @@ const RECEIVING: readonly Omit<Judged, 'leastPercent'>[] = [
   },
 ]
 
-/** Tests of a file of the client, if all of the folder would take too long. */
-const CLIENT_TESTS: Readonly<Record<string, readonly string[]>> = {
-  'create-client': ['webhooks', 'options', 'lists', 'calls'],
-  'ensure-webhook': ['ensure-webhook'],
-  failures: ['refusals', 'calls', 'login'],
-  'find-drift': ['find-drift'],
-  'find-entry': ['lists', 'webhooks'],
-  marks: ['ensure-webhook', 'rotate-webhook'],
-  'next-page': ['lists'],
-  'rate-gate': ['rate-gate', 'rate-limit'],
-  'rate-headers': ['rate-headers'],
-  'read-body': ['read-body', 'calls'],
-  'read-pages': ['lists'],
-  records: ['lists', 'webhooks', 'secrecy'],
-  redactor: ['redactor', 'secrecy'],
-  registrations: ['ensure-webhook', 'rotate-webhook'],
-  'replay-failed': ['replay-failed'],
-  'replay-journal': ['replay-failed'],
-  'replay-plan': ['replay-failed'],
-  'rotate-webhook': ['rotate-webhook'],
-  'service-error': ['refusals', 'calls', 'secrecy'],
-  session: ['login', 'signals', 'calls'],
-  settings: ['options'],
-  sleep: ['sleep', 'signals'],
-  'token-lifetime': ['token-lifetime', 'login'],
-  transport: ['calls', 'login', 'refusals', 'signals', 'rate-limit'],
-}
-
-/** Tests of a file of the test kit, in the same way. */
-const TESTING_TESTS: Readonly<Record<string, readonly string[]>> = {
-  attempt: ['sender', 'targets'],
-  events: ['events'],
-  matchers: ['matchers'],
-  recorder: ['recorder'],
-  sender: ['sender', 'matchers'],
-  signed: ['signed', 'sender'],
-  'test-receiver': ['recorder'],
-}
-
 /** Types and the names of other files contain nothing to change. */
 function hasCode(path: string): boolean {
   const { code } = transformSync(readFileSync(path, 'utf8'), { loader: 'ts' })
   return code.replaceAll(/^(import|export) [^;=(]*;$/gm, '').trim() !== ''
 }
 
-function listFolder(folder: string, tests: Readonly<Record<string, readonly string[]>>): readonly Judged[] {
+/** A file without a row is judged by all tests of its folder. */
+function listFolder(folder: string, tests: TestsByFile): readonly Judged[] {
   const allTests = `${folder}/**/*`
   return readdirSync(join(ROOT, 'src', folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && hasCode(join(ROOT, 'src', folder, file)))
     .map((file) => ({
       file: `src/${folder}/${file}`,
-      tests: tests[file.replace(/\.ts$/, '')]?.map((name) => `${folder}/${name}`).join() ?? allTests,
+      tests:
+        tests[file.replace(/\.ts$/, '')]?.map((name) => (name.includes('/') ? name : `${folder}/${name}`)).join() ??
+        allTests,
       allTests,
       leastPercent: 85,
     }))
@@ -140,11 +112,11 @@ function listFolder(folder: string, tests: Readonly<Record<string, readonly stri
 /** Files in the order of the run. */
 export const FILES: readonly Judged[] = [
   ...RECEIVING.map((each) => ({ ...each, leastPercent: 92 })),
-  ...listFolder('inbox', {}),
+  ...listFolder('inbox', INBOX_TESTS),
   ...listFolder('client', CLIENT_TESTS),
   ...listFolder('testing', TESTING_TESTS),
-  ...listFolder('wire', {}),
-  ...listFolder('check', {}),
-  ...listFolder('emulator', {}),
-  ...listFolder('cli', {}),
+  ...listFolder('wire', WIRE_TESTS),
+  ...listFolder('check', CHECK_TESTS),
+  ...listFolder('emulator', EMULATOR_TESTS),
+  ...listFolder('cli', CLI_TESTS),
 ]
