@@ -15,6 +15,7 @@ export default defineConfig({
     exclude: ['receiver/properties', 'client/every-dialect', 'client/load', 'check/reference', 'cli/examples'].map(
       (name) => `test/${name}.test.ts`,
     ),
+    expect: { poll: { timeout: 5_000 } }, // a mutant that keeps a test waiting is noticed sooner
     reporters: ['dot'],
   },
 })
