@@ -155,8 +155,8 @@ export interface Inbox {
   /** Deletes an item that is not running. Returns false if there is none. */
   drop(key: string): Promise<boolean>
 
-  /** Options with which `postern inbox` opens this inbox, such as `--sqlite data/app.db`. */
-  readonly commandOptions?: string
+  /** Options with which `postern inbox` opens this inbox, such as `['--sqlite', 'data/app.db']`. Logged: they contain no password. */
+  readonly commandOptions?: readonly string[]
 
   /** Called once by each receiver that uses the inbox, so that the inbox can log warnings for the user. */
   reportTo?(logger: Logger): void

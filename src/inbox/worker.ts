@@ -59,9 +59,9 @@ export class Worker {
     onSettled(item, settlement)
     if (settlement.next !== 'bury') return
     const { code, n } = settlement.tried
-    const options = inbox.commandOptions === undefined ? '' : ` ${inbox.commandOptions}`
     // The sender chooses the id of the event, and the user may copy the line into a shell.
-    const command = (name: string) => `postern inbox ${name} ${toShellWord(item.key)}${options}`
+    const args = [item.key, ...(inbox.commandOptions ?? [])].map(toShellWord).join(' ')
+    const command = (name: string) => `postern inbox ${name} ${args}`
     // Omits the text of the error: an issue of a schema quotes the record.
     const why = `${quote(item.type)} ${quote(item.id)} is a dead letter after ${n} ${n === 1 ? 'try' : 'tries'} (${code}).`
     const told = new PosternError(

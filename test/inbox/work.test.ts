@@ -1,9 +1,11 @@
+import { execFileSync } from 'node:child_process'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiver, DeadLetter, type Inbox, memoryStore, RetryLater, type StandardSchema, sign } from 'postern'
 import { openSqlite } from 'postern/sqlite'
 import { events, manualClock, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { AT_ONCE, Scene, SECRET, until } from './scene.ts'
+import { AT_ONCE, makePath, Scene, SECRET, until } from './scene.ts'
 
 const event = events.contact.created
 
@@ -116,6 +118,20 @@ describe('an event that fails', () => {
     expect(scene.dead).toEqual([])
   })
 
+  it('is a dead letter whose commands a shell reads as they are meant, whatever the path of the file', async () => {
+    const path = join(dirname(makePath()), "the $HOME of `id`'s data.db")
+    const scene = new Scene({}, path)
+    scene.receiver.on('contact.created', () => {
+      throw new DeadLetter('never')
+    })
+    await scene.deliver(event())
+    scene.work()
+    await until('it is dead', () => scene.dead.length === 1)
+    const command = /postern inbox (show .*?)\. To try/.exec(scene.dead[0]?.error.message ?? '')?.[1]
+    const words = execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' }).split('\n')
+    expect(words).toEqual(['show', scene.dead[0]?.item.key, '--sqlite', path, ''])
+  })
+
   it('is a dead letter after the last try, with the commands to inspect and replay it', async () => {
     const scene = new Scene()
     const flaky = failing(3)
@@ -129,7 +145,7 @@ describe('an event that fails', () => {
     expect(item).toMatchObject({ id: sent.id, accountKey: sent.accountKey })
     expect(error).toMatchObject({ code: 'dead_letter' })
     expect(error?.message).toMatch(
-      /3 tries \(handler_failed\).*postern inbox show 7:default4:acme\d+:evt_\w+ --sqlite ".*app\.db".*inbox replay/,
+      /3 tries \(handler_failed\).*postern inbox show 7:default4:acme\d+:evt_\w+ --sqlite \S*app\.db\. .*inbox replay/,
     )
     const entry = await scene.inbox.get(item?.key ?? '')
     expect(entry).toMatchObject({ state: 'dead', marks: ['contact.*'] })

@@ -106,14 +106,14 @@ function makeSweeper(
 }
 
 /** Returns the address without a password, for the log. */
-function toCommandOptions({ backend, connection, queue, prefix }: Checked): string {
+function toCommandOptions({ backend, connection, queue, prefix }: Checked): readonly string[] {
   const { schema }: Partial<Record<string, unknown>> = { ...connection }
-  const more = [
-    ...(queue === 'postern' ? [] : [` --queue ${queue}`]),
-    ...(prefix === 'bull' ? [] : [` --prefix ${prefix}`]),
-    ...(schema === undefined ? [] : [` --schema ${schema}`]),
-  ].join('')
-  return `--${backend} ${JSON.stringify(toUrl(backend, connection))}${more}`
+  return [
+    ...[`--${backend}`, toUrl(backend, connection)],
+    ...(queue === 'postern' ? [] : ['--queue', queue]),
+    ...(prefix === 'bull' ? [] : ['--prefix', prefix]),
+    ...(schema === undefined ? [] : ['--schema', String(schema)]),
+  ]
 }
 
 function toUrl(backend: Checked['backend'], connection: Checked['connection']): string {

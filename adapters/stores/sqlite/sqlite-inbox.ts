@@ -72,7 +72,7 @@ export function sqliteInbox(options: SqliteInboxOptions): Inbox {
     onPut: listeners.onPut,
   }
   return {
-    commandOptions: `--sqlite ${JSON.stringify(file)}${name === 'postern_inbox' ? '' : ` --table ${name}`}`,
+    commandOptions: ['--sqlite', file, ...(name === 'postern_inbox' ? [] : ['--table', name])],
     // Workers are woken before the commit, and take the item in the same commit or a later one.
     put: (item: InboxItem) =>
       writer.write(() => {
