@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { ConfigurationError, type Inbox } from '../../../src/index.ts'
 import type { SqliteDatabase } from './database.ts'
-import { findFix } from './explain.ts'
+import { CANNOT_OPEN, findFix } from './explain.ts'
 import { connect, openSqlite } from './open-sqlite.ts'
 import { sqliteInbox } from './sqlite-inbox.ts'
 import { untilUnlocked } from './until-unlocked.ts'
@@ -51,7 +51,7 @@ function findInboxes(path: string, patienceMs?: number): readonly string[] {
     return untilUnlocked(() => opened.prepare(FIND).all(), patienceMs).map(({ name }) => String(name))
   } catch (cause) {
     if (cause instanceof ConfigurationError) throw cause
-    throw unusable(`${path} cannot be read: ${findFix(cause) ?? 'it is no SQLite database of this program.'}`, cause)
+    throw unusable(`${path} cannot be read: ${findFix(cause) ?? CANNOT_OPEN}`, cause)
   } finally {
     database?.close()
   }
