@@ -46,7 +46,7 @@ function App(): JSX.Element {
   )
 }
 
-/** A menu closes once something in it was chosen, or anything else was pressed. */
+/** Closes open menus after a click on one of their items, or anywhere else on the page. */
 function closeMenus(): void {
   document.addEventListener('click', ({ target }) => {
     for (const menu of document.querySelectorAll<HTMLDetailsElement>('.menu[open]')) {

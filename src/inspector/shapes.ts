@@ -1,4 +1,4 @@
-/** Shapes of what the emulator tells its page. Types only: both sides import them, and neither the other. */
+/** Messages from the emulator to its page. Types only: both sides import them, and neither imports the other. */
 
 /** The state of a delivery. */
 type RowStatus = 'pending' | 'success' | 'failed'
@@ -11,14 +11,14 @@ export interface Row {
   readonly event: string
   readonly type: string
   readonly status: RowStatus
-  /** Kind of signature; anything but `valid` was asked for by hand. */
+  /** Kind of signature; any but `valid` was chosen by hand. */
   readonly signing: string
   /** The delivery that this one repeats, if it was resent by hand. */
   readonly resendOf: string | null
   /** Reason of a failure without an attempt. */
   readonly note: string | null
   readonly at: number
-  /** When the next attempt is due. */
+  /** Time at which the next attempt is due. */
   readonly nextAt: number | null
   readonly attempts: number
   readonly last: LastResult | null
@@ -28,14 +28,14 @@ export interface Row {
 export interface LastResult {
   /** The status, or the kind of the failure: `refused`, `timeout`. */
   readonly result: string
-  /** The code word of a receiver of this package. */
+  /** The code word, if a receiver of this package answered. */
   readonly code: string | null
   readonly isAcknowledged: boolean
   readonly at: number
   readonly ms: number
 }
 
-/** A stretch of the list, the newest first. */
+/** A page of the list, newest first. */
 export interface RowPage {
   readonly bootId: string
   readonly now: number
@@ -55,7 +55,7 @@ export interface ApiCall {
   readonly rateRemaining: number | null
 }
 
-/** Something besides a delivery that happened. */
+/** Something that happened other than a change of a delivery. */
 export type Notice =
   | { readonly type: 'webhook'; readonly change: string; readonly webhookId: string }
   | { readonly type: 'call'; readonly call: ApiCall }
@@ -63,21 +63,21 @@ export type Notice =
   | { readonly type: 'reset' }
   | { readonly type: 'warning'; readonly message: string }
 
-/** Everything that happened since the message before. Notices come first: what follows a reset is in `rows`. */
+/** Everything that happened since the previous message. Notices come first: deliveries made after a reset are in `rows`. */
 export interface Batch {
   readonly now: number
   readonly notices: readonly Notice[]
   readonly rows: readonly Row[]
 }
 
-/** Times of an attempt, in milliseconds; absent for a phase that it did not reach. */
+/** Durations of an attempt's phases in milliseconds; absent for a phase that it did not reach. */
 interface Phases {
   readonly connectMs?: number
   readonly waitMs?: number
   readonly bodyMs?: number
 }
 
-/** One attempt with all of its answer. */
+/** One attempt with its complete answer. */
 export interface AttemptDetail {
   readonly number: number
   readonly url: string
@@ -110,7 +110,7 @@ export interface DeliveryDetail {
   readonly body: { readonly base64: string; readonly text: string }
 }
 
-/** A digest that code computes which signs something else than the exact bytes. */
+/** The digest that code computes if it signs anything but the exact bytes. */
 export interface WrongDigest {
   readonly what: string
   readonly digest: string
@@ -124,7 +124,7 @@ export interface SignatureSteps {
   readonly secret?: { readonly shown: string; readonly length: number }
   /** Hexadecimal HMAC-SHA256 of the body. */
   readonly digest?: string
-  /** Values of the header as they are sent; none if it is left out. */
+  /** Values of the header as they are sent; empty if the header is left out. */
   readonly sent: readonly string[]
   readonly isRight: boolean
   readonly wrong: readonly WrongDigest[]
@@ -164,7 +164,7 @@ interface AnswerFaultShape {
   readonly delayMs: number
 }
 
-/** The emulator at a glance. */
+/** A summary of the emulator. */
 export interface EmulatorState {
   readonly bootId: string
   readonly clock: ClockShape
@@ -179,11 +179,11 @@ export interface EmulatorState {
     readonly dialect: string
   }
   readonly assumed: Readonly<Record<string, string>>
-  /** Whether the inbox of the receiver can be looked at. */
+  /** True if the page can show the receiver's inbox. */
   readonly hasInbox: boolean
 }
 
-/** One assumption with the value in force. */
+/** One assumption with its current value. */
 export interface AssumptionShape {
   readonly id: string
   readonly name: string
@@ -203,20 +203,20 @@ export interface ModelCount {
 /** The state of an accepted event. */
 export type InboxStateName = 'waiting' | 'running' | 'dead'
 
-/** How many events an inbox holds. */
+/** Numbers of events in an inbox, by state. */
 export interface InboxCountsShape {
   readonly waiting: number
   readonly running: number
   readonly dead: number
-  /** Since when the one that has waited longest could have run. */
+  /** Due time of the event that has waited longest; null if none is due. */
   readonly oldestDueAt: number | null
-  /** This number stands for as many or more. */
+  /** Limit of each count. A count of this number means as many or more. */
   readonly countedTo: number
-  /** Whether events may be replayed and dropped. */
+  /** True if events may be replayed and dropped. */
   readonly isWritable: boolean
 }
 
-/** An accepted event as one line of the list. Times are in milliseconds since 1970, by the receiver's machine. */
+/** An accepted event as one line of the list. Times are in milliseconds since 1970, by the clock of the receiver's machine. */
 export interface InboxRow {
   readonly key: string
   readonly state: InboxStateName
@@ -224,22 +224,22 @@ export interface InboxRow {
   readonly event: string
   readonly account: string
   readonly receivedAt: number
-  /** When it is to run; for a dead letter, when it became one. */
+  /** Time at which it is due; for a dead letter, time at which it became one. */
   readonly dueAt: number
   readonly failures: number
   readonly last: LastTry | null
 }
 
-/** The end of the last try. */
+/** The outcome of the last try. */
 interface LastTry {
   readonly code: string
   readonly error: string | null
 }
 
-/** A stretch of the list, the oldest first. */
+/** A page of the list, oldest first. */
 export interface InboxRowPage {
   readonly rows: readonly InboxRow[]
-  /** Leads to the next stretch; null at the end. */
+  /** Position of the next page; null on the last one. */
   readonly next: string | null
 }
 
@@ -253,7 +253,7 @@ interface InboxTryShape {
   readonly worker: string
 }
 
-/** An accepted event with all of its tries, and without its body. */
+/** An accepted event with all of its tries, but without its body. */
 export interface InboxDetail extends InboxRow {
   readonly since: number
   readonly deaths: number
@@ -264,9 +264,9 @@ export interface InboxDetail extends InboxRow {
   readonly trace: string | null
 }
 
-/** What the inbox holds of a delivered event. */
+/** The entry of a delivered event in the inbox. */
 export interface InboxOfEvent {
   readonly item: InboxDetail | null
-  /** Whether the names of all receivers are known. If they are not, an event that was not found may be there. */
+  /** True if the names of all receivers are known. If they are not, the inbox may hold an event that was not found. */
   readonly isSure: boolean
 }

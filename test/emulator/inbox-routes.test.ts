@@ -129,9 +129,9 @@ describe('the page of an inbox alone', () => {
       const { status, json } = await send(`${routes}/${path}`, cookie)
       return `${status} ${json.message}`
     }
-    expect(await ask('items?state=dying')).toBe('422 state: give one of waiting, running, dead')
+    expect(await ask('items?state=dying')).toBe('422 state must be one of waiting, running, dead')
     expect(await ask('items?state=dead&after=nowhere')).toMatch(/^422 inbox\.list: after is "nowhere"; give next of/)
-    expect(await ask('item?key=nothing')).toBe('404 the inbox has no such event: it is done, or was dropped')
+    expect(await ask('item?key=nothing')).toBe('404 the inbox has no such event: it was handled or dropped')
     expect(await ask('elsewhere')).toBe('404 there is nothing at this address')
     const away = async () => Promise.reject(new Error('connect ECONNREFUSED'))
     const gone = await serve({ counts: away, list: away, get: away, replay: away, drop: away })

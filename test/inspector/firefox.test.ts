@@ -43,7 +43,7 @@ describe.skipIf(FIREFOX === undefined)('the inspector in Firefox', () => {
       ['2', 'Nothing has failed'],
       ['3', 'Webhooks'],
       ['4', 'Records'],
-      ['5', 'No call of the API yet'],
+      ['5', 'No API calls yet'],
       ['6', 'Clock and faults'],
       ['7', 'Assumptions'],
     ] as const) {

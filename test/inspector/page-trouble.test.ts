@@ -146,7 +146,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     const { page } = await open(context, crm, '?screen=records')
     await page.getByRole('button', { name: 'New contact' }).click()
     await page.getByLabel('Fields as JSON').fill('null')
-    await page.getByText('a record is an object').waitFor()
+    await page.getByText('a record must be a JSON object').waitFor()
     expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
   })
 })

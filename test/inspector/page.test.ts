@@ -34,7 +34,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     const paint = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     figures.set('first paint', `${Math.round(Number(paint))} ms`)
     expect(Number(paint)).toBeLessThan(2_000)
-    await page.getByText('No delivery yet').waitFor()
+    await page.getByText('No deliveries yet').waitFor()
     const startedAt = performance.now()
     crm.events.emit({ type: 'contact.created' })
     await rowsOf(page).getByText('delivered').waitFor()

@@ -204,10 +204,10 @@ describe('advice on data', () => {
     [
       'contact.updated',
       { record: { _id: '1', email: 7 } },
-      ['data.record.email is text in a contact: its schema answers 422'],
+      ['data.record.email of a contact must be a string: its schema refuses others with 422'],
     ],
     ['contact.deleted', { record: { _id: '1' } }, []],
-    ['opportunity.created', { record: {} }, ['data.record._id must be text: receivers answer 422']],
+    ['opportunity.created', { record: {} }, ['data.record._id must be a string: receivers answer 422']],
     ['opportunity.created', {}, ['data.record is missing: receivers answer 422']],
     ['sync.failed', null, []],
   ])('of %s', (type, data, expected) => {

@@ -6,27 +6,27 @@ import { toRow } from './rows.ts'
 
 const MOST_ROWS = 2_000
 const MOST_NOTICES = 500
-/** As many as the emulator keeps: for a page that does not read. */
+/** Limit for a page that does not read; the emulator keeps as many. */
 const MOST_CHANGED = 10_000
-/** A batch is at least this long after the one before, so that a burst makes few. */
+/** Shortest time between batches, so that a burst makes few of them. */
 const PAUSE_MS = 50
-/** Without anything to tell, an empty batch says that the emulator lives. */
+/** Time without news after which an empty batch shows that the emulator is alive. */
 const BEAT_MS = 5_000
 
-/** What happens, gathered until it is asked for: of a delivery that changes often only the last state. */
+/** Collects changes until the page reads them. A delivery that changes often is sent once, with its last state. */
 export interface Batches {
-  /** The next batch, after a while an empty one; undefined once it was stopped. */
+  /** Returns the next batch, after a while an empty one; undefined after `stop`. */
   next(): Promise<Batch | undefined>
   stop(): void
 }
 
-/** Listens for a page. One that reads slowly gets fewer batches, not older ones. */
+/** Collects changes for one page. A page that reads slowly gets fewer batches, not older ones. */
 export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, calls: CallLog): Batches {
   const changed = new Map<string, Row>()
   let notices: Notice[] = []
   let isStopped = false
   let wake = () => {}
-  // Rows, since a delivery would keep its body though the emulator has dropped it.
+  // Rows instead of deliveries, which would keep their bodies after the emulator has dropped them.
   const put = (row: Row) => {
     changed.set(row.id, row)
     const [oldest] = changed.keys()

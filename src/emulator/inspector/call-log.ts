@@ -7,7 +7,7 @@ const MOST_CALLS = 500
 /** Keeps the last calls of the service's API. */
 export class CallLog {
   readonly #calls: ApiCall[] = []
-  /** Calls as they are shown, by the message that told of them: whoever listens later finds the same id. */
+  /** Calls by the message that reported them, so that every listener finds the same id. */
   readonly #byMessage = new WeakMap<FeedMessage, ApiCall>()
 
   constructor({ feed, clock }: Pick<Service, 'feed' | 'clock'>) {
@@ -23,7 +23,7 @@ export class CallLog {
     })
   }
 
-  /** The newest first. */
+  /** Calls, newest first. */
   list(): readonly ApiCall[] {
     return this.#calls.toReversed()
   }

@@ -9,7 +9,7 @@ import type { Webhook } from '../webhooks.ts'
 
 const SHOWN_OF_SECRET = 10
 
-/** The signature of a delivery, step by step, with the digests that the usual mistakes compute. The secret stays behind. */
+/** Explains the signature of a delivery step by step, with the digests of the usual mistakes. Shows only the start of the secret. */
 export function explainSignature(
   delivery: StoredDelivery,
   webhook: Webhook | undefined,
@@ -31,7 +31,7 @@ export function explainSignature(
   }
 }
 
-/** Digests of code that signs something else, so that one in a log of the receiver can be told. */
+/** Digests of the usual mistakes, to recognize one in a log of the receiver. */
 function listWrong(bytes: Uint8Array, secret: string): readonly WrongDigest[] {
   const text = Buffer.from(bytes).toString()
   const wrong = (what: string, body: string | Uint8Array, key = secret) => ({ what, digest: hmac(body, key) })
@@ -39,8 +39,8 @@ function listWrong(bytes: Uint8Array, secret: string): readonly WrongDigest[] {
     ...writeAgain(text).map(([what, body]) => wrong(what, body)),
     wrong('the body with a line break at its end', `${text}\n`),
     wrong('the body without the line break at its end', text.replace(/\r?\n$/, '')),
-    wrong('an empty body: it was read before', ''),
-    wrong('"[object Object]": a parsed body was made text', '[object Object]'),
+    wrong('an empty body: other code had read it before', ''),
+    wrong('"[object Object]": a parsed body was converted to text', '[object Object]'),
     wrong('the secret with a line break at its end', bytes, `${secret}\n`),
     wrong('the secret in quotes', bytes, `"${secret}"`),
     ...(secret.startsWith('whsec_') ? [wrong('the secret without whsec_', bytes, secret.slice(6))] : []),
@@ -52,8 +52,8 @@ function writeAgain(text: string): readonly (readonly [string, string])[] {
     const value = JSON.parse(text)
     return [
       ['JSON.stringify of the parsed body', JSON.stringify(value)],
-      ['the parsed body, written with two blanks', JSON.stringify(value, null, 2)],
-      ['the parsed body, written with blanks behind : and ,', formatJson(value, 'spaced')],
+      ['the parsed body, serialized with two spaces of indentation', JSON.stringify(value, null, 2)],
+      ['the parsed body, serialized with spaces after : and ,', formatJson(value, 'spaced')],
     ]
   } catch {
     return []

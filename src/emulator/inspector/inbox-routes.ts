@@ -9,24 +9,24 @@ import { readJson } from '../http/read-json.ts'
 import type { InboxView } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Entries of a page. An engine reads their bodies along. */
+/** Entries of a page. The engine reads their bodies too. */
 const PAGE = 50
 const STATES: readonly InboxState[] = ['waiting', 'running', 'dead']
 const ofKey = z.strictObject({ key: z.string() })
 
 interface InboxRoutesOptions {
-  /** Whether events may be replayed and dropped. */
+  /** True if events may be replayed and dropped. */
   readonly isWritable: boolean
-  /** Called with what was done by hand. */
+  /** Called after a replay or a drop. */
   readonly onAction?: (action: 'replay' | 'drop', key: string) => void
 }
 
-/** What waits, runs and is dead in an inbox, for the page. Errors of the engine are told to it. */
+/** Routes of the page to list, replay and drop the events of an inbox. They report errors of the engine to the page. */
 export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: InboxRoutesOptions): Hono<Env> {
   const app = new Hono<Env>()
-  /** A key of each receiver that was seen: its name stands in front. */
+  /** A key of each receiver that was seen: it starts with the receiver's name. */
   const known = new Map([['', dedupKey('default', '', '')]])
-  /** States by whether all of their events were listed the last time; absent until asked. If all were, every receiver is known. */
+  /** True for a state whose last listing had all of its events; absent until listed. If all are true, every receiver is known. */
   const isListedWhole = new Map<InboxState, boolean>()
 
   app.get('/counts', async (c) => {
@@ -72,7 +72,7 @@ export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: In
 
   async function find(key: string): Promise<InboxEntry> {
     const entry = await ask(inbox.get(key))
-    if (entry === undefined) throw new Refusal('unknown', 'the inbox has no such event: it is done, or was dropped')
+    if (entry === undefined) throw new Refusal('unknown', 'the inbox has no such event: it was handled or dropped')
     return entry
   }
 
@@ -86,7 +86,7 @@ export function createInboxRoutes(inbox: InboxView, { isWritable, onAction }: In
   return app
 }
 
-/** Tells an engine that is away from a fault of ours. */
+/** Reports an error of the engine as such, and not as a fault of the emulator. */
 async function ask<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer
@@ -99,7 +99,7 @@ async function ask<T>(answer: Promise<T>): Promise<T> {
 function readState(c: Context<Env>): InboxState {
   const given = c.req.query('state')
   const state = STATES.find((each) => each === given)
-  if (state === undefined) throw new Refusal('invalid', `state: give one of ${STATES.join(', ')}`)
+  if (state === undefined) throw new Refusal('invalid', `state must be one of ${STATES.join(', ')}`)
   return state
 }
 

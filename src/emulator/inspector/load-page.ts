@@ -3,13 +3,13 @@ import { build, type Plugin } from 'esbuild'
 
 let page: Promise<string> | undefined
 
-/** The whole page as one text. Run from its source it is built here; the package holds what was built, in place of this module. */
+/** Returns the whole page as one text. It is built here in the repository; the package has the built page instead of this module. */
 export function loadPage(): Promise<string> {
   page ??= buildPage()
   return page
 }
 
-/** Bundles the page's script and style into one HTML text with `__NONCE__` and `__SUBJECT__` for what each answer puts there. */
+/** Bundles the page's script and style into one HTML text with `__NONCE__` and `__SUBJECT__`, which each answer replaces. */
 export async function buildPage(): Promise<string> {
   const folder = fileURLToPath(new URL('../../inspector/', import.meta.url))
   const { outputFiles } = await build({
@@ -27,12 +27,12 @@ export async function buildPage(): Promise<string> {
     tsconfigRaw: {},
   })
   const textOf = (ending: string) => outputFiles.find(({ path }) => path.endsWith(ending))?.text.trim() ?? ''
-  // A text of the script must not end its element.
+  // A string in the script must not end the script element.
   const script = textOf('.js').replaceAll('</script', '<\\/script')
   return HTML.replace('__STYLE__', () => textOf('.css')).replace('__SCRIPT__', () => script)
 }
 
-/** For the build of the package: puts the built page in the place of this module. */
+/** Replaces this module with the built page in the build of the package. */
 export const pagePlugin: Plugin = {
   name: 'page',
   setup({ onLoad }) {

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { Hono } from 'hono'
 import type { Env } from '../http/env.ts'
 
-/** Stands in the page for the nonce of the answer. */
+/** Placeholder in the page for the nonce of an answer. */
 const NONCE = /__NONCE__/g
 
-/** What the page shows: an emulator, with the inbox of its receiver if there is one, or an inbox alone. */
+/** Subject of the page: an emulator, with the inbox of its receiver if there is one, or an inbox alone. */
 type Subject = 'emulator' | 'inbox'
 
-/** The page in which people look and act. It loads nothing but what the routes beside it say. */
+/** Serves the page. It loads nothing but the answers of the routes beside it. */
 export function createPageRoute(subject: Subject): Hono<Env> {
   const app = new Hono<Env>()
   app.get('/', async (c) => {
@@ -23,7 +23,7 @@ export function createPageRoute(subject: Subject): Hono<Env> {
   return app
 }
 
-/** No text can become markup or a script: even the page's own code may not make any. */
+/** Prevents text from becoming markup or a script: even the page's own code may not create them. */
 function policyOf(nonce: string): string {
   return [
     "default-src 'none'",

@@ -2,7 +2,7 @@ import type { Row } from '../../inspector/shapes.ts'
 import { readCode } from '../../wire/code-word.ts'
 import type { Delivery } from '../delivery.ts'
 
-/** A delivery as a line of the page's list: without bodies and headers, so that ten thousand can be sent. */
+/** Makes a line of the page's list from a delivery, without bodies and headers, so that ten thousand can be sent. */
 export function toRow(delivery: Delivery): Row {
   const { id, attempts, status, signing, resendOf = null, note = null, nextAttemptAt = null } = delivery
   const last = attempts.at(-1)

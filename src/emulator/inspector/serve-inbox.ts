@@ -11,23 +11,23 @@ import { showError, statusOf } from '../refusal-answer.ts'
 import { createInboxRoutes } from './inbox-routes.ts'
 import { createPageRoute } from './page-route.ts'
 
-/** A page of an inbox that listens. */
+/** Server of the page of an inbox. */
 export interface InboxServer extends AsyncDisposable {
-  /** Opens the page: it holds the token. */
+  /** URL that opens the page. It contains the token. */
   readonly url: string
 }
 
 interface InboxServerOptions {
   readonly port: number
-  /** Whoever has it may look. */
+  /** Secret that opens the page. Default: a random one. */
   readonly token?: string | undefined
   readonly isWritable: boolean
   readonly onAction: (action: 'replay' | 'drop', key: string) => void
-  /** Called with a fault of ours. */
+  /** Called with an unexpected error of the server itself. */
   readonly onFault: (error: unknown) => void
 }
 
-/** Nothing but the machine itself reaches it. A tunnel does. */
+/** Only this machine can connect; others need a tunnel to it. */
 const HOST = '127.0.0.1'
 
 /**
@@ -65,9 +65,9 @@ function createInboxApp(
       if (!isSame(getCookie(c, nameCookie(c)) ?? '', token)) throw new Refusal('unauthorized', NO_TOKEN)
       return next()
     }
-    // A wrong one ends nobody's visit: any page can lead a browser to one.
+    // A wrong token does not end a session, since any page can lead a browser to this address with one.
     if (!isSame(given, token)) throw new Refusal('unauthorized', NO_TOKEN)
-    // The token does not stay in the address, where it would be copied along.
+    // The token leaves the address, so that a copied address does not contain it.
     setCookie(c, nameCookie(c), token, { httpOnly: true, sameSite: 'Lax', path: '/_inspector' })
     return c.redirect('/_inspector', 303)
   })
@@ -78,14 +78,14 @@ function createInboxApp(
   app.onError((error, c) => {
     if (error instanceof Refusal) return refuse(c, error)
     onFault(error)
-    return refuse(c, new Refusal('fault', 'the page failed; its terminal says why'))
+    return refuse(c, new Refusal('fault', 'the server failed; the terminal in which it runs shows the error'))
   })
   return app
 }
 
-const NO_TOKEN = 'open the link that `postern inbox serve` printed when it was started: it holds the token'
+const NO_TOKEN = 'open the link that `postern inbox serve` printed at its start: it contains the token'
 
-/** A browser sends the cookies of a host to all of its ports. */
+/** Names the cookie by the port, since a browser sends the cookies of a host to all of its ports. */
 function nameCookie(c: Context<Env>): string {
   return `postern-inbox-${new URL(c.req.url).port}`
 }

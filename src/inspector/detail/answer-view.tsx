@@ -6,7 +6,7 @@ import { explainCode } from '../text/explain.ts'
 import { prettify } from '../text/pretty-json.ts'
 import { showExact, showLength } from '../text/times.ts'
 
-/** What came back for one attempt. */
+/** The answer to one attempt. */
 export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JSX.Element {
   const { number, status, failure, error, responseBody, durationMs } = attempt
   const code = readCode(responseBody)
@@ -30,7 +30,7 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
         </>
       )}
       <p class="dim small">
-        <Spans attempt={attempt} /> · at {showExact(Date.parse(attempt.at))} · {showLength(durationMs)} in all
+        <Spans attempt={attempt} /> · at {showExact(Date.parse(attempt.at))} · {showLength(durationMs)} in total
       </p>
     </div>
   )
@@ -41,7 +41,7 @@ function showBody(body: string): string {
   return pieces === undefined ? showExactly(body) : showReadably(pieces.map(({ text }) => text).join(''))
 }
 
-/** Where the time went. */
+/** The time that each phase of an attempt took. */
 function Spans({ attempt: { phases = {}, status } }: { readonly attempt: AttemptDetail }): JSX.Element {
   const { connectMs, waitMs, bodyMs } = phases
   if (connectMs === undefined) return <span>no connection</span>
@@ -60,7 +60,7 @@ function Spans({ attempt: { phases = {}, status } }: { readonly attempt: Attempt
   )
 }
 
-/** Headers as they stand on the wire. */
+/** Headers, exactly as they were sent. */
 export function HeaderList({ headers }: { readonly headers: readonly (readonly [string, string])[] }): JSX.Element {
   return (
     <details class="headers">

@@ -13,9 +13,9 @@ const FORMS: readonly (readonly [Form, string])[] = [
   ['exact', 'Exact'],
   ['hex', 'Hex'],
 ]
-/** More is shown when it is asked for. */
+/** Limit of the bytes shown; a button shows the rest. */
 const SHOWN_BYTES = 32 * 1_024
-/** Keys of longer bodies are not told apart. */
+/** Keys are not highlighted in bodies of more pieces. */
 const MOST_PIECES = 2_000
 
 interface SentOptions {
@@ -24,7 +24,7 @@ interface SentOptions {
   readonly signatures: readonly string[]
 }
 
-/** What was sent: the exact bytes, as they are and for reading, and the headers. */
+/** The body and the headers of a delivery, as they were sent. */
 export function BodyView({ detail, signatures }: SentOptions): JSX.Element {
   return (
     <BytesView title="Sent" body={detail.body}>
@@ -78,7 +78,7 @@ function Pretty({ text, isCut }: { readonly text: string; readonly isCut: boolea
     return (
       <>
         {!isCut && (
-          <p class="dim">{text === '' ? 'The body is empty.' : 'This is no JSON; it is shown as it was sent.'}</p>
+          <p class="dim">{text === '' ? 'The body is empty.' : 'The body is not JSON, and is shown as it was sent.'}</p>
         )}
         <pre>{showExactly(text)}</pre>
       </>

@@ -8,11 +8,11 @@ interface DetailTitleOptions {
   readonly children: ComponentChildren
 }
 
-/** The head of what is open beside a list. */
+/** The heading of a detail that is open beside a list. */
 export function DetailTitle({ title, onClose, children }: DetailTitleOptions): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    // The list, and with it what had the focus, is hidden behind it.
+    // On a narrow screen the detail hides the list, and with it the element that had the focus.
     if (matchMedia('(max-width: 860px)').matches) heading.current?.focus()
   }, [])
   return (

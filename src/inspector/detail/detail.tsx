@@ -19,7 +19,7 @@ import { Timeline } from './timeline.tsx'
 import { useDetail, useSignature } from './use-detail.ts'
 import { Verdict } from './verdict.tsx'
 
-/** One delivery: what was sent, what came back, and why. */
+/** One delivery: its state with advice, its attempts and answers, its body and its signature. */
 export function Detail({ id }: { readonly id: string }): JSX.Element {
   const { value, error } = useDetail(id)
   const row = page.rows.find(id)
@@ -33,8 +33,8 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
         {row?.event ?? id} · {row?.account} · <span class="url">{page.urlOf(row?.webhook ?? '') || row?.webhook}</span>
       </DetailTitle>
       {value === undefined && error !== undefined && (
-        <Empty title={row?.isGone ? 'A delivery of a previous run' : error}>
-          {row?.isGone && <p>The emulator was restarted since, and its body is gone.</p>}
+        <Empty title={row?.isGone ? 'A delivery from a previous run' : error}>
+          {row?.isGone && <p>The emulator was restarted since, and no longer has the body.</p>}
         </Empty>
       )}
       {value !== undefined && row !== undefined && <Parts detail={value} row={row} />}
@@ -84,7 +84,7 @@ function Actions({ row }: { readonly row: PlacedRow }): JSX.Element {
         Edit &amp; resend <Key name="e" />
       </button>
       {row.status === 'failed' && row.resendOf === null && (
-        <button type="button" onClick={() => retry(row.id)} title="The manual retry of the service">
+        <button type="button" onClick={() => retry(row.id)} title="Calls the manual retry of the service">
           Retry
         </button>
       )}
@@ -97,7 +97,7 @@ function Actions({ row }: { readonly row: PlacedRow }): JSX.Element {
             </button>
           ))}
           <button type="button" disabled={why !== undefined} onClick={() => resend(row.id, { count: 8 })}>
-            Resend 8 at once
+            Resend 8 at the same time
           </button>
           <button type="button" onClick={() => ui.pin(row.id)}>
             {isPinned ? 'Unpin' : 'Pin'}
@@ -109,7 +109,7 @@ function Actions({ row }: { readonly row: PlacedRow }): JSX.Element {
           )}
         </div>
       </details>
-      {row.signing !== 'valid' && <span class="tag">signed on purpose: {nameSigning(row.signing)}</span>}
+      {row.signing !== 'valid' && <span class="tag">signed wrong on purpose: {nameSigning(row.signing)}</span>}
     </div>
   )
 }

@@ -27,7 +27,9 @@ export function DiffView({ attempts }: { readonly attempts: readonly AttemptDeta
       <summary>
         <h2>
           Compare answers{' '}
-          <span class="dim">{isSame ? 'they are the same' : `attempt ${one.number} and ${other.number} differ`}</span>
+          <span class="dim">
+            {isSame ? 'the answers are the same' : `attempt ${one.number} and ${other.number} differ`}
+          </span>
         </h2>
       </summary>
       <p>

@@ -8,7 +8,7 @@ import { Standing } from './item-detail.tsx'
 import { ItemActions, Tries } from './tries.tsx'
 import { useCall } from './use-detail.ts'
 
-/** What became of a delivery that the receiver put in its inbox. */
+/** State of an accepted delivery in the inbox of the receiver. */
 export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element {
   const { value, error } = useCall<InboxOfEvent>(`GET ${toEventPath(row.account, row.event)}`, String(inbox.version))
   const lastSeen = useRef<InboxDetail | undefined>(undefined)
@@ -31,8 +31,8 @@ export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element 
         <>
           <p class="verdict">
             {value.isSure || lastSeen.current !== undefined
-              ? 'The inbox holds it no more: a worker has handled it, or somebody dropped it.'
-              : 'Not found. Either it was handled or dropped, or its receiver has a name that is not known here: names are read from the events that the screen Inbox has listed.'}
+              ? 'The inbox no longer holds the event: a worker has handled it, or a user dropped it.'
+              : 'Not found. The event was handled or dropped, or its receiver has a name that the page does not know: it learns names from the events that the screen Inbox has listed.'}
           </p>
           {lastSeen.current !== undefined && <Tries item={lastSeen.current} />}
         </>
@@ -45,7 +45,7 @@ function ItemLink({ item: { key, state } }: { readonly item: InboxDetail }): JSX
   const view = { ...NOTHING_OPEN, screen: 'inbox', state, item: key } as const
   return (
     <a href={toUrl({ ...readAddress(), ...view })} onClick={(event) => follow(event, () => go(view))}>
-      open it there
+      open it in the inbox
     </a>
   )
 }

@@ -4,13 +4,14 @@ import { closeItem, copyText } from '../model/actions.ts'
 import { inbox, toItemPath } from '../model/inbox.ts'
 import { Ago, Empty, In } from '../parts/small.tsx'
 import type { InboxDetail } from '../shapes.ts'
+import { count } from '../text/count.ts'
 import { showExact } from '../text/times.ts'
 import { BytesView } from './body-view.tsx'
 import { DetailTitle } from './detail-title.tsx'
 import { ItemActions, Tries } from './tries.tsx'
 import { useCall } from './use-detail.ts'
 
-/** One accepted event: where it stands, its tries, and its body for whoever asks for it. */
+/** One accepted event: its state, its tries, and its body on request. */
 export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Element {
   const { value, error } = useCall<InboxDetail>(`GET ${toItemPath('item', itemKey)}`, String(inbox.version))
   const isGone = error !== undefined
@@ -33,7 +34,7 @@ export function ItemDetail({ itemKey }: { readonly itemKey: string }): JSX.Eleme
   )
 }
 
-/** Where an event stands, in one line. */
+/** The state of an accepted event, in one line. */
 export function Standing({ item }: { readonly item: InboxDetail }): JSX.Element {
   const { state, dueAt, failures, last } = item
   return (
@@ -48,14 +49,15 @@ export function Standing({ item }: { readonly item: InboxDetail }): JSX.Element 
             {last && last.code !== 'dead_letter' && ` · ${last.code}`} · <Ago at={dueAt} isReal />
           </>
         )}
-        {state === 'running' && <b>a worker runs it</b>}
+        {state === 'running' && <b>a worker is running it</b>}
         {state === 'waiting' && (
           <>
-            <b>waits</b> · {failures === 0 ? 'first try' : `after ${failures} failed`} · <In at={dueAt} isReal />
+            <b>waiting</b> · {failures === 0 ? 'first try' : `after ${count(failures, 'failed try', 'failed tries')}`} ·{' '}
+            <In at={dueAt} isReal />
           </>
         )}
       </p>
-      {last?.code === 'crashed' && <p>Its processes died while they ran it and nothing else.</p>}
+      {last?.code === 'crashed' && <p>Its processes died while they ran this event and nothing else.</p>}
     </div>
   )
 }
@@ -65,7 +67,7 @@ function Facts({ item }: { readonly item: InboxDetail }): JSX.Element {
   const facts = [
     ['key', key],
     ['received', showExact(receivedAt)],
-    ['tries begin', since === receivedAt ? undefined : showExact(since)],
+    ['tries counted since', since === receivedAt ? undefined : showExact(since)],
     ['processes died', deaths === 0 ? undefined : String(deaths)],
     ['finished handlers', state === 'dead' ? marks.join(', ') || 'none' : undefined],
     ['source', source ?? undefined],

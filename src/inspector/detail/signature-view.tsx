@@ -9,7 +9,7 @@ interface SignatureOptions {
   readonly signing: string
 }
 
-/** How the signature comes about, step by step, with this delivery's values. */
+/** Shows how the signature is computed, step by step, with this delivery's values. */
 export function SignatureView({ signature, signing }: SignatureOptions): JSX.Element {
   const { value, error } = signature
   return (
@@ -23,12 +23,12 @@ export function SignatureView({ signature, signing }: SignatureOptions): JSX.Ele
 function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly signing: string }): JSX.Element {
   const { bytes, bodySha256, secret, digest, sent, isRight } = steps
   if (secret === undefined || digest === undefined)
-    return <p class="dim">The webhook is deleted, and its secret with it: nothing can be computed.</p>
+    return <p class="dim">The webhook and its secret are deleted, so the signature cannot be computed.</p>
   return (
     <>
       <ol class="steps">
         <li>
-          <span>Take the {bytes.toLocaleString('en')} exact bytes of the body. Their SHA-256, for comparing:</span>
+          <span>Take the {bytes.toLocaleString('en')} exact bytes of the body. Their SHA-256, for comparison:</span>
           <code>{bodySha256}</code>
         </li>
         <li>
@@ -42,7 +42,7 @@ function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly si
           <code>{digest}</code>
         </li>
         <li>
-          <span>Compare it with the header, sha256= before it, in constant time. Sent:</span>
+          <span>Put sha256= before it, and compare it with the header in constant time. Sent:</span>
           {sent.length === 0 ? (
             <code>no X-Service-Signature</code>
           ) : (
@@ -54,14 +54,14 @@ function Steps({ steps, signing }: { readonly steps: SignatureSteps; readonly si
         <span class="icon" aria-hidden="true">
           {isRight ? '✓' : '✕'}
         </span>{' '}
-        {isRight ? 'The header fits the body.' : `The header does not fit: ${nameSigning(signing)}.`}
+        {isRight ? 'The header matches the body.' : `The header does not match the body: ${nameSigning(signing)}.`}
       </p>
       <Compare steps={steps} />
     </>
   )
 }
 
-/** Tells what code signed that computed another digest. */
+/** Explains a digest that the user's code computed, by the usual mistakes. */
 function Compare({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
   const [given, setGiven] = useState('')
   const wanted = given
@@ -71,14 +71,14 @@ function Compare({ steps }: { readonly steps: SignatureSteps }): JSX.Element {
   const found = steps.wrong.find(({ digest }) => wanted.length >= 8 && digest.startsWith(wanted))
   const isRight = wanted.length >= 8 && steps.digest?.startsWith(wanted)
   const word = isRight
-    ? 'That is the right digest: the code that compares it is to blame.'
+    ? 'This is the right digest. The mistake is in the code that compares it.'
     : found !== undefined
-      ? `That is what comes of signing ${found.what}.`
-      : 'None of the usual mistakes: another secret, or other bytes. Compare the SHA-256 of the body first.'
+      ? `Your code used ${found.what}.`
+      : 'This is not one of the usual mistakes: your code used another secret or other bytes. Compare the SHA-256 of the body first.'
   return (
     <div class="compare">
       <label>
-        Your code computes another one? Paste it:
+        Does your code compute another digest? Paste it:
         <input
           type="text"
           class="mono"

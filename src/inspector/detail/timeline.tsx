@@ -11,7 +11,7 @@ interface TimelineOptions {
   readonly shown: AttemptDetail | undefined
 }
 
-/** Attempts on the planned schedule, in equal steps; the gaps are written between them. */
+/** Attempts on the planned schedule, evenly spaced, with the delays written between them. */
 export function Timeline({ detail, shown }: TimelineOptions): JSX.Element {
   const { attempts, resendOf, status } = detail
   const planned = resendOf === undefined && attempts.length <= MAX_ATTEMPTS ? MAX_ATTEMPTS : attempts.length
@@ -76,12 +76,12 @@ function Step({ detail, index, shown }: StepOptions): JSX.Element {
   )
 }
 
-/** Of an attempt that is not to come any more, nothing. */
+/** Shows the number of a planned attempt, or a dash if it will not be made. */
 function describePlan({ status }: DeliveryDetail, index: number): string {
   return status === 'pending' ? String(index + 1) : '–'
 }
 
-/** The planned gap before an attempt, as the retry scale makes it. */
+/** The planned delay before an attempt, divided by the retry scale. */
 function gapBefore({ resendOf }: DeliveryDetail, index: number): string {
   if (index >= MAX_ATTEMPTS || resendOf !== undefined) return 'by hand'
   const delay = ATTEMPT_DELAYS_MS[index] ?? 0

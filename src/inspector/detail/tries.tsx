@@ -30,13 +30,13 @@ export function Tries({ item: { tries } }: { readonly item: InboxDetail }): JSX.
   )
 }
 
-/** Replays a dead letter, and drops what does not run, where that is allowed. */
+/** Buttons that replay a dead letter, and drop an event that is not running, if the page may write. */
 export function ItemActions({ item: { key, state } }: { readonly item: InboxDetail }): JSX.Element | null {
   const [isAsked, setAsked] = useState(false)
   const bar = useRef<HTMLDivElement>(null)
   const isPressed = useRef(false)
   useEffect(() => {
-    // What was pressed is gone, and the focus with it.
+    // The pressed button is gone, and the focus with it.
     if (isPressed.current && document.activeElement === document.body)
       bar.current?.querySelector<HTMLElement>('.safe')?.focus()
   }, [isAsked])
@@ -59,7 +59,7 @@ export function ItemActions({ item: { key, state } }: { readonly item: InboxDeta
       )}
       {isAsked ? (
         <>
-          <span>For good, and never handled?</span>
+          <span>Drop this event for good, unhandled?</span>
           <button type="button" class="danger" onClick={run(drop, 'dropped')}>
             Drop
           </button>

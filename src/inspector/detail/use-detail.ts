@@ -3,27 +3,27 @@ import { api, describeError, toPath } from '../model/api.ts'
 import { page } from '../model/page-model.ts'
 import type { DeliveryDetail, SignatureSteps } from '../shapes.ts'
 
-/** What is known of the open delivery. */
+/** The last answer of a call, or its error. */
 export interface Loaded<T> {
-  /** Of the last answer; undefined until there is one. */
+  /** Undefined until there is an answer. */
   readonly value: T | undefined
   readonly error: string | undefined
 }
 
 const NOTHING = { value: undefined, error: undefined }
 
-/** A delivery with its body, asked for again when it has changed. */
+/** Loads a delivery with its body, and again when it has changed. */
 export function useDetail(id: string): Loaded<DeliveryDetail> {
   const row = page.rows.find(id)
   return useCall<DeliveryDetail>(`GET ${toPath(id)}`, `${row?.attempts} ${row?.status}`)
 }
 
-/** Its signature, step by step. */
+/** Loads the signature of a delivery, step by step. */
 export function useSignature(id: string): Loaded<SignatureSteps> {
   return useCall<SignatureSteps>(`GET ${toPath(id)}/signature`, '')
 }
 
-/** The answer of a call, asked for again when the version changes. The old one stays until the new one is there. */
+/** Makes a call, and again when the version changes. The old answer stays until the new one arrives. */
 export function useCall<T>(line: string, version: string): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T> & { readonly line: string }>({ ...NOTHING, line })
   useEffect(() => {
@@ -38,6 +38,6 @@ export function useCall<T>(line: string, version: string): Loaded<T> {
       isWanted = false
     }
   }, [line, version])
-  // What another call answered is not shown in place of this one's answer.
+  // The answer of another call is never shown as the answer of this one.
   return loaded.line === line ? loaded : NOTHING
 }

@@ -6,7 +6,7 @@ import { useNow } from '../parts/ticker.ts'
 import type { DeliveryDetail } from '../shapes.ts'
 import { adviseOn, explainCode } from '../text/explain.ts'
 
-/** The state in one line, and what to do about it in another. */
+/** The state of a delivery in one line, and advice in another. */
 export function Verdict({ detail, row }: { readonly detail: DeliveryDetail; readonly row: PlacedRow }): JSX.Element {
   const { last } = row
   const url = detail.attempts.at(-1)?.url ?? page.urlOf(row.webhook)

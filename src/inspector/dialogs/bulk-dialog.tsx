@@ -15,7 +15,7 @@ interface Progress {
 
 const START: Progress = { done: 0, refused: 0, lastError: undefined, isRunning: false }
 
-/** Does the same with many: says first how many, and why some are left out; can be stopped. */
+/** Runs one action on many targets. It shows first how many, and why some are left out. The user can stop it. */
 export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
   const { verb, noun, text, calls, leftOut } = bulk
   const [rate, setRate] = useState(20)
@@ -37,7 +37,7 @@ export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
       )}
       <div class="fields">
         <label>
-          A second{' '}
+          Per second{' '}
           <input
             type="number"
             min={1}
@@ -73,7 +73,7 @@ export function BulkDialog({ bulk }: { readonly bulk: Bulk }): JSX.Element {
   )
 }
 
-/** Makes the calls one after the other, at the wanted rate, until all are made, it is stopped, or nobody answers. */
+/** Makes the calls one after the other, at the chosen rate, until all are made, the user stops it, or the server does not answer. */
 function useBulk(calls: Bulk['calls'], rate: number) {
   const [progress, setProgress] = useState(START)
   const isStopped = useRef(false)
@@ -108,6 +108,6 @@ function useBulk(calls: Bulk['calls'], rate: number) {
     isClosed.current = true
     stop()
   }
-  useEffect(() => close, []) // closing the dialog ends it
+  useEffect(() => close, []) // closing the dialog stops the calls
   return { progress, start, stop }
 }

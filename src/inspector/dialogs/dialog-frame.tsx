@@ -5,11 +5,11 @@ import { ui } from '../model/ui.ts'
 interface FrameOptions {
   readonly title: string
   readonly children: ComponentChildren
-  /** Runs on Ctrl+Enter, and on the form's button; not again before it has ended. */
+  /** Runs on Ctrl+Enter, and on the form's button, but not again before it has ended. */
   readonly onSubmit?: () => Promise<unknown> | undefined
 }
 
-/** A dialog over the page. Esc closes it, and the focus goes back to where it was. */
+/** A dialog over the page. Esc closes it, and the focus returns to the element that had it. */
 export function DialogFrame({ title, children, onSubmit }: FrameOptions): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
@@ -48,7 +48,7 @@ export function DialogFrame({ title, children, onSubmit }: FrameOptions): JSX.El
   )
 }
 
-/** What an editor holds, if it is no JSON. */
+/** The problem with the text of an editor, if there is one. */
 export function Problem({ text }: { readonly text: string | undefined }): JSX.Element | null {
   if (text === undefined) return null
   return (

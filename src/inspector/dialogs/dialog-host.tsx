@@ -7,7 +7,7 @@ import { DialogFrame } from './dialog-frame.tsx'
 import { EditDialog } from './edit-dialog.tsx'
 import { TriggerDialog } from './trigger-dialog.tsx'
 
-/** The dialog that is open. */
+/** The open dialog. */
 export function DialogHost(): JSX.Element | null {
   const { dialog } = ui
   switch (dialog?.kind) {
@@ -57,11 +57,11 @@ function Help(): JSX.Element {
             <dt>
               <code>-</code>
             </dt>
-            <dd>before any of them: the opposite</dd>
+            <dd>before a key or a text: excludes what matches</dd>
           </div>
         </dl>
       </div>
-      <p class="dim">The filter is in the URL: a view can be opened in a new tab, or sent to somebody.</p>
+      <p class="dim">The filter is part of the URL, so you can open a view in a new tab, or share it.</p>
     </DialogFrame>
   )
 }

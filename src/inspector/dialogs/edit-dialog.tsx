@@ -11,7 +11,7 @@ import { SIGNINGS } from '../text/explain.ts'
 import { toPretty } from '../text/pretty-json.ts'
 import { DialogFrame } from './dialog-frame.tsx'
 
-/** Edits the body of a delivery and sends it: signed again, or wrong in one way. */
+/** Edits the body of a delivery and sends it, with a new signature or one that is wrong in one way. */
 export function EditDialog({ id }: { readonly id: string }): JSX.Element {
   const { value, error } = useDetail(id)
   if (value === undefined)
@@ -36,7 +36,7 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
       <BodyField body={body} onInput={setBody} />
       {isUnreadable && (
         <p class="problem">
-          This body is no UTF-8 as a whole: edited, it is another one. Unedited it goes out as it was.
+          Parts of this body are not UTF-8. Any edit changes them; without an edit, the exact bytes are sent.
         </p>
       )}
       <div class="fields">
@@ -45,12 +45,12 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
           the event id
         </label>
         <button type="button" class="plain" onClick={() => setBody(toPretty(body))}>
-          Lay out the JSON
+          Format the JSON
         </button>
         <span class="dim">
           {keepsId
-            ? 'A receiver that has it done answers “duplicate”.'
-            : 'It gets a new one, so that it is no duplicate.'}
+            ? 'A receiver that has handled it answers “duplicate”.'
+            : 'It gets a new id, so that it is not a duplicate.'}
         </span>
       </div>
       <div class="fields">
@@ -63,7 +63,7 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
       </div>
       <p class="dim">
         {signing === 'valid'
-          ? 'Eight go out at once, however many there are.'
+          ? 'At most eight are sent at the same time.'
           : 'A receiver that checks signatures refuses it with 401.'}
       </p>
     </DialogFrame>
@@ -80,7 +80,7 @@ interface Edited {
 async function sendEdited(detail: DeliveryDetail, { body, keepsId, signing, count }: Edited): Promise<boolean> {
   const original = detail.body.text
   const own = readField(body, 'id')
-  // An id that was edited by hand is meant.
+  // An id that the user edited is kept.
   const isOld = own !== undefined && own === readField(original, 'id')
   const sent = keepsId || !isOld ? body : replaceId(body, makeEventId())
   const isSame = sent === original && signing !== 'stale-bytes'
@@ -103,9 +103,9 @@ function BodyField({
   }, [body])
   return (
     <>
-      <Editor label="The body, sent exactly as it stands here" text={body} rows={14} hasFocus onInput={onInput} />
+      <Editor label="Body, sent exactly as it is written here" text={body} rows={14} hasFocus onInput={onInput} />
       <p class="dim" role="status">
-        {problem !== undefined && `No JSON (${problem}). It is sent all the same, and a receiver answers 400.`}
+        {problem !== undefined && `Not JSON (${problem}). It is sent anyway, and a receiver answers 400.`}
       </p>
     </>
   )

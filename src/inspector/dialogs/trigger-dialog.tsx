@@ -16,7 +16,7 @@ interface Emitted {
 
 const LAST_TYPE = 'postern.type'
 
-/** Lets an event occur, with data that can be edited, or sends a body that was recorded elsewhere. */
+/** Triggers an event with data that the user can edit, or sends a body that was recorded elsewhere. */
 export function TriggerDialog(): JSX.Element {
   const [isPaste, setPaste] = useState(false)
   const accounts = page.state?.accounts.map(({ key }) => key) ?? []
@@ -44,11 +44,11 @@ interface FormOptions {
   readonly children: JSX.Element
 }
 
-/** Shows what was made, or says why nothing was. */
+/** Opens the first new delivery, or shows why there is none. */
 function finish({ deliveries }: { readonly deliveries: readonly string[] }, account: string, type: string): void {
   ui.open(undefined)
   const [first] = deliveries
-  if (first === undefined) page.say(`nobody asked for ${type}: no active webhook of ${account} names it`, true)
+  if (first === undefined) page.say(`nothing was sent: no active webhook of ${account} subscribes to ${type}`, true)
   else openMade(first)
 }
 
@@ -152,7 +152,7 @@ function Advice({
       <ul class="advice">
         {!isWanted && type !== '' && (
           <li>
-            No active webhook of {account} asks for {type}: nothing would be sent.
+            No active webhook of {account} subscribes to {type}, so nothing would be sent.
           </li>
         )}
         {advice.map((text) => (
@@ -165,7 +165,7 @@ function Advice({
 
 const PASTED_LABEL = (
   <span>
-    The body as it was received, a copied fixture, or a line of <code>postern deliveries list --json</code>
+    The body as received, a copied fixture, or a line of <code>postern deliveries list --json</code>
   </span>
 )
 
@@ -173,7 +173,9 @@ function PasteForm({ account, children }: FormOptions): JSX.Element {
   const [text, setText] = useState('')
   const pasted = text.trim() === '' ? undefined : readPasted(text)
   const problem =
-    text.trim() !== '' && pasted === undefined ? 'That is no body of an event, and no line with one.' : undefined
+    text.trim() !== '' && pasted === undefined
+      ? 'This is neither the body of an event nor a line that contains one.'
+      : undefined
   const send = () => {
     if (pasted === undefined) return undefined
     const body = pasted.base64 === undefined ? { body: pasted.text } : { bodyBase64: pasted.base64 }
@@ -192,7 +194,7 @@ function PasteForm({ account, children }: FormOptions): JSX.Element {
       <Problem text={problem} />
       <div class="fields">
         <p class="dim">
-          Its bytes are sent as they are, to the webhooks of {account} that ask for its type, signed with their secrets.
+          The exact bytes are sent to the webhooks of {account} that subscribe to the type, signed with their secrets.
         </p>
         <span class="push" />
         <button type="submit" class="main" disabled={pasted === undefined}>
@@ -218,7 +220,7 @@ function useTypes(): readonly string[] {
   return [...new Set([...asked, ...types])].filter((type) => !type.includes('*'))
 }
 
-/** A sample of the data, until it is edited. */
+/** Loads sample data of a type, until the user edits it. */
 function useSample(type: string): readonly [string, (data: string) => void, () => void] {
   const [data, setData] = useState('')
   const [isEdited, setEdited] = useState(false)
@@ -235,7 +237,7 @@ function useSample(type: string): readonly [string, (data: string) => void, () =
     if (!isEdited) load()
   }, [type])
   const edit = (text: string) => {
-    asked.current++ // what is on its way does not replace it
+    asked.current++ // an answer that is still to come does not replace it
     setEdited(true)
     setData(text)
   }

@@ -7,12 +7,12 @@ import { inbox } from './inbox.ts'
 import { page } from './page-model.ts'
 import { ui } from './ui.ts'
 
-/** A delivery as the control interface answers with one. */
+/** A new delivery in an answer of the control interface. */
 interface Made {
   readonly id: string
 }
 
-/** Runs an action of the user, and says what went wrong if it did. */
+/** Runs an action of the user, and shows its error if it fails. */
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     await work()
@@ -24,7 +24,7 @@ export async function act(work: () => Promise<unknown>, done?: string): Promise<
   }
 }
 
-/** Changes something by the control interface, and shows what holds now. */
+/** Makes a change through the control interface, and loads the new state. */
 export function change(line: string, body?: object, done?: string): Promise<boolean> {
   return act(async () => {
     await api(line, body)
@@ -32,7 +32,7 @@ export function change(line: string, body?: object, done?: string): Promise<bool
   }, done)
 }
 
-/** Opens a delivery that was just made, once the list has it. */
+/** Opens a delivery that was just made. New rows are no longer held back, so that the list shows it. */
 export function openMade(id: string): void {
   ui.release()
   ui.attempt = undefined
@@ -40,14 +40,14 @@ export function openMade(id: string): void {
   go({ screen: 'deliveries', delivery: id })
 }
 
-/** Back to the list, and to its row. */
+/** Returns to the list, and focuses the row of the delivery. */
 export function closeDelivery(id: string): void {
   ui.select(id)
   go({ delivery: undefined })
   focusSoon(`#row-${CSS.escape(id)}`)
 }
 
-/** Back to the list of the inbox, and to its row. */
+/** Returns to the list of the inbox, and focuses the row of the event. */
 export function closeItem(key: string): void {
   go({ item: undefined })
   focusSoon(`[data-key="${CSS.escape(key)}"]`)
@@ -60,7 +60,7 @@ function focusSoon(selector: string): void {
 
 let isActing = false
 
-/** Replays or drops an event of the inbox, and asks what holds then. Does nothing while one is under way, as a second press would. */
+/** Replays or drops an event of the inbox, and loads the new state. Ignores further calls while one is running, such as a second press. */
 export async function actOnItem(work: (key: string) => Promise<void>, key: string, done: string): Promise<void> {
   if (isActing) return
   isActing = true
@@ -69,13 +69,13 @@ export async function actOnItem(work: (key: string) => Promise<void>, key: strin
 }
 
 interface ResendFields {
-  /** In place of the delivery's own. */
+  /** Replaces the delivery's own body. */
   readonly body?: string
   readonly sign?: string
   readonly count?: number
 }
 
-/** Sends a delivery once more, the same bytes unless others are given, and opens what was made. */
+/** Sends a delivery once more, with the same bytes unless `fields` has a body, and opens the new one. */
 export function resend(id: string, fields: ResendFields = {}): Promise<boolean> {
   return act(async () => {
     const [first] = await api<readonly Made[]>(`POST ${toPath(id)}/resend`, { count: 1, ...fields })
@@ -83,7 +83,7 @@ export function resend(id: string, fields: ResendFields = {}): Promise<boolean> 
   })
 }
 
-/** The manual retry of the service: one more attempt of the same delivery. */
+/** Calls the manual retry of the service: one more attempt of the same delivery. */
 export function retry(id: string): Promise<boolean> {
   return act(async () => {
     await api(`POST ${toPath(id)}/retry`)
@@ -104,7 +104,7 @@ export function moveClock(move: { readonly advance: string } | { readonly next: 
   })
 }
 
-/** Ways in which a delivery can be copied. */
+/** Forms in which a delivery can be copied. */
 export type CopyForm = 'curl' | 'fixture' | 'test' | 'id'
 
 export function copyDelivery(id: string, form: CopyForm): Promise<boolean> {
@@ -128,7 +128,7 @@ export function copyDelivery(id: string, form: CopyForm): Promise<boolean> {
   })
 }
 
-/** Without a clipboard, as outside of a secure context, the text is shown for copying by hand. */
+/** Copies a text. Without a clipboard, as outside of a secure context, shows it for copying by hand. */
 export async function copyText(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)

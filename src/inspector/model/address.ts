@@ -18,13 +18,13 @@ export type Screen = (typeof SCREENS)[number][0]
 
 const START: Screen = IS_ALONE ? 'inbox' : 'deliveries'
 
-/** The screens that there are, in the order of their keys. */
+/** The available screens, in the order of their keys. */
 export function listScreens(): readonly (typeof SCREENS)[number][] {
   if (IS_ALONE) return SCREENS.filter(([screen]) => screen === 'inbox')
   return page.state?.hasInbox ? SCREENS : SCREENS.filter(([screen]) => screen !== 'inbox')
 }
 
-/** What the page shows, as its URL says it: it can be opened in a new tab, and sent to somebody. */
+/** The view of the page. Its URL holds all of it, so that a view can be opened in a new tab, or shared. */
 export interface Address {
   readonly screen: Screen
   /** The filter of the list. */
@@ -34,7 +34,7 @@ export interface Address {
   /** Account and model of the records. */
   readonly account: string | undefined
   readonly model: string | undefined
-  /** State of the events of the inbox, the place after which they begin, and the key of the one that is open. */
+  /** Inbox: state of the listed events, position after which the list begins, and key of the open event. */
   readonly state: InboxStateName
   readonly after: string | undefined
   readonly item: string | undefined
@@ -42,7 +42,7 @@ export interface Address {
 
 const STATES: readonly InboxStateName[] = ['dead', 'waiting', 'running']
 
-/** What the URL says. */
+/** Reads the view from the URL. */
 export function readAddress(): Address {
   const parameters = new URLSearchParams(location.search)
   const name = parameters.get('screen')
@@ -73,7 +73,7 @@ export function toUrl({ screen, query, delivery, account, model, state, after, i
   return text === '' ? location.pathname : `${location.pathname}?${text}`
 }
 
-/** Shows another view. @param isStep whether the browser's Back leads to the one before */
+/** Shows another view. @param isStep true if the browser's Back returns to the previous one */
 export function go(change: Partial<Address>, isStep = true): void {
   const url = toUrl({ ...readAddress(), ...change })
   if (url === location.pathname + location.search) return
@@ -82,18 +82,18 @@ export function go(change: Partial<Address>, isStep = true): void {
   page.changed()
 }
 
-/** A view without what belongs to another screen. */
+/** Clears the parts of a view that belong to a single screen. */
 export const NOTHING_OPEN = {
   ...{ delivery: undefined, account: undefined, model: undefined, after: undefined, item: undefined },
   state: 'dead',
 } as const satisfies Partial<Address>
 
-/** Shows a screen without what belongs to others. */
+/** Shows a screen, and clears the parts of the view that belong to another one. */
 export function goTo(screen: Screen): void {
   go({ ...NOTHING_OPEN, screen })
 }
 
-/** Follows a link without loading the page anew, unless the click asks the browser for a tab or a window. */
+/** Follows a link without reloading the page, unless the click asks the browser for a new tab or window. */
 export function follow(event: MouseEvent, show: () => void): void {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return
   event.preventDefault()

@@ -1,15 +1,15 @@
-/** Whether the page shows an inbox alone, without an emulator. */
+/** True if the page shows an inbox alone, without an emulator. */
 export const IS_ALONE: boolean = document.documentElement.dataset.subject === 'inbox'
-/** The server is not there. */
+/** Error of a call that the server did not answer. */
 export class NoAnswer extends Error {}
 
-/** Who serves the page. */
+/** Name of the program that serves the page. */
 export const SERVER: string = IS_ALONE ? 'postern inbox serve' : 'the emulator'
 
-/** An answer that takes longer is given up: a tunnel whose other end sleeps would leave the page waiting, with what was true once. */
+/** Timeout of a GET. Behind a tunnel whose other end sleeps, the page would otherwise wait forever and show an old state. */
 const LONGEST_GET_MS = 15_000
 
-/** A call of the control interface, or of a path that begins with `/`. Rejects with the server's own words if it is refused. */
+/** Calls the control interface, or a path that begins with `/`. Rejects with the server's message if the call is refused. */
 export async function api<T>(line: string, body?: object): Promise<T> {
   const [method = 'GET', path = ''] = line.split(' ')
   const needsBody = method === 'POST' || method === 'PUT'
@@ -18,7 +18,7 @@ export async function api<T>(line: string, body?: object): Promise<T> {
   try {
     response = await fetch(path.startsWith('/') ? path : `/_emulator/${path}`, {
       method,
-      // What may have been carried out is not given up.
+      // A call that may have taken effect is never aborted.
       ...(method === 'GET' && { signal: AbortSignal.timeout(LONGEST_GET_MS) }),
       ...(needsBody && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
     })
@@ -31,12 +31,12 @@ export async function api<T>(line: string, body?: object): Promise<T> {
   return answer
 }
 
-/** Path of a delivery. Its id may come from the URL of the page, and must not lead to another route. */
+/** Path of a delivery. The id may come from the URL of the page, and must not lead to another route. */
 export function toPath(delivery: string): string {
   return `deliveries/${encodeURIComponent(delivery)}`
 }
 
-/** What a promise rejected with, in words. */
+/** Message of an error. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -6,13 +6,13 @@ import type { PlacedRow } from './rows.ts'
 import type { Bulk } from './ui.ts'
 
 const DELIVERIES = ['delivery', 'deliveries'] as const
-const RETRY = { verb: 'Retry', text: 'Each gets one more attempt, with the same event id. The oldest goes first.' }
+const RETRY = { verb: 'Retry', text: 'Each delivery gets one more attempt with the same event id, the oldest first.' }
 const RESEND = {
   verb: 'Resend',
-  text: 'The same bytes go out once more, each as a delivery of its own. The oldest goes first.',
+  text: 'The same bytes are sent again as new deliveries, the oldest first.',
 }
 
-/** Retries or resends deliveries, of which the newest is given first. */
+/** Plans retries or resends of deliveries. @param rows newest first */
 export function bulkOf(action: 'retry' | 'resend', rows: readonly PlacedRow[]): Bulk {
   const whyNot = action === 'retry' ? whyNotRetried : whyNotResent
   const leftOut = new Map<string, number>()
@@ -25,12 +25,12 @@ export function bulkOf(action: 'retry' | 'resend', rows: readonly PlacedRow[]): 
   return { ...(action === 'retry' ? RETRY : RESEND), noun: DELIVERIES, calls, leftOut }
 }
 
-/** Replays dead letters, of which the oldest is given first. */
+/** Plans replays of dead letters. @param rows oldest first */
 export function replaysOf(rows: readonly InboxRow[]): Bulk {
   return {
     verb: 'Replay',
     noun: ['dead letter', 'dead letters'],
-    text: 'Each waits again, with fresh tries. Handlers that had finished do not run a second time.',
+    text: 'Each event waits for a worker again, and gets all of its tries again. Handlers that had finished do not run again.',
     calls: rows.map(
       ({ key }) =>
         () =>

@@ -2,7 +2,7 @@ import type { ApiCall, Batch, EmulatorState, RowPage } from '../shapes.ts'
 import { api } from './api.ts'
 import { type Link, page } from './page-model.ts'
 
-/** What tabs tell each other: only one of them has the stream, since a browser has six connections to a host. */
+/** A message between tabs. Only one tab has the stream, since a browser opens at most six connections to a host. */
 type Told =
   | { readonly kind: 'hello' }
   | { readonly kind: 'link'; readonly link: Link; readonly bootId: string }
@@ -10,7 +10,7 @@ type Told =
   | { readonly kind: 'beat' }
 
 const STREAM = '/_emulator/stream?form=rows'
-/** The stream says something every 5 s. */
+/** The stream sends a message at least every 5 s. */
 const SILENT_AFTER_MS = 12_000
 const POLL_AFTER_MS = 10_000
 const POLL_EVERY_MS = 3_000
@@ -18,17 +18,17 @@ const RECONNECT_MS = 1_000
 const FIRST_ROWS = 300
 const MOST_CALLS = 500
 
-/** Outside of a secure context, as by a name of --host-allow, there are no locks: then each tab has its own stream. */
+/** Undefined outside of a secure context, as under a name of --host-allow: without locks, each tab has its own stream. */
 const channel = 'locks' in navigator ? new BroadcastChannel('postern-inspector') : undefined
 let stream: EventSource | undefined
 let bootId = ''
 let heardAt = performance.now()
 let lostAt: number | undefined = performance.now()
 let polledAt = 0
-/** Batches that come while the page asks for everything. */
+/** Batches that arrive while the page loads everything; undefined otherwise. */
 let waiting: Batch[] | undefined
 
-/** Connects the page: as the tab that has the stream, or as one of those that hear from it. */
+/** Connects the page: as the tab that has the stream, or as one that gets messages from it. */
 export function connect(): void {
   channel?.addEventListener('message', ({ data }: MessageEvent<Told>) => hear(data))
   if (channel === undefined) open()
@@ -43,7 +43,7 @@ export function connect(): void {
   resync().catch(() => {})
 }
 
-/** Asks for everything: at the start, and after anything may have been missed. */
+/** Loads everything: at the start, and after messages may have been missed. */
 async function resync(): Promise<void> {
   if (waiting !== undefined) return
   waiting = []
@@ -76,7 +76,7 @@ async function resync(): Promise<void> {
   }
 }
 
-/** Asks for webhooks, faults and settings again. */
+/** Loads webhooks, faults and settings again. */
 export async function reloadState(): Promise<void> {
   page.state = await api<EmulatorState>('GET state')
   page.changed()
@@ -99,7 +99,7 @@ function reopen(): void {
   setTimeout(open, RECONNECT_MS)
 }
 
-/** Tells the other tabs, and this one. */
+/** Sends a message to the other tabs, and to this one. */
 function tell(told: Told): void {
   channel?.postMessage(told)
   hear(told)
@@ -133,7 +133,7 @@ function loseLink(): void {
   page.changed()
 }
 
-/** Finds out that nothing comes any more, though nobody said so, and asks in place of listening. */
+/** Detects a stream that fell silent without an error, and polls after a while without a stream. */
 function watch(): void {
   const now = performance.now()
   if (page.link === 'live' && now - heardAt > SILENT_AFTER_MS) {
@@ -165,7 +165,7 @@ function apply({ now, notices, rows }: Batch): void {
   page.changed()
 }
 
-/** After other batches of the same moment. */
+/** Loads everything again, after the batches that arrive at the same time. */
 function refresh(): void {
   setTimeout(() => resync().catch(() => {}), 50)
 }

@@ -1,22 +1,22 @@
 import type { Row } from '../shapes.ts'
 
-/** A filter of the list, as people write it: free text, and `key:value`, each with `-` before it for the opposite. */
+/** Tests a row by the words of a filter: free text, and `key:value`. A `-` before a word negates it. */
 export type RowTest = (row: Row) => boolean
 
-/** Keys that a filter knows, with what they mean. */
+/** Keys of a filter, with examples of their values. */
 export const FILTER_KEYS: readonly (readonly [string, string])[] = [
   ['status:', 'failed, success, pending, retrying'],
   ['type:', 'contact.created, contact.*, *.deleted'],
   ['code:', '401, refused, duplicate'],
   ['webhook:', 'id, or part of the URL'],
   ['account:', 'acme'],
-  ['event:', 'id of the event'],
+  ['event:', 'id of the event, or part of it'],
   ['since:', '10m, 2h, or a date'],
 ]
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** @param urlOf the URL of a webhook by its id */
+/** Parses a filter. @param urlOf returns the URL of a webhook by its id */
 export function readFilter(query: string, urlOf: (webhook: string) => string, now: number): RowTest {
   const words = query.match(/-?(?:\w+:)?"[^"]*"|\S+/g) ?? []
   const tests = words.map((word) => toTest(word.replaceAll('"', ''), urlOf, now))

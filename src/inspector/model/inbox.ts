@@ -12,18 +12,18 @@ interface Stretch {
   readonly page: InboxRowPage
 }
 
-/** What the page knows of the inbox, which tells nothing by itself: it is asked every two seconds. */
+/** State of the inbox. An inbox sends no messages, so the page polls it every two seconds. */
 class InboxModel {
   counts: InboxCountsShape | undefined
-  /** Why it could not be read the last time. */
+  /** Error of the last read; undefined if it succeeded. */
   error: string | undefined
-  /** Counts the answers: what was asked under an older one is asked again. */
+  /** Number of refreshes. A component that loaded its data under an older number loads it again. */
   version = 0
-  /** States of accepted events, as far as they are on a first page, by account and event id. */
+  /** States of the accepted events on the first pages, by account and event id. */
   #states: ReadonlyMap<string, InboxStateName> = new Map()
   #stretch: Stretch | undefined
 
-  /** The stretch that the address names; undefined as long as another one is known. */
+  /** The page of the list that the address names; undefined until it is loaded. */
   get shown(): InboxRowPage | undefined {
     const { state, after } = readAddress()
     return this.#stretch?.state === state && this.#stretch.after === after ? this.#stretch.page : undefined
@@ -37,7 +37,7 @@ class InboxModel {
     return this.#states.get(nameEvent(account, event))
   }
 
-  /** Asks for what is shown. */
+  /** Loads what the page shows. */
   async refresh(): Promise<void> {
     const { screen, state, after } = readAddress()
     try {
@@ -47,7 +47,7 @@ class InboxModel {
         screen === 'deliveries' && hasAccepted() ? readStates() : this.#states,
       ])
       this.#states = states
-      // Meanwhile another one may have been wanted.
+      // The user may have chosen another page of the list in the meantime.
       const now = readAddress()
       if (rows !== undefined && now.state === state && now.after === after) this.#stretch = { state, after, page: rows }
       this.counts = counts
@@ -65,12 +65,12 @@ class InboxModel {
 /** The one model of the inbox. */
 export const inbox: InboxModel = new InboxModel()
 
-/** Whether there is an inbox to look at. */
+/** Returns true if there is an inbox to show. */
 export function hasInbox(): boolean {
   return IS_ALONE || page.state?.hasInbox === true
 }
 
-/** Asks again and again, unless nobody looks. A screen that needs an answer asks for the first one itself. */
+/** Polls the inbox while the page is visible. A screen that needs data immediately loads it itself. */
 export function watchInbox(): void {
   let isAsking = false
   const ask = async () => {
@@ -88,21 +88,21 @@ export function toItemPath(route: 'item' | 'body', key: string): string {
   return `${ROUTES}/${route}?key=${encodeURIComponent(key)}`
 }
 
-/** Path of what the inbox holds of a delivered event. */
+/** Path of the inbox's entry of a delivered event. */
 export function toEventPath(account: string, event: string): string {
   return `${ROUTES}/event?${new URLSearchParams({ account, event })}`
 }
 
-/** Has a dead letter wait again. Rejects if it is none any more. */
+/** Returns a dead letter to the waiting events. Rejects if it is no longer a dead letter. */
 export async function replay(key: string): Promise<void> {
   const { isDone } = await api<Done>(`POST ${ROUTES}/replay`, { key })
-  if (!isDone) throw new Error('it is no dead letter any more')
+  if (!isDone) throw new Error('the event is no longer a dead letter')
 }
 
-/** Deletes an event that does not run. */
+/** Deletes an event that is not running. */
 export async function drop(key: string): Promise<void> {
   const { isDone } = await api<Done>(`POST ${ROUTES}/drop`, { key })
-  if (!isDone) throw new Error('it runs right now, or is gone')
+  if (!isDone) throw new Error('the event is running, or is gone')
 }
 
 interface Done {

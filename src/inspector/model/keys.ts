@@ -24,9 +24,9 @@ const DELIVERY_KEYS: readonly (readonly [string, string])[] = [
   ['t', 'trigger an event'],
   ['c', 'copy as curl'],
   ['p', 'pause or resume its webhook'],
-  ['m', 'pin it: “clear” leaves it'],
+  ['m', 'pin it: “Clear the list” keeps it'],
   ['n', 'next attempt (manual clock)'],
-  ['.', 'show what is new'],
+  ['.', 'show new deliveries'],
   ['/', 'filter'],
   ['1 – 8', 'screens'],
   ['?', 'these keys'],
@@ -37,21 +37,21 @@ export function listKeys(): readonly (readonly [string, string])[] {
   return IS_ALONE ? INBOX_KEYS : DELIVERY_KEYS
 }
 
-/** Listens for keys: never inside a field or a dialog, and not with modifiers. */
+/** Handles keys, except in a field or a dialog, and except with modifiers. */
 export function listenToKeys(): void {
   document.addEventListener('keydown', (event) => {
-    // A key that is held moves on, but sends nothing more.
+    // A held key moves the cursor on, but repeats no other action.
     if (event.repeat && !/^(j|k|ArrowDown|ArrowUp)$/.test(event.key)) return
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     const target = event.target instanceof HTMLElement ? event.target : document.body
     if (ui.dialog !== undefined || target.closest('input:not([type=checkbox]), textarea, select') !== null) return
-    // Enter and space belong to what has the focus.
+    // Enter belongs to the link or button that has the focus.
     if (event.key === 'Enter' && target.closest('a, button, summary') !== null) return
     if (press(event.key)) event.preventDefault()
   })
 }
 
-/** Closes an open menu, with the focus on what opened it. Returns whether one was open. */
+/** Closes an open menu, and focuses its button. Returns true if one was open. */
 function closeMenu(): boolean {
   const menu = document.querySelector<HTMLDetailsElement>('.menu[open]')
   if (menu === null) return false
@@ -60,7 +60,7 @@ function closeMenu(): boolean {
   return true
 }
 
-/** Returns whether the key means something. */
+/** Handles a key. Returns false if the key has no meaning here. */
 function press(key: string): boolean {
   if (key === 'Escape' && closeMenu()) return true
   const { screen, delivery, item } = readAddress()
@@ -111,7 +111,7 @@ function pressOnInbox(key: string, item: string | undefined): boolean {
   return true
 }
 
-/** From one event of the inbox to the next. One that is open gives way to it. */
+/** Moves the focus to another event of the inbox, and opens it if one was open. */
 function moveFocus(step: number): void {
   const links = [...document.querySelectorAll<HTMLAnchorElement>('a.item')]
   const { item } = readAddress()
@@ -132,7 +132,7 @@ function move(step: number): void {
   if (delivery !== undefined) go({ delivery: row.id }, false)
 }
 
-/** From the detail to the list, and from the cursor to none. */
+/** Leaves the detail for the list, or removes the cursor from the list. */
 function leave(delivery: string | undefined): void {
   if (delivery !== undefined) return closeDelivery(delivery)
   ui.select(undefined)

@@ -4,7 +4,7 @@ import { page } from './page-model.ts'
 import type { PlacedRow } from './rows.ts'
 import { ui } from './ui.ts'
 
-/** The list as it is shown. */
+/** The list as the page shows it. */
 export interface ShownList {
   readonly rows: readonly PlacedRow[]
   /** New rows that are held back. */
@@ -14,7 +14,7 @@ export interface ShownList {
   readonly total: number
 }
 
-/** The rows that the filter takes, without those that came while somebody reads. */
+/** The rows that match the filter, without those that arrived while the user reads. */
 export function listShown(): ShownList {
   const { query } = readAddress()
   const matches = readFilter(query, (id) => page.urlOf(id), page.now())
@@ -30,7 +30,7 @@ export function listShown(): ShownList {
   return { rows, fresh, cleared, total: page.rows.size - cleared }
 }
 
-/** A reason why deliveries failed, with those that did. */
+/** A cause of failures, with the failed deliveries. */
 export interface FailureGroup {
   readonly key: string
   readonly webhook: string
@@ -40,7 +40,7 @@ export interface FailureGroup {
   readonly rows: readonly PlacedRow[]
 }
 
-/** Deliveries that have failed, and can be retried by hand. Resent ones are attempts by hand themselves. */
+/** Failed deliveries that can be retried by hand. A delivery that was resent by hand is left out: it is such an attempt itself. */
 export function listFailed(): readonly PlacedRow[] {
   return page.rows.all.filter(({ status, isGone, resendOf }) => status === 'failed' && !isGone && resendOf === null)
 }
@@ -59,15 +59,15 @@ export function groupFailures(): readonly FailureGroup[] {
   return [...groups.values()].sort((a, b) => b.rows.length - a.rows.length)
 }
 
-/** Why a delivery cannot be retried by hand; undefined if it can. */
+/** Reason why a delivery cannot be retried by hand; undefined if it can. */
 export function whyNotRetried({ status, isGone, webhook }: PlacedRow): string | undefined {
   if (isGone) return 'of a previous run'
   if (page.webhook(webhook) === undefined) return 'the webhook is deleted'
-  if (status === 'pending') return 'still on its schedule'
-  return status === 'success' ? 'acknowledged already' : undefined
+  if (status === 'pending') return 'the service still retries it'
+  return status === 'success' ? 'already acknowledged' : undefined
 }
 
-/** Why a delivery cannot be resent; undefined if it can. */
+/** Reason why a delivery cannot be resent; undefined if it can. */
 export function whyNotResent({ isGone, webhook }: PlacedRow): string | undefined {
   if (isGone) return 'of a previous run'
   return page.webhook(webhook) === undefined ? 'the webhook is deleted' : undefined

@@ -2,10 +2,10 @@ import { useEffect, useReducer } from 'preact/hooks'
 import type { ApiCall, EmulatorState, WebhookShape } from '../shapes.ts'
 import { Rows } from './rows.ts'
 
-/** Whether the page hears of what happens. `polling`: there is no stream, and it asks every few seconds. */
+/** State of the connection. `polling`: there is no stream, and the page asks every few seconds. */
 export type Link = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'stopped'
 
-/** A word to the user, shown for a while. */
+/** A message to the user, shown for a few seconds. */
 interface Toast {
   readonly text: string
   readonly isError: boolean
@@ -13,21 +13,21 @@ interface Toast {
 
 const LATEST_DRAW_MS = 250
 
-/** All that the page knows. Whoever changes it calls `changed`. */
+/** State of the page. Code that changes it calls `changed`. */
 class PageModel {
   readonly rows: Rows = new Rows()
   link: Link = 'connecting'
   state: EmulatorState | undefined
   calls: readonly ApiCall[] = []
   toast: Toast | undefined
-  /** The emulator's time minus the machine's; with a manual clock, the time itself. */
+  /** The emulator's time minus the machine's. `#manualNow` is the time of a manual clock. */
   #offset = 0
   #manualNow: number | undefined
   #isPlanned = false
   #toastTimer: ReturnType<typeof setTimeout> | undefined
   readonly #listeners = new Set<() => void>()
 
-  /** By the emulator's clock, in milliseconds since 1970. */
+  /** Time of the emulator's clock, in milliseconds since 1970. */
   now(): number {
     return this.#manualNow ?? Date.now() + this.#offset
   }
@@ -64,7 +64,7 @@ class PageModel {
     this.changed()
   }
 
-  /** Has the page drawn again: once a frame, however much has changed. A hidden page has no frames, nor has one that is covered. */
+  /** Redraws the page, at most once a frame. The timer is for a page that is hidden or covered: it has no frames. */
   changed(): void {
     if (this.#isPlanned) return
     this.#isPlanned = true
@@ -87,7 +87,7 @@ class PageModel {
 /** The one model of the page. */
 export const page: PageModel = new PageModel()
 
-/** Has a component drawn again when anything has changed. */
+/** Redraws a component after each change of the page's state. */
 export function usePage(): PageModel {
   const [, draw] = useReducer((count: number) => count + 1, 0)
   useEffect(() => page.subscribe(() => draw(undefined)), [])

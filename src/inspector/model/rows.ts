@@ -1,13 +1,13 @@
 import type { Row } from '../shapes.ts'
 
-/** As many as the emulator keeps. */
+/** Limit of rows; the emulator keeps as many deliveries. */
 const MOST_ROWS = 10_000
 
 /** A row of the list with its place in it. */
 export interface PlacedRow extends Row {
-  /** Grows with the age of the page: rows that came later have a higher one. */
+  /** Position in the list. Newer rows have a higher one. */
   readonly order: number
-  /** The emulator was restarted since, and does not know it any more. */
+  /** True if the emulator was restarted since, and no longer knows the delivery. */
   readonly isGone: boolean
 }
 
@@ -28,7 +28,7 @@ export class Rows {
     return this.#byId.size
   }
 
-  /** The place of the newest. */
+  /** Order of the newest row. */
   get lastOrder(): number {
     return this.#next - 1
   }
@@ -37,17 +37,17 @@ export class Rows {
     return this.#byId.get(id)
   }
 
-  /** Takes over rows that are new or have changed, in the order in which they were made. */
+  /** Stores new and changed rows. @param rows oldest first */
   put(rows: readonly Row[]): void {
     this.#take(rows, () => this.#next++)
   }
 
-  /** Takes over what was made before all that is known. @param rows newest first */
+  /** Stores rows that are older than all others. @param rows newest first */
   putOlder(rows: readonly Row[]): void {
     this.#take(rows, () => this.#before--)
   }
 
-  /** Marks, or removes, what the emulator does not know. */
+  /** Marks the rows that the emulator does not know after a restart, and removes those that it has dropped. */
   keepOnly(ids: ReadonlySet<string>, isNewRun: boolean): void {
     for (const [id, row] of this.#byId) {
       if (ids.has(id)) continue
@@ -71,7 +71,7 @@ export class Rows {
     this.#dropOldest()
   }
 
-  /** As the emulator does: what is finished goes first. */
+  /** Drops the oldest finished rows, as the emulator does. */
   #dropOldest(): void {
     let over = this.#byId.size - MOST_ROWS
     if (over <= 0) return

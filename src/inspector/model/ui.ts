@@ -8,37 +8,37 @@ type Dialog =
   | { readonly kind: 'text'; readonly title: string; readonly text: string }
   | { readonly kind: 'help' }
 
-/** One thing that is done with many. */
+/** One action on many deliveries or events. */
 export interface Bulk {
   readonly verb: string
-  /** What it is done with: one, and several. */
+  /** Noun of the targets. */
   readonly noun: readonly [one: string, several: string]
   readonly text: string
-  /** The first is made first. Each rejects if it is refused. */
+  /** Calls in their order. Each rejects if it is refused. */
   readonly calls: readonly (() => Promise<unknown>)[]
-  /** Why some are left out, with their number. */
+  /** Reasons why some are left out, each with their number. */
   readonly leftOut: ReadonlyMap<string, number>
 }
 
-/** Colours that are forced; `system` follows the machine. */
+/** Chosen colours; `system` follows the machine. */
 export type Theme = 'system' | 'light' | 'dark'
 
 const PINS = 'postern.pins'
 const CLEARED = 'postern.cleared'
 const THEME = 'postern.theme'
 
-/** What the user has set and the URL does not say. */
+/** State of the user interface that is not in the URL. */
 class Ui {
   dialog: Dialog | undefined
   /** The row that keys act on. */
   cursor: string | undefined
-  /** Rows with a higher order are held back, so that the one being read does not move; undefined shows all. */
+  /** Rows with a higher order are held back, so that the row being read does not move; undefined shows all. */
   held: number | undefined
-  /** This delivery and those before it are hidden unless they are pinned. A time would hide what a manual clock makes later. */
+  /** This delivery and older ones are hidden unless pinned. A time would also hide new ones while a manual clock stands still. */
   cleared: string | undefined = read(CLEARED) ?? undefined
   pinned: ReadonlySet<string> = new Set((read(PINS) ?? '').split(',').filter(Boolean))
   theme: Theme = readTheme()
-  /** The attempt that is shown of the open delivery; undefined for the last one. */
+  /** The attempt of the open delivery that is shown; undefined for the last one. */
   attempt: number | undefined
 
   open(dialog: Dialog | undefined): void {
@@ -46,7 +46,7 @@ class Ui {
     page.changed()
   }
 
-  /** Puts the cursor on a row, and keeps the list where it is. */
+  /** Puts the cursor on a row, and holds the list still. */
   select(id: string | undefined): void {
     if (id !== this.cursor) this.attempt = undefined
     this.cursor = id
@@ -72,7 +72,7 @@ class Ui {
     page.changed()
   }
 
-  /** @param last the newest that is hidden; undefined brings back what was hidden */
+  /** Hides old rows. @param last the newest one to hide; undefined shows all again */
   clear(last: string | undefined): void {
     this.cleared = last
     write(CLEARED, last ?? '')

@@ -5,7 +5,7 @@ import { count } from '../text/count.ts'
 
 const EVERY_MS = 2_000
 
-/** Tells whoever hears the page what has come: counts, at most every two seconds. */
+/** Announces the connection and counts of new and failed deliveries to screen readers, at most every two seconds. */
 export function Announcer(): JSX.Element {
   const [text, setText] = useState('')
   useEffect(() => {
@@ -29,7 +29,7 @@ export function Announcer(): JSX.Element {
   )
 }
 
-/** The last word to the user. */
+/** The last message to the user. */
 export function ToastLine(): JSX.Element {
   const { toast } = page
   return (

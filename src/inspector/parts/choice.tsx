@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** What the user has ticked, by key. */
+/** The ticked rows, by key. */
 export interface Choice {
   readonly chosen: ReadonlySet<string>
   readonly choose: (keys: readonly string[], isChosen: boolean) => void
 }
 
-/** Remembers what is ticked on a screen. */
+/** Remembers the ticked rows of a screen. */
 export function useChoice(): Choice {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const choose = (keys: readonly string[], isChosen: boolean) => {
@@ -25,11 +25,11 @@ interface ChoiceButtonsOptions<Row> {
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly choice: Choice
-  /** Called with the ticked rows, which are unticked then. */
+  /** Called with the ticked rows, which are unticked afterwards. */
   readonly onRun: (selected: readonly Row[]) => void
 }
 
-/** Ticks all rows or none, and does something with the ticked ones. */
+/** Buttons that tick all rows or none, and run an action on the ticked ones. */
 export function ChoiceButtons<Row>({ verb, rows, keyOf, choice, onRun }: ChoiceButtonsOptions<Row>): JSX.Element {
   const selected = rows.filter((row) => choice.chosen.has(keyOf(row)))
   const isPartial = selected.length < rows.length

@@ -4,11 +4,11 @@ interface TimesOptions {
   readonly label?: string
   readonly count: number
   readonly onInput: (count: number) => void
-  /** What is counted. */
+  /** Text after the number. */
   readonly children?: ComponentChildren
 }
 
-/** How often something is sent. */
+/** A field for a number of times. */
 export function Times({ label = 'Times', count, onInput, children }: TimesOptions): JSX.Element {
   return (
     <label>
@@ -27,13 +27,13 @@ export function Times({ label = 'Times', count, onInput, children }: TimesOption
 
 interface ChoiceOptions {
   readonly label: string
-  /** Values, each with its text if that is another one. */
+  /** Values, each with its text if that differs. */
   readonly options: readonly (string | readonly [value: string, text: string])[]
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-/** One of several. */
+/** A field to choose one of several values. */
 export function Choice({ label, options, value, onChange }: ChoiceOptions): JSX.Element {
   return (
     <label>

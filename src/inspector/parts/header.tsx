@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<Link, string>> = {
   stopped: `stopped: ${SERVER} does not answer`,
 }
 
-/** The line at the top: screens, and whether the page is live. */
+/** The top bar: screens, state of the connection, colours and help. */
 export function Header(): JSX.Element {
   return (
     <header class="top">

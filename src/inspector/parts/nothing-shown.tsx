@@ -31,7 +31,7 @@ export function NothingShown({ list }: { readonly list: ShownList }): JSX.Elemen
       </Empty>
     )
   return (
-    <Empty title={list.cleared > 0 ? 'The list is cleared' : 'No delivery yet'}>
+    <Empty title={list.cleared > 0 ? 'The list is cleared' : 'No deliveries yet'}>
       <p>
         Events go to {webhooks.length === 1 ? <code>{webhooks[0]?.url}</code> : `${webhooks.length} webhooks`}. Trigger
         the first one, or change a record.
@@ -52,7 +52,7 @@ function NoWebhook(): JSX.Element {
         <a href="?screen=webhooks" onClick={(event) => follow(event, () => goTo('webhooks'))}>
           webhooks
         </a>{' '}
-        screen, by the service's API, or start the emulator with your app's URL:
+        screen or through the service's API, or start the emulator with your app's URL:
       </p>
       <pre class="command">{command}</pre>
       <button type="button" onClick={() => copyText(command, 'command')}>

@@ -7,7 +7,7 @@ import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
 import { Ago, Result, Status } from './small.tsx'
 
-/** Rows above and below those that can be seen. */
+/** Number of rows drawn above and below the visible ones. */
 const MARGIN = 12
 const MOST_DRAWN = 200
 
@@ -17,7 +17,7 @@ interface View {
   readonly rowHeight: number
 }
 
-/** The list. Of ten thousand rows it draws those that can be seen. */
+/** The list of deliveries. It draws only the visible rows, since there may be ten thousand. */
 export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const [view, setView] = useState<View>({ top: 0, height: 800, rowHeight: 29 })
@@ -39,7 +39,7 @@ export function RowTable({ rows }: { readonly rows: readonly PlacedRow[] }): JSX
   const last = Math.min(rows.length, first + drawn)
   const onScroll = () => {
     measure()
-    // At the top new rows come in again, unless one is being read.
+    // At the top, new rows are shown again, unless the user reads one.
     if ((box.current?.scrollTop ?? 0) > 0) ui.hold()
     else if (ui.cursor === undefined && readAddress().delivery === undefined) ui.release()
   }
@@ -86,7 +86,7 @@ function Head(): JSX.Element {
   )
 }
 
-/** A URL without what is the same everywhere. */
+/** Removes the scheme and a local host from a URL. */
 function shorten(url: string): string {
   return url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, '')
 }
@@ -146,15 +146,15 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
   )
 }
 
-const IN_INBOX = { waiting: '○ waits', running: '◌ runs', dead: '✕ dead letter' } as const
+const IN_INBOX = { waiting: '○ waiting', running: '◌ running', dead: '✕ dead letter' } as const
 
-/** Where an accepted event stands in the inbox, as long as it is there. */
+/** State of an accepted event that is still in the inbox. */
 function InboxTag({ row }: { readonly row: PlacedRow }): JSX.Element | null {
   const state = inbox.stateOf(row.account, row.event)
   return state === undefined ? null : <span class="tag">{IN_INBOX[state]}</span>
 }
 
-/** Keeps the row of the cursor in sight, and the focus on it if the list has the focus. */
+/** Keeps the row of the cursor visible, and focused if the list has the focus. */
 function useScrollToCursor(
   box: { readonly current: HTMLDivElement | null },
   rows: readonly PlacedRow[],

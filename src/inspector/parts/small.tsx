@@ -7,11 +7,11 @@ import { useNow } from './ticker.ts'
 
 interface TimeOptions {
   readonly at: number
-  /** By the machine's clock, whatever that of the emulator says. */
+  /** True to measure by the machine's clock instead of the emulator's. */
   readonly isReal?: boolean
 }
 
-/** How long ago, with the exact time for whoever points at it. */
+/** A time in the past, relative to now. Its tooltip shows the exact time. */
 export function Ago({ at, isReal }: TimeOptions): JSX.Element {
   return (
     <time dateTime={new Date(at).toISOString()} title={showExact(at)}>
@@ -20,7 +20,7 @@ export function Ago({ at, isReal }: TimeOptions): JSX.Element {
   )
 }
 
-/** A countdown. */
+/** A countdown. Its tooltip shows the exact time. */
 export function In({ at, isReal }: TimeOptions): JSX.Element {
   return (
     <time dateTime={new Date(at).toISOString()} title={showExact(at)}>
@@ -41,7 +41,7 @@ const ICONS: Readonly<Record<State, string>> = {
   gone: '–',
 }
 
-/** The state of a delivery as people see it. */
+/** The state of a delivery as the page shows it. */
 export function stateOf({ status, isGone, nextAt, attempts, webhook }: PlacedRow, now: number): State {
   if (status === 'success') return 'ok'
   if (status === 'failed') return 'failed'
@@ -51,7 +51,7 @@ export function stateOf({ status, isGone, nextAt, attempts, webhook }: PlacedRow
   return attempts === 0 ? 'waiting' : 'retrying'
 }
 
-/** A sign and a word, never a colour alone. */
+/** The state of a delivery as an icon and a word, never as a colour alone. */
 export function Status({ row }: { readonly row: PlacedRow }): JSX.Element {
   const state = stateOf(row, useNow())
   return (
@@ -83,7 +83,7 @@ export function Result({ last }: { readonly last: LastResult | null }): JSX.Elem
   )
 }
 
-/** What to do where there is nothing to see. */
+/** An empty view: a title, and the next step. */
 export function Empty({
   title,
   children,
@@ -99,7 +99,7 @@ export function Empty({
   )
 }
 
-/** A key as it is on a keyboard. */
+/** A key of the keyboard. */
 export function Key({ name }: { readonly name: string }): JSX.Element {
   return (
     <span class="kbd" aria-hidden="true">

@@ -7,7 +7,7 @@ setInterval(() => {
   if (!document.hidden) for (const listener of [...listeners]) listener()
 }, 1_000)
 
-/** The emulator's time, or that of the machine, by which an inbox goes; has a component drawn again every second. */
+/** Returns the emulator's time, or the machine's, as for an inbox. Redraws the component every second. */
 export function useNow(isReal = false): number {
   const [, draw] = useReducer((count: number) => count + 1, 0)
   useEffect(() => {

@@ -11,7 +11,7 @@ interface FormOptions {
   readonly onDone: () => void
 }
 
-/** The fields of a registration. */
+/** A form for a registration. */
 export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
   const [account, setAccount] = useState(webhook?.accountKey ?? page.state?.accounts[0]?.key ?? '')
   const [url, setUrl] = useState(webhook?.url ?? 'http://localhost:3000/webhooks')
@@ -50,7 +50,7 @@ export function WebhookForm({ webhook, onDone }: FormOptions): JSX.Element {
         />
       </label>
       <Editor
-        label="Types of events, one a line; the service has no wildcards"
+        label="Event types, one per line; the service has no wildcards"
         text={events}
         rows={5}
         onInput={setEvents}

@@ -4,7 +4,7 @@ import { useCall } from '../detail/use-detail.ts'
 import { page } from '../model/page-model.ts'
 import type { AssumptionShape } from '../shapes.ts'
 
-/** What holds where the text of the service is silent. */
+/** Assumptions about what the service's documents leave open. */
 export function Assumptions(): JSX.Element {
   const { value = [], error } = useCall<readonly AssumptionShape[]>('GET assumptions', page.state?.bootId ?? '')
   const [areAll, setAll] = useState(true)
@@ -21,8 +21,9 @@ export function Assumptions(): JSX.Element {
         </label>
       </div>
       <p class="dim">
-        What the service's documents leave open, and what this emulator assumes. Dialect: {page.state?.settings.dialect}
-        . Others are chosen at the start, with <code>--dialect</code> or <code>--assume name=value</code>.
+        The service's documents leave these points open. The emulator assumes one answer to each. Dialect:{' '}
+        {page.state?.settings.dialect}. Choose another one at the start, with <code>--dialect</code> or{' '}
+        <code>--assume name=value</code>.
       </p>
       {error !== undefined && <p class="problem">{error}</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard */}
@@ -31,7 +32,7 @@ export function Assumptions(): JSX.Element {
           <thead>
             <tr>
               <th scope="col">No.</th>
-              <th scope="col">What is open</th>
+              <th scope="col">Open point</th>
               <th scope="col">Assumed</th>
               <th scope="col">Meaning</th>
             </tr>

@@ -7,9 +7,9 @@ export function Calls(): JSX.Element {
   const { calls } = page
   if (calls.length === 0)
     return (
-      <Empty title="No call of the API yet">
+      <Empty title="No API calls yet">
         <p>
-          Your client's calls of <code>/api/…</code> stand here, with their status and what is left of the rate limit.
+          Your client's calls of <code>/api/…</code> appear here, with their status and the remaining rate limit.
         </p>
       </Empty>
     )

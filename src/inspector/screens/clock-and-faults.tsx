@@ -8,7 +8,7 @@ import { useNow } from '../parts/ticker.ts'
 import type { FaultShape } from '../shapes.ts'
 import { showExact, showLength } from '../text/times.ts'
 
-/** Time, and what goes wrong with it and with deliveries. */
+/** The clock, and the faults of deliveries and of the API. */
 export function ClockAndFaults(): JSX.Element {
   const { state } = page
   if (state === undefined) return <div class="page" />
@@ -70,7 +70,7 @@ function Clock(): JSX.Element {
       ) : (
         <p>
           Start with <code>--clock manual</code> to move the time yourself, or with <code>--retry-scale 600</code> to
-          wait 50 ms in place of 30 s.
+          wait 50 ms instead of 30 s.
         </p>
       )}
     </section>
@@ -151,7 +151,7 @@ function ApiFaults(): JSX.Element {
     event.preventDefault()
     change('POST faults', { answer, count })
   }
-  const clear = () => change('DELETE faults', undefined, 'faults are those of the start')
+  const clear = () => change('DELETE faults', undefined, 'faults reset to those at the start')
   return (
     <form class="card" onSubmit={add} aria-label="Faults of the API">
       <h2>Faults of the API</h2>
@@ -173,7 +173,7 @@ function ApiFaults(): JSX.Element {
       {waiting.length > 0 && <p>To come: {waiting.map((each) => `${each.count} × ${each.answer}`).join(', ')}.</p>}
       <div class="bar">
         <button type="button" class="plain" onClick={clear}>
-          All faults as at the start
+          Reset all faults to those at the start
         </button>
       </div>
     </form>

@@ -13,7 +13,7 @@ import { Key } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
 
-/** The start: all deliveries, and the one that is open. */
+/** The first screen: all deliveries, and the open one. */
 export function Deliveries(): JSX.Element {
   const { delivery } = readAddress()
   const list = listShown()
@@ -47,7 +47,7 @@ export function Deliveries(): JSX.Element {
   )
 }
 
-/** Advice on the attempt that was made last, if it failed. */
+/** Advice on the latest attempt, if it failed. */
 function Trouble(): JSX.Element | null {
   let newest: PlacedRow | undefined
   for (const row of page.rows.all)

@@ -10,7 +10,7 @@ import { Ago, Empty } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
 
-/** Rows of a group that are drawn; the group's box takes all of them. */
+/** Limit of rows drawn in a group. The group's checkbox selects all of its rows. */
 const MOST_SHOWN = 20
 
 /** Deliveries that have used up their attempts, by webhook and cause. */
@@ -21,7 +21,7 @@ export function Failed(): JSX.Element {
   if (rows.length === 0)
     return (
       <Empty title="Nothing has failed">
-        <p>A delivery comes here after its fifth attempt, and can be retried by hand.</p>
+        <p>A delivery appears here when its fifth attempt has failed. You can retry it by hand.</p>
       </Empty>
     )
   return (

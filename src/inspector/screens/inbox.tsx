@@ -18,7 +18,7 @@ const TIMES: Readonly<Record<InboxStateName, string>> = {
   running: 'Was due',
 }
 
-/** Accepted events whose handlers have not succeeded: what waits, runs and is dead. */
+/** Accepted events whose handlers have not succeeded: waiting, running or dead. */
 export function Inbox(): JSX.Element {
   const { item, state, after } = readAddress()
   const isThere = hasInbox()
@@ -85,11 +85,11 @@ function Hint(): JSX.Element {
       {error !== undefined && counts !== undefined && <span class="problem">{error}</span>}
       {error === undefined && counts !== undefined && counts.oldestDueAt !== null && (
         <span>
-          The oldest that could run was due <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
+          The oldest waiting event was due <Ago at={counts.oldestDueAt} isReal />. Is a worker running?
         </span>
       )}
       {counts !== undefined && !counts.isWritable && (
-        <span>Read-only: replay and drop need “postern inbox serve --write”.</span>
+        <span>Read-only: to replay and drop, start “postern inbox serve --write”.</span>
       )}
     </div>
   )
@@ -128,7 +128,7 @@ function Table({ rows, choice }: TableOptions): JSX.Element {
 
 interface LineOptions {
   readonly row: InboxRow
-  /** Undefined if it cannot be chosen. */
+  /** Undefined if the row cannot be selected. */
   readonly choice: Choice | undefined
 }
 
@@ -157,7 +157,7 @@ function Line({ row, choice }: LineOptions): JSX.Element {
       <td class="widest dim">{account}</td>
       <td>
         {last === null ? (
-          <span class="dim">not begun</span>
+          <span class="dim">not started</span>
         ) : (
           <span class="result bad" title={last.error ?? undefined}>
             <b>{last.code}</b> <span class="error dim">{shortenError(last.error)}</span>
@@ -171,11 +171,11 @@ function Line({ row, choice }: LineOptions): JSX.Element {
   )
 }
 
-/** The emulator may have been started again without one. */
+/** Shown if the emulator was restarted without an inbox. */
 function NoInbox(): JSX.Element {
   if (page.state === undefined) return <Empty title="Loading" />
   return (
-    <Empty title="The emulator knows no inbox">
+    <Empty title="The emulator has no inbox">
       <p>
         Start it with <code>--inbox sqlite:FILE</code>, <code>redis://HOST</code> or{' '}
         <code>postgres://HOST/DATABASE</code>.
@@ -194,20 +194,20 @@ function NoRows(): JSX.Element {
           <p>
             {error}
             <br />
-            It is asked again every two seconds.
+            The page tries again every two seconds.
           </p>
         )}
       </Empty>
     )
-  if (after !== undefined) return <Empty title="Nothing follows here" />
+  if (after !== undefined) return <Empty title="No more events" />
   if (state === 'dead')
     return (
-      <Empty title="No dead letter">
-        <p>An event comes here once its handlers have failed for the last time, and can be replayed by hand.</p>
+      <Empty title="No dead letters">
+        <p>An event appears here when its handlers have failed for the last time. You can replay it by hand.</p>
       </Empty>
     )
   return (
-    <Empty title={state === 'waiting' ? 'Nothing waits' : 'Nothing runs'}>
+    <Empty title={state === 'waiting' ? 'No events are waiting' : 'No events are running'}>
       <p>An accepted event waits until a worker takes it, and leaves the inbox when its handlers have succeeded.</p>
     </Empty>
   )
@@ -221,7 +221,7 @@ function Pager(): JSX.Element | null {
   return (
     <div class="bar pager">
       <button type="button" disabled={after === undefined} onClick={show(undefined)}>
-        The oldest
+        First page
       </button>
       <button type="button" disabled={next === null} onClick={show(next ?? undefined)}>
         Next page

@@ -38,10 +38,7 @@ function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX
   )
   const { value: counts = [] } = useCall<readonly ModelCount[]>('GET records', `${version} ${page.rows.lastOrder}`)
   const change = async (line: string, event: string, body?: object) => {
-    const isDone = await act(
-      () => api(`${line}?${query}`, body),
-      `saved; ${event} goes to the webhooks that ask for it`,
-    )
+    const isDone = await act(() => api(`${line}?${query}`, body), `${event} goes to the webhooks that subscribe to it`)
     if (isDone) setOpen(undefined)
     setVersion(version + 1)
   }
@@ -58,7 +55,7 @@ function RecordList({ accounts }: { readonly accounts: readonly string[] }): JSX
         />
       )}
       {records.length === 0 && open !== '' && (
-        <Empty title={`${account} has no ${model}`}>
+        <Empty title={`${account} has no ${model} records`}>
           <p>Create one: its event fires when you save it.</p>
         </Empty>
       )}
@@ -165,7 +162,7 @@ interface FormOptions {
 function findNoObject(json: string): string | undefined {
   const value: unknown = JSON.parse(json)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? undefined : 'a record is an object'
+  return isObject ? undefined : 'a record must be a JSON object'
 }
 
 const CONTACT = { firstName: 'Zoë', lastName: 'Okafor', email: 'zoe@example.test', status: 'active' }

@@ -9,7 +9,7 @@ import { WebhookForm } from '../parts/webhook-form.tsx'
 import type { WebhookShape } from '../shapes.ts'
 import { count } from '../text/count.ts'
 
-/** A secret is hidden again after this. */
+/** Time after which a revealed secret is hidden again. */
 const SHOWN_MS = 30_000
 
 /** The registrations of all accounts. */
@@ -28,7 +28,7 @@ export function Webhooks(): JSX.Element {
       {isNew && <WebhookForm webhook={undefined} onDone={() => setNew(false)} />}
       {webhooks.length === 0 && !isNew && (
         <Empty title="No webhook is registered">
-          <p>Your client registers one by the service's API; “New webhook” does it here.</p>
+          <p>Your client can register one through the service's API. To register one here, choose “New webhook”.</p>
         </Empty>
       )}
       {webhooks.map((webhook) => (
@@ -132,7 +132,7 @@ function Delete({ webhook }: { readonly webhook: WebhookShape }): JSX.Element {
     )
   return (
     <>
-      <span>For good, with its secret?</span>
+      <span>Delete this webhook and its secret for good?</span>
       <button type="button" class="danger" onClick={remove}>
         Delete
       </button>

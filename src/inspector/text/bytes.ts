@@ -1,16 +1,16 @@
-/** Bytes of a base64 text. */
+/** Decodes base64. */
 export function fromBase64(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
 }
 
-/** Bytes as base64. */
+/** Encodes bytes as base64. */
 export function toBase64(bytes: Uint8Array): string {
   let text = ''
   for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000))
   return btoa(text)
 }
 
-/** Lines of 16 bytes: offset, hexadecimal digits, and what is printable ASCII. */
+/** Dumps bytes in lines of 16: offset, hexadecimal digits, and printable ASCII characters. */
 export function toHex(bytes: Uint8Array, most = bytes.length): string {
   const lines: string[] = []
   for (let at = 0; at < Math.min(bytes.length, most); at += 16) {
@@ -24,17 +24,17 @@ export function toHex(bytes: Uint8Array, most = bytes.length): string {
   return lines.join('\n')
 }
 
-/** Text in which blanks that nobody sees can be seen, and nothing can turn the direction of reading or hide. */
+/** Makes white space visible, and escapes characters that would hide text or change its direction. */
 export function showExactly(text: string): string {
   return text.replace(/\r/g, '␍').replace(/\t/g, '→').replace(/\n/g, '⏎\n').replace(HIDDEN, escapeHidden)
 }
 
-/** The same for text that was laid out for reading: its line breaks mean nothing. */
+/** Acts as `showExactly` on formatted text, whose line breaks are not part of the original. */
 export function showReadably(text: string): string {
   return showExactly(text).replaceAll('⏎\n', '\n')
 }
 
-/** Control characters but the line feed, invisible ones, and those that change the direction. */
+/** Control characters except the line feed, invisible ones, and those that change the direction. */
 const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 function escapeHidden(character: string): string {
@@ -42,7 +42,7 @@ function escapeHidden(character: string): string {
   return digits.length > 4 ? `\\u{${digits}}` : `\\u${digits.padStart(4, '0')}`
 }
 
-/** Whether a shell and a terminal take the text as it is: printable, with line breaks. */
+/** Returns true if a shell and a terminal leave the text unchanged: it consists of printable characters and line breaks. */
 export function isPlain(text: string): boolean {
   return text.search(HIDDEN) < 0 && !text.includes('\ufffd')
 }

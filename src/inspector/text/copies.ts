@@ -3,7 +3,7 @@ import { quoteForShell } from '../../protocol/show.ts'
 import { fromBase64, isPlain } from './bytes.ts'
 import { adviseOnData, readField } from './edit-body.ts'
 
-/** A delivery that is written down for elsewhere. */
+/** A delivery to be copied in one of several forms. */
 export interface CopiedDelivery {
   readonly url: string
   readonly eventId: string
@@ -14,28 +14,28 @@ export interface CopiedDelivery {
   readonly isRight: boolean
 }
 
-/** Linux takes 128 KiB in one argument of a program. */
+/** Limit of one argument of a program. Linux takes 128 KiB. */
 const MOST_OF_ARGUMENT = 128_000
 
-/** A command for a POSIX shell that sends the same bytes with the same headers. */
+/** Writes a command for a POSIX shell that sends the same bytes with the same headers. */
 export function toCurl({ url, body, signature }: CopiedDelivery): string {
   const headers = ['Content-Type: application/json', ...signature.map((value) => `X-Service-Signature: ${value}`)]
-  // -g: brackets and braces of a URL are no pattern.
+  // -g: curl takes brackets and braces of a URL literally.
   const options = [`curl -gi ${quoteForShell(url)}`, ...headers.map((header) => `-H ${quoteForShell(header)}`)]
-  // Blanks at an edge would pass, but a terminal reads control characters, and a shell no zero bytes.
+  // A terminal acts on control characters, and a shell drops zero bytes.
   const isText = isPlain(body.text) && isWhole(body) && body.base64.length < MOST_OF_ARGUMENT
   if (isText) return [...options, `--data-raw ${quoteForShell(body.text)}`].join(' \\\n  ')
   return `printf %s ${quoteForShell(body.base64)} | base64 -d | ${[...options, '--data-binary @-'].join(' \\\n  ')}`
 }
 
-/** Whether the text is the bytes: those that are no UTF-8 come as U+FFFD. */
+/** Returns true if the text encodes to the exact bytes. Bytes that are not UTF-8 became U+FFFD in it. */
 function isWhole({ text, base64 }: CopiedDelivery['body']): boolean {
   const bytes = new TextEncoder().encode(text)
   const exact = fromBase64(base64)
   return bytes.length === exact.length && bytes.every((byte, at) => byte === exact[at])
 }
 
-/** One JSON object on a line, which `postern verify --delivery` reads, and the field for a body that is pasted here again. */
+/** Writes one JSON object on a line. `postern verify --delivery` reads it, and so does the page's field for a recorded body. */
 export function toFixture({ eventId, eventType, body, signature }: CopiedDelivery): string {
   const headers = {
     'content-type': 'application/json',
@@ -44,7 +44,7 @@ export function toFixture({ eventId, eventType, body, signature }: CopiedDeliver
   return JSON.stringify({ eventId, eventType, headers, bodyBase64: body.base64 })
 }
 
-/** A test for vitest that passes as it stands; the receiver in it is to be replaced by one's own. */
+/** Writes a test for vitest that passes unchanged. Its receiver is an example that the user replaces. */
 export function toVitest({ eventId, eventType, body, isRight }: CopiedDelivery): string {
   const bytes =
     isPlain(body.text) && isWhole(body)
@@ -62,7 +62,7 @@ test(${toLiteral(title)}, async () => {
   const secret = 'test-secret'
   const body = ${bytes}
   const handled: string[] = []
-  // Yours goes here: import { receiver } from '../src/receiver'
+  // Replace this with your own: import { receiver } from '../src/receiver'
   const receiver = createReceiver({ secret }).on('*', (event) => {
     handled.push(event.id)
   })
@@ -73,7 +73,7 @@ test(${toLiteral(title)}, async () => {
 `
 }
 
-/** The answer of a receiver without schemas to a body that is signed right. */
+/** Status that a receiver without schemas answers to a correctly signed body. */
 function expectStatus(body: CopiedDelivery['body']): 200 | 400 | 422 {
   const fields = ['id', 'type', 'timestamp', 'accountKey'].map((name) => readField(body.text, name))
   const [id, type, , accountKey] = fields
@@ -85,13 +85,13 @@ function expectStatus(body: CopiedDelivery['body']): 200 | 400 | 422 {
   return adviseOnData(type.replace(/^contact\./, 'other.'), data).length > 0 ? 422 : 200
 }
 
-/** A string of JavaScript in single quotes, with nothing in it that could end it or be invisible. */
+/** Writes a JavaScript string in single quotes. Nothing in it can end it or be invisible. */
 function toLiteral(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${inner.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeUnits)}'`
 }
 
-/** As escapes of UTF-16. */
+/** Writes a character as escapes of its UTF-16 units. */
 function escapeUnits(character: string): string {
   return [...Array(character.length).keys()]
     .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)

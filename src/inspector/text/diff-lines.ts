@@ -1,13 +1,13 @@
-/** A line of two texts: in both, or in one of them. */
+/** A line of a comparison: in both texts, or in one of them. */
 export interface DiffLine {
   readonly sign: ' ' | '-' | '+'
   readonly text: string
 }
 
-/** More lines than this are not compared one by one. */
+/** Texts with more lines are not compared line by line. */
 const MOST_LINES = 400
 
-/** The lines of two texts, those that both have once. */
+/** Compares two texts. A line that both have appears once. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
   const [one, other] = [before.split('\n'), after.split('\n')]
   if (one.length > MOST_LINES || other.length > MOST_LINES) return replaceAll(one, other)
@@ -31,7 +31,7 @@ export function diffLines(before: string, after: string): readonly DiffLine[] {
   return lines
 }
 
-/** Lengths of the longest common runs from each pair of lines on. */
+/** Lengths of the longest common subsequences that start at each pair of lines. */
 function measure(one: readonly string[], other: readonly string[]): readonly (readonly number[])[] {
   const common = Array.from({ length: one.length + 1 }, () => new Array<number>(other.length + 1).fill(0))
   for (let i = one.length - 1; i >= 0; i--)

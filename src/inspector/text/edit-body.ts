@@ -1,15 +1,15 @@
-/** A new id of an event, in the form of the emulator's. */
+/** Makes an id of an event, in the emulator's form. */
 export function makeEventId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
   return `evt_${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** The body with another event id; everything else stays as it was written. Unchanged if it has no id of its own. */
+/** Replaces the event id in a body. Everything else stays as it was written, and a body without an id stays unchanged. */
 export function replaceId(body: string, id: string): string {
   const old = readField(body, 'id')
   if (old === undefined) return body
   const pattern = /("id"\s*:\s*)("(?:[^"\\]|\\.)*")/g
-  // The id of the envelope is the one whose replacement shows up in it; records may have one as well.
+  // Records may have an id too. The envelope's is the one whose replacement `readField` returns.
   for (const match of body.matchAll(pattern)) {
     const changed =
       body.slice(0, match.index) + match[1] + JSON.stringify(id) + body.slice(match.index + match[0].length)
@@ -18,13 +18,13 @@ export function replaceId(body: string, id: string): string {
   return body
 }
 
-/** A field of the envelope that is text. */
+/** Reads a field of the envelope; undefined if it is not a string. */
 export function readField(body: string, name: string): string | undefined {
   const value: unknown = Object(parseJson(body))[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** What is wrong with JSON, in words; undefined if nothing is. */
+/** Message of the parser about invalid JSON; undefined if the text is valid. */
 export function findJsonProblem(text: string): string | undefined {
   try {
     JSON.parse(text)
@@ -37,7 +37,7 @@ export function findJsonProblem(text: string): string | undefined {
 /** Fields of a contact that the service documents. */
 const CONTACT_FIELDS = ['_id', 'firstName', 'lastName', 'email', 'status']
 
-/** What a receiver with the schemas of this package would find odd in the data of an event. */
+/** Lists what a receiver with the schemas of this package would object to in the data of an event. */
 export function adviseOnData(type: string, data: unknown): readonly string[] {
   const [, model, action] = /^([^.]+)\.(created|updated|deleted)$/.exec(type) ?? []
   if (model === undefined) return []
@@ -45,19 +45,19 @@ export function adviseOnData(type: string, data: unknown): readonly string[] {
   if (typeof record !== 'object' || record === null) return ['data.record is missing: receivers answer 422']
   const fields = Object.entries(record)
   const id: unknown = Object(record)._id
-  const advice = typeof id === 'string' ? [] : ['data.record._id must be text: receivers answer 422']
+  const advice = typeof id === 'string' ? [] : ['data.record._id must be a string: receivers answer 422']
   if (model !== 'contact' || action === 'deleted') return advice
   for (const [name, value] of fields) {
     const isKnown = CONTACT_FIELDS.includes(name)
     if (isKnown && name !== '_id' && value !== null && typeof value !== 'string')
-      advice.push(`data.record.${name} is text in a contact: its schema answers 422`)
+      advice.push(`data.record.${name} of a contact must be a string: its schema refuses others with 422`)
     const near = isKnown ? undefined : CONTACT_FIELDS.find((field) => isNear(field, name))
     if (near !== undefined) advice.push(`data.record.${name}: did you mean ${near}?`)
   }
   return advice
 }
 
-/** Whether two names are the same but for case, a letter, or two that changed places. */
+/** Returns true if two names differ only in case, in one letter, or in the order of two letters. */
 function isNear(one: string, other: string): boolean {
   const [a, b] = [one.toLowerCase(), other.toLowerCase()]
   if (a === b) return true
@@ -73,13 +73,13 @@ function isNear(one: string, other: string): boolean {
   return isSwapped || rests.some(([rest, otherRest]) => rest === otherRest)
 }
 
-/** An event that was written down elsewhere. */
+/** The body of an event that was recorded elsewhere. */
 export interface PastedEvent {
   readonly base64?: string
   readonly text?: string
 }
 
-/** The exact body in what was pasted: a body, a fixture, or a line of `postern deliveries list --json`. */
+/** Finds the exact body in pasted text: a body, a fixture, or a line of `postern deliveries list --json`. */
 export function readPasted(text: string): PastedEvent | undefined {
   const value = parseJson(text)
   if (typeof value !== 'object' || value === null) return undefined
@@ -91,7 +91,7 @@ export function readPasted(text: string): PastedEvent | undefined {
   return typeof inner === 'object' && inner !== null ? { text: JSON.stringify(inner) } : undefined
 }
 
-/** Undefined if it is no JSON. */
+/** Parses JSON; returns undefined if the text is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,20 +1,20 @@
 import { parseJson } from './edit-body.ts'
 
-/** A piece of JSON text; keys are told apart. */
+/** A piece of JSON text, either a key or not. */
 export interface JsonPiece {
   readonly text: string
   readonly isKey: boolean
 }
 
-/** Deeper levels are indented as this one: the blanks of 16,000 levels would be 500 MB. */
+/** Limit of indentation. The spaces of 16,000 levels would take 500 MB. */
 const MOST_INDENTED = 32
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s",:{}[\]]+|[,:{}[\]]/g
 
 /**
- * JSON in lines, two blanks deeper at each level. Every token stays as it was written, escapes, long numbers and doubled keys too.
+ * Formats JSON with two spaces for each level. Every token stays as it was written, even escapes, long numbers and duplicate keys.
  *
- * @returns undefined if it is no JSON
+ * @returns undefined if the text is not JSON
  */
 export function prettify(text: string): readonly JsonPiece[] | undefined {
   if (parseJson(text) === undefined) return undefined
@@ -52,7 +52,7 @@ function isEmpty(open: string | undefined, close: string | undefined): boolean {
   return (open === '{' && close === '}') || (open === '[' && close === ']')
 }
 
-/** The same as one text; what is no JSON stays as it is. */
+/** Formats JSON as one text. Other text stays unchanged. */
 export function toPretty(text: string): string {
   return (
     prettify(text)

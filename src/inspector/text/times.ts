@@ -5,7 +5,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** A length of time in one or two units: `4 ms`, `1.2 s`, `5 min 30 s`, `2 h 5 min`. */
+/** A duration in one or two units: `4 ms`, `1.2 s`, `5 min 30 s`, `2 h 5 min`. */
 export function showLength(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 10_000) return `${trim((ms / 1_000).toFixed(1))} s`
@@ -21,27 +21,27 @@ function trim(number: string): string {
   return number.replace(/\.0$/, '')
 }
 
-/** How long ago: `now`, `12 s ago`, `5 min ago`. */
+/** A time in the past, relative to now: `now`, `12 s ago`, `5 min ago`. */
 export function showAgo(at: number, now: number): string {
   const ms = now - at
   if (ms < 1_000) return 'now'
   return `${showLength(roundDown(ms))} ago`
 }
 
-/** When: `now`, `in 12 s`, `in 5 min 30 s`. */
+/** A time in the future, relative to now: `now`, `in 12 s`, `in 5 min 30 s`. */
 export function showIn(at: number, now: number): string {
   const ms = at - now
   if (ms <= 0) return 'now'
   return ms < 1_000 ? `in ${Math.round(ms)} ms` : `in ${showLength(Math.ceil(ms / 1_000) * 1_000)}`
 }
 
-/** To whole seconds, minutes, hours or days. */
+/** Rounds down to whole seconds, minutes, hours or days. */
 function roundDown(ms: number): number {
   const [, size] = UNITS.find(([, size]) => ms >= size) ?? UNITS[3]
   return Math.floor(ms / size) * size
 }
 
-/** The exact time, for whoever points at a relative one. */
+/** The exact time, as the tooltip of a relative one. */
 export function showExact(at: number): string {
   return new Date(at).toISOString().replace('T', ' ')
 }
