@@ -11,8 +11,6 @@ import { proseOf } from './markdown-prose.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** Folders that are read with the folders in them. */
 const TREES = ['adapters', 'bench', 'examples', 'scripts', 'src', 'test']
-/** Folders in them that are not read yet. */
-const SKIPPED = ['src/inspector', 'src/emulator/inspector']
 /** Files whose strings are sentences of a document. */
 const HAS_SENTENCES = /^src\/check\/(?:cases\/.*|diagnose|page|wrong-forms)\.ts$/
 /** Folders of Markdown, without the folders in them. A page that a script writes is checked by its source. */
@@ -58,7 +56,7 @@ const OPENING = /^[*("]*(?:What|How|Why|Who|Whoever|Whose|Where|Whether|Tells?|T
 async function* walk(folder) {
   for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
     const path = `${folder}/${entry.name}`
-    if (entry.name === 'node_modules' || entry.name.startsWith('.') || SKIPPED.includes(path)) continue
+    if (entry.name === 'node_modules' || entry.name.startsWith('.')) continue
     if (entry.isDirectory()) yield* walk(path)
     else if (/\.(?:[mc]?[jt]s|tsx)$/.test(entry.name)) yield path
   }
