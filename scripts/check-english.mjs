@@ -11,8 +11,8 @@ import { proseOf } from './markdown-prose.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** Folders that are read with the folders in them. */
 const TREES = ['adapters', 'bench', 'examples', 'scripts', 'src', 'test']
-/** Files whose strings are sentences of a document. */
-const HAS_SENTENCES = /^src\/check\/(?:cases\/.*|diagnose|page|wrong-forms)\.ts$/
+/** Files whose strings and JSX texts are sentences that users read: texts of the checks, and of the inspector. */
+const HAS_SENTENCES = /^src\/(?:check\/(?:cases\/.*|diagnose|page|wrong-forms)|(?:emulator\/)?inspector\/.*)\.tsx?$/
 /** Folders of Markdown, without the folders in them. A page that a script writes is checked by its source. */
 const DOCUMENT_FOLDERS = ['docs/reference', 'docs/guides']
 const DOCUMENTS = [
@@ -80,11 +80,12 @@ function* commentsOf(file) {
   }
 }
 
-/** Every string of a source file with its position, and the parts of templates. */
+/** Every string of a source file with its position, the parts of templates, and the texts of JSX. */
 function* stringsOf(file) {
   for (const token of tokensOf(file, file))
     if (ts.isStringLiteral(token) || ts.isTemplateLiteralToken(token))
       yield { text: token.text, at: token.getStart(file) }
+    else if (ts.isJsxText(token)) yield { text: token.text.trim(), at: token.end - token.text.trimStart().length }
 }
 
 /** Every title of a test, or of a block of tests, with its position. */
