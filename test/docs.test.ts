@@ -110,7 +110,10 @@ describe('servers in the documents', () => {
         expect(sent.output.match(/^\d{3} .*\{"code":"\w+"/gm), document).toEqual(ANSWERS_TO[document])
       }
       // A logger may write a little later.
-      await vi.waitFor(() => expect(server.output).toContain('The signature is by none of the secrets'), SLOW / 2)
+      await vi.waitFor(
+        () => expect(server.output).toContain('The signature was made with none of the secrets'),
+        SLOW / 2,
+      )
     } finally {
       server.child.kill()
     }
@@ -133,7 +136,7 @@ describe('servers in the documents', () => {
     } finally {
       await host.close()
     }
-    expect(warn.mock.calls.flat().join()).toContain('The signature is by none of the secrets')
+    expect(warn.mock.calls.flat().join()).toContain('The signature was made with none of the secrets')
   })
 
   it(`shut down without losing what is under way: ${DEPLOYMENT}`, { timeout: SLOW }, async () => {

@@ -14,8 +14,8 @@ export function checkOptions(name: string, receiver: unknown, options: object, k
   if (typeof Reflect.get(Object(receiver), 'handle') !== 'function')
     throw invalid(
       receiver === undefined
-        ? `${name} was given undefined for a receiver. If it is imported from a module that imports this one, it does not exist yet: make the receiver in a module of its own.`
-        : `${name} was given something else for a receiver. Give it what createReceiver() returned.`,
+        ? `${name} got undefined instead of a receiver. If the receiver is imported from a module that imports this one, it does not exist yet: create it in a separate module.`
+        : `${name} got something that is not a receiver. Pass what createReceiver() returned.`,
     )
   const check = new OptionChecker(name)
   check.isObject(options, '{ source }')
@@ -53,7 +53,7 @@ function describeHost(given: unknown): readonly [what: string, fix: string] {
   if (isRequest(request)) return ['an object with a Request in it', 'pass its request to fetchHandler(receiver)']
   if (isNodeRequest(raw)) return ['a request of Fastify', 'register fastifyPlugin']
   if (isNodeRequest(given)) return ['a request of node:http', 'use nodeHandler, or expressHandler under Express']
-  return [given == null ? String(given) : `something of type ${typeof given}`, 'use the adapter of your framework']
+  return [given == null ? String(given) : `a value of type ${typeof given}`, 'use the adapter of your framework']
 }
 
 /** Returns whether a value is a Request: its headers have the method `get`. */

@@ -5,7 +5,7 @@ import { type AdapterOptions, NodeRequest } from './body.ts'
 import { checkOptions, wrongHost } from './check-options.ts'
 
 const FIX =
-  "A body parser such as express.json() is mounted before the receiver, which reads by itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
+  "A body parser such as express.json() is mounted before the receiver, which has to read the body itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
 
 /** The request that a `source` option sees, unless it names another type. */
 interface RoutedRequest extends IncomingMessage {

@@ -12,7 +12,7 @@ export interface FetchHandlerOptions {
 
 const NOT_BYTES: BodyFailure = {
   failure: 'body_consumed',
-  fix: 'The stream of the request returned something other than bytes: text that was decoded before, most of the time. Give fetchHandler the untouched Request.',
+  fix: 'The stream of the request returned something other than bytes, usually text that was decoded before. Give fetchHandler the untouched Request.',
 }
 const CONSUMED: BodyFailure = {
   failure: 'body_consumed',

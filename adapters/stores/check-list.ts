@@ -21,7 +21,7 @@ export function checkList(
   const { after, limit = 100 } = options
   check.isWhole('limit', limit, 1, MOST_LISTED)
   if (after === undefined) return { limit, after: '' }
-  if (typeof after !== 'string') throw check.invalid('after is no text; give next of the page before.')
+  if (typeof after !== 'string') throw check.invalid('after is not a string; give next of the previous page.')
   // It would return an empty page, or the first one.
   if (!isPlace(after)) throw check.invalid(`after is ${JSON.stringify(after)}; give next of a page of the same state.`)
   return { limit, after }

@@ -12,7 +12,7 @@ export function parseDuration(length: number | string): number {
     return [...parts].reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0)
   }
   throw new TypeError(
-    `${JSON.stringify(length)} is no length of time: give milliseconds, or text such as "30s", "5m30s" or "2h".`,
+    `${JSON.stringify(length)} is not a duration: give milliseconds, or text such as "30s", "5m30s" or "2h".`,
   )
 }
 

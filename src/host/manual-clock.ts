@@ -71,7 +71,7 @@ class StandingClock implements ManualClock {
   constructor(start: string | number | Date) {
     this.#start = new Date(start).getTime()
     if (Number.isNaN(this.#start))
-      throw new TypeError(`${JSON.stringify(start)} is no time: give ISO 8601, a Date or milliseconds since 1970.`)
+      throw new TypeError(`${JSON.stringify(start)} is not a time: give ISO 8601, a Date or milliseconds since 1970.`)
   }
 
   get pending(): number {
@@ -113,7 +113,8 @@ class StandingClock implements ManualClock {
       let [last, rounds] = [Number.NaN, 0]
       for (let due = this.#nextAt(); due !== undefined && due <= end; due = this.#nextAt()) {
         rounds = due === last ? rounds + 1 : 0
-        if (rounds === MAX_ROUNDS) throw new Error(`${MAX_ROUNDS} timers of 0 ms in a row: they set each other.`)
+        if (rounds === MAX_ROUNDS)
+          throw new Error(`${MAX_ROUNDS} timers of 0 ms in a row: they keep setting each other.`)
         last = due
         await this.#runDue(due)
       }

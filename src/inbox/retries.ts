@@ -61,7 +61,7 @@ export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: n
     longestMs += delay === undefined ? toDefault(attempt) * (1 + JITTER) : checkDelay(delay(attempt), attempt)
   if (longestMs > retentionMs)
     throw check.invalid(
-      `${attempts} tries can take ${inHours(longestMs)}, and the store forgets after ${inHours(retentionMs)} (retentionMs) which handlers have finished: they would run again. Give the store a retentionMs of at least ${Math.ceil(longestMs)}, or fewer attempts or shorter delays here.`,
+      `${attempts} tries can take ${inHours(longestMs)}, but the store forgets after ${inHours(retentionMs)} (retentionMs) which handlers have finished, so they would run again. Give the store a retentionMs of at least ${Math.ceil(longestMs)}, or fewer attempts or shorter delays here.`,
     )
   const delayAfter = (failures: number) =>
     (delay === undefined ? undefined : givenBy(delay, failures)) ?? vary(failures)
@@ -70,7 +70,7 @@ export function checkRetries(options: WorkOptions, retentionMs: number, tryMs: n
 
 function checkDelay(delayMs: unknown, attempt: number): number {
   if (isDelay(delayMs)) return delayMs
-  throw check.invalid(`delay(${attempt}) gave ${show(delayMs)}; it has to return milliseconds.`)
+  throw check.invalid(`delay(${attempt}) returned ${show(delayMs)}; it has to return milliseconds.`)
 }
 
 /** Calls the custom `delay`. It was checked when the worker began; a failure after that must not lose an event. */

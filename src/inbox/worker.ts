@@ -77,7 +77,8 @@ export class Worker {
     const now = this.#parts.clock.monotonic()
     if (now - this.#toldAt < QUIET_MS) return
     this.#toldAt = now
-    const message = 'The inbox failed or cannot be reached. Its events are kept, and it is asked again each second.'
+    const message =
+      'The inbox failed or cannot be reached. Its events are kept, and the worker tries again every second.'
     this.#parts.report(new PosternError('inbox_unavailable', message, { cause }))
   }
 }

@@ -42,11 +42,11 @@ export interface VerificationKey {
 
 const MISMATCH = new Rejection(
   'signature_mismatch',
-  'The signature is by none of the secrets (each registration has its own), or the body was changed on the way.',
+  'The signature was made with none of the secrets (each registration has its own), or the body was changed on the way.',
 )
 const OTHER_ACCOUNT = new Rejection(
   'account_mismatch',
-  'The signature holds, but its secret belongs to another account than the event.',
+  'The signature is valid, but its secret belongs to another account than the event.',
 )
 
 /**
@@ -86,7 +86,7 @@ export function importSecrets(
   if (entries.length === 0)
     throw new ConfigurationError(
       'secret_unusable',
-      'The list of secrets is empty: no signature could hold. Give the secret that the service showed when the webhook was registered.',
+      'The list of secrets is empty, so no signature could be valid. Give the secret that the service showed when the webhook was registered.',
     )
   return importAll(entries, (entry) => importEntry(entry, toKey))
 }

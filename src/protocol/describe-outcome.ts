@@ -6,12 +6,12 @@ export function describe(outcome: Outcome): string {
     case 'rejected':
       return `delivery refused: ${outcome.reason}${outcome.issues.length > 0 ? ' onOutcome gets the issues.' : ''}`
     case 'late':
-      return 'handlers still run at the deadline; the sender was told to come again'
+      return 'handlers are still running at the deadline; the sender was told to retry'
     case 'overloaded':
       // Bodies are put off before it is known whose event they hold.
       return outcome.id === undefined
-        ? 'delivery put off: unchecked bodies take maxBufferedBytes'
-        : 'delivery put off: maxInFlight events are under way, or as many of its account as it may have'
+        ? 'delivery deferred: unchecked bodies use up maxBufferedBytes'
+        : 'delivery deferred: maxInFlight events are running, or as many of its account as are allowed'
     default:
       return outcome.outcome
   }

@@ -12,7 +12,7 @@ export interface RequestHead {
 const NOT_POST = new Rejection('method_not_allowed', 'Deliveries are POST requests.')
 const ENCODED = new Rejection(
   'unsupported_encoding',
-  'The body has a content encoding; the signature covers the bytes as sent, and nothing is inflated.',
+  'The body has a content encoding; the signature covers the bytes as sent, and the receiver does not decompress them.',
 )
 const TOO_LARGE = new Rejection('body_too_large', 'The declared length is over maxBodyBytes.')
 const NO_SIGNATURE = new Rejection('signature_missing', 'There is no X-Service-Signature header.')

@@ -55,7 +55,7 @@ function refuseServiceWildcard(text: string, model: string): void {
   const types = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(`${model}.`))
   if (types.length === 0) return
   throw invalid(
-    `"${text}" would match only events of a model "${model}", which is not declared; the service's types that begin like this are ${list(types)}. Register each by its whole name.`,
+    `"${text}" would match only events of a model "${model}", which is not declared; the service's types that begin like this are ${list(types)}. Register each by its full name.`,
   )
 }
 

@@ -73,7 +73,7 @@ function toChecked(result: SchemaResult<unknown>): Checked {
   if (result.issues) return { issues: result.issues.map(toIssue) }
   // A success may carry `issues: undefined`, and readers tell the two apart by the field.
   if ('value' in result) return { value: result.value }
-  throw new TypeError('The schema gave neither a value nor issues.')
+  throw new TypeError('The schema returned neither a value nor issues.')
 }
 
 function toIssue(issue: SchemaIssue): Issue {

@@ -92,7 +92,7 @@ export function importSecret(secret: unknown): KeyObject {
     if (secret.trim() === '') throw unusable(secret === '' ? 'is an empty string' : 'is blank')
     if (secret.trim() !== secret) throw unusable('has a blank or a line break at an edge; trim it')
     if (/^(["'`]).*\1$/s.test(secret))
-      throw unusable('stands in quotes, which belong to the file that it was read from; leave them out')
+      throw unusable('is in quotes, which belong to the file that it was read from; remove them')
     return createSecretKey(secret, 'utf8')
   }
   if (secret instanceof Uint8Array) {
@@ -174,7 +174,7 @@ function mustBeRaw(body: unknown): void {
   if (typeof body === 'string' || ArrayBuffer.isView(body)) return
   throw new PosternError(
     'body_consumed',
-    'A signature covers the exact bytes of the body: give the Uint8Array or Buffer that came in, not what a JSON parser made of it.',
+    'A signature covers the exact bytes of the body: give the Uint8Array or Buffer that was received, not the output of a JSON parser.',
   )
 }
 

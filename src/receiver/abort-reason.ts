@@ -17,7 +17,7 @@ export function toAbortReason(
   const message = {
     handler_timeout: `The ${what} of ${type} ran for ${handlerTimeoutMs} ms (handlerTimeoutMs).`,
     lease_lost: `Another process has taken over ${type} while its ${what} ran here.`,
-    worker_closed: `The ${what} of ${type} ran on when the time to close their worker was over. The event is given back, and the try does not count.`,
+    worker_closed: `The ${what} of ${type} were still running when the timeout of their worker's close() ended. The event returns to the inbox, and the try does not count.`,
   }[code]
   return run.toError(code, message, names)
 }

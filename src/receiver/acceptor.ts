@@ -39,7 +39,7 @@ export class Acceptor {
     this.#bodies.letGo(body.length)
     if (!(answer instanceof StoreFailure)) return toOutcome('accepted', event)
     const message =
-      'inbox.put() failed or did not answer in time; the event is not acknowledged, and the sender will come again.'
+      'inbox.put() failed or did not answer in time; the event is not acknowledged, and the sender will retry.'
     const error = new PosternError('inbox_unavailable', message, { cause: answer.cause })
     reporter.strangersError(error)
     return toFailed(503, 'inbox_unavailable', error, event)

@@ -94,7 +94,7 @@ export class Bodies {
 
   /** Counts a fragment of an incomplete body, and cuts the body if it costs too much. */
   take(intake: Intake, bytes: number): void {
-    if (!(bytes >= 0)) throw new TypeError(`take() was given ${show(bytes)} for a number of bytes`) // by an adapter in plain JavaScript
+    if (!(bytes >= 0)) throw new TypeError(`take() was given ${show(bytes)} as the number of bytes`) // by an adapter in plain JavaScript
     const cost = bytes + FRAGMENT_BYTES
     if (intake.cost + cost > this.#shared.settings.maxBodyCost) intake.cut(toRejected(TOO_FRAGMENTED))
     else if (!this.hold(cost)) intake.cut({ outcome: 'overloaded', status: 408 })

@@ -7,7 +7,7 @@ import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 
 const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
-const NOT_AS_ASKED = 'The record, or data, is not what the schema asks for.'
+const NOT_AS_ASKED = 'The record, or data, does not match the schema.'
 
 /** The reason that no handler of an event is to begin, and how its claim is to be settled. */
 interface Refusal {

@@ -31,16 +31,16 @@ import { Runs } from './runs.ts'
 import { Shared } from './shared.ts'
 
 const NO_ADAPTER =
-  'receiver.handle() was given the request of a host, and writes no answer to it: mount expressHandler(receiver), or the adapter of that host.'
+  'receiver.handle() was given the request of a framework, and cannot write the answer to it: mount expressHandler(receiver), or the adapter of that framework.'
 const NO_INBOX =
-  'receiver.work() runs what an inbox holds, and this receiver has none: createReceiver({ inbox: sqliteInbox({ database }) }). Without an inbox handlers run before the answer, and no worker is needed.'
+  'receiver.work() runs the events of an inbox, and this receiver has none: createReceiver({ inbox: sqliteInbox({ database }) }). Without an inbox handlers run before the answer, and no worker is needed.'
 const HAS_WORKER =
-  'receiver.work: this receiver has a worker already, which has not been closed. Give that one a higher concurrency: what killed its process has to run alone, and a second worker beside it would not know.'
+  'receiver.work: this receiver has a worker already, which has not been closed. Give that one a higher concurrency: an event that killed its process has to run alone, and a second worker would not know that.'
 const REPLACED =
-  'A newer receiver has taken the place of an older one with its name and store, since NODE_ENV is "development": its module was loaded again. In production this is an error.'
+  'A newer receiver has replaced an older one with the same name and store, since NODE_ENV is "development": its module was reloaded. In production this is an error.'
 const OBSERVER_METHODS = ['begin', 'onSettled', 'onStalled', 'onReplaced']
 const HAS_OBSERVER =
-  'receiver.observe: this receiver has an observer already, and everything would be counted twice. Call instrument() once for each receiver, or stop the first one before.'
+  'receiver.observe: this receiver has an observer already, and everything would be counted twice. Call instrument() once for each receiver, or stop the first observer before.'
 /** The time that `close` waits if it is told nothing, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000
 

@@ -142,7 +142,7 @@ export class Deliveries {
       return this.#checkAndDispatch(copy, options)
     const error = new PosternError(
       'dispatch_within',
-      `A handler of ${quote(copy.type)} gave dispatch() its own event, and would wait for itself. Call the function that is wanted, or give the new event an id of its own.`,
+      `A handler of ${quote(copy.type)} passed its own event to dispatch(), and would wait for itself. Call the function that you need, or give the new event another id.`,
     )
     this.#shared.reporter.errorOnce(error)
     const refused = Promise.reject<Outcome>(error)
@@ -249,7 +249,7 @@ export class Deliveries {
     if (receivedAt === undefined) return clock.monotonic()
     const elapsedMs = typeof receivedAt === 'number' ? clock.now() - receivedAt : Number.NaN
     if (!(elapsedMs < LONGEST_AGO_MS)) {
-      const message = `receive() was given ${show(receivedAt)} as receivedAt. It takes milliseconds since 1970, such as Date.now(); this counts as now.`
+      const message = `receive() was given ${show(receivedAt)} as receivedAt. It takes milliseconds since 1970, such as Date.now(); the current time is used instead.`
       this.#shared.reporter.errorOnce(new PosternError('option_invalid', message))
       return clock.monotonic()
     }

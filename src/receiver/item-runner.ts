@@ -62,7 +62,7 @@ export class ItemRunner {
   }
 
   #failForeign(event: ParsedEvent): Outcome {
-    const message = `The inbox holds ${quote(event.type)} under the name of another receiver. Give receivers of different names an inbox each, with a table or queue of its own.`
+    const message = `The inbox holds ${quote(event.type)} under the name of another receiver. Give each receiver its own inbox, with its own table or queue.`
     const error = new PosternError('inbox_shared', message)
     this.#shared.reporter.errorOnce(error)
     return toFailed(500, 'unexpected', error, event)

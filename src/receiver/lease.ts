@@ -85,7 +85,7 @@ export class Lease {
     const answer = await callStore(this.#shared, STORE_LIMIT_MS, release, toBoolean)
     let goesOn: Promise<void> | undefined
     if (answer instanceof StoreFailure) {
-      reporter.error(answer.toError('release', 'it is tried again for 60 s, and the lease ends by itself'))
+      reporter.error(answer.toError('release', 'it is retried for 60 s, and the lease ends by itself'))
       goesOn = this.#keepTelling('release', release)
     }
     activity.end()
@@ -178,7 +178,7 @@ export class Lease {
     const wasFailing = this.#isFailing
     this.#isFailing = isHeld instanceof StoreFailure
     if (!(isHeld instanceof StoreFailure)) return isHeld
-    if (!wasFailing) reporter.error(isHeld.toError('renew', 'it is tried again while the claim is needed'))
+    if (!wasFailing) reporter.error(isHeld.toError('renew', 'it is retried while the claim is needed'))
     return undefined
   }
 

@@ -200,6 +200,6 @@ function checkStore(store: Store): Store {
   check.hasMethods('store', store, ['claim', 'renew', 'complete', 'release', ...optional])
   if (typeof store.retentionMs === 'number' && store.retentionMs >= MIN_MEMORY_MS) return store
   throw check.invalid(
-    `the store keeps done events for ${show(store.retentionMs)} ms, and the service's own retries come up to 2 h 36 min after the event: they would run again. Give it a retentionMs of at least ${MIN_MEMORY_MS} (3 h); 7 days is the default.`,
+    `the store keeps done events for ${show(store.retentionMs)} ms, but the service retries up to 2 h 36 min after the event: such events would run again. Give it a retentionMs of at least ${MIN_MEMORY_MS} (3 h); 7 days is the default.`,
   )
 }

@@ -112,7 +112,7 @@ export class Reporter {
     this.#toldOnce.set(error.code, count)
     if (count === 1) return this.error(error)
     this.#tellOnError(error)
-    this.#log('debug', { code: error.code, count }, 'said before, and still so')
+    this.#log('debug', { code: error.code, count }, 'reported before, and not fixed yet')
   }
 
   /** Calls a function of the owner's, which may throw, or reject if it is asynchronous. */
@@ -154,7 +154,7 @@ export class Reporter {
     this.#failedHooks.add(hook)
     const error = new PosternError(
       'hook_failed',
-      `${hook} threw. Deliveries go on as if it had not; when it throws again, that is not reported.`,
+      `${hook} threw. Deliveries are not affected; if it throws again, that is not reported.`,
       { cause },
     )
     if (hook !== 'onError') this.#tellOnError(error)

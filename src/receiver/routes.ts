@@ -12,7 +12,7 @@ import { type Interceptor, intercept } from './intercept.ts'
 import type { Settings } from './options.ts'
 
 const REOPENED =
-  'Handlers are registered after the first delivery, or after one was refused. Since NODE_ENV is "development", each takes the place of the one with its pattern and name: their module was loaded again. One that was removed from the code runs until the server is started anew. Interceptors that are registered now replace all earlier ones. In production this is an error.'
+  'Handlers are registered after the first delivery, or after one was refused. Since NODE_ENV is "development", each replaces the handler with the same pattern and name: their module was reloaded. A handler that was removed from the code runs until the server is restarted. Interceptors that are registered now replace all earlier ones. In production this is an error.'
 
 /** A handler ready to run: its name is final, and the interceptors are around it. */
 export interface NamedHandler {
@@ -181,11 +181,11 @@ export class Routes {
     if (added.isUnnamed && other.isUnnamed)
       throw new ConfigurationError(
         'handler_unnamed',
-        `This is the second handler for "${text}" without a name. Their finish marks stand under their names, also after a deployment that adds, removes or reorders handlers: give this one a name, ${fix}.`,
+        `This is the second handler for "${text}" without a name. Finish marks are stored by the names of handlers, which must stay the same if a deployment adds, removes or reorders handlers: give this one a name, ${fix}.`,
       )
     throw new ConfigurationError(
       'handler_name_clash',
-      `Two handlers named "${added.name}" can run for one event (patterns "${other.pattern.text}" and "${text}"), and the finish mark of one would stand for the other. Give one of them another name: ${fix}.`,
+      `Two handlers named "${added.name}" can run for one event (patterns "${other.pattern.text}" and "${text}"), and the finish mark of one would count for the other. Give one of them another name: ${fix}.`,
     )
   }
 

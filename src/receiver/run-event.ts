@@ -165,7 +165,7 @@ async function settleCompletion(
   let isDone = await answer
   if (isDone instanceof StoreFailure) {
     // The answer is 200, since the work is done; until the store agrees this process remembers.
-    shared.reporter.error(isDone.toError('complete', 'the handlers succeeded, so it is tried again for 60 s'))
+    shared.reporter.error(isDone.toError('complete', 'the handlers succeeded, so it is retried for 60 s'))
     run.phase = 'storing'
     run.handOverAll()
     run.answerAll(handled)

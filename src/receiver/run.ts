@@ -157,7 +157,7 @@ export class Run {
   /** Returns the outcome of an event whose claim failed or came too late, and tells the owner once. */
   failClaim(failure: StoreFailure): Failed {
     if (this.#claimFailure === undefined) {
-      const error = failure.toError('claim', 'no handler ran, and the sender will come again')
+      const error = failure.toError('claim', 'no handler ran, and the sender will retry')
       this.#shared.reporter.error(error)
       this.#claimFailure = toFailed(503, 'store_unavailable', error, this)
     }

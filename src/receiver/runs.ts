@@ -147,7 +147,7 @@ export class Runs {
   /** Forgets a run whose claim has ended as well. If it ever goes on, the token of the claim fences it off. */
   #drop(run: Run): void {
     this.#remove(run)
-    const message = `The handlers of ${quote(run.type)} stood still until their claim had ended. If the host stops them once their delivery is answered, give the adapter a waitUntil, or do less in them.`
+    const message = `The handlers of ${quote(run.type)} were suspended until their claim had ended. If the host suspends the process after its answer, give the adapter a waitUntil, or do less in the handlers.`
     this.#shared.reporter.error(run.toError('handler_abandoned', message, run.handlerNames))
   }
 }

@@ -70,6 +70,6 @@ function unavailable(cause: unknown): PosternError {
 function unbound(): PosternError {
   return new PosternError(
     'secret_unbound',
-    'The secrets function chose by source or claimedAccountKey, and returned a secret that is bound to no account: whoever holds it could sign events of every other account. Return { secret, accountKey }.',
+    'The secrets function chose by source or claimedAccountKey, and returned a secret that is not bound to an account: its owner could sign events of every other account. Return { secret, accountKey }.',
   )
 }

@@ -165,7 +165,7 @@ class BoundedMemoryStore implements MemoryStore {
       warn(
         logger,
         {},
-        'memoryStore remembers events for this process only: with several processes, or after a restart, copies of an event run again. Give createReceiver a store that they share.',
+        'memoryStore remembers events for this process only: with several processes, or after a restart, duplicates of an event run again. Give createReceiver a store that all processes share.',
       )
   }
 
@@ -188,7 +188,7 @@ class BoundedMemoryStore implements MemoryStore {
       warn(
         logger,
         { max: this.#finished.max, accountKey: account, share },
-        `memoryStore is full: ids are dropped before their ${this.retentionMs / 3_600_000} h are over, and retries of those events will run again. ${who} fills ${Math.round(share * 100)} % of it. Raise max, or use a store on an engine. Said once; earlyDrops counts on.`,
+        `memoryStore is full: ids are dropped before their ${this.retentionMs / 3_600_000} h are over, and retries of those events will run again. ${who} fills ${Math.round(share * 100)} % of it. Raise max, or use a store on an engine. This is logged once; earlyDrops counts on.`,
       )
   }
 

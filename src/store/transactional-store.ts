@@ -84,6 +84,6 @@ function refusePromise(result: PromiseLike<unknown>): never {
   ignoreRejections(result)
   throw new PosternError(
     'transaction_misused',
-    'The work of context.transaction() returned a promise. On this store it must not wait for anything: await first, and write then.',
+    'The work of context.transaction() returned a promise. On this store it must not wait for anything: await first, then write.',
   )
 }

@@ -73,7 +73,7 @@ async function untilHandledBy(version: string, toUrl: () => string, log: () => s
 
 const restarting = { status: 0, code: '', event: undefined }
 const REGISTERED = 'Handlers are registered after the first delivery'
-const REPLACED = 'A newer receiver has taken the place of an older one'
+const REPLACED = 'A newer receiver has replaced an older one'
 const count = (text: string, part: string) => text.split(part).length - 1
 
 it('next dev reloads edited handlers and receivers, and remembers events', { timeout: SLOW }, async () => {

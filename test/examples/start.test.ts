@@ -36,7 +36,7 @@ it('npm start shows every kind of delivery and exits 0', { timeout: SLOW }, asyn
   expect(new Set(attempts.map(([, , id]) => id)).size).toBe(7)
   for (const [, , id] of attempts.slice(-2)) expect(stdout).toContain(`a worker has handled ${id}`)
   expect(stdout).toMatch(/is a dead letter after 1 try \(dead_letter\)\. To look at it: postern inbox show /)
-  expect(stdout).toContain('The signature is by none of the secrets')
+  expect(stdout).toContain('The signature was made with none of the secrets')
   expect(stdout).toMatch(/^7 events, 8 deliveries, 15 attempts; each event handled once; all as it should be$/m)
 })
 

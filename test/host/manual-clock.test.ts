@@ -35,12 +35,12 @@ describe('a manual clock', () => {
 
   it.each(['', 'soon', '5', '5 m', '5x', '-5s', '5sm', -1, Number.NaN, Infinity])('does not move by %s', async (by) => {
     const clock = manualClock(START)
-    await expect(clock.advance(by)).rejects.toThrow(/is no length of time/)
+    await expect(clock.advance(by)).rejects.toThrow(/is not a duration/)
     expect(clock.now()).toBe(start)
   })
 
   it('refuses an invalid start', () => {
-    expect(() => manualClock('yesterday')).toThrow(/"yesterday" is no time/)
+    expect(() => manualClock('yesterday')).toThrow(/"yesterday" is not a time/)
   })
 
   it('runs timers in order, each at its own time, and those that they set', async () => {

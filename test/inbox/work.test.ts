@@ -315,7 +315,7 @@ describe('inbox.list', () => {
     ['dead', null, /it takes one object of options/],
     ['dead', { limit: Number.NaN }, /limit is NaN; give a whole number from 1 to 1000/],
     ['dead', { limit: -1 }, /limit is -1/],
-    ['dead', { after: 5 }, /after is no text/],
+    ['dead', { after: 5 }, /after is not a string/],
   ])('refuses %j, %j', async (state, options, message) => {
     await expect(new Scene().inbox.list(state as never, options as never)).rejects.toThrow(message)
   })
@@ -403,10 +403,10 @@ describe('receiver.work', () => {
     [{ concurrency: 0 }, /concurrency is 0; give a whole number from 1 to 1000/],
     [{ attempts: 1.5 }, /attempts is 1.5/],
     [{ delay: 5 }, /delay is 5; give a function/],
-    [{ delay: () => Number.NaN }, /delay\(1\) gave NaN; it has to return milliseconds/],
+    [{ delay: () => Number.NaN }, /delay\(1\) returned NaN; it has to return milliseconds/],
     [
       { delay: () => 86_400_000 },
-      /10 tries can take 21\d\.\d h, and the store forgets after 168\.0 h.*retentionMs of at least/,
+      /10 tries can take 21\d\.\d h, but the store forgets after 168\.0 h.*retentionMs of at least/,
     ],
     [{ retries: 3 }, /has no option "retries"/],
   ])('refuses %j', (options, message) => {

@@ -8,10 +8,10 @@ const overloaded: Outcome = { outcome: 'overloaded', status: 503 }
 it.each<[Outcome, string]>([
   [rejected, 'delivery refused: Not so.'],
   [{ ...rejected, issues: [{ path: 'a', message: 'b' }] }, 'delivery refused: Not so. onOutcome gets the issues.'],
-  [overloaded, 'delivery put off: unchecked bodies take maxBufferedBytes'],
+  [overloaded, 'delivery deferred: unchecked bodies use up maxBufferedBytes'],
   [
     { ...overloaded, id: 'evt_1', type: 'contact.created', accountKey: 'acme' },
-    'delivery put off: maxInFlight events are under way, or as many of its account as it may have',
+    'delivery deferred: maxInFlight events are running, or as many of its account as are allowed',
   ],
   [{ outcome: 'closing', status: 503 }, 'closing'],
 ])('an outcome is described correctly: %j', (outcome, line) => expect(describeOutcome(outcome)).toBe(line))

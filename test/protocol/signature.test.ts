@@ -330,7 +330,7 @@ describe('a secret', () => {
     ['', / is an empty string\. /],
     [' ', / is blank\. /],
     ['abc ', /at an edge; trim it/],
-    ['"abc"', / stands in quotes, which belong to the file/],
+    ['"abc"', / is in quotes, which belong to the file/],
     [undefined, / is undefined: set the environment variable/],
     [null, / is null; give text or bytes/],
     [7, / is of type number; give text or bytes/],

@@ -172,8 +172,8 @@ describe('unusable secrets', () => {
     ['a promise', Promise.resolve(SECRET), 'is a promise: await it, or give createReceiver the function itself'],
     ['a promise in a list', [SECRET, Promise.resolve(SECRET)], 'is a promise: await it'],
     ['a promise in a bound secret', { secret: Promise.resolve(SECRET), accountKey: 'acme' }, 'is a promise: await it'],
-    ['a secret in double quotes', `"${SECRET}"`, 'stands in quotes'],
-    ['a secret in single quotes', `'${SECRET}'`, 'leave them out'],
+    ['a secret in double quotes', `"${SECRET}"`, 'is in quotes'],
+    ['a secret in single quotes', `'${SECRET}'`, 'remove them'],
     ['a bound secret in a list, empty', [{ secret: '', accountKey: 'acme' }], 'is an empty string'],
   ])('refuses %s', (_what, secret, fix) => {
     const error = failure(() => make({ secret }))
@@ -343,7 +343,7 @@ it.each<[string, readonly unknown[]]>([
   const mounted = bench.receiver.handle as (...given: readonly unknown[]) => unknown // as a host calls it
   expect(failure(() => mounted(...given))).toMatchObject({
     code: 'option_invalid',
-    message: expect.stringContaining('mount expressHandler(receiver), or the adapter of that host'),
+    message: expect.stringContaining('mount expressHandler(receiver), or the adapter of that framework'),
   })
   expect(bench.outcomes).toEqual([])
 })

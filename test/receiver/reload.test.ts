@@ -107,7 +107,7 @@ describe('a module that makes a receiver, loaded again without that of its store
     const older = make().on('contact.created', note('older'))
     await older.dispatch(event)
     const newer = make().on('contact.created', note('newer'))
-    expect(warnings).toEqual([expect.stringContaining('has taken the place of an older one')])
+    expect(warnings).toEqual([expect.stringContaining('has replaced an older one')])
     expect((await newer.dispatch(event)).outcome).toBe('duplicate')
     expect((await newer.dispatch(events.contact.created())).outcome).toBe('handled')
     expect((await older.dispatch(events.contact.created())).outcome).toBe('handled') // a host may still hold it

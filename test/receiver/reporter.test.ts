@@ -362,7 +362,7 @@ describe('the lines of the log', () => {
           accountKey: undefined,
           source: 'acme',
         },
-        expect.stringContaining('delivery refused: The signature is by none'),
+        expect.stringContaining('delivery refused: The signature was made with none'),
       ],
     ])
   })
@@ -404,7 +404,7 @@ describe('the lines of the log', () => {
     gate.open()
     await copy
     expect(told(bench)).toEqual([
-      ['warn', { status: 503, ...about(event) }, expect.stringContaining('handlers still run at the deadline')],
+      ['warn', { status: 503, ...about(event) }, expect.stringContaining('handlers are still running at the deadline')],
       ['debug', { status: 200, ...about(event), late: true }, 'handled'],
       ['debug', { status: 200, ...about(event), joined: true }, 'handled'],
     ])
@@ -426,7 +426,7 @@ describe('the lines of the log', () => {
     await bench.clock.advance(0)
     const event = events.contact.created()
     await bench.send(event)
-    expect(told(bench)).toEqual([['warn', { status: 503, ...about(event) }, expect.stringContaining('put off')]])
+    expect(told(bench)).toEqual([['warn', { status: 503, ...about(event) }, expect.stringContaining('delivery deferred')]])
     gate.open()
     await sent
   })
@@ -446,8 +446,8 @@ describe('the lines of the log', () => {
     for (let count = 0; count < 3; count++) await bench.send(events.contact.created())
     expect(told(bench)).toEqual([
       ['error', { code: 'no_handlers', err: bench.errors[0] }, expect.stringContaining('no handler is registered')],
-      ['debug', { code: 'no_handlers', count: 2 }, 'said before, and still so'],
-      ['debug', { code: 'no_handlers', count: 3 }, 'said before, and still so'],
+      ['debug', { code: 'no_handlers', count: 2 }, 'reported before, and not fixed yet'],
+      ['debug', { code: 'no_handlers', count: 3 }, 'reported before, and not fixed yet'],
     ])
     expect(bench.codes).toEqual(['no_handlers', 'no_handlers', 'no_handlers'])
   })

@@ -130,7 +130,7 @@ describe('patterns', () => {
       'the same with one type',
       'import.*',
       {},
-      "begin like this are 'import.completed'. Register each by its whole name",
+      "begin like this are 'import.completed'. Register each by its full name",
     ],
     ['the same with models', 'sync.*', { models }, "begin like this are 'sync.completed', 'sync.failed'"],
     [

@@ -864,7 +864,7 @@ it('reports errors of the store with the thrown value as their cause', async () 
   const { error } = outcome as { readonly error: PosternError } // a failed outcome
   expect(error.cause).toEqual(new Error('the engine is gone'))
   expect(error.message).toBe(
-    'store.claim() failed or did not answer in time; no handler ran, and the sender will come again.',
+    'store.claim() failed or did not answer in time; no handler ran, and the sender will retry.',
   )
 })
 

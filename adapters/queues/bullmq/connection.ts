@@ -115,7 +115,7 @@ function explain(cause: unknown, { backend }: Checked): unknown {
   if (name === 'SchemaMigrationRequiredError')
     return new ConfigurationError(
       'database_unusable',
-      `bullmqInbox: ${message} The tables are made by: npx postern inbox migrate --postgres URL`,
+      `bullmqInbox: ${message} To create the tables: npx postern inbox migrate --postgres URL`,
       { cause },
     )
   if (typeof message === 'string' && message.includes('could not load the optional'))

@@ -2,14 +2,14 @@ import { type IQueueBackend, PostgresQueueBackend, RedisQueueBackend } from 'bul
 
 const REDIS = {
   appendonly:
-    'Redis keeps nothing on disk (appendonly is "no"): whatever was accepted is lost if it ends. Set appendonly to "yes", and appendfsync to "always".',
+    'Redis keeps nothing on disk (appendonly is "no"): accepted events are lost if it stops. Set appendonly to "yes", and appendfsync to "always".',
   appendfsync:
-    'Redis writes to disk after it has answered (appendfsync is not "always"): accepted events outlive a killed process, but up to a second of them is lost with a power cut.',
+    'Redis writes to disk after it has answered (appendfsync is not "always"): accepted events survive a killed process, but a power cut loses those of the last second.',
   policy:
-    'Redis may delete accepted events when its memory is full (maxmemory-policy is not "noeviction"). Set it to "noeviction": the answer is then 503, and the service comes again.',
+    'Redis may delete accepted events when its memory is full (maxmemory-policy is not "noeviction"). Set it to "noeviction": deliveries are then answered 503, and the service retries.',
 }
 const POSTGRES =
-  'Postgres answers before a commit is on disk (fsync or synchronous_commit is "off"): accepted events can be lost with a crash or a power cut.'
+  'Postgres answers before a commit is on disk (fsync or synchronous_commit is "off"): accepted events can be lost in a crash or a power cut.'
 
 /**
  * Finds the settings that keep accepted events from being on disk, or from staying there. Omits settings that the server does not disclose.

@@ -55,7 +55,7 @@ export function checkOptions(options: BullmqInboxOptions): Checked {
   check.isWhole('deadLetterMs', deadLetterMs, DAY_MS, 3_650 * DAY_MS, 'milliseconds')
   const kind = checkBackend(connection, backend)
   if (kind === 'postgres' && prefix !== undefined)
-    throw check.invalid('prefix is of Redis; on Postgres, give connection.schema.')
+    throw check.invalid('prefix is for Redis; on Postgres, set connection.schema.')
   return {
     ...{ backend: kind, connection: toObject(connection, kind), deadLetterMs: Number(deadLetterMs) },
     ...{ queue: checkName('queue', queue), prefix: checkName('prefix', prefix ?? 'bull') },
@@ -72,9 +72,9 @@ function checkBackend(connection: unknown, backend: unknown): Checked['backend']
       ? 'postgres'
       : undefined
   // The URL is not shown: it may hold a password.
-  if (ofUrl === undefined) throw check.invalid('connection is no URL of redis://, rediss:// or postgres://.')
+  if (ofUrl === undefined) throw check.invalid('connection is not a URL of redis://, rediss:// or postgres://.')
   if (backend !== undefined && backend !== ofUrl)
-    throw check.invalid(`connection is a URL of ${ofUrl}, and backend is "${backend}".`)
+    throw check.invalid(`connection is a URL of ${ofUrl}, but backend is "${backend}".`)
   return ofUrl
 }
 
@@ -83,7 +83,7 @@ function toObject(connection: unknown, kind: Checked['backend']): Checked['conne
   const isClient = typeof connection === 'object' && connection !== null && 'on' in connection
   if (typeof connection !== 'object' || connection === null || isClient)
     throw check.invalid(
-      `connection is ${isClient ? 'a client' : 'missing'}; give a URL, or the options of one, such as { host, port }. The inbox makes clients of its own, since those that accept must fail fast.`,
+      `connection is ${isClient ? 'a client' : 'missing'}; give a URL, or the options of one, such as { host, port }. The inbox creates its own clients, since those that accept events must fail fast.`,
     )
   return connection
 }

@@ -30,7 +30,9 @@ export class Room {
     }
     this.#left -= 2 * bytes + JOB_BYTES
     if (this.#left < 0)
-      throw new Error('Redis is nearly full (maxmemory). What is left is for the workers, which make room again.')
+      throw new Error(
+        'Redis is nearly full (maxmemory). The rest of its memory is kept for the workers, which free memory by handling events.',
+      )
   }
 
   async #look(backend: RedisQueueBackend): Promise<void> {

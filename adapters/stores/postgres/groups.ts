@@ -137,7 +137,7 @@ export class Groups<Item extends { readonly key: string }, Answer> {
       if (tooLate.length > 0) this.#waiting = this.#waiting.filter(({ since }) => since > longAgo)
       this.#refuse(
         tooLate,
-        new Error(`Postgres did not come to it within ${LONGEST_WAIT_MS} ms: it hangs, or the row is locked`),
+        new Error(`Postgres did not run it within ${LONGEST_WAIT_MS} ms: it hangs, or the row is locked`),
       )
       if (this.#waiting.length > 0) this.#start()
     }, LOOK_EVERY_MS).unref()

@@ -29,10 +29,10 @@ export interface GuardedClient<C> {
 export function guardClient<C extends PgClient>(inner: C): GuardedClient<C> {
   let isOpen = true
   const query = (...given: readonly unknown[]): unknown => {
-    if (!isOpen) throw misuse('A query came after its transaction had ended. Await every query within the work.')
+    if (!isOpen) throw misuse('A query was sent after its transaction had ended. Await every query within the work.')
     if (endsTransaction(textOf(given[0])))
       throw misuse(
-        'The work began or ended a transaction itself: its writes would be committed without the finish mark. It is in a transaction already; for a part that may fail use SAVEPOINT.',
+        'The work began or ended a transaction itself: its writes would be committed without the finish mark. It is in a transaction already. For a part that may fail, use SAVEPOINT.',
       )
     return Reflect.apply(inner.query, inner, given)
   }

@@ -34,7 +34,7 @@ export function checkOptions<Tx>(options: PostgresStoreOptions<PgPool, Tx>): Che
   const { pool, retentionMs = DEFAULT_RETENTION_MS, schema, table, wrap, ...unknown } = options
   check.isKnown(unknown, ['pool', 'retentionMs', 'schema', 'table', 'wrap'])
   if (typeof pool?.connect !== 'function' || typeof pool.on !== 'function')
-    throw check.invalid('pool is no Pool of pg; give new Pool({ connectionString: process.env.DATABASE_URL }).')
+    throw check.invalid('pool is not a Pool of pg; give new Pool({ connectionString: process.env.DATABASE_URL }).')
   if (maxOf(pool) < LEAST_CONNECTIONS)
     throw check.invalid(
       `the pool has ${maxOf(pool)} connections at most (max); give it ${LEAST_CONNECTIONS} or more. One is kept for renewals, one is left for claims, and transactions share the others.`,

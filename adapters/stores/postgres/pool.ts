@@ -71,7 +71,7 @@ export interface CheckOutOptions {
 /** No connection became available in time. */
 class NoConnection extends Error {
   constructor(limitMs: number) {
-    super(`No connection within ${limitMs} ms: the pool has none to spare, or the server does not answer.`)
+    super(`No connection within ${limitMs} ms: the pool has none free, or the server does not answer.`)
   }
 }
 

@@ -157,7 +157,7 @@ class StoreOnPostgres<Tx> implements PostgresStore<Tx> {
       toArrayLiteral(asked.map(({ lease }) => lease)),
     ])
     const known = new Map(rows.map((row) => [row[0], row]))
-    if (known.has(null)) throw new Error(`Postgres came to the claim more than ${CALL_LIMIT_MS} ms after it was sent`)
+    if (known.has(null)) throw new Error(`Postgres ran the claim more than ${CALL_LIMIT_MS} ms after it was sent`)
     return asked.map(({ key, token }) => toClaim(token, known.get(key)))
   }
 

@@ -28,7 +28,7 @@ const SCARCE_FOR_MS = 1_000
 const MOST_TURNS = 12
 
 const LEFT_OPEN =
-  'A connection was given back to the pool within a transaction. It was closed, and what was not committed there is rolled back: end each transaction before client.release().'
+  'A connection was released to the pool inside a transaction. It was closed, and its uncommitted changes were rolled back: end each transaction before client.release().'
 
 const pools = new WeakMap<PgPool, SharedPool>()
 

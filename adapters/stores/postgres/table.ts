@@ -76,7 +76,7 @@ export class Table {
 
   #missing(cause?: unknown): PosternError {
     return unavailable(
-      `the table ${this.#name.table} is not there. Call await store.migrate() once when the app starts, or run the SQL that postgresSchema() gives.`,
+      `the table ${this.#name.table} does not exist. Call await store.migrate() once when the app starts, or run the SQL that postgresSchema() returns.`,
       cause,
     )
   }
@@ -85,14 +85,14 @@ export class Table {
     const state = sqlStateOf(cause)
     if (state === LOCK_NOT_AVAILABLE) return unavailable(await describeLock(client), cause)
     if (state !== INSUFFICIENT_PRIVILEGE && state !== UNDEFINED_SCHEMA)
-      return unavailable('migrate() could not make its table.', cause)
+      return unavailable('migrate() could not create its table.', cause)
     const { schema } = this.#name
     if (state === UNDEFINED_SCHEMA && schema !== undefined)
-      return unavailable(`the schema ${schema} is not there: CREATE SCHEMA ${quoteName(schema)}.`, cause)
+      return unavailable(`the schema ${schema} does not exist: CREATE SCHEMA ${quoteName(schema)}.`, cause)
     const user = quoteName(await findUser(client))
     const given = schema === undefined ? '' : `{ schema: '${schema}' }`
     return unavailable(
-      `${user} may not create ${nameOf(this.#name)}. Have a user who may run the SQL that postgresSchema(${given}) gives, and then GRANT ${RIGHTS} ON ${nameOf(this.#name)} TO ${user}.`,
+      `${user} may not create ${nameOf(this.#name)}. Let a user who may do so run the SQL that postgresSchema(${given}) returns, and then GRANT ${RIGHTS} ON ${nameOf(this.#name)} TO ${user}.`,
       cause,
     )
   }
@@ -123,7 +123,7 @@ async function describeLock(client: PgClient): Promise<string> {
     AND (classid::bigint << 32 | objid::bigint) = ${LOCK}`
   const rows = await runStatement(client, query).catch(() => [])
   const found = rows.map(([pid]) => `SELECT pg_terminate_backend(${pid})`).join('; ')
-  const waited = `migrate() waited ${LOCKED_FOR_S} s for a session of the server that makes a table and does not end`
+  const waited = `migrate() waited ${LOCKED_FOR_S} s for another session that creates a table and does not end`
   return found === ''
     ? `${waited}. Look for it in pg_stat_activity.`
     : `${waited}. Call it again, or end that session: ${found}.`
@@ -140,7 +140,7 @@ async function findUser(client: PgClient): Promise<string> {
 
 function unknownVersion(version: string): PosternError {
   return unavailable(
-    `the table is of version ${version}, and this version of the package knows ${TABLE_VERSION}. Update the package in every process.`,
+    `the table has version ${version}, but this version of the package supports ${TABLE_VERSION}. Update the package in every process.`,
   )
 }
 

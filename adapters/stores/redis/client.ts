@@ -80,7 +80,7 @@ function toCalls(given: unknown): { readonly byDigest: Call; readonly byText: Ca
       byText: async (text, key, given) => client.sendCommand(['EVAL', text, '1', key, ...given]),
     }
   throw unusable(
-    'client is no client of Redis; give what createClient() of "redis" or new Redis() of "ioredis" makes, or { sendCommand }.',
+    'client is not a Redis client; give the result of createClient() of "redis" or new Redis() of "ioredis", or { sendCommand }.',
   )
 }
 

@@ -136,16 +136,16 @@ class RedisStore implements Store {
         for (const message of findForgetfulSettings(info)) this.#notices.warn(message)
       },
       (cause: unknown) =>
-        this.#notices.debug(`Whether Redis runs with appendonly and noeviction cannot be read: ${String(cause)}`),
+        this.#notices.debug(`The settings appendonly and maxmemory-policy of Redis cannot be read: ${String(cause)}`),
     )
   }
 }
 
 const REPLACED =
-  'The client of Redis got no answer while a new connection did, or led to a server that is a replica now. The store goes on with a duplicate of it. Commands of your own on that client may still wait for answers.'
+  'The client of Redis got no answer although a new connection did, or it is connected to a server that is now a replica. The store continues with a duplicate of the client. Your own commands on that client may still be waiting for answers.'
 
 const STUCK =
-  'Calls of Redis get no answer, or that of a replica, and the client that the store was given cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that has duplicate().'
+  'Calls to Redis get no answer, or only one from a replica, and the client of the store cannot be duplicated. If Redis is up, give the clients of a pool socket: { socketTimeout: 5_000, reconnectStrategy: () => 500 }, or give the store a client that has duplicate().'
 
 function toPosition(reply: unknown): number | undefined {
   return reply === null || reply === undefined ? undefined : toNumber(reply)
@@ -166,7 +166,7 @@ function toClaim(reply: unknown, token: string): Claim {
     case 2:
       return DONE
     default:
-      throw new Error(`Redis answered a claim with ${typeof reply}, which is none of the script's answers.`)
+      throw new Error(`Redis answered a claim with ${typeof reply}, which the script never returns.`)
   }
 }
 

@@ -27,14 +27,14 @@ export function checkDatabase(database: SqliteDatabase, owner: string, insteadOf
   if (typeof file !== 'string' || file === '')
     throw new ConfigurationError(
       'database_unusable',
-      `${owner} was given a database in memory, which would forget every event with the process. Give a file: openSqlite("data/app.db")${insteadOfFile}.`,
+      `${owner} was given a database in memory, which would lose every event when the process ends. Give a file: openSqlite("data/app.db")${insteadOfFile}.`,
     )
   refuseNetwork(file, typeOf(file), owner)
   const mode = database.pragma('journal_mode = WAL')[0]?.journal_mode
   if (mode !== 'wal')
     throw new ConfigurationError(
       'database_unusable',
-      `${owner} cannot use ${file}: it cannot be set to write ahead (WAL), its journal mode is ${String(mode)}. Put the file on a local disk, and open it without a VFS of its own.`,
+      `${owner} cannot use ${file}: it cannot use write-ahead logging (WAL); its journal mode is ${String(mode)}. Put the file on a local disk, and open it without a custom VFS.`,
     )
   return file
 }

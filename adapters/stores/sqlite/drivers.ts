@@ -15,7 +15,8 @@ interface Constructors {
 export const DRIVERS: Readonly<Record<SqliteDriver, () => Opener | string>> = {
   'node:sqlite': () => {
     const builtin = process.getBuiltinModule?.('node:sqlite') as Constructors | undefined // @types/node 20 does not know it
-    if (builtin === undefined) return `Node ${process.versions.node} has none without a flag; Node 22.13 and later do`
+    if (builtin === undefined)
+      return `Node ${process.versions.node} has none without a flag; Node 22.13 and later have one`
     return (path) => new builtin.DatabaseSync(path)
   },
   'better-sqlite3': () =>
@@ -29,7 +30,7 @@ export const DRIVERS: Readonly<Record<SqliteDriver, () => Opener | string>> = {
 /** better-sqlite3 13 and later are built against Node 22: on Node 20 loading them ends the process, and no error can be caught. */
 export function refuseCrash(version: string, nodeVersion: string): string | undefined {
   if (Number.parseInt(version, 10) < 13 || Number.parseInt(nodeVersion, 10) >= 22) return undefined
-  return `version ${version} ends the process on Node ${nodeVersion}; install better-sqlite3@12, or use Node 22`
+  return `version ${version} crashes the process on Node ${nodeVersion}; install better-sqlite3@12, or use Node 22`
 }
 
 function toOpener(Database: new (path: string) => SqliteConnection): Opener {

@@ -1,16 +1,16 @@
 import { PosternError } from '../../../src/index.ts'
 import { isBusyExecuting, isWithinTransaction, resultCodeOf } from './result-code.ts'
 
-export const CANNOT_OPEN = 'its folder has to be there, and the process has to be allowed to write to it.'
+export const CANNOT_OPEN = 'its folder must exist, and the process must be allowed to write to it.'
 
 /** Faults of a file, each with the fix. */
 const FIXES: Readonly<Record<string, string>> = {
   SQLITE_BUSY: 'another process has it locked. End that process, or let it finish.',
   SQLITE_READONLY:
     'it is read-only. Open it for writing, and give the process the right to write to the file and its folder.',
-  SQLITE_IOERR: 'its disk failed to read or write. Look at the disk, and at the log of the system.',
+  SQLITE_IOERR: 'its disk failed to read or write. Check the disk and the system log.',
   SQLITE_CORRUPT:
-    'the file is damaged. Stop the app, put a sound copy in its place (`.recover` of the program sqlite3 saves what can be read), and start it again.',
+    'the file is damaged. Stop the app, replace the file with an intact copy (`.recover` of the program sqlite3 saves what can be read), and start it again.',
   SQLITE_FULL: 'no room is left, on its disk or below max_page_count. Make room.',
   SQLITE_CANTOPEN: CANNOT_OPEN,
   SQLITE_NOTADB: 'the file is not a SQLite database. Give another path.',

@@ -68,7 +68,7 @@ export function connect(file: string, wanted?: SqliteDriver): SqliteDatabase {
   }
   throw new ConfigurationError(
     'driver_missing',
-    `openSqlite found no driver for SQLite. ${reasons.join('. ')}. Run \`npm install libsql\`, which comes prebuilt, or use Node 22.13 or later, which brings its own.`,
+    `openSqlite found no driver for SQLite. ${reasons.join('. ')}. Run \`npm install libsql\`, which comes prebuilt, or use Node 22.13 or later, which includes one.`,
   )
 }
 

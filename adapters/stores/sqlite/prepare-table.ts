@@ -15,7 +15,7 @@ export function prepareTable<T>(owner: string, name: string, prepare: () => T): 
     if (cause instanceof ConfigurationError) throw cause
     const fix =
       findFix(cause) ??
-      `making or reading the table ${name} failed. If a table of that name is something else, give another name as table.`
+      `the table ${name} could not be created or read. If another part of the app uses a table of that name, give another name as table.`
     throw new ConfigurationError('database_unusable', `${owner} cannot use the database: ${fix}`, { cause })
   }
 }

@@ -9,7 +9,7 @@ export function toDatabase(given: SqliteDatabase | SqliteConnection, owner: stri
   if (typeof exec !== 'function' || typeof prepare !== 'function')
     throw new ConfigurationError(
       'option_invalid',
-      `${owner}: database is not a connection to SQLite. Give what openSqlite(path) gives, a DatabaseSync of node:sqlite, or a Database of better-sqlite3 or libsql.`,
+      `${owner}: database is not a connection to SQLite. Give the result of openSqlite(path), a DatabaseSync of node:sqlite, or a Database of better-sqlite3 or libsql.`,
     )
   // From another copy of this package: no driver's own connection has these fields.
   if (driver !== undefined && connection !== undefined) return new WrappedConnection(driver, connection)

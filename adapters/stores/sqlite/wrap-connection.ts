@@ -55,7 +55,7 @@ export class WrappedConnection implements SqliteDatabase {
       const result = work()
       if (isThenable(result))
         throw new TypeError(
-          'transaction() was given work that returns a promise, and was rolled back: SQLite takes one writer at a time, so nothing may be waited for inside. Await before or after it.',
+          'The work of transaction() returned a promise, and was rolled back: SQLite allows one writer at a time, so the work must not wait for anything. Await before or after it.',
         )
       this.exec(commit)
       return result

@@ -37,14 +37,8 @@ describe.each(adapters)('%s checks its arguments when it is called:', (name, mak
   const { receiver } = createScene()
 
   it.each<[string, unknown, unknown, string, string]>([
-    [
-      'no receiver, as after a circular import',
-      undefined,
-      {},
-      'option_invalid',
-      'make the receiver in a module of its own',
-    ],
-    ['a handler for a receiver', () => {}, {}, 'option_invalid', 'something else for a receiver'],
+    ['no receiver, as after a circular import', undefined, {}, 'option_invalid', 'create it in a separate module'],
+    ['a handler for a receiver', () => {}, {}, 'option_invalid', 'got something that is not a receiver'],
     [
       'a misspelt option',
       receiver,

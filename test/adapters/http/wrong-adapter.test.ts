@@ -63,7 +63,7 @@ describe('a handler that is called by the wrong host', () => {
       'nodeHandler',
       'an event of a function platform',
       [{ headers: {}, body: '{}' }, {}],
-      'was given something of type object, not ',
+      'was given a value of type object, not ',
     ],
   ])('%s, called with %s, throws synchronously and names the fix', (name, _what, args, text) => {
     const error = errorOf(() => handlers[name](...args))

@@ -292,10 +292,10 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
 
 describe('a client that cannot serve', () => {
   it.each<[string, unknown, RegExp]>([
-    ['nothing', undefined, /no client of Redis; give what createClient\(\)/],
-    ['an address', 'redis://127.0.0.1', /no client of Redis/],
-    ['an empty object', {}, /no client of Redis/],
-    ['the class', Redis, /no client of Redis/],
+    ['nothing', undefined, /not a Redis client; give the result of createClient\(\)/],
+    ['an address', 'redis://127.0.0.1', /not a Redis client/],
+    ['an empty object', {}, /not a Redis client/],
+    ['the class', Redis, /not a Redis client/],
     ['a promise of one', Promise.resolve(), /is a promise; await it/],
     ['one of node-redis that is not connected', createClient(), /not connected; call "await client.connect\(\)"/],
   ])('is refused when the store is made: %s', (_what, client, message) => {
@@ -317,7 +317,7 @@ describe('a client that cannot serve', () => {
 
   it('fails each call if it returns something that no script answers', async () => {
     const store = redisStore({ client: { sendCommand: async () => 'OK' } })
-    await expect(store.claim('key', LEASE_MS)).rejects.toThrow(/none of the script's answers/)
+    await expect(store.claim('key', LEASE_MS)).rejects.toThrow(/which the script never returns/)
   })
 })
 

@@ -234,7 +234,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a client that is silent'
       proxy.mute()
       expect(await untilClaimed(store, () => 'b')).toBeLessThan(15_000)
       expect(events).toEqual([])
-      expect(warnings).toEqual([expect.stringMatching(/a duplicate of it/)])
+      expect(warnings).toEqual([expect.stringMatching(/a duplicate of the client/)])
       await close()
       proxy.closeMuted()
       await vi.waitFor(async () => expect(await countConnections(admin, 'shared')).toBe(0), 10_000)

@@ -182,7 +182,7 @@ describe.each(drivers)('a store on %s', (driver) => {
       for (let page = 4; page * PAGE < statSync(path).size; page++)
         writeSync(file, Buffer.alloc(PAGE, 0xa5), 0, PAGE, page * PAGE)
       closeSync(file)
-      expect(await failureOf(store, 'key 250')).toMatchObject(saying(/^The SQLite database .*damaged.*sound copy/))
+      expect(await failureOf(store, 'key 250')).toMatchObject(saying(/^The SQLite database .*damaged.*intact copy/))
       copyFileSync(`${path}.copy`, path)
       expect(await store.claim('key 250', LEASE_MS)).toEqual({ state: 'done' })
       await handle(store, 'another')

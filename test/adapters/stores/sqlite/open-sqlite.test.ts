@@ -100,7 +100,7 @@ describe.each(drivers)('openSqlite on %s', (driver) => {
     const database = open(':memory:', { driver })
     database.exec('CREATE TABLE words (word)')
     expect(() => database.transaction(async () => database.exec("INSERT INTO words VALUES ('lost')"))).toThrow(
-      /returns a promise/,
+      /returned a promise/,
     )
     expect(database.prepare('SELECT word FROM words').all()).toEqual([])
   })
@@ -123,7 +123,7 @@ describe.each(drivers)('openSqlite on %s', (driver) => {
   })
 
   it.each([
-    ['a folder that is not there', () => fileOf('nowhere/app.db'), /folder has to be there/],
+    ['a folder that is not there', () => fileOf('nowhere/app.db'), /folder must exist/],
     ['a folder that it cannot write to', () => '/proc/app.db', /allowed to write to it/],
     ['a folder', () => fileOf(''), /cannot open/],
     ['a file that is no database', () => makeText(fileOf('text.db')), /not a SQLite database/],

@@ -156,7 +156,7 @@ describe('an unusable database', () => {
     return database
   }
   it.each([
-    ['a database in memory', () => open(':memory:'), 'database_unusable', /would forget every event/],
+    ['a database in memory', () => open(':memory:'), 'database_unusable', /would lose every event/],
     ['one that cannot be written', readOnly, 'database_unusable', /read-only/],
     ['one with such a table of another kind', taken, 'database_unusable', /another name as table/],
     ['a path', () => 'app.db', 'option_invalid', /openSqlite\(path\)/],
