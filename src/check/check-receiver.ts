@@ -117,7 +117,7 @@ interface Trial {
 }
 
 const PROBE_FIX =
-  'Nothing is said of the receiver. The probe has to give { "runs": n } for any event id, and take the order to fail; see "The probe" in the reference of the command line.'
+  'This says nothing about the receiver. The probe has to return { "runs": n } for any event id, and accept the order to fail; see "The probe" in the reference of the command line.'
 
 async function leaveOut(reason: string): Promise<Trial> {
   return { verdict: { status: 'skipped', reason }, ms: 0 }
@@ -195,12 +195,12 @@ function toUrl(target: string | URL, allowRemote: boolean): URL {
   if (!allowRemote && !isLoopback(url))
     throw new ConfigurationError(
       'option_invalid',
-      `${url.hostname} is not this machine, and the checks send it events that look real. If that is meant, set allowRemote (--yes).`,
+      `${url.hostname} is not this machine, and the checks send it events that look real. If this is intended, set allowRemote (--yes).`,
     )
   return url
 }
 
 function mustBeCount(name: string, value: number): void {
   if (!Number.isFinite(value) || value < 1)
-    throw new ConfigurationError('option_invalid', `${name} must be a number from 1 on; it is ${value}.`)
+    throw new ConfigurationError('option_invalid', `${name} must be a number of at least 1; it is ${value}.`)
 }

@@ -27,7 +27,7 @@ export function urlProbe(url: URL): Probe {
     const response = await fetch(question, init).catch((error: Error) => {
       // The error says only "fetch failed"; its cause has the reason.
       const { message } = error.cause instanceof Error ? error.cause : error
-      throw new Error(`the probe gave no answer: ${message}`, { cause: error })
+      throw new Error(`the probe did not answer: ${message}`, { cause: error })
     })
     if (!response.ok) throw new Error(`the probe answered ${response.status}`)
     return response.text()
@@ -85,9 +85,9 @@ function readRuns(output: string): number {
   try {
     value = JSON.parse(output)
   } catch {
-    throw new Error('the probe gave neither a number nor { "runs": n }')
+    throw new Error('the probe returned neither a number nor { "runs": n }')
   }
   const runs = typeof value === 'object' && value !== null && 'runs' in value ? value.runs : value
-  if (typeof runs !== 'number') throw new Error('the probe gave neither a number nor { "runs": n }')
+  if (typeof runs !== 'number') throw new Error('the probe returned neither a number nor { "runs": n }')
   return runs
 }

@@ -235,7 +235,7 @@ describe('checkReceiver', () => {
     const probe = urlProbe(new URL(`http://127.0.0.1:${await findFreePort()}/probe`))
     const { checks } = await checkReceiver(url, { secret: SECRET, probe, only: ['effect-once'] })
     expect(checks[0]).toMatchObject({ status: 'fail', reason: expect.stringContaining('ECONNREFUSED') })
-    expect(checks[0]?.hint).toMatch(/^Nothing is said of the receiver/)
+    expect(checks[0]?.hint).toMatch(/^This says nothing about the receiver/)
   })
 
   it('ends a probe command that does not end', { timeout: 20_000 }, async () => {

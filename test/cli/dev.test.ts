@@ -243,7 +243,7 @@ describe('postern dev', () => {
     const none = await triggerAt(dev, 'sync.failed', '--watch')
     expect(none).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('asks for sync.failed, so nothing is delivered'),
+      stderr: expect.stringContaining('subscribes to sync.failed, so nothing is delivered'),
     })
     expect(received).toHaveLength(1)
   })

@@ -200,7 +200,7 @@ describe('postern records', () => {
     const { code, stdout } = await runCli(['records', 'delete', 'contact', id, '--json'], { env, hasKeys: false })
     expect(code).toBe(2)
     expect(readLines(stdout)).toEqual([
-      { error: { code: 'usage', message: `Record ${id} would be deleted.`, fix: 'If that is meant, add --yes.' } },
+      { error: { code: 'usage', message: `Record ${id} would be deleted.`, fix: 'If this is intended, add --yes.' } },
     ])
     expect(crm.records.list('contact')).toHaveLength(1)
     const meant = begin(['records', 'delete', 'contact', id])
@@ -215,7 +215,7 @@ describe('postern records', () => {
     ['half a setting', ['create', 'contact', '--set', 'email'], 2, 'Write it as name=value'],
     ['data that are no object', ['create', 'contact', '--data', '[]'], 2, '--data is an object'],
     ['an update with nothing', ['update', 'contact', 'x'], 2, 'Give --set, --data or both'],
-    ['a model that cannot be', ['list', '1x'], 2, 'no model key'],
+    ['a model that cannot be', ['list', '1x'], 2, 'not a model key'],
     ['an unknown record', ['update', 'contact', 'x', '--set', 'a=b'], 1, 'there is no such contact'],
     ['an unknown record, deleted', ['delete', 'contact', 'x', '--yes'], 1, 'there is no such contact'],
   ])('refuses %s', async (_what, args, code, words) => {

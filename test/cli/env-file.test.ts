@@ -70,7 +70,7 @@ describe('an env file', () => {
     const before = Buffer.from('\ufeffWEBHOOK_SECRET=\r\n', 'utf16le')
     await writeFile(file, before)
     const { code, stderr } = await run('webhooks', 'ensure', '--url', APP, '--events', 'sync.failed', '--to-env', file)
-    expect([code, stderr]).toEqual([2, `postern: ${file} is no text in UTF-8. Save it as such.\n`])
+    expect([code, stderr]).toEqual([2, `postern: ${file} is not UTF-8 text. Save it as UTF-8.\n`])
     expect(crm.webhooks.list()).toEqual([])
     expect(await readFile(file)).toEqual(before)
   })

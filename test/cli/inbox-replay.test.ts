@@ -60,7 +60,7 @@ describe('postern inbox replay', () => {
     expect(await readCounts()).toMatchObject({ waiting: 1, dead: 1 })
     expect(await replay(keyOf('evt_1'))).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^postern: contact\.created evt_1 is no dead letter: its next try is \d{4}-.*\n$/),
+      stderr: expect.stringMatching(/^postern: contact\.created evt_1 is not a dead letter: its next try is \d{4}-.*\n$/),
     })
     const runs = work(() => {})
     await expect.poll(readCounts).toMatchObject({ waiting: 0, running: 0 })
@@ -90,7 +90,7 @@ describe('postern inbox replay', () => {
     await makeDeadLetters(file, many(3))
     expect(await runCli(['inbox', 'replay', '--all', '--sqlite', file], { hasKeys: false })).toMatchObject({
       code: 2,
-      stderr: 'postern: 3 dead letters would be replayed. If that is meant, add --yes.\n',
+      stderr: 'postern: 3 dead letters would be replayed. If this is intended, add --yes.\n',
     })
     for (const [key, code, dead] of [['n', 1, 3] as const, ['y', 0, 0] as const]) {
       const asked = startCli(['inbox', 'replay', '--all', '--sqlite', file])
@@ -140,7 +140,7 @@ describe('postern inbox replay', () => {
     other.exec('ROLLBACK') // libsql keeps the lock of a connection that is closed
     other.close()
     expect(code).toBe(3)
-    expect(stderr).toMatch(/(^|\n)0 of 3 dead letters replayed\nThe same command again .*\npostern: .*locked.*\n$/)
+    expect(stderr).toMatch(/(^|\n)0 of 3 dead letters replayed\nRun the same command again .*\npostern: .*locked.*\n$/)
     const [summary, error] = readLines(stdout)
     expect(summary).toEqual({ type: 'summary', isComplete: false, total: 3, replayed: 0, gone: 0 })
     expect(error).toMatchObject({ error: { code: 'store_unavailable' } })
@@ -167,7 +167,7 @@ describe('the program', () => {
       if (signal === 'SIGINT') {
         expect(code).toBe(130)
         expect(readLines(first.stdout).at(-1)).toMatchObject({ isComplete: false, replayed: 400 - Number(done) })
-        expect(first.stderr).toContain('The same command again goes on with the rest')
+        expect(first.stderr).toContain('Run the same command again to continue with the rest')
         expect(first.stderr).not.toContain('Warning')
       }
       const second = program.start(line)

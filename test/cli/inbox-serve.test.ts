@@ -50,7 +50,10 @@ describe('postern inbox serve', () => {
 
   it('ends immediately if there is no inbox, no free port, or a token that can be guessed', async () => {
     const absent = await runCli(['inbox', 'serve', '--sqlite', file], { env: {} })
-    expect([absent.code, absent.stderr]).toEqual([3, expect.stringContaining('app.db is not there, or no file.')])
+    expect([absent.code, absent.stderr]).toEqual([
+      3,
+      expect.stringContaining('app.db does not exist, or is not a file.'),
+    ])
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
@@ -82,7 +85,7 @@ describe('an inbox that may come later', () => {
 
   it('is found once its file exists, and again when the file was replaced', async () => {
     await using inbox = new LateInbox({ sqlite: file })
-    await expect(inbox.counts()).rejects.toThrow('is not there, or no file')
+    await expect(inbox.counts()).rejects.toThrow('does not exist, or is not a file')
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     expect(await counts(inbox)).toBe(1)
     for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
@@ -179,7 +182,7 @@ describe('--inbox', () => {
       await cli.exitCode
       return cli.stderr
     }
-    expect(await dev()).toMatch(/^inbox +sqlite .*app\.db {3}not there yet: .*app\.db is not there/m)
+    expect(await dev()).toMatch(/^inbox +sqlite .*app\.db {3}not there yet: .*app\.db does not exist/m)
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     expect(await dev()).toMatch(/^inbox +sqlite .*app\.db {3}0 waiting, 0 running, 1 dead$/m)
   })

@@ -160,15 +160,15 @@ describe('an inbox that is not there', () => {
   it.each(commands)('is reported in one line, and nothing is created: %s %s', async (...args) => {
     const result = await inbox(...args, '--json')
     expect(result.code).toBe(3)
-    expect(result.stderr).toMatch(/^postern: \S+app\.db is not there, or no file\. Give the file [^\n]*\n$/)
+    expect(result.stderr).toMatch(/^postern: \S+app\.db does not exist, or is not a file\. Give the file [^\n]*\n$/)
     expect(readLines(result.stdout)).toEqual([
-      { error: { code: 'database_unusable', message: expect.stringContaining('not there') } },
+      { error: { code: 'database_unusable', message: expect.stringContaining('does not exist') } },
     ])
     expect(readdirSync(folder)).toEqual([])
   })
 
   it.each([
-    ['a folder', () => mkdirSync(file), /no file/],
+    ['a folder', () => mkdirSync(file), /not a file/],
     ['a text', () => writeFileSync(file, 'hello '.repeat(1_000)), /is not a SQLite database\. Give another path\./],
     ['an empty file', () => writeFileSync(file, ''), /has no inbox with the table "postern_inbox"/],
   ])('is refused: %s', async (_what, make, message) => {
@@ -234,7 +234,7 @@ describe('postern inbox drop', () => {
     for (const command of ['drop', 'replay'])
       expect(await inbox(command, keyOf('evt_1'), '--yes')).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining('runs right now'),
+        stderr: expect.stringContaining('is running'),
       })
     await release()
   })

@@ -55,7 +55,7 @@ describe('a server that is not an emulator', () => {
       expect(await runCli([...command, '--emulator', url])).toMatchObject({
         code: 3,
         stdout: '',
-        stderr: `postern: What answers at ${url} is no emulator, or one of another version.\n`,
+        stderr: `postern: The server at ${url} is not an emulator, or one of another version.\n`,
       })
   })
 
@@ -98,7 +98,7 @@ describe('a server that is not an emulator', () => {
         const { code, stdout, stderr } = await runCli([...(commandOf[wrong] ?? []), '--emulator', url, '--json'])
         expect([code, stderr], JSON.stringify(value)).toEqual([
           3,
-          expect.stringMatching(/is no emulator, or one of another version\.\n$/),
+          expect.stringMatching(/is not an emulator, or one of another version\.\n$/),
         ])
         expect(readLines(stdout).at(-1)).toMatchObject({ error: { code: 'unreachable' } })
       }

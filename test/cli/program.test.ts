@@ -41,7 +41,7 @@ describe('the program', () => {
   })
 
   it.skipIf(process.platform !== 'linux').each([
-    ['needs --yes to a question', '', 2, /would be deleted\. If that is meant, add --yes\./],
+    ['needs --yes to a question', '', 2, /would be deleted\. If this is intended, add --yes\./],
     ['goes on without one', ' --yes', 0, /webhook \w+ is deleted/],
   ])('%s if the password was typed at the terminal', { timeout: SLOW }, async (_what, more, code, message) => {
     const { env, create } = await serve()
@@ -82,7 +82,7 @@ describe('the program', () => {
     first.kill()
     await first.exitCode
     expect(await watch.exitCode).toBe(3)
-    expect(watch.stderr).toContain('does not answer any more')
+    expect(watch.stderr).toContain('no longer answers')
     const secret = await readFile(join(program.folder, '.env.data'), 'utf8')
     const second = program.start(dev)
     await second.until(/"number":2.*"status":200/)

@@ -132,7 +132,7 @@ describe('postern webhooks ensure', () => {
     const beat = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), 100)
     onTestFinished(() => clearInterval(beat))
     const { code, stderr } = await run(...ensure, '--secret-file', inFolder('crm.secret'))
-    expect([code, stderr]).toEqual([5, expect.stringContaining('Another run is at work on')])
+    expect([code, stderr]).toEqual([5, expect.stringContaining('Another run is using')])
     expect(crm.webhooks.list()).toEqual([])
   })
 
@@ -141,7 +141,7 @@ describe('postern webhooks ensure', () => {
     await writeFile(inFolder('crm.secret.lock'), '')
     const { code, stderr } = await run(...ensure, '--secret-file', inFolder('crm.secret'))
     expect(code, stderr).toBe(0)
-    expect(stderr).toContain('waiting for another run that is at work on')
+    expect(stderr).toContain('waiting for another run that is using')
     expect(crm.webhooks.list()).toHaveLength(1)
   })
 
@@ -255,7 +255,7 @@ describe('postern webhooks rotate', () => {
     const waiting = await run(...args)
     expect([waiting.code, waiting.stdout]).toEqual([5, ''])
     expect(waiting.stderr).toMatch(
-      /both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of .*\nThe same/,
+      /both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of .*\nRun the same command again/,
     )
     const secret = await read('.env')
     expect(crm.webhooks.list()).toHaveLength(2)

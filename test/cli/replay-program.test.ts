@@ -76,7 +76,7 @@ it('more than 20 need --yes without a terminal', { timeout: SLOW }, async () => 
   const { id, handled, env } = await haveOutage()
   const started = program.start(`postern replay --webhook ${id}`, env)
   expect(await started.exitCode).toBe(2)
-  expect(started.stderr).toContain(`${EVENTS} events would be delivered again. If that is meant, add --yes.`)
+  expect(started.stderr).toContain(`${EVENTS} events would be delivered again. If this is intended, add --yes.`)
   expect(handled.size).toBe(0)
 })
 
@@ -173,7 +173,7 @@ it('a journal that cannot be written ends a replay before anything is retried', 
   const replay = `postern replay --webhook ${id} --yes --journal`
   const device = program.start(`${replay} /dev/full`, env)
   expect(await device.exitCode).toBe(2)
-  expect(device.stderr).toBe('postern: /dev/full cannot be written: it is no file\n')
+  expect(device.stderr).toBe('postern: /dev/full cannot be written: it is not a file\n')
   const full = program.start(`trap '' XFSZ; ulimit -f 0; ${replay} full.journal --json`, env)
   expect(await full.exitCode).toBe(1)
   expect(full.stderr).toMatch(/^postern: full.journal cannot be written: EFBIG.* Nothing is retried without it.$/m)

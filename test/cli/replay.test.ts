@@ -45,7 +45,7 @@ describe('postern replay', () => {
     const { run, retried } = await serveFailures(3)
     expect(await run('--concurrency', '1', '--failed')).toEqual({ code: 0, stdout: '', stderr: '3 succeeded\n' })
     expect(retried).toEqual(['e0', 'e1', 'e2'])
-    expect(await run()).toEqual({ code: 0, stdout: '', stderr: 'nothing is to be retried\n' })
+    expect(await run()).toEqual({ code: 0, stdout: '', stderr: 'nothing to retry\n' })
   })
 
   it('sends no event that was delivered, or is on its way', async () => {
@@ -118,7 +118,7 @@ describe('postern replay', () => {
     const { code, stderr } = await run('--concurrency', '1')
     expect([code, stderr]).toEqual([
       5,
-      expect.stringMatching(/^2 of 5 retried: [\s\S]*The same command again[\s\S]*rate limit/),
+      expect.stringMatching(/^2 of 5 retried: [\s\S]*the same command again[\s\S]*rate limit/),
     ])
   })
 
@@ -270,7 +270,7 @@ describe('the journal', () => {
     for (const more of [[], ['--dry-run']])
       expect(await run('--journal', pipe, ...more)).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('no file'),
+        stderr: expect.stringContaining('not a file'),
       })
     expect(await readFile(file, 'utf8')).toBe('Dear Ada')
     expect(retried).toEqual([])

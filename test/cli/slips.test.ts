@@ -10,9 +10,9 @@ import { serve } from './serve.ts'
 describe('a slip that would leave nothing to do', () => {
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
   const window = [
-    ['a time to come', tomorrow, /lies in the future/],
-    ['a day that is none', '2025-02-30', /length of time, 24h or 7d, or a date/],
-    ['a time of no day', '2025-02-28T25:00:00Z', /length of time, 24h or 7d, or a date/],
+    ['a time to come', tomorrow, /is in the future/],
+    ['a day that is none', '2025-02-30', /duration, 24h or 7d, or a date/],
+    ['a time of no day', '2025-02-28T25:00:00Z', /duration, 24h or 7d, or a date/],
     ['a length beyond all dates', '200000000d', /at most 100 years/],
   ] as const
   it.each(window)('ends deliveries list and replay with 2: --since with %s', async (_what, since, message) => {

@@ -110,7 +110,7 @@ describe('postern trigger --to', () => {
     ['the type among the fields', ['contact.created', '--set', 'type=x'], /first argument/],
     ['a setting without a value', ['contact.created', '--set', 'id'], /path=value/],
     ['dots that follow each other', ['contact.created', '--set', 'data..email=1'], /nothing between/],
-    ['data that is no JSON', ['contact.created', '--data', '{'], /no JSON/],
+    ['data that is no JSON', ['contact.created', '--data', '{'], /not JSON/],
     ['data that is a list', ['contact.created', '--data', '[]'], /is an object/],
     ['data that is a whole event', ['contact.created', '--data', '{"id":"1","type":"x","data":{}}'], /whole event/],
     ['data of a file that is not there', ['contact.created', '--data', '@/nowhere'], /cannot be read/],

@@ -97,7 +97,7 @@ describe('postern webhooks', () => {
   })
 
   it.each<[string, Reply, RegExp]>([
-    ['the connection is cut', (response) => response.socket?.destroy(), /not known whether/],
+    ['the connection is cut', (response) => response.socket?.destroy(), /not known if/],
     ['the answer is a page', { status: 200, body: '<html>' }, /there is no webhook with an id in it/],
   ])('advises how to proceed if it is unknown whether one was registered: %s', async (_what, reply, words) => {
     const { run, service } = await serveHandMade(reply)
@@ -117,7 +117,7 @@ describe('postern webhooks', () => {
       { env: ADA },
     )
     expect([code, stdout]).toEqual([1, 'whsec_1\n'])
-    expect(stderr).toContain('it is inactive still. Once the cause is mended: postern webhooks resume w1\n')
+    expect(stderr).toContain('it is still inactive. Once the cause is fixed: postern webhooks resume w1\n')
   })
 
   it('updates, pauses, resumes and deletes', async () => {
@@ -145,7 +145,7 @@ describe('postern webhooks', () => {
     const args = ['webhooks', 'delete', id]
     const refused = await runCli(args, { env, hasKeys: false })
     const question = `Webhook ${id}, its log and its retries would be deleted.`
-    expect(refused).toEqual({ code: 2, stdout: '', stderr: `postern: ${question} If that is meant, add --yes.\n` })
+    expect(refused).toEqual({ code: 2, stdout: '', stderr: `postern: ${question} If this is intended, add --yes.\n` })
     const asked = startCli(args, { env })
     await asked.until(/\[y\/N]/)
     asked.press('\r')

@@ -115,7 +115,8 @@ function formatFaults({ answers, deliveries }: Faults): string {
 }
 
 function readWait(value: string): string | readonly [string, string] {
-  if (!/^(\d+(ms|s)?-)?\d+(ms|s)$/.test(value)) throw new InvalidArgumentError('It is a time, or two: 200ms, 50-500ms.')
+  if (!/^(\d+(ms|s)?-)?\d+(ms|s)$/.test(value))
+    throw new InvalidArgumentError('It must be a duration, or two: 200ms, 50-500ms.')
   return readLatency(value)
 }
 

@@ -70,7 +70,10 @@ async function replay(key: string | undefined, options: ReplayOptions, io: Io): 
   if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', isComplete, total: plan.length, ...done })}\n`)
   const gone = done.gone === 0 ? '' : `, ${done.gone} left out: replayed or dropped by another process`
   io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${done.replayed} of ${count(plan.length)} replayed${gone}\n`)
-  if (!isComplete) io.stderr.write('The same command again goes on with the rest: what was replayed is dead no more.\n')
+  if (!isComplete)
+    io.stderr.write(
+      'Run the same command again to continue with the rest: events that were replayed are no longer dead letters.\n',
+    )
   if (error !== undefined) throw error
   return isComplete ? EXIT.done : EXIT.interrupted
 }
@@ -105,8 +108,8 @@ async function readPlan({ inbox }: OpenedInbox, { type, json }: ReplayOptions, i
 async function readOne(opened: OpenedInbox, key: string, options: InboxOptions): Promise<Planned> {
   const item = await getEntry(opened, key, options)
   if (item.state === 'dead') return toPlanned(item)
-  const why = item.state === 'running' ? 'it runs right now' : `its next try is ${new Date(item.dueAt).toISOString()}`
-  throw new ExitError(EXIT.failed, `${toPrintable(item.type)} ${toPrintable(item.id)} is no dead letter: ${why}.`)
+  const why = item.state === 'running' ? 'it is running' : `its next try is ${new Date(item.dueAt).toISOString()}`
+  throw new ExitError(EXIT.failed, `${toPrintable(item.type)} ${toPrintable(item.id)} is not a dead letter: ${why}.`)
 }
 
 function toPlanned({ key, type, id, dueAt, tries }: InboxEntry): Planned {

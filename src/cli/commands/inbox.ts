@@ -126,7 +126,7 @@ async function showCounts({ json, ...options }: CommonOptions, io: Io): Promise<
 
 async function list({ state, limit, after, json, ...options }: ListCommandOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
-  io.advise?.('option_invalid', 'A place stands in the line "next page" of the page before.')
+  io.advise?.('option_invalid', 'Take the place from the line "next page" of the previous page.')
   const { entries, next } = await opened.inbox.list(state, { limit, after })
   if (json) for (const item of entries) io.stdout.write(`${JSON.stringify({ type: 'item', ...toRecord(item) })}\n`)
   else if (entries.length > 0) io.stdout.write(formatItems(entries, state))
@@ -155,20 +155,20 @@ async function drop(key: string, { yes, json, ...options }: DropOptions, io: Io)
   if (!(await opened.inbox.drop(key)))
     throw (await opened.inbox.get(key))
       ? isRunning(name)
-      : new ExitError(EXIT.failed, `${name} is done, or was dropped.`)
+      : new ExitError(EXIT.failed, `${name} was handled or dropped.`)
   if (json) io.stdout.write(`${JSON.stringify({ key, isDropped: true })}\n`)
   else io.stderr.write(`${name} is deleted\n`)
 }
 
 function isRunning(name: string): ExitError {
-  return new ExitError(EXIT.failed, `${name} runs right now, and is not deleted.`, {
+  return new ExitError(EXIT.failed, `${name} is running, and was not deleted.`, {
     fix: 'Run the command again when its try has ended.',
   })
 }
 
 function readLimit(value: string): number {
   const limit = readCount(value)
-  if (limit > MOST_LISTED) throw new InvalidArgumentError(`It is at most ${MOST_LISTED}.`)
+  if (limit > MOST_LISTED) throw new InvalidArgumentError(`It must be at most ${MOST_LISTED}.`)
   return limit
 }
 

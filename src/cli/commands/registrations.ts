@@ -114,7 +114,7 @@ async function rotate(webhookId: string, options: RotateCommandOptions, io: Io):
     if (found === undefined) return ''
     const { url } = found.url === undefined ? await client.webhooks.get(webhookId, { signal: io.interrupt }) : found
     if (url !== undefined) return url
-    throw new ExitError(EXIT.usage, 'The service does not tell the address of the webhook. Give --url.')
+    throw new ExitError(EXIT.usage, 'The service does not return the URL of the webhook. Give --url.')
   }
 }
 
@@ -155,10 +155,10 @@ function tellRotation(
     `both webhooks deliver: ${pending} pending, ${failed} failed, ${held} held back only in that of ${old}\n`,
   )
   if (pending > 0) {
-    io.stderr.write('The same command again goes on.\n')
+    io.stderr.write('Run the same command again to continue.\n')
     return EXIT.gaveUp
   }
-  io.stderr.write('Mend the cause and run the same command again, or give these events up with --give-up-failed.\n')
+  io.stderr.write('Fix the cause and run the same command again, or give these events up with --give-up-failed.\n')
   return EXIT.failed
 }
 

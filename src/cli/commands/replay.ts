@@ -73,7 +73,7 @@ async function mustBeFile(path: string): Promise<void> {
     (stats) => stats.isFile(),
     () => true, // it is made
   )
-  if (!isFile) throw new ExitError(EXIT.usage, `${path} cannot be written: it is no file`)
+  if (!isFile) throw new ExitError(EXIT.usage, `${path} cannot be written: it is not a file`)
 }
 
 /** Opens a journal, or makes it. Ends the command if the file holds something else: lines would be added to it. */
@@ -190,8 +190,8 @@ function toLine({ delivery, after, outcome }: ReplayedEvent): object {
 function tellBreak({ progress }: ProgressDisplay, { json, journal }: ReplayCommandOptions, io: Io): void {
   if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', isComplete: false, ...progress })}\n`)
   io.stderr.write(formatBreak(progress))
-  const how = journal === undefined ? 'What came through is left out then' : 'No retry is repeated then'
-  io.stderr.write(`The same command again goes on with the rest. ${how}.\n`)
+  const how = journal === undefined ? 'Events that were delivered are left out then' : 'No retry is repeated then'
+  io.stderr.write(`Run the same command again to continue with the rest. ${how}.\n`)
 }
 
 const EXAMPLES = `

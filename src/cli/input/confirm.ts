@@ -7,7 +7,7 @@ import { EXIT, ExitError, type Io } from '../io.ts'
  */
 export async function confirm(question: string, io: Io): Promise<boolean> {
   if (io.listenToKeys === undefined || io.stdin.readableEnded === true)
-    throw new ExitError(EXIT.usage, question, { fix: 'If that is meant, add --yes.' })
+    throw new ExitError(EXIT.usage, question, { fix: 'If this is intended, add --yes.' })
   io.stderr.write(`${question} [y/N] `)
   const answered = new AbortController()
   let answer = ''

@@ -17,8 +17,7 @@ export function collectTypes(value: string, before: readonly string[] = []): rea
   for (const type of types) {
     const stem = type.replace(/\.\*$/, '')
     const meant = stem.includes('*') ? undefined : findMeant(type)
-    if (meant !== undefined)
-      throw new InvalidArgumentError(`Did you mean ${meant}? If it is meant as it stands, write ${stem}*.`)
+    if (meant !== undefined) throw new InvalidArgumentError(`Did you mean ${meant}? If it is intended, write ${stem}*.`)
   }
   return [...before, ...types]
 }
@@ -44,8 +43,8 @@ function readDate(value: string): Date {
   const isDay = new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day) === true
   const date = isDay ? new Date(value) : undefined
   if (date === undefined || Number.isNaN(date.getTime()))
-    throw new InvalidArgumentError('It is a length of time, 24h or 7d, or a date: 2025-01-31T12:00:00Z.')
+    throw new InvalidArgumentError('It must be a duration, 24h or 7d, or a date: 2025-01-31T12:00:00Z.')
   if (date.getTime() > Date.now())
-    throw new InvalidArgumentError('That lies in the future. A date without a time begins at midnight in UTC.')
+    throw new InvalidArgumentError('That is in the future. A date without a time begins at midnight in UTC.')
   return date
 }

@@ -170,11 +170,12 @@ export function readLatency(text: string): string | readonly [string, string] {
 
 export function readPort(value: string): number {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
-    throw new InvalidArgumentError('It is a number up to 65535; 0 takes any that is free.')
+    throw new InvalidArgumentError('It must be a number up to 65535; 0 takes any free port.')
   return Number(value)
 }
 
 export function readShare(value: string): number {
-  if (!/^\d*\.?\d+$/.test(value) || Number(value) > 1) throw new InvalidArgumentError('It is a number from 0 to 1.')
+  if (!/^\d*\.?\d+$/.test(value) || Number(value) > 1)
+    throw new InvalidArgumentError('It must be a number from 0 to 1.')
   return Number(value)
 }

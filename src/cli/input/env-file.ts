@@ -14,7 +14,7 @@ export async function readEnvFile(file: string, name: string): Promise<string | 
 
 /** The variables that an env file sets. Ends the command if it is UTF-16, as some shells of Windows write it. */
 export function parseEnvFile(bytes: Buffer, file: string): Variables {
-  if (bytes.includes(0)) throw new ExitError(EXIT.usage, `${file} is no text in UTF-8. Save it as such.`)
+  if (bytes.includes(0)) throw new ExitError(EXIT.usage, `${file} is not UTF-8 text. Save it as UTF-8.`)
   return parseEnv(bytes.toString().replace(/^\ufeff/, ''))
 }
 

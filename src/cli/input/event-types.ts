@@ -58,7 +58,7 @@ function refuse(type: string, nearest: string | undefined): ExitError {
   const meant = nearest === undefined ? `The service names ${types}.` : `Did you mean ${nearest}?`
   return new ExitError(
     EXIT.usage,
-    `${JSON.stringify(type)} is not a type of the service. ${meant} If it is meant as it stands, add --any-type.`,
+    `${JSON.stringify(type)} is not a type of the service. ${meant} If the type is intended, add --any-type.`,
   )
 }
 

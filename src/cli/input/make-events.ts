@@ -48,10 +48,7 @@ async function readData(given: string, io: Io): Promise<string> {
   const text = await readObject(given, io)
   const value: object = JSON.parse(text)
   if ('type' in value && 'id' in value && 'data' in value)
-    throw new ExitError(
-      EXIT.usage,
-      '--data is a whole event. Give what stands in its "data"; the rest comes from the arguments.',
-    )
+    throw new ExitError(EXIT.usage, '--data is a whole event. Give only its "data"; the rest comes from the arguments.')
   return text
 }
 
@@ -63,7 +60,7 @@ export async function readObject(given: string, io: Io): Promise<string> {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new ExitError(EXIT.usage, `--data is no JSON: ${error instanceof Error ? error.message : error}`)
+    throw new ExitError(EXIT.usage, `--data is not JSON: ${error instanceof Error ? error.message : error}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ExitError(EXIT.usage, '--data is an object, such as {"record":{"_id":"1"}} for an event.')

@@ -15,13 +15,13 @@ export function collect(value: string, before: readonly string[] = []): readonly
 }
 
 export function readCount(value: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError('It is a whole number from 1 on.')
+  if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError('It must be a whole number, at least 1.')
   return Number(value)
 }
 
 /** A number above 0, fractions too. */
 export function readRate(value: string): number {
-  if (!/^\d+(\.\d+)?$/.test(value) || Number(value) <= 0) throw new InvalidArgumentError('It is a number above 0.')
+  if (!/^\d+(\.\d+)?$/.test(value) || Number(value) <= 0) throw new InvalidArgumentError('It must be a number above 0.')
   return Number(value)
 }
 
@@ -33,13 +33,13 @@ export function readTime(value: string): number {
   } catch {
     // Said below, as for a time of nothing.
   }
-  if (ms < 1) throw new InvalidArgumentError('It is a number and a unit: 500ms, 10s, 5m30s, 2h.')
+  if (ms < 1) throw new InvalidArgumentError('It must be a number and a unit: 500ms, 10s, 5m30s, 2h.')
   return mustBeLived(ms)
 }
 
 /** Refuses a length of time by which a date would be none. */
 export function mustBeLived(ms: number): number {
-  if (ms > 36_500 * 86_400_000) throw new InvalidArgumentError('It is at most 100 years.')
+  if (ms > 36_500 * 86_400_000) throw new InvalidArgumentError('It must be at most 100 years.')
   return ms
 }
 
@@ -64,7 +64,7 @@ export function readTargetUrl(text: string, option: string, allowRemote: boolean
   if (!allowRemote && !isLoopback(url))
     throw new ExitError(
       EXIT.usage,
-      `${url.hostname} is not this machine, and the events look real. If that is meant, add --yes.`,
+      `${url.hostname} is not this machine, and the events look real. If this is intended, add --yes.`,
     )
   return url
 }

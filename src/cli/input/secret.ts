@@ -61,7 +61,7 @@ export function readName(value: string): string {
   if (!/^[A-Za-z_]\w*$/.test(value))
     throw new ExitError(
       EXIT.usage,
-      'An option takes the name of a variable, and was given something else, such as the secret.',
+      'An option takes the name of a variable, but got something else, such as the secret.',
     )
   return value
 }

@@ -9,21 +9,22 @@ export interface Finding {
 
 const TEXTS = {
   header_missing: 'The header is empty: the delivery was not signed, or the header got lost on the way.',
-  header_blanks: 'The header has blanks around it; HTTP does not count them.',
+  header_blanks: 'The header has blanks around it; HTTP ignores them.',
   no_prefix: 'The header has no "sha256=" in front of its digits.',
   sha1: 'The header holds an HMAC-SHA1; the service signs with HMAC-SHA256.',
   base64: 'The digest is written in base64; the service writes hexadecimal digits.',
   not_hex: 'The header is not made of hexadecimal digits behind "sha256=".',
   wrong_length: 'The header does not have 64 digits behind "sha256=": it was cut, or something was added.',
   secret_blanks: 'The secret has blanks or a line break around it: trim it.',
-  final_newline: 'It fits the body with another end: a line break was added or trimmed behind it.',
-  line_breaks: 'It fits the body with other line breaks: LF and CRLF were exchanged.',
-  byte_order_mark: 'It fits the body with or without a byte order mark: the body was decoded to text on the way.',
+  final_newline: 'It matches the body with another end: a line break was added or removed there.',
+  line_breaks: 'It matches the body with other line breaks: LF and CRLF were exchanged.',
+  byte_order_mark: 'It matches the body with or without a byte order mark: the body was decoded to text on the way.',
   reserialised:
-    'It fits the same JSON written in another way: your body was parsed and re-serialised. Sign the raw bytes, as they came in.',
-  decoded: 'The body holds U+FFFD, the sign for an invalid byte: it was probably decoded to text before it came here.',
+    'It matches the same JSON serialized in another way: your body was parsed and re-serialised. Sign the raw bytes, as they were received.',
+  decoded:
+    'The body contains U+FFFD, the replacement for an invalid byte: it was probably decoded to text before it came here.',
   no_match:
-    'It fits neither this body nor one of the usual rewritings of it: another secret (each registration has its own), or another body.',
+    'It matches neither this body nor one of the usual rewritings of it: the secret is another one (each registration has its own), or the body is.',
 } as const
 
 type FindingCode = keyof typeof TEXTS

@@ -25,10 +25,10 @@ export async function holdPlace(path: string, isFilled: () => Promise<boolean>, 
     if (last !== beat) [beat, beatAt] = [last, now]
     else if (now - beatAt > ABANDONED_AFTER_MS) await rm(lock, { force: true })
     if (now - start > WAIT_MS)
-      throw new ExitError(EXIT.gaveUp, `Another run is at work on ${path}.`, {
-        fix: 'Run it again when that has ended.',
+      throw new ExitError(EXIT.gaveUp, `Another run is using ${path}.`, {
+        fix: 'Run the command again when that one has ended.',
       })
-    if (!isTold && now - start > 1_000) io.stderr.write(`waiting for another run that is at work on ${path}\n`)
+    if (!isTold && now - start > 1_000) io.stderr.write(`waiting for another run that is using ${path}\n`)
     isTold = now - start > 1_000
     await sleep(LOOK_MS, undefined, { signal: io.interrupt }).catch(() => io.interrupt.throwIfAborted())
   }

@@ -37,7 +37,7 @@ export function formatSummary({ events, retried, resumed, skipped }: ReplayResul
     (Object.keys(WORDS) as ReplayOutcome[]) // the keys of that very table
       .filter((outcome) => counts[outcome] > 0)
       .map((outcome) => `${counts[outcome]} ${WORDS[outcome]}`)
-      .join(', ') || 'nothing is to be retried',
+      .join(', ') || 'nothing to retry',
     ...(resumed > 0 ? [`${resumed} retried by an earlier run, ${retried} by this one`] : []),
     ...(skipped.delivered > 0 ? [`${skipped.delivered} left out: delivered later`] : []),
     ...(skipped.pending > 0 ? [`${skipped.pending} left out: being delivered`] : []),

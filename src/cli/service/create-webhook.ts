@@ -28,13 +28,9 @@ interface Place {
 export async function createWebhook(client: Client, wanted: Wanted, io: Io): Promise<void> {
   const { secretFile, isActive, isJson } = wanted
   if (secretFile === undefined && (await io.isOutputDiscarded?.()))
-    throw new ExitError(
-      EXIT.usage,
-      'Standard output is thrown away, and with it the secret, which is shown only once.',
-      {
-        fix: 'Give --secret-file FILE.',
-      },
-    )
+    throw new ExitError(EXIT.usage, 'Standard output is discarded, and with it the secret, which is shown only once.', {
+      fix: 'Give --secret-file FILE.',
+    })
   const place = secretFile === undefined ? toStandardOutput(wanted, io) : await toFile(secretFile)
   const created = await register(client, wanted, place, io)
   const { webhook } = created
@@ -48,7 +44,7 @@ export async function createWebhook(client: Client, wanted: Wanted, io: Io): Pro
   try {
     await client.webhooks.resume(webhook.id, { signal: io.interrupt })
   } catch (error) {
-    io.stderr.write(`it is inactive still. Once the cause is mended: ${resume}\n`)
+    io.stderr.write(`it is still inactive. Once the cause is fixed: ${resume}\n`)
     throw error
   }
   io.stderr.write('it is active\n')

@@ -144,11 +144,11 @@ async function send(url: URL, line: string, { body, signal, withinMs = ANSWER_WI
 }
 
 function goneFrom(url: URL, cause: unknown): ExitError {
-  return new ExitError(EXIT.unreachable, `The emulator at ${url.origin} does not answer any more.`, { cause })
+  return new ExitError(EXIT.unreachable, `The emulator at ${url.origin} no longer answers.`, { cause })
 }
 
 function noEmulator(url: URL): ExitError {
-  return new ExitError(EXIT.unreachable, `What answers at ${url.origin} is no emulator, or one of another version.`)
+  return new ExitError(EXIT.unreachable, `The server at ${url.origin} is not an emulator, or one of another version.`)
 }
 
 function toMessage(value: unknown, url: URL): EmulatorMessage {

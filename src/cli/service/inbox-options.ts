@@ -53,7 +53,7 @@ export function readInboxPlace(text: string): InboxOptions {
   const own = new Map(DETAILS_OF[engine].flatMap((name) => further.getAll(name).map((value) => [name, value])))
   for (const name of own.keys()) further.delete(name)
   if (engine === 'sqlite' && further.size > 0)
-    throw new InvalidArgumentError(`${[...further.keys()][0]}: a file takes nothing but ?table=NAME.`)
+    throw new InvalidArgumentError(`${[...further.keys()][0]}: a SQLite file takes only ?table=NAME.`)
   // What is left is the URL's own, such as sslmode.
   const address = engine === 'sqlite' ? place.slice('sqlite:'.length) : `${url}${further.size > 0 ? `?${further}` : ''}`
   return { [engine]: address, ...Object.fromEntries(own) }
@@ -96,14 +96,14 @@ function toPostgres(postgres: string, schema: string | undefined) {
 /** The URL is not shown: it may hold a password. */
 function toUrl(text: string, scheme: RegExp): string {
   if (URL.canParse(text) && scheme.test(text)) return text
-  throw new ExitError(EXIT.usage, 'That is no URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
+  throw new ExitError(EXIT.usage, 'That is not a URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
 }
 
 function findPlace(options: InboxOptions): Engine {
   const given = ENGINES.filter((name) => options[name] !== undefined)
   const [place] = given
   if (place === undefined || given.length > 1)
-    throw new ExitError(EXIT.usage, 'Say where the inbox is: --sqlite FILE, --redis URL or --postgres URL.')
+    throw new ExitError(EXIT.usage, 'Name the inbox: --sqlite FILE, --redis URL or --postgres URL.')
   const stray = DETAILS.find((name) => options[name] !== undefined && !DETAILS_OF[place].includes(name))
   if (stray !== undefined) throw new ExitError(EXIT.usage, `--${stray} is not for an inbox of --${place}.`)
   return place
@@ -142,7 +142,7 @@ export async function getEntry({ inbox }: OpenedInbox, key: string, options: Inb
   if (entry !== undefined) return entry
   throw new ExitError(
     EXIT.failed,
-    `The inbox has no event of the key ${toPrintable(key)}: it is done, or was dropped.`,
+    `The inbox has no event of the key ${toPrintable(key)}: it was handled or dropped.`,
     {
       fix: `To see what there is: postern inbox list ${writeInboxOptions(options)}`,
     },

@@ -35,7 +35,7 @@ export function addServiceOptions(command: Command): Command {
 }
 
 function readRetries(value: string): number {
-  if (!/^(\d|1\d|20)$/.test(value)) throw new InvalidArgumentError('It is a whole number from 0 to 20.')
+  if (!/^(\d|1\d|20)$/.test(value)) throw new InvalidArgumentError('It must be a whole number from 0 to 20.')
   return Number(value)
 }
 
@@ -78,7 +78,7 @@ async function findService(options: ServiceOptions, io: Io): Promise<Service> {
   if (baseUrl === undefined) {
     // Credentials belong to some service: whatever listens on this machine is not given them on a guess.
     if (email !== undefined || hasPassword || !(await isEmulatorThere(io)))
-      throw new ExitError(EXIT.usage, 'It is not said where the service is.', {
+      throw new ExitError(EXIT.usage, 'The address of the service is not set.', {
         fix: `Give --base-url URL, or set ${BASE_URL}; or start an emulator in another terminal: npx postern emulator`,
       })
     const [account] = SEEDED_ACCOUNTS

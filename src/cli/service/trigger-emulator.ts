@@ -50,7 +50,7 @@ export async function triggerEmulator(
   const all = options.shuffle ? shuffle(events, Math.random) : events
   await sendAll(all, emit, { concurrency, rate, signal: io.interrupt }).catch((error: unknown) => {
     unlessInterrupted(io)(error)
-    io.stderr.write('An event was under way: it may have occurred.\n')
+    io.stderr.write('An event was being sent: it may have occurred.\n')
   })
   if (watched.length === 0 && !io.interrupt.aborted) io.stderr.write(`${tellWhyNone(events, state)}\n`)
   if (!watch) return io.interrupt.aborted ? EXIT.interrupted : EXIT.done
@@ -61,10 +61,10 @@ function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStat
   const { type = '', accountKey } = events[0] ?? {}
   const paused = webhooks.find((each) => each.accountKey === accountKey && each.events.includes(type) && !each.active)
   if (paused !== undefined)
-    return `Webhook ${toPrintable(paused.id)} asks for ${type} and is paused, so nothing is delivered: postern webhooks resume ${toWord(paused.id)}`
+    return `Webhook ${toPrintable(paused.id)} subscribes to ${type} and is paused, so nothing is delivered: postern webhooks resume ${toWord(paused.id)}`
   return webhooks.length === 0
     ? 'The emulator has no webhook, so nothing is delivered. Register one, or start it as postern dev --forward URL.'
-    : `No active webhook of that account asks for ${type}, so nothing is delivered. postern dev takes --events ${type}.`
+    : `No active webhook of that account subscribes to ${type}, so nothing is delivered. postern dev takes --events ${type}.`
 }
 
 /** Shows attempts until all deliveries are done, the time is over, or the user stops. */
@@ -104,7 +104,8 @@ async function watchDeliveries(
 
 const STANDS_STILL =
   'The clock of this emulator stands still: move it with postern clock --next (or key n in postern dev).'
-const GOES_ON = 'Attempts go on in the emulator; watch longer with --timeout 3h, or start it with --retry-scale 600.'
+const GOES_ON =
+  'The emulator continues its attempts; watch longer with --timeout 3h, or start it with --retry-scale 600.'
 
 /** Shows the attempts of a delivery from an index on, and what to do about those that failed. */
 function createPrinter({ retryScale }: EmulatorState, json: boolean, io: Io) {
