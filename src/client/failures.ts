@@ -85,7 +85,7 @@ function codeFor(status: number, isLogin: boolean): readonly [ErrorCode, string]
 }
 
 function outcomeUnknown(what: string, call: FailedCall, cause?: Error): ServiceError {
-  const message = `${call.route}: it is not known whether this was carried out (${what}). It is not sent again by itself: look first.`
+  const message = `${call.route}: it is not known if the call took effect (${what}). It is not repeated automatically; check before you repeat it.`
   return new ServiceError('outcome_unknown', message, call, cause && { cause })
 }
 

@@ -52,7 +52,7 @@ export async function* readPages<T extends Identified>(
       untried = [guessed.guess]
     } else answer = await ask(next)
   }
-  throw answer.unusable(`its pages don't end: ${seen.size} entries were read`)
+  throw answer.unusable(`its pages do not end: ${seen.size} entries were read`)
 }
 
 interface Guessed {

@@ -142,7 +142,7 @@ function checkReplay({ since, filter, limit, concurrency = 2, pollMs = 1_000, wa
   check.isNumber('pollMs', pollMs, 1, MAX_POLL_MS)
   check.isNumber('waitMs', waitMs, 0, MAX_WAIT_MS)
   if (since !== undefined && !(since instanceof Date && !Number.isNaN(since.getTime())))
-    throw check.invalid('since is no valid Date.')
+    throw check.invalid('since is not a valid Date.')
 }
 
 const NOTHING: Journaled = { since: undefined, retries: new Map() }

@@ -84,7 +84,7 @@ export class Session implements Authorisation {
     const { data } = loginAnswer.safeParse(findEntry(answer.body, (entry) => Object.hasOwn(entry, 'accessToken')))
     if (data === undefined) throw answer.unusable('it has no accessToken')
     // A header value allows only these characters, and the HTTP library would put any other into the text of an error.
-    if (!/^[\x21-\x7e]+$/.test(data.accessToken)) throw answer.unusable('its accessToken can not stand in a header')
+    if (!/^[\x21-\x7e]+$/.test(data.accessToken)) throw answer.unusable('its accessToken cannot be sent in a header')
     redactor.add(data.accessToken)
     const lifetime = tokenLifetime(data.accessToken, data.expiresIn, clock.now()) ?? Number.POSITIVE_INFINITY
     return {

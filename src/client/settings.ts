@@ -94,13 +94,14 @@ export function checkOptions(options: ClientOptions): Settings {
 function checkText(name: string, value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '') return value
   throw check.invalid(
-    `${name} is ${value === undefined ? 'not given' : 'no text, or empty'}. Is its environment variable set?`,
+    `${name} is ${value === undefined ? 'not given' : 'not a string, or empty'}. Is its environment variable set?`,
   )
 }
 
 function checkBaseUrl(value: unknown, allowHttp: boolean): string {
   const text = value instanceof URL ? value.href : checkText('baseUrl', value)
-  if (!URL.canParse(text)) throw check.invalid('baseUrl is no absolute URL. Give one such as https://crm.example.com.')
+  if (!URL.canParse(text))
+    throw check.invalid('baseUrl is not an absolute URL. Give one such as https://crm.example.com.')
   const url = new URL(text)
   if (url.username !== '' || url.password !== '')
     throw check.invalid('baseUrl has credentials in it. Give them as email and password.')

@@ -28,7 +28,7 @@ export async function settleSuccessor(client: Client, old: Webhook, options: Suc
   if (events === undefined || events.length === 0)
     throw new ConfigurationError(
       'option_invalid',
-      `The service doesn't tell the events of webhook ${old.id}: it can't be copied.`,
+      `The service does not return the events of webhook ${old.id}, so it cannot be copied.`,
     )
   const isPaused = old.active === false
   const forgotten = new ForgottenSecrets()
@@ -55,7 +55,7 @@ export async function settleSuccessor(client: Client, old: Webhook, options: Suc
 export async function findSuccessor(client: Client, webhookId: string, options: SuccessorOptions): Promise<Webhook> {
   const successor = pick(await findSuccessors(client, webhookId, options, { signal: options.signal }))
   if (successor !== undefined) return successor
-  const message = `Webhook ${webhookId} is not there, and neither is one that was made to replace it and whose secret is saved.`
+  const message = `Webhook ${webhookId} does not exist, and neither does a replacement for it whose secret is saved.`
   throw new ServiceError('not_found', message, { route: 'GET /api/integrations/webhooks' })
 }
 
@@ -82,7 +82,7 @@ async function make(
   // Another run may have deleted the webhook.
   if (!(await client.webhooks.list({ signal })).some((each) => each.id === made.id)) return made
   await deleteIfThere(client, made.id, { signal })
-  const message = `The service does not keep the description of a webhook, by which a rotation that was interrupted is gone on with. Webhook ${made.id}, which was made, is deleted again.`
+  const message = `The service does not keep the description of a webhook, which an interrupted rotation needs to continue. The new webhook ${made.id} was deleted again.`
   throw new ServiceError('answer_unusable', message, { route: 'GET /api/integrations/webhooks' })
 }
 

@@ -10,7 +10,7 @@ interface Trouble {
 const IN_USE = 'another process has it open. End that process, or give another file.'
 const NOT_WRITABLE = 'it cannot be written. Let this process write to the file and its folder, or give another file.'
 /** Text about a damaged file, with the fix. */
-export const DAMAGED = 'it is damaged. Put a sound copy in its place, or give another file.'
+export const DAMAGED = 'it is damaged. Replace it with an intact copy, or give another file.'
 const TROUBLES: readonly Trouble[] = [
   { name: 'SQLITE_BUSY', number: 5, fix: IN_USE },
   { name: 'SQLITE_LOCKED', number: 6, fix: IN_USE },
@@ -18,7 +18,7 @@ const TROUBLES: readonly Trouble[] = [
   {
     name: 'SQLITE_IOERR',
     number: 10,
-    fix: 'its disk failed to read or write it. Look at the disk, or give another file.',
+    fix: 'its disk failed to read or write it. Check the disk, or give another file.',
   },
   { name: 'SQLITE_CORRUPT', number: 11, fix: DAMAGED },
   { name: 'SQLITE_FULL', number: 13, fix: 'no room is left on its disk. Make room, or give a file on another disk.' },

@@ -75,7 +75,7 @@ export class DeliveryLog {
   mustTake(count: number, bytes: number): void {
     const { pending, bytes: mostBytes } = this.#limits
     const refuse = (what: string, most: string) => {
-      const fix = 'it is no load generator. Let them drain, or POST /_emulator/reset'
+      const fix = 'it is not a load generator. Let them drain, or POST /_emulator/reset'
       throw new Refusal('full', `${what} are pending, and the emulator takes ${most}: ${fix}`)
     }
     if (this.pendingCount + count > pending) refuse(`${this.pendingCount} deliveries`, String(pending))

@@ -151,7 +151,7 @@ export class Events {
 }
 
 function noEnvelope(field: string): Refusal {
-  return new Refusal('invalid', `the body is no event: its ${field} must be text`)
+  return new Refusal('invalid', `the body is not an event: its ${field} must be a string`)
 }
 
 function sampleFor(key: string): object {

@@ -77,7 +77,10 @@ const inUse = new WeakSet<EmulatorDatabase>()
 export function openJournal(database: EmulatorDatabase): Journal {
   const file = fileOf(database)
   if (inUse.has(database))
-    throw unusable(file, 'another emulator of this process has it. Close that emulator first, or give another file.')
+    throw unusable(
+      file,
+      'another emulator of this process has it open. Close that emulator first, or give another file.',
+    )
   try {
     const journal = explainTrouble(file, () => {
       lockIfOwn(database, file)
@@ -148,7 +151,7 @@ function lockIfOwn(database: EmulatorDatabase, file: string): void {
   // A connection that first reads a file in exclusive mode cannot leave that mode before it closes.
   const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
   if (tables.length > 0 && !tables.some(({ name }) => name === 'emulator'))
-    throw unusable(file, 'it is of another program. Give another file.')
+    throw unusable(file, 'it belongs to another program. Give another file.')
   database.pragma('locking_mode = EXCLUSIVE')
 }
 
@@ -163,7 +166,7 @@ function makeTables(database: EmulatorDatabase, file: string): void {
   database.prepare('UPDATE emulator SET version = version').run()
   const version = database.prepare('SELECT version FROM emulator').all()[0]?.version
   if (Number(version) !== VERSION)
-    throw unusable(file, `it is of version ${version} and this emulator reads ${VERSION}. Give another file.`)
+    throw unusable(file, `it has version ${version}, but this emulator reads version ${VERSION}. Give another file.`)
 }
 
 /** Unlocks the file. Does nothing for a file that cannot be read: its lock ends with the connection. */

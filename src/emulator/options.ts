@@ -108,7 +108,7 @@ const duration = z.union([z.number(), z.string()]).transform((value, context) =>
     return z.NEVER
   }
 })
-const NOTHING = 'must be more than nothing'
+const NOTHING = 'must be more than 0'
 const positive = duration.refine((ms) => ms > 0, NOTHING)
 const TOO_LONG = `must be at most ${LONGEST_TIMER_MS} ms, the longest time that a timer takes`
 const timed = duration.refine((ms) => ms <= LONGEST_TIMER_MS, TOO_LONG)
@@ -118,7 +118,7 @@ const rateLimit = z.string().transform((text, context): RateLimit => {
   const windowMs = duration.safeParse(window)
   if (Number(limit) > 0 && windowMs.success && windowMs.data > 0)
     return { limit: Number(limit), windowMs: windowMs.data }
-  context.addIssue({ code: 'custom', message: `${JSON.stringify(text)} is no rate: write 600/60s` })
+  context.addIssue({ code: 'custom', message: `${JSON.stringify(text)} is not a rate: write 600/60s` })
   return z.NEVER
 })
 
@@ -174,8 +174,8 @@ export function checkOptions(options: EmulatorOptions): Settings {
   check.hasMethods('logger', rest.logger, ['debug', 'info', 'warn', 'error'])
   const accounts = [...SEEDED_ACCOUNTS, ...rest.accounts]
   const [key, email] = [findTwice(accounts.map((each) => each.key)), findTwice(accounts.map((each) => each.email))]
-  if (key !== undefined) throw check.invalid(`two accounts have the key ${key}; give each another.`)
-  if (email !== undefined) throw check.invalid(`two accounts have the user ${email}; give each another.`)
+  if (key !== undefined) throw check.invalid(`two accounts have the key ${key}; give one of them another.`)
+  if (email !== undefined) throw check.invalid(`two accounts have the user ${email}; give one of them another.`)
   return {
     ...rest,
     seed,

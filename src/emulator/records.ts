@@ -98,7 +98,7 @@ export class Records {
     if (fields._id !== undefined && fields._id !== id)
       throw new Refusal(
         'invalid',
-        `_id: a record keeps its own, ${JSON.stringify(id)}; leave it out, or create another record`,
+        `_id: a record keeps its _id, ${JSON.stringify(id)}; leave it out, or create another record`,
       )
     return this.#put(accountKey, model, 'updated', { ...record, ...fields, _id: id })
   }
@@ -120,7 +120,7 @@ export class Records {
   #put(accountKey: string, model: string, action: Action, given: EmulatorRecord): EmulatorRecord {
     // Stores the JSON value, as the file and the events hold it, and not the caller's object.
     const record: EmulatorRecord = writeAsJson(() => JSON.parse(JSON.stringify(given)))
-    if (record?._id !== given._id) throw new Refusal('invalid', '_id: the JSON of the record has another')
+    if (record?._id !== given._id) throw new Refusal('invalid', '_id: the JSON of the record has another _id')
     const key = keyOf(accountKey, model, record._id)
     const before = this.#all.get(key)
     const added = sizeOf(record) - (before === undefined ? 0 : sizeOf(before.record))
@@ -147,6 +147,6 @@ function mustBeModel(model: string): void {
   if (typeof model !== 'string' || !MODEL_KEY.test(model) || model.length > 100)
     throw new Refusal(
       'invalid',
-      `${JSON.stringify(model)} is no model key: give up to 100 letters, digits and underscores, a letter first`,
+      `${JSON.stringify(model)} is not a model key: give up to 100 letters, digits and underscores, a letter first`,
     )
 }

@@ -26,7 +26,8 @@ export function checkSubscription(
   for (const type of distinct) {
     if (isServiceEventType(type)) continue
     if (WILDCARD.test(type)) {
-      if (assumed.wildcards === 'literal') warn(`"${type}" is no pattern to the service: no event type equals it (A28)`)
+      if (assumed.wildcards === 'literal')
+        warn(`the service does not take "${type}" as a pattern, and no event type equals it (A28)`)
     } else if (!NAMES.test(type) || assumed.unknownTypes === 'refused')
       throw new Refusal(
         'invalid',

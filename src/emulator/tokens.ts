@@ -62,7 +62,7 @@ export class Tokens {
     const expiresAt = Number.parseFloat(String(claims.jti))
     if (!(expiresAt > this.#clock.now())) throw new Refusal('unauthorized', 'the token has expired')
     const account = this.#accounts.find(String(claims.accountKey ?? claims.tenant))
-    if (account === undefined) throw new Refusal('unauthorized', 'the token is of an account that is not there')
+    if (account === undefined) throw new Refusal('unauthorized', 'the account of the token does not exist')
     return { account, token }
   }
 

@@ -12,7 +12,7 @@ export function fetchTarget(
 ): Target {
   if (typeof handler !== 'function')
     throw new TypeError(
-      `fetchTarget() takes a function from Request to Response, not ${show(handler)}. Of an app of Hono give app.fetch.`,
+      `fetchTarget() takes a function from Request to Response, not ${show(handler)}. For a Hono app, give app.fetch.`,
     )
   const url = new URL(pathOf(options), 'http://localhost')
   return {

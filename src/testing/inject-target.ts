@@ -31,7 +31,7 @@ export interface InjectableApp {
 export function fastifyTarget(app: InjectableApp, options: TargetOptions = {}): Target {
   if (typeof app?.inject !== 'function')
     throw new TypeError(
-      `fastifyTarget() takes an app with inject(), not ${show(app)}. Of another framework give the app to nodeTarget() or fetchTarget().`,
+      `fastifyTarget() takes an app with inject(), not ${show(app)}. For an app of another framework, use nodeTarget() or fetchTarget().`,
     )
   const path = pathOf(options)
   return {

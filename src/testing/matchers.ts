@@ -146,7 +146,7 @@ function compare(context: MatcherContext, value: unknown, pattern: unknown, path
 
 function asDelivery(received: unknown, matcher: string): DeliveryResult {
   if (isDelivery(received)) return received
-  throw new TypeError(`${matcher} takes a delivery: what sender.deliver() gave, or what that is fulfilled with.`)
+  throw new TypeError(`${matcher} takes a delivery: the result of sender.deliver(), awaited or not.`)
 }
 
 function isDelivery(received: unknown): received is DeliveryResult {
@@ -155,7 +155,7 @@ function isDelivery(received: unknown): received is DeliveryResult {
 
 function asRecorder(received: unknown, matcher: string): HandlerRecorder {
   if (isObject(received) && 'runs' in received && Array.isArray(received.runs)) return received as HandlerRecorder // nothing else here has runs
-  throw new TypeError(`${matcher} takes what recordHandlers() gave.`)
+  throw new TypeError(`${matcher} takes the result of recordHandlers().`)
 }
 
 function isObject(value: unknown): value is object {

@@ -13,7 +13,7 @@ import { sendOverHttp } from './url-target.ts'
 export function nodeTarget(listener: RequestListener, options: TargetOptions = {}): Target {
   if (typeof listener !== 'function')
     throw new TypeError(
-      'nodeTarget() takes a function of a request and a response, as createServer() does. Of a server give what was given to createServer(); one that listens is a target by urlTarget(url).',
+      'nodeTarget() takes a function of a request and a response, as createServer() does. For a server, give the function that createServer() took; for one that listens, use urlTarget(url).',
     )
   const server = createServer(listener)
   const url = new URL(pathOf(options), 'http://localhost')

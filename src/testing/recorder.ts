@@ -36,7 +36,7 @@ export interface HandlerRecorder {
  */
 export function recordHandlers(receiver: { intercept(interceptor: Interceptor): unknown }): HandlerRecorder {
   if (typeof receiver?.intercept !== 'function')
-    throw new TypeError(`A receiver of createReceiver() is recorded, not ${show(receiver)}.`)
+    throw new TypeError(`recordHandlers() takes a receiver of createReceiver(), not ${show(receiver)}.`)
   const recorder = new Recorder()
   receiver.intercept((run, event, _context, handlerName) => recorder.record(run, event, handlerName))
   return recorder

@@ -69,7 +69,7 @@ export function signed(
     throw new TypeError(`There is no format ${JSON.stringify(format)}. There are ${BODY_FORMATS.join(', ')}.`)
   if (!isSendable(event))
     throw new TypeError(
-      `An event, text or bytes can be signed, not ${show(event)}: events.contact.created() makes one. What is no event, give as text.`,
+      `An event, text or bytes can be signed, not ${show(event)}: events.contact.created() makes one. Give anything that is not an event as text.`,
     )
   const body = toBytes(event, format, seed)
   const signature = tamperedSignature(body, event, secret, tamper)

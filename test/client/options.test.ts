@@ -24,8 +24,8 @@ describe('options', () => {
 
   it.each<[object, string]>([
     [{ baseUrl: undefined }, 'baseUrl is not given'],
-    [{ baseUrl: '' }, 'baseUrl is no text, or empty'],
-    [{ baseUrl: 'crm.example.test' }, 'baseUrl is no absolute URL'],
+    [{ baseUrl: '' }, 'baseUrl is not a string, or empty'],
+    [{ baseUrl: 'crm.example.test' }, 'baseUrl is not an absolute URL'],
     [{ baseUrl: 'ftp://crm.example.test' }, 'baseUrl has to be https'],
     [{ baseUrl: 'http://crm.example.test' }, 'baseUrl is http'],
     [{ baseUrl: 'http://127.0.0.1.example.test' }, 'baseUrl is http'],
@@ -34,8 +34,8 @@ describe('options', () => {
     [{ baseUrl: 'https://crm.example.test/?a=1' }, 'baseUrl has a query'],
     [{ email: undefined }, 'email is not given'],
     [{ password: undefined }, 'password is not given'],
-    [{ password: ' ' }, 'password is no text, or empty'],
-    [{ password: 5 }, 'password is no text, or empty'],
+    [{ password: ' ' }, 'password is not a string, or empty'],
+    [{ password: 5 }, 'password is not a string, or empty'],
     [{ baseUrl: 'https://crm.example.test/#a' }, 'baseUrl has a query'],
     [{ baseUrl: 'https://ada@crm.example.test' }, 'baseUrl has credentials in it'],
     [{ baseUrl: 'https://:x@crm.example.test' }, 'baseUrl has credentials in it'],

@@ -80,7 +80,7 @@ describe('a file that cannot be used', () => {
     await damage(file)
     const { code, stdout, stderr } = await runOn(file)
     expect([code, stdout]).toEqual([3, ''])
-    expect(stderr).toMatch(/^postern: [^\n]+ (put|Put|Give)[^\n]+\.\n$/)
+    expect(stderr).toMatch(/^postern: [^\n]+ (replace|Replace|Give)[^\n]+\.\n$/)
     expect(stderr).toContain(file)
     expect(stderr).toContain(told)
   })
@@ -243,7 +243,7 @@ it('a database that never was on a disk is reported as such', async () => {
   const database = openSqlite(':memory:')
   onEnd(async () => database.close())
   database.exec('CREATE TABLE users (id INTEGER)')
-  await expect(startEmulator({ database })).rejects.toThrow('the database in memory: it is of another program')
+  await expect(startEmulator({ database })).rejects.toThrow('the database in memory: it belongs to another program')
 })
 
 it('a new file is for its owner only', async () => {

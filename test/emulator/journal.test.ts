@@ -37,7 +37,7 @@ it('a database accepts one emulator at a time, and another once that is closed',
   const { id } = first.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'] })
   await expect(startEmulator({ database })).rejects.toMatchObject({
     code: 'database_unusable',
-    message: expect.stringContaining('another emulator of this process has it. Close that emulator first'),
+    message: expect.stringContaining('another emulator of this process has it open. Close that emulator first'),
   })
   expect(first.webhooks.update(id, { active: false })).toMatchObject({ active: false })
   await first.close()

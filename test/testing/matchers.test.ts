@@ -169,8 +169,8 @@ it.each<[keyof typeof matchers, unknown, RegExp]>([
   ['toBeRejected', {}, /This object has no status/],
   ['toHaveAttempts', attempt(200), /toHaveAttempts takes a delivery/],
   ['toHaveScheduledNext', undefined, /toHaveScheduledNext takes a delivery/],
-  ['toHaveHandled', null, /toHaveHandled takes what recordHandlers\(\) gave/],
-  ['toHaveHandledOnce', { runs: 1 }, /toHaveHandledOnce takes what recordHandlers\(\) gave/],
+  ['toHaveHandled', null, /toHaveHandled takes the result of recordHandlers\(\)/],
+  ['toHaveHandledOnce', { runs: 1 }, /toHaveHandledOnce takes the result of recordHandlers\(\)/],
 ])('%s names its argument, instead of %j', (name, value, message) => {
   const matcher: (this: object, received: unknown, expected: never) => unknown = matchers[name] as never // each takes its own
   const context = { isNot: false, equals: Object.is }

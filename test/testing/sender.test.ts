@@ -217,7 +217,7 @@ describe('a sender', () => {
   it('refuses an impossible delivery', async () => {
     const sender = newSender(answering())
     await expect(sender.chunked(events.syncCompleted(), 0)).rejects.toThrow(RangeError)
-    await expect(sender.abortAfter(events.syncCompleted(), 'soon')).rejects.toThrow(/"soon" is no length of time/)
+    await expect(sender.abortAfter(events.syncCompleted(), 'soon')).rejects.toThrow(/"soon" is not a duration/)
     await expect(sender.send('', { tamper: 'flip-bit' })).rejects.toThrow(TypeError)
     expect(() => sender.deliver('', { tamper: 'flip-bit' })).toThrow(TypeError)
   })

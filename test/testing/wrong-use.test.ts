@@ -58,14 +58,14 @@ describe('is refused when it is made', () => {
     ['a list of events', /not a list/, () => loose(signed)([events.syncFailed()], { secret })],
     [
       'what is signed already',
-      /give as text/,
+      /as text/,
       () => loose(signed)(signed(events.syncFailed(), { secret }), { secret }),
     ],
     ['nothing for a path', /\{ path: null \}/, () => loose(nodeTarget)(() => {}, null)],
     ['no URL', /begins with http:.* not undefined/, () => loose(urlTarget)()],
     ['a path for a URL', /begins with http:.* not "\/webhooks"/, () => urlTarget('/webhooks')],
-    ['nothing to record', /createReceiver\(\) is recorded, not undefined/, () => loose(recordHandlers)()],
-    ['an app to record', /is recorded, not an object/, () => loose(testReceiver)({})],
+    ['nothing to record', /createReceiver\(\), not undefined/, () => loose(recordHandlers)()],
+    ['an app to record', /createReceiver\(\), not an object/, () => loose(testReceiver)({})],
   ])('%s', (_what, told, make) => {
     expect(make).toThrow(told)
   })

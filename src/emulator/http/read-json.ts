@@ -25,7 +25,7 @@ async function readText(context: Context): Promise<string> {
   try {
     return await context.req.text()
   } catch {
-    throw new Refusal('bad-request', 'the body did not come whole')
+    throw new Refusal('bad-request', 'the body is incomplete')
   }
 }
 
