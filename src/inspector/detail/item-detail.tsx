@@ -67,7 +67,7 @@ function Facts({ item }: { readonly item: InboxDetail }): JSX.Element {
   const facts = [
     ['key', key],
     ['received', showExact(receivedAt)],
-    ['tries counted since', since === receivedAt ? undefined : showExact(since)],
+    ['last queued', since === receivedAt ? undefined : showExact(since)],
     ['processes died', deaths === 0 ? undefined : String(deaths)],
     ['finished handlers', state === 'dead' ? marks.join(', ') || 'none' : undefined],
     ['source', source ?? undefined],
@@ -101,7 +101,7 @@ function Body({ itemKey }: { readonly itemKey: string }): JSX.Element {
       <button type="button" onClick={() => setAsked(true)}>
         Show the body
       </button>{' '}
-      <span class="dim">It may hold personal data.</span>
+      <span class="dim">It may contain personal data.</span>
     </p>
   )
 }
