@@ -60,7 +60,9 @@ describe('postern inbox replay', () => {
     expect(await readCounts()).toMatchObject({ waiting: 1, dead: 1 })
     expect(await replay(keyOf('evt_1'))).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^postern: contact\.created evt_1 is not a dead letter: its next try is \d{4}-.*\n$/),
+      stderr: expect.stringMatching(
+        /^postern: contact\.created evt_1 is not a dead letter: its next try is \d{4}-.*\n$/,
+      ),
     })
     const runs = work(() => {})
     await expect.poll(readCounts).toMatchObject({ waiting: 0, running: 0 })

@@ -426,7 +426,9 @@ describe('the lines of the log', () => {
     await bench.clock.advance(0)
     const event = events.contact.created()
     await bench.send(event)
-    expect(told(bench)).toEqual([['warn', { status: 503, ...about(event) }, expect.stringContaining('delivery deferred')]])
+    expect(told(bench)).toEqual([
+      ['warn', { status: 503, ...about(event) }, expect.stringContaining('delivery deferred')],
+    ])
     gate.open()
     await sent
   })

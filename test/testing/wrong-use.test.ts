@@ -56,11 +56,7 @@ describe('is refused when it is made', () => {
     ['nothing for the options of a sender', /takes a target, not undefined/, () => loose(createSender)()],
     ['an event without a secret', /secret is undefined/, () => loose(signed)(events.syncFailed())],
     ['a list of events', /not a list/, () => loose(signed)([events.syncFailed()], { secret })],
-    [
-      'what is signed already',
-      /as text/,
-      () => loose(signed)(signed(events.syncFailed(), { secret }), { secret }),
-    ],
+    ['what is signed already', /as text/, () => loose(signed)(signed(events.syncFailed(), { secret }), { secret })],
     ['nothing for a path', /\{ path: null \}/, () => loose(nodeTarget)(() => {}, null)],
     ['no URL', /begins with http:.* not undefined/, () => loose(urlTarget)()],
     ['a path for a URL', /begins with http:.* not "\/webhooks"/, () => urlTarget('/webhooks')],

@@ -37,7 +37,7 @@ export function formatItem(item: InboxEntry): string {
     ['account', accountKey],
     ['source', source],
     ['received', toIso(receivedAt)],
-    ...(since === receivedAt ? [] : [['tries begin', toIso(since)]]),
+    ...(since === receivedAt ? [] : [['last queued', toIso(since)]]),
     [DUE[state], toIso(dueAt)],
     ['failed tries', failures],
     ...(deaths === 0 ? [] : [['processes died', deaths]]),
