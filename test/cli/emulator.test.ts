@@ -12,7 +12,9 @@ describe('postern emulator', () => {
     )
     await emulator.until(/\n/)
     const [ready] = readLines(emulator.stdout)
-    expect(ready).toEqual({ type: 'ready', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) })
+    const { url } = ready as { readonly url: string }
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect(ready).toEqual({ type: 'ready', url, inspector: `${url}/_inspector` })
     const answer = await fetch(`${ready?.url}/api/identity/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -18,7 +18,8 @@ export interface OpenedInbox extends Disposable {
  * @throws ConfigurationError `database_unusable` if the file or its inbox is not there; `driver_missing`
  */
 export function openInbox(path: string, table = 'postern_inbox', patienceMs?: number): OpenedInbox {
-  if (!isFile(path)) throw unusable(`${path} is not there, or no file. Give the file that the app opens for its inbox.`)
+  if (!isFile(path))
+    throw unusable(`${path} does not exist, or is not a file. Give the file that the app opens for its inbox.`)
   const found = findInboxes(path, patienceMs)
   const name = found.find((each) => each.toLowerCase() === table.toLowerCase())
   if (name === undefined) {
