@@ -33,7 +33,8 @@ async function serve(options: EmulatorCommandOptions, io: Io): Promise<number> {
   await using emulator = await openEmulator(options, io)
   const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)
-  if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', url: emulator.url, inspector: inspectorOf(emulator) })}\n`)
+  if (options.json)
+    io.stdout.write(`${JSON.stringify({ type: 'ready', url: emulator.url, inspector: inspectorOf(emulator) })}\n`)
   else
     io.stderr.write(
       `emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\ninspector  ${inspectorOf(emulator)}\n`,

@@ -146,7 +146,10 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
 })
 
 it.each([
-  ['redis://user:secret@localhost:6379/1?password=secret&family=4', ['--redis', 'redis://user@localhost:6379/1?family=4']],
+  [
+    'redis://user:secret@localhost:6379/1?password=secret&family=4',
+    ['--redis', 'redis://user@localhost:6379/1?family=4'],
+  ],
   ['postgres://user:secret@localhost/app?password=secret', ['--postgres', 'postgres://user@localhost/app']],
 ])('bullmqInbox names no password in what it has logged: %s', (connection, told) => {
   expect(bullmqInbox({ connection }).commandOptions).toEqual(told)
