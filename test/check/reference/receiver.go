@@ -129,7 +129,7 @@ func (r *receiver) isGenuine(body []byte, signatures []string) bool {
 	return err == nil && hmac.Equal(given, mac.Sum(nil))
 }
 
-// The place of your own code: return an error to have the event delivered again.
+// Put your own code here. Return an error to have the event delivered again.
 func (r *receiver) work(received event) error {
 	return r.probe.count(received.ID)
 }

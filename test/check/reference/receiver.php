@@ -66,7 +66,7 @@ function once(array $event): void
     fflush($file);
 }
 
-/** The place of your own code: throw an error to have the event delivered again. */
+/** Put your own code here. Throw an error to have the event delivered again. */
 function work(array $event): void
 {
     $file = file_of($event['id']);

@@ -31,7 +31,7 @@ def is_genuine(body, signatures):
 
 
 def parse(body):
-    """The event, or None for what is none."""
+    """Return the event, or None if the body contains none."""
     try:
         event = json.loads(body)
     except ValueError:
@@ -50,7 +50,7 @@ def receive(event):
 
 
 def work(event, db):
-    """The place of your own code: raise an error to have the event delivered again."""
+    """Put your own code here. Raise an error to have the event delivered again."""
     if event["id"] in failing:
         failing.discard(event["id"])
         raise RuntimeError("the probe asked for it")
