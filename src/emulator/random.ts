@@ -30,7 +30,7 @@ export function createIds(random: Random, form: Assumed['idForm']): Ids {
   const object = () => {
     const digits = random.hex(form === 'uuid' ? 32 : 24)
     if (form === 'number') return String(Number.parseInt(digits.slice(0, 13), 16))
-    if (form === 'uuid') return digits.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5')
+    if (form === 'uuid') return digits.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-8$4-$5')
     return digits
   }
   return { object, event: form === 'hex' ? () => `evt_${object()}` : object }

@@ -10,6 +10,9 @@ const LOCAL = [
   'http://app.localhost:8080/x?y',
   'http://[::1]:1/',
   'http://[::ffff:127.0.0.1]/',
+  'http://[::127.0.0.1]/',
+  'http://[64:ff9b::127.0.0.1]/',
+  'http://[2002:7f00:1::]/',
   'https://localhost/',
   'https://127.0.0.1/',
   'http://2130706433/',
@@ -20,8 +23,19 @@ const PUBLIC = [
   'https://93.184.216.34/',
   'https://[2606:2800:220:1::1]/',
   'https://example.com:8443/',
+  'https://[64:1::a00:1]/',
+  'https://[1:ff9b::a00:1]/',
+  'https://[1::a00:1]/',
+  'https://[::1:a00:1]/',
+  'https://[1:2:3:4:5:6:a00:1]/',
 ]
-const PLAIN = ['http://example.com/', 'http://93.184.216.34/']
+const PLAIN = [
+  'http://example.com/',
+  'http://93.184.216.34/',
+  'http://localhost.example.com/',
+  'http://notlocalhost/',
+  'http://[2606:2800:220:1::1]/',
+]
 const PRIVATE = [
   'https://10.0.0.1/',
   'http://10.0.0.1/',
@@ -33,6 +47,9 @@ const PRIVATE = [
   'https://[fc00::1]/',
   'https://[::]/',
   'https://[::ffff:10.0.0.1]/',
+  'https://[::10.0.0.1]/',
+  'https://[::2]/',
+  'https://[fec0::1]/',
   'https://[64:ff9b::a00:1]/',
   'https://[2002:a00:1::]/',
   'https://224.0.0.1/',
@@ -60,6 +77,7 @@ const NEVER = [
   'data:text/plain,x',
   'https://user:pass@example.com/',
   'https://user@localhost/',
+  'https://:pass@localhost/',
   '//example.com',
   'https://',
   `https://example.com/${'x'.repeat(2_048)}`,
@@ -80,6 +98,23 @@ describe.each([
   )
 })
 
+it.each([
+  ['local', `https://example.com/${'x'.repeat(2_028)}`, undefined],
+  ['local', `https://example.com/${'x'.repeat(2_029)}`, 'is longer than 2048 characters'],
+  ['local', '//example.com', 'is not an absolute URL'],
+  ['local', 'ftp://localhost/', 'must begin with https://'],
+  ['local', 'https://user@localhost/', 'must not contain a user name or password'],
+  ['any', 'http://169.254.169.254/', 'leads to a link-local or metadata address, which is never taken'],
+  ['strict', 'https://169.254.169.254/', 'leads to a link-local or metadata address, which is never taken'],
+  ['strict', 'http://example.com/', 'must be https and lead to a public host'],
+  ['strict', 'https://localhost/', 'must be https and lead to a public host'],
+  ['local', 'http://example.com/', 'must be https; http is for loopback only'],
+  ['local', 'http://10.0.0.1/', 'leads to a private network; the emulator takes that with the URL rule "any" (A30)'],
+  ['local', 'https://10.0.0.1/', 'leads to a private network; the emulator takes that with the URL rule "any" (A30)'],
+] as const)('under the rule %s, the URL %s is reported as: %s', (rule, url, told) => {
+  expect(findUrlProblem(url, rule)).toBe(told)
+})
+
 describe('a name, when a connection is made', () => {
   const lookup = (name: string, rule: 'local' | 'any' | 'strict', all: boolean) =>
     new Promise((resolve) =>
@@ -94,19 +129,45 @@ describe('a name, when a connection is made', () => {
     )
   })
 
+  /** Looks up a name that has these addresses, or that cannot be found. */
+  const lookUp = (addresses: readonly string[] | Error, all: boolean, protocol = 'http:') => {
+    const family = (address: string) => (address.includes(':') ? 6 : 4)
+    const resolve = (_name: string, _options: object, done: (error: Error | null, found: object[]) => void) =>
+      addresses instanceof Error
+        ? done(addresses, [])
+        : done(
+            null,
+            addresses.map((address) => ({ address, family: family(address) })),
+          )
+    const guarded = guardLookup(protocol, 'local', resolve as never) // the one of its many forms that is called
+    return new Promise<readonly unknown[]>((end) =>
+      guarded('the app', { all }, (error, ...found) => end([error?.message, ...found])),
+    )
+  }
+
   it.each([
-    [['127.0.0.1', '10.0.0.1'], 'the app is at 10.0.0.1'],
-    [['169.254.169.254', '127.0.0.1'], 'the app is at 169.254.169.254'],
-    [['127.0.0.1', '::1'], undefined],
+    [['127.0.0.1', '10.0.0.1'], 'the app is at 10.0.0.1: the URL leads to a private network'],
+    [['169.254.169.254', '127.0.0.1'], 'the app is at 169.254.169.254: the URL leads to a link-local'],
+    [['fe80::1%eth0'], 'the app is at fe80::1%eth0: the URL leads to a link-local'],
+    [['93.184.216.34'], 'the app is at 93.184.216.34: the URL must be https'],
   ])('is refused for any one of its addresses: %j', async (addresses, told) => {
-    const resolve = (_name: string, _options: object, done: (error: null, found: object[]) => void) =>
-      done(
-        null,
-        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-      )
-    const guarded = guardLookup('http:', 'local', resolve as never) // the one of its many forms that is called
-    const error = await new Promise<Error | null>((end) => guarded('the app', { all: true }, (failure) => end(failure)))
-    expect(error?.message.slice(0, told?.length)).toBe(told)
+    for (const all of [true, false]) {
+      const [message, found] = await lookUp(addresses, all)
+      expect([String(message).slice(0, told.length), found]).toEqual([told, []])
+    }
+  })
+
+  it('has the first of its addresses, or all that were asked for', async () => {
+    const one = { address: '127.0.0.1', family: 4 }
+    expect(await lookUp(['127.0.0.1', '::1'], true)).toEqual([undefined, [one, { address: '::1', family: 6 }]])
+    expect(await lookUp(['127.0.0.1', '::1'], false)).toEqual([undefined, '127.0.0.1', 4])
+    expect(await lookUp(['::1'], false)).toEqual([undefined, '::1', 6])
+    expect(await lookUp(['93.184.216.34'], false, 'https:')).toEqual([undefined, '93.184.216.34', 4])
+    expect(await lookUp([], false)).toEqual([undefined, []])
+  })
+
+  it('that cannot be found is reported by the system', async () => {
+    expect(await lookUp(new Error('ENOTFOUND'), false)).toEqual(['ENOTFOUND', []])
   })
 
   it('is judged again at each attempt: blocked-url', async () => {

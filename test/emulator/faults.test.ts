@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Delivery } from '../../src/emulator/delivery.ts'
-import { Faults } from '../../src/emulator/faults.ts'
+import { type DeliveryFaults, Faults } from '../../src/emulator/faults.ts'
 import { createRandom } from '../../src/emulator/random.ts'
 
 // the key of the draw
@@ -36,4 +36,62 @@ it('draws the same for the same seed, and nothing that can be predicted without 
   expect(drawAll('seed', latency)).not.toEqual(drawAll('another', latency))
   expect(drawAll(undefined, latency)).not.toEqual(drawAll(undefined, latency))
   for (const ms of drawAll('seed', latency)) expect(ms >= 0 && ms < 100).toBe(true)
+})
+
+describe('requested faults', () => {
+  const none: DeliveryFaults = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
+  const make = (deliveries = none) => new Faults(createRandom('seed'), deliveries)
+
+  it('of answers are taken in the order of the requests, each as often as it was requested', () => {
+    const faults = make()
+    expect([faults.takeAnswer(), faults.answers]).toEqual([undefined, []])
+    faults.addAnswer({ answer: '500', count: 2, delayMs: 0 })
+    faults.addAnswer({ answer: 'slow', count: 1, delayMs: 7 })
+    faults.addAnswer({ answer: '401', count: 1, delayMs: 0 })
+    const taken = Array.from({ length: 5 }, () => [
+      faults.takeAnswer()?.answer,
+      faults.answers.map(({ count }) => count),
+    ])
+    expect(taken).toEqual([
+      ['500', [1, 1, 1]],
+      ['500', [1, 1]],
+      ['slow', [1]],
+      ['401', []],
+      [undefined, []],
+    ])
+  })
+
+  it('end when they are cleared, and those of the start return', () => {
+    const faults = make({ ...none, fail: 1 })
+    faults.addAnswer({ answer: '500', count: 2, delayMs: 0 })
+    faults.deliveries = { ...none, duplicate: 1 }
+    expect([faults.draw('fail', deliveryOf('d')), faults.draw('duplicate', deliveryOf('d'))]).toEqual([false, true])
+    faults.clear()
+    expect([faults.draw('fail', deliveryOf('d')), faults.draw('duplicate', deliveryOf('d'))]).toEqual([true, false])
+    expect([faults.takeAnswer(), faults.deliveries]).toEqual([undefined, { ...none, fail: 1 }])
+  })
+
+  it('of shares 0 and 1 are drawn never and always', () => {
+    const [never, always] = [make(), make({ ...none, fail: 1, duplicate: 1 })]
+    for (let n = 0; n < 200; n++)
+      for (const fault of ['fail', 'duplicate'] as const)
+        expect([never.draw(fault, deliveryOf(`d${n}`)), always.draw(fault, deliveryOf(`d${n}`))]).toEqual([false, true])
+  })
+
+  it('delay by times that fill their range, or not at all', () => {
+    const faults = make({ ...none, latencyMs: [100, 300] })
+    const delays = Array.from({ length: 200 }, (_, n) => faults.drawLatencyMs(deliveryOf(`d${n}`)))
+    expect(delays.every((ms) => ms >= 100 && ms < 300)).toBe(true)
+    expect([Math.min(...delays) < 120, Math.max(...delays) > 280]).toEqual([true, true])
+    expect(make().drawLatencyMs(deliveryOf('d'))).toBe(0)
+    expect(make({ ...none, latencyMs: [50, 50] }).drawLatencyMs(deliveryOf('d'))).toBe(50)
+  })
+
+  it('place deliveries in an order that depends on the delivery and its attempt alone', () => {
+    const faults = make()
+    const places = Array.from({ length: 20 }, (_, n) => faults.place(deliveryOf(`d${n}`)))
+    expect(new Set(places).size).toBe(20)
+    expect(Array.from({ length: 20 }, (_, n) => make().place(deliveryOf(`d${n}`)))).toEqual(places)
+    expect(faults.place(deliveryOf('d0', 1))).not.toBe(places[0])
+  })
 })

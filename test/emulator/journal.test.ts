@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { startEmulator } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
 import { expect, it } from 'vitest'
-import { openJournal } from '../../src/emulator/journal.ts'
+import { createMemoryJournal, openJournal } from '../../src/emulator/journal.ts'
 import { onEnd, start } from './support.ts'
 
 function makeDatabase() {
@@ -105,4 +105,71 @@ it('the file is locked for others from the start to the close', async () => {
   const other = openSqlite(file, { busyTimeoutMs: 0 })
   onEnd(async () => other.close())
   expect(other.prepare('SELECT id FROM entries').all()).toEqual([{ id: 'a' }])
+})
+
+it.each([
+  ['of another program', 'CREATE TABLE users (id)', 'it is of another program. Give another file.'],
+  [
+    'of another version',
+    'CREATE TABLE emulator (version INTEGER NOT NULL); INSERT INTO emulator VALUES (2)',
+    'it is of version 2 and this emulator reads 1. Give another file.',
+  ],
+])('a database %s is refused, and stays as it is', async (_what, sql, told) => {
+  const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
+  onEnd(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'other.db')
+  const database = openSqlite(file)
+  onEnd(async () => database.close())
+  database.exec(sql)
+  const tables = () => database.prepare('SELECT name, sql FROM sqlite_master').all()
+  const before = tables()
+  for (let tried = 0; tried < 2; tried++)
+    expect(() => openJournal(database)).toThrow(
+      expect.objectContaining({
+        code: 'database_unusable',
+        message: `The emulator cannot use the database ${file}: ${told}`,
+      }),
+    )
+  expect(tables()).toEqual(before)
+  const other = openSqlite(file, { busyTimeoutMs: 0 })
+  onEnd(async () => other.close())
+})
+
+it('a database of the emulator may have further tables', () => {
+  const database = makeDatabase()
+  openJournal(database).close()
+  database.exec('CREATE TABLE a_note (text); DROP TABLE entries')
+  expect(openJournal(database).load('meta')).toEqual([])
+})
+
+it('an error in the entries is reported as damage, unless it says what is wrong', () => {
+  const database = makeDatabase()
+  const journal = openJournal(database)
+  const damage = {
+    ...{ code: 'database_unusable', message: expect.stringContaining('the database in memory: it is damaged') },
+    cause: expect.any(SyntaxError),
+  }
+  expect(journal.toDamage(new SyntaxError('no JSON'))).toMatchObject(damage)
+  const told = journal.toDamage(new SyntaxError('no JSON'))
+  expect(journal.toDamage(told)).toBe(told)
+})
+
+it('a journal in memory keeps nothing, and refuses to write once it is closed', () => {
+  const journal = createMemoryJournal()
+  const bytes = new Uint8Array([1])
+  const writes: readonly (() => unknown)[] = [
+    () => journal.save('meta', 'a', 1),
+    () => journal.remove('meta', 'a'),
+    () => journal.saveBytes('a', bytes),
+    () => journal.removeBytes('a'),
+    () => journal.clear('meta'),
+    () => journal.together(() => undefined),
+  ]
+  for (const write of writes) write()
+  expect([journal.load('meta'), journal.loadBytes('a'), journal.together(() => 7)]).toEqual([[], undefined, 7])
+  const error = new Error('any')
+  expect(journal.toDamage(error)).toBe(error)
+  journal.close()
+  const closed = expect.objectContaining({ kind: 'full', message: 'the emulator has been closed' })
+  for (const write of writes) expect(write).toThrow(closed)
 })

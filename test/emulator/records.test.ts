@@ -161,4 +161,30 @@ describe('records', () => {
     expect(open().list('a', 'contact')).toEqual([{ _id: 'c', name: 'Zoë' }, { _id: 'b' }, { _id: 'a' }])
     expect(open().list('a', 'contact')).toEqual(records.list('a', 'contact'))
   })
+
+  it('are counted by account and model', () => {
+    const { records } = makeRecords(9)
+    expect(records.count()).toEqual([])
+    for (const [account, model] of [
+      ['a', 'deal'],
+      ['b', 'deal'],
+      ['a', 'deal'],
+      ['a', 'contact'],
+    ] as const)
+      records.create(account, model, {})
+    expect(records.count()).toEqual([
+      { accountKey: 'a', model: 'deal', count: 2 },
+      { accountKey: 'b', model: 'deal', count: 1 },
+      { accountKey: 'a', model: 'contact', count: 1 },
+    ])
+  })
+
+  it.each([{ toJSON: () => null }, { _id: 'x', toJSON: () => ({ _id: 'y' }) }])(
+    'whose JSON has another id are refused',
+    (fields) => {
+      const { records, changes } = makeRecords()
+      expect(() => records.create('a', 'contact', fields)).toThrow(refusal('invalid'))
+      expect([records.size, changes]).toEqual([0, []])
+    },
+  )
 })

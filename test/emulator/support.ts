@@ -2,6 +2,8 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
 import { silentLogger } from 'postern/testing'
 import { afterEach } from 'vitest'
+import { checkOptions } from '../../src/emulator/options.ts'
+import { createService, type Service } from '../../src/emulator/service.ts'
 
 const cleanUps: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -15,6 +17,13 @@ export async function start(options: EmulatorOptions = {}): Promise<Emulator> {
   const emulator = await startEmulator({ clock: 'manual', logger: quiet, ...options })
   cleanUps.push(() => emulator.close())
   return emulator
+}
+
+/** The service without HTTP, on a manual clock, which ends with the test. */
+export function makeService(options: EmulatorOptions = {}): Service {
+  const service = createService(checkOptions({ clock: 'manual', format: 'compact', logger: quiet, ...options }))
+  cleanUps.push(() => service.close())
+  return service
 }
 
 /** An answer of the emulator. */

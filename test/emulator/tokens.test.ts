@@ -1,6 +1,11 @@
+import { openSqlite } from 'postern/sqlite'
 import { manualClock } from 'postern/testing'
-import { expect, it } from 'vitest'
-import { call, start } from './support.ts'
+import { describe, expect, it } from 'vitest'
+import { Accounts } from '../../src/emulator/accounts.ts'
+import { assumeAll } from '../../src/emulator/dialects.ts'
+import { createMemoryJournal, type Journal, openJournal } from '../../src/emulator/journal.ts'
+import { Tokens } from '../../src/emulator/tokens.ts'
+import { call, onEnd, start } from './support.ts'
 
 it.each([
   ['1ms', 0],
@@ -40,4 +45,100 @@ it('a token of one hour has whole seconds in its claims', async () => {
   const claims = JSON.parse(Buffer.from((await crm.login()).split('.')[1] ?? '', 'base64url').toString())
   expect(claims.exp - claims.iat).toBe(3_600)
   expect(claims.iat).toBe(Date.parse('2026-01-01T00:00:00Z') / 1_000)
+})
+
+describe('a token', () => {
+  const ACCOUNT = { key: 'one', email: 'one@test', password: 'pw' }
+
+  function make({ assume = {}, journal = createMemoryJournal(), at = '2026-01-01T00:00:00.400Z' }: Options = {}) {
+    const clock = manualClock(at)
+    const accounts = new Accounts(createMemoryJournal())
+    accounts.add(ACCOUNT)
+    accounts.add({ ...ACCOUNT, key: 'two', email: 'two@test' })
+    const assumed = assumeAll('default', assume)
+    return { clock, accounts, tokens: new Tokens({ clock, accounts, journal, ttlMs: 90_500, assumed }) }
+  }
+  interface Options {
+    readonly assume?: Readonly<Record<string, string>>
+    readonly journal?: Journal
+    readonly at?: string
+  }
+  const refusal = (message: string) => ({ kind: 'unauthorized', message })
+
+  it.each(['claims', 'renamed', 'opaque'])('leads to its account, whatever its form: %s (A22)', async (A22) => {
+    const { tokens } = make({ assume: { A22 } })
+    const { accessToken } = await tokens.issue(ACCOUNT)
+    expect(await tokens.resolve(`Bearer ${accessToken}`)).toEqual({ account: ACCOUNT, token: accessToken })
+    expect(accessToken.startsWith('opaque_')).toBe(A22 === 'opaque')
+    expect((await tokens.issue(ACCOUNT)).accessToken).not.toBe(accessToken)
+  })
+
+  it.each([
+    ['claims', { sub: 'one@test', accountKey: 'one', iat: 1_767_225_600, exp: 1_767_225_691, jti: expect.any(String) }],
+    ['renamed', { user: 'one@test', tenant: 'one', exp: 1_767_225_691, jti: expect.any(String) }],
+  ])('has the claims of its form: %s (A22)', async (A22, claims) => {
+    const { accessToken } = await make({ assume: { A22 } }).tokens.issue(ACCOUNT)
+    expect(JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString())).toEqual(claims)
+  })
+
+  it.each([
+    ['seconds', 90.5],
+    ['milliseconds', 90_500],
+    ['epoch-seconds', 1_767_225_691],
+    ['epoch-milliseconds', 1_767_225_690_900],
+  ])('expires as told in %s (A21)', async (A21, expiresIn) => {
+    expect(await make({ assume: { A21 } }).tokens.issue(ACCOUNT)).toMatchObject({ expiresIn })
+  })
+
+  it('is read from a header in any case and with any blanks before it', async () => {
+    const { tokens } = make()
+    const { accessToken } = await tokens.issue(ACCOUNT)
+    for (const header of [`bearer ${accessToken}`, `BEARER   ${accessToken}`])
+      expect((await tokens.resolve(header)).account).toEqual(ACCOUNT)
+    for (const header of [undefined, '', 'Bearer', 'Bearer ', accessToken, `Basic ${accessToken}`])
+      await expect(tokens.resolve(header)).rejects.toMatchObject(refusal('the request carries no bearer token'))
+    for (const header of [`Bearer ${accessToken} x`, `x Bearer ${accessToken}`, `Bearer${accessToken}`])
+      await expect(tokens.resolve(header)).rejects.toMatchObject(refusal('the request carries no bearer token'))
+  })
+
+  it('that nobody issued is refused', async () => {
+    const { tokens } = make()
+    const { accessToken } = await make().tokens.issue(ACCOUNT)
+    for (const token of [accessToken, 'x', 'opaque_', `opaque_${accessToken}`, `${accessToken}opaque_`])
+      await expect(tokens.resolve(`Bearer ${token}`)).rejects.toMatchObject(refusal('the token is invalid'))
+  })
+
+  it('is refused from the millisecond of its expiry on, and once its account is gone', async () => {
+    const { tokens, clock, accounts } = make()
+    const { accessToken } = await tokens.issue(ACCOUNT)
+    await clock.advance(90_499)
+    expect((await tokens.resolve(`Bearer ${accessToken}`)).account).toEqual(ACCOUNT)
+    accounts.clear()
+    await expect(tokens.resolve(`Bearer ${accessToken}`)).rejects.toMatchObject(
+      refusal('the token is of an account that is not there'),
+    )
+    await clock.advance(1)
+    await expect(tokens.resolve(`Bearer ${accessToken}`)).rejects.toMatchObject(refusal('the token has expired'))
+  })
+
+  it.each(['1999-01-01T00:00:00Z', '2199-01-01T00:00:00Z'])(
+    'is judged by the clock of the emulator alone: %s',
+    async (at) => {
+      const { tokens } = make({ at })
+      const { accessToken } = await tokens.issue(ACCOUNT)
+      expect((await tokens.resolve(`Bearer ${accessToken}`)).account).toEqual(ACCOUNT)
+    },
+  )
+
+  it('is valid for every service on the same journal', async () => {
+    const database = openSqlite(':memory:')
+    onEnd(async () => database.close())
+    const journal = openJournal(database)
+    journal.save('meta', 'another entry', 'x')
+    const { accessToken } = await make({ journal }).tokens.issue(ACCOUNT)
+    const [one, two] = [make({ journal }), make({ journal })]
+    for (const { tokens } of [one, two])
+      expect((await tokens.resolve(`Bearer ${accessToken}`)).account).toEqual(ACCOUNT)
+    expect(journal.load('meta')).toHaveLength(2)
+  })
 })

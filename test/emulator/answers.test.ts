@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest'
+import { readEvent, showDelivery, showList, showOne, showWebhook } from '../../src/emulator/answers.ts'
+import type { StoredDelivery } from '../../src/emulator/delivery.ts'
+import { assumeAll } from '../../src/emulator/dialects.ts'
+import { newDelivery } from '../../src/emulator/events.ts'
+import type { Webhook } from '../../src/emulator/webhooks.ts'
+
+const CREATED = '2026-01-01T00:00:00.000Z'
+const AT = Date.parse(CREATED)
+const WEBHOOK: Webhook = {
+  ...{ id: 'w1', accountKey: 'acme', url: 'http://localhost/', events: ['contact.created'], description: undefined },
+  ...{ active: true, secret: 'whsec_1', createdAt: CREATED },
+}
+const SHOWN = { url: 'http://localhost/', events: ['contact.created'], active: true, createdAt: CREATED }
+const EXTRA = { __v: 0, _links: { self: null }, flags: ['beta'], owner: { id: 1 } }
+const assuming = (assume: Readonly<Record<string, string>> = {}) => assumeAll('default', assume)
+
+describe('a webhook in an answer', () => {
+  it.each([
+    ['_id', { _id: 'w1' }],
+    ['id', { id: 'w1' }],
+    ['both', { _id: 'w1', id: 'w1' }],
+  ])('has its id by the name %s (A05)', (A05, ids) => {
+    expect(showWebhook(WEBHOOK, assuming({ A05 }), { isNew: false })).toEqual({ ...ids, ...SHOWN })
+  })
+
+  it('has a description if it was given one, even an empty one', () => {
+    expect(showWebhook(WEBHOOK, assuming(), { isNew: false })).not.toHaveProperty('description')
+    const described = { ...WEBHOOK, description: '' }
+    expect(showWebhook(described, assuming(), { isNew: false })).toMatchObject({ description: '' })
+  })
+
+  it.each([
+    ['plain', {}],
+    ['data', {}],
+    ['webhook', {}],
+    ['null-secret', { secret: null }],
+    ['masked-secret', { secret: '********' }],
+    ['extra-fields', EXTRA],
+  ])('has its secret only if it is new: %s (A03)', (A03, added) => {
+    expect(showWebhook(WEBHOOK, assuming({ A03 }), { isNew: false })).toEqual({ _id: 'w1', ...SHOWN, ...added })
+    expect(showWebhook(WEBHOOK, assuming({ A03 }), { isNew: true })).toEqual({ _id: 'w1', ...SHOWN, secret: 'whsec_1' })
+  })
+
+  it('is wrapped as assumed if it is the whole answer (A03)', () => {
+    const plain = { _id: 'w1', ...SHOWN }
+    expect(showOne(WEBHOOK, assuming())).toEqual(plain)
+    expect(showOne(WEBHOOK, assuming({ A03: 'data' }))).toEqual({ data: plain })
+    expect(showOne(WEBHOOK, assuming({ A03: 'webhook' }))).toEqual({ webhook: plain })
+    expect(showOne(WEBHOOK, assuming({ A03: 'null-secret' }))).toEqual({ ...plain, secret: null })
+  })
+})
+
+it.each([
+  ['array', [[1]], { items: [[1]], nextCursor: '1' }],
+  ['data', { data: [[1]] }, { data: [[1]], nextCursor: '1' }],
+  ['items', { items: [[1]], total: 5 }, { items: [[1]], total: 5, nextCursor: '1' }],
+  ['named', { webhooks: [[1]] }, { webhooks: [[1]], nextCursor: '1' }],
+  ['docs', { docs: [[1]], page: 2 }, { docs: [[1]], page: 2, nextCursor: '1' }],
+] as const)('a list of the form %s has a cursor if more follows (A04)', (form, last, continued) => {
+  const page = { items: [[1]], total: 5, page: 2 }
+  expect(showList('webhooks', form, { ...page, nextCursor: undefined })).toStrictEqual(last)
+  expect(showList('webhooks', form, { ...page, nextCursor: '1' })).toStrictEqual(continued)
+})
+
+const BODY = new TextEncoder().encode('{"id":"evt_1"}')
+const make = (fields: Partial<StoredDelivery> = {}): StoredDelivery => ({
+  ...newDelivery(WEBHOOK, { id: 'd1', eventId: 'evt_1', eventType: 'contact.created', createdAt: AT, bytes: BODY }),
+  ...fields,
+})
+const FAILED = {
+  ...{ number: 1, url: 'http://localhost/', at: AT + 1_000, durationMs: 12.4, status: 500, failure: 'status' as const },
+  ...{ error: 'the answer was 500', responseHeaders: {}, responseBody: '' },
+}
+const SUCCEEDED = {
+  ...FAILED,
+  number: 2,
+  at: AT + 31_000,
+  durationMs: 7.5,
+  status: 200,
+  failure: undefined,
+  error: undefined,
+}
+const LOST = { ...FAILED, status: undefined, error: undefined }
+const FRESH = {
+  ...{ _id: 'd1', status: 'pending', webhookId: 'w1', attempts: 0, maxAttempts: 5, createdAt: CREATED },
+  ...{
+    lastAttemptAt: null,
+    nextAttemptAt: CREATED,
+    responseStatus: null,
+    error: null,
+    durationMs: null,
+    attemptLog: [],
+  },
+}
+
+describe('an entry of the delivery log', () => {
+  it.each([
+    ['full', { eventId: 'evt_1', eventType: 'contact.created' }],
+    ['type', { eventId: 'evt_1', type: 'contact.created' }],
+    ['embedded', { event: { id: 'evt_1' } }],
+    ['extra-fields', { eventId: 'evt_1', eventType: 'contact.created', ...EXTRA }],
+  ])('names its event as assumed: %s (A09)', (A09, event) => {
+    expect(showDelivery(make(), assuming({ A09 }))).toEqual({ ...FRESH, ...event })
+  })
+
+  it('has only three fields if that is assumed', () => {
+    expect(showDelivery(make(), assuming({ A09: 'minimal' }))).toEqual({
+      _id: 'd1',
+      status: 'pending',
+      createdAt: CREATED,
+    })
+  })
+
+  it('reports its attempts, and the result of the last one', () => {
+    const attempts = [FAILED, SUCCEEDED]
+    const entry = showDelivery(make({ attempts, status: 'success', nextAttemptAt: undefined }), assuming())
+    expect(entry).toMatchObject({
+      ...{ attempts: 2, lastAttemptAt: '2026-01-01T00:00:31.000Z', nextAttemptAt: null, responseStatus: 200 },
+      ...{ error: null, durationMs: 8 },
+    })
+    expect(Object(entry).attemptLog).toEqual([
+      {
+        ...{ attempt: 1, at: '2026-01-01T00:00:01.000Z', durationMs: 12, responseStatus: 500 },
+        error: 'the answer was 500',
+      },
+      { attempt: 2, at: '2026-01-01T00:00:31.000Z', durationMs: 8, responseStatus: 200, error: null },
+    ])
+  })
+
+  it('reports no status of an attempt without one', () => {
+    expect(showDelivery(make({ attempts: [LOST] }), assuming())).toMatchObject({
+      ...{ responseStatus: null, error: null, attemptLog: [{ responseStatus: null, error: null }] },
+    })
+  })
+
+  it('reports as its error the reason that ended it, then that of its last attempt', () => {
+    expect(showDelivery(make({ attempts: [FAILED] }), assuming())).toMatchObject({ error: 'the answer was 500' })
+    const ended = make({ attempts: [FAILED], note: 'the webhook was paused' })
+    expect(showDelivery(ended, assuming())).toMatchObject({ error: 'the webhook was paused' })
+  })
+
+  it('has its times in milliseconds if that is assumed', () => {
+    const entry = showDelivery(make({ attempts: [FAILED] }), assuming({ A09: 'epoch-milliseconds' }))
+    expect(entry).toMatchObject({
+      ...{ createdAt: AT, lastAttemptAt: AT + 1_000, nextAttemptAt: AT, attemptLog: [{ at: AT + 1_000 }] },
+    })
+  })
+
+  it.each([
+    ['pending', ['pending', 'pending', 'pending', 'success', 'failed']],
+    ['upper', ['PENDING', 'PENDING', 'PENDING', 'SUCCESS', 'FAILED']],
+    ['delivered', ['queued', 'attempting', 'retrying', 'delivered', 'failed']],
+    ['succeeded', ['attempting', 'attempting', 'attempting', 'succeeded', 'failed']],
+    ['unknown', ['parked', 'parked', 'parked', 'squared', 'failed']],
+  ])('names its states in the words of %s (A10)', (A10, words) => {
+    const states: readonly Partial<StoredDelivery>[] = [
+      ...[{}, { isInFlight: true, attempts: [FAILED] }, { attempts: [FAILED] }],
+      ...[{ status: 'success' } as const, { status: 'failed' } as const],
+    ]
+    expect(states.map((state) => Object(showDelivery(make(state), assuming({ A10 }))).status)).toEqual(words)
+  })
+})
+
+it('the event of a body that is not JSON is null', () => {
+  expect([readEvent({ bytes: BODY }), readEvent({ bytes: new Uint8Array([0xff]) })]).toEqual([{ id: 'evt_1' }, null])
+})

@@ -1,0 +1,93 @@
+import { manualClock } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { type ClockHooks, createClock } from '../../src/emulator/clock.ts'
+import { systemClock } from '../../src/host/clock.ts'
+
+const LAST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/** A clock at 1000 ms, with a plan of due times and a list of its moves. */
+function make(given: Parameters<typeof createClock>[0]) {
+  const due: number[] = []
+  const moves: number[] = []
+  const hooks: ClockHooks = {
+    nextDueAt: () => due.find((at) => at >= clock.now()),
+    onMove: (now) => moves.push(now),
+  }
+  const clock = createClock(given, 1_000, hooks)
+  return { clock, due, moves }
+}
+
+describe('the clock of the emulator', () => {
+  it('starts at the given time if it is manual, and moves only by hand', async () => {
+    const { clock, moves } = make('manual')
+    expect([clock.isManual, clock.now()]).toEqual([true, 1_000])
+    await clock.advance('2s')
+    await clock.advance(500)
+    expect([clock.now(), moves]).toEqual([3_500, [3_000, 3_500]])
+  })
+
+  it('is the given one: its times, its timers, and the work that it waits for', async () => {
+    const base = manualClock(5_000)
+    const { clock } = make(base)
+    const fired: string[] = []
+    clock.setTimeout(() => fired.push('kept'), 10)
+    clock.clearTimeout(clock.setTimeout(() => fired.push('cleared'), 10))
+    let hasEnded = false
+    clock.track(new Promise((resolve) => setTimeout(resolve, 20)).then(() => (hasEnded = true)))
+    await clock.advance(10)
+    expect([base.now(), clock.now(), clock.isManual, fired, hasEnded]).toEqual([5_010, 5_010, true, ['kept'], true])
+    expect(clock.monotonic()).toBe(base.monotonic())
+  })
+
+  it.each([
+    ['the system clock', undefined],
+    ['a custom clock that does not stand still', { ...systemClock, advance() {}, next() {} }],
+  ])('cannot be moved if it is %s', async (_what, given) => {
+    const { clock, moves } = make(given)
+    expect(clock.isManual).toBe(false)
+    expect(Math.abs(clock.now() - Date.now())).toBeLessThan(1_000)
+    const error = { code: 'option_invalid', message: expect.stringContaining('clock: "manual"') }
+    await expect(clock.advance(1)).rejects.toMatchObject(error)
+    await expect(clock.next()).rejects.toMatchObject(error)
+    clock.track(Promise.resolve())
+    expect(moves).toEqual([])
+  })
+
+  it('moves to the time of the next plan, and stays if there is none', async () => {
+    const { clock, due } = make('manual')
+    due.push(1_200, 4_000)
+    expect([await clock.next(), clock.now()]).toEqual([true, 1_200])
+    due.shift()
+    expect([await clock.next(), clock.now()]).toEqual([true, 4_000])
+    due.shift()
+    expect([await clock.next(), clock.now()]).toEqual([false, 4_000])
+  })
+
+  it('stays for a plan that is overdue, and says so', async () => {
+    const moves: number[] = []
+    const clock = createClock('manual', 1_000, { nextDueAt: () => 400, onMove: (now) => moves.push(now) })
+    expect([await clock.next(), clock.now()]).toEqual([true, 1_000])
+    expect(moves).toEqual([1_000, 1_000])
+  })
+
+  it('makes moves that were requested together one after the other, and the rest after one that was refused', async () => {
+    const { clock, moves } = make('manual')
+    const all = await Promise.allSettled([clock.advance(10), clock.advance('soon'), clock.next(), clock.advance(5)])
+    expect(all.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+    expect(moves).toEqual([1_010, 1_010, 1_015])
+  })
+
+  it.each(['soon', '', -1, Number.NaN, '5'])('refuses to move by %j', async (by) => {
+    const { clock, moves } = make('manual')
+    await expect(clock.advance(by)).rejects.toMatchObject({ kind: 'invalid', message: /^advance: ./ })
+    expect([clock.now(), moves]).toEqual([1_000, []])
+  })
+
+  it('goes to the end of the year 9999, and not further', async () => {
+    const { clock } = make('manual')
+    await clock.advance(LAST - 1_000)
+    const told = 'advance: the clock goes to 9999-12-31T23:59:59.999Z at most'
+    await expect(clock.advance(1)).rejects.toMatchObject({ kind: 'invalid', message: told })
+    expect(clock.now()).toBe(LAST)
+  })
+})

@@ -1,0 +1,201 @@
+import type { EmulatorOptions } from 'postern/emulator'
+import { describe, expect, it } from 'vitest'
+import type { FeedMessage } from '../../src/emulator/feed.ts'
+import { SAMPLES } from '../../src/wire/samples.ts'
+import { makeService } from './support.ts'
+
+/** A service that is not waited for: its first attempts are under way. */
+function make(options: EmulatorOptions = {}) {
+  const service = makeService(options)
+  const messages: FeedMessage[] = []
+  service.feed.subscribe((message) => messages.push(message))
+  const register = (events: readonly string[], fields: object = {}, accountKey = 'acme') =>
+    service.webhooks.create(accountKey, { url: 'http://localhost:1/', events, ...fields }).id
+  const bodies = () => service.log.list().map(({ bytes }) => JSON.parse(new TextDecoder().decode(bytes)))
+  return { ...service, messages, register, bodies }
+}
+
+const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value))
+const refusal = (kind: string, told: string) =>
+  expect.objectContaining({ kind, message: expect.stringContaining(told) })
+
+describe('an event', () => {
+  it('is delivered to each active webhook of its account that is subscribed to its type', () => {
+    const { events, log, register, bodies, messages, clock } = make()
+    const [one, two] = [register(['sync.failed']), register(['a.created', 'sync.failed'])]
+    register(['a.created'])
+    register(['sync.failed'], { active: false })
+    register(['sync.failed'], {}, 'globex')
+    messages.splice(0)
+    const [emitted] = events.emit('acme', { type: 'sync.failed', data: { a: 1 } })
+    const at = clock.now()
+    expect(log.list()).toMatchObject([{ webhookId: one }, { webhookId: two }])
+    expect(emitted).toEqual({
+      ...{ id: expect.stringMatching(/^evt_/), type: 'sync.failed', deliveries: log.list().map(({ id }) => id) },
+    })
+    const event = { id: emitted?.id, type: 'sync.failed', timestamp: new Date(at).toISOString(), accountKey: 'acme' }
+    expect(bodies()).toEqual([
+      { ...event, data: { a: 1 } },
+      { ...event, data: { a: 1 } },
+    ])
+    for (const delivery of log.list())
+      expect(delivery).toMatchObject({
+        ...{ accountKey: 'acme', eventId: emitted?.id, eventType: 'sync.failed', createdAt: at, nextAttemptAt: at },
+        ...{ firstUrl: 'http://localhost:1/', status: 'pending', attempts: [], remaining: 5, signing: 'valid' },
+        ...{ resendOf: undefined, note: undefined, signedBytes: undefined },
+      })
+    expect(messages).toEqual(log.list().map((delivery) => ({ type: 'delivery', delivery })))
+  })
+
+  it('waits for a paused webhook if that is assumed (A31)', () => {
+    const { events, log, register } = make({ assume: { A31: 'kept' } })
+    const paused = register(['sync.failed'], { active: false })
+    events.emit('acme', { type: 'sync.failed' })
+    expect(log.list()).toMatchObject([{ webhookId: paused }])
+  })
+
+  it('keeps the given id, timestamp and data, even null', () => {
+    const { events, register, bodies } = make()
+    register(['a.b'])
+    const input = { id: 'mine', type: 'a.b', timestamp: 'long ago' }
+    events.emit('acme', { ...input, data: null })
+    events.emit('acme', { ...input, data: undefined })
+    expect(bodies()).toEqual([
+      { ...input, accountKey: 'acme', data: null },
+      { ...input, accountKey: 'acme' },
+    ])
+  })
+
+  it('that is emitted many times has one id if it was given one, otherwise each has another', () => {
+    const { events, log, register, bodies } = make()
+    register(['a.b'])
+    register(['a.b'])
+    const same = events.emit('acme', { type: 'a.b', id: 'mine' }, 3)
+    expect([same.map(({ id }) => id), log.size]).toEqual([['mine', 'mine', 'mine'], 6])
+    const different = events.emit('acme', { type: 'a.b' }, 3)
+    expect([new Set(different.map(({ id }) => id)).size, log.size]).toEqual([3, 12])
+    expect(bodies().map(({ id }) => id)).toEqual([...same, ...different].flatMap(({ id }) => [id, id]))
+    expect(new Set([...same, ...different].flatMap(({ deliveries }) => deliveries)).size).toBe(12)
+  })
+
+  it('has an id of its own for each further webhook if that is assumed (A35)', () => {
+    const { events, log, register, bodies } = make({ assume: { A35: 'own-ids' } })
+    for (let made = 0; made < 3; made++) register(['a.b'])
+    const [emitted] = events.emit('acme', { type: 'a.b' })
+    const ids = bodies().map(({ id }) => id)
+    expect([ids[0], new Set(ids).size]).toEqual([emitted?.id, 3])
+    expect(log.list().map(({ eventId }) => eventId)).toEqual(ids)
+  })
+
+  it('that JSON cannot hold is refused', () => {
+    const { events, register, log } = make()
+    register(['a.b'])
+    expect(() => events.emit('acme', { type: 'a.b', data: { a: 1n } })).toThrow(refusal('invalid', 'JSON'))
+    expect(log.size).toBe(0)
+  })
+
+  it('above the number of pending deliveries is refused, with all that were emitted with it', () => {
+    const { events, register, log } = make()
+    for (let made = 0; made < 100; made++) register(['a.b'])
+    expect(() => events.emit('acme', { type: 'a.b' }, 501)).toThrow(refusal('full', 'pending'))
+    expect(log.size).toBe(0)
+  })
+
+  it('above the bytes of pending deliveries is refused', () => {
+    const { events, register, log, records } = make()
+    for (let made = 0; made < 100; made++) register(['a.b', 'a.created'])
+    const data = 'x'.repeat(2_700_000)
+    expect(() => events.emit('acme', { type: 'a.b', data })).toThrow(refusal('full', '256 MiB'))
+    expect(() => events.emit('acme', { type: 'a.b', data: data.slice(0, 1_400_000) }, 2)).toThrow(
+      refusal('full', '256'),
+    )
+    expect(() => events.deliver('acme', bytesOf({ id: 'x', type: 'a.b', data }))).toThrow(refusal('full', '256 MiB'))
+    expect(() => records.create('acme', 'a', { data })).toThrow(refusal('full', '256 MiB'))
+    expect([log.size, records.size]).toEqual([0, 0])
+  })
+})
+
+describe('sample data', () => {
+  it.each(['created', 'updated'])('of a contact that is %s is a record', (action) => {
+    const { events } = make()
+    const record = { _id: expect.stringMatching(/^[0-9a-f]{24}$/), ...SAMPLES.contact }
+    expect(events.sampleOf(`contact.${action}`)).toEqual({ record })
+    expect(events.sampleOf(`deal.${action}`)).toEqual({ record: { _id: expect.any(String) } })
+  })
+
+  it('of a deletion is an id alone', () => {
+    expect(make().events.sampleOf('contact.deleted')).toEqual({ record: { _id: expect.any(String) } })
+  })
+
+  it.each([
+    ['sample', SAMPLES['sync.failed'], {}],
+    [
+      'record',
+      { record: { _id: expect.any(String), ...SAMPLES['sync.failed'] } },
+      { record: { _id: expect.any(String) } },
+    ],
+    ['empty', {}, {}],
+    ['missing', undefined, undefined],
+  ])('of another event has the form %s (A38)', (A38, known, unknown) => {
+    const { events, register, bodies } = make({ assume: { A38 } as object })
+    expect([events.sampleOf('sync.failed'), events.sampleOf('invoice.paid')]).toEqual([known, unknown])
+    register(['sync.failed'])
+    events.emit('acme', { type: 'sync.failed' })
+    expect(bodies()[0].data).toEqual(known)
+  })
+})
+
+describe('a body that is delivered as it is', () => {
+  it('goes to the webhooks that are subscribed to its type, with its id', () => {
+    const { events, log, register, messages } = make()
+    const [one, two] = [register(['a.b']), register(['a.b'])]
+    register(['b.c'])
+    messages.splice(0)
+    const body = bytesOf({ id: 'x', type: 'a.b', accountKey: 'nobody' })
+    const told = events.deliver('acme', body)
+    expect(told).toEqual({ id: 'x', type: 'a.b', deliveries: log.list().map(({ id }) => id) })
+    const about = { eventId: 'x', eventType: 'a.b', bytes: body, accountKey: 'acme', remaining: 5 }
+    expect(log.list()).toMatchObject([
+      { ...about, webhookId: one },
+      { ...about, webhookId: two },
+    ])
+    expect(messages).toHaveLength(2)
+  })
+
+  it.each([
+    [{ type: 'a.b' }, 'its id must be text'],
+    [{ id: '', type: 'a.b' }, 'its id must be text'],
+    [{ id: 7, type: 'a.b' }, 'its id must be text'],
+    [{ id: 'x'.repeat(1_025), type: 'a.b' }, 'its id must be text'],
+    [{ id: 'x' }, 'its type must be text'],
+    [{ id: 'x', type: '' }, 'its type must be text'],
+    [{ id: 'x', type: 7 }, 'its type must be text'],
+    [{ id: 'x', type: 'x'.repeat(257) }, 'its type must be text'],
+    [null, 'its id must be text'],
+    ['text', 'its id must be text'],
+  ])('is refused if it is no event', (body, told) => {
+    const { events, log } = make()
+    expect(() => events.deliver('acme', bytesOf(body))).toThrow(refusal('invalid', `the body is no event: ${told}`))
+    expect(log.size).toBe(0)
+  })
+
+  it('may have an id and a type of the longest length', () => {
+    const { events } = make()
+    const longest = { id: 'x'.repeat(1_024), type: 'x'.repeat(256) }
+    expect(events.deliver('acme', bytesOf(longest))).toEqual({ ...longest, deliveries: [] })
+  })
+})
+
+describe('the event of a change', () => {
+  it('has the record as data, and is written together with the change', () => {
+    const { records, register, log, bodies } = make()
+    register(['deal.created', 'deal.deleted'])
+    const { _id } = records.create('acme', 'deal', { name: 'one' })
+    records.delete('acme', 'deal', _id)
+    expect(bodies()).toMatchObject([
+      { type: 'deal.created', accountKey: 'acme', data: { record: { _id, name: 'one' } } },
+      { type: 'deal.deleted', data: { record: { _id } } },
+    ])
+    expect(log.list()).toMatchObject([{ eventType: 'deal.created' }, { eventType: 'deal.deleted' }])
+  })
+})

@@ -1,0 +1,113 @@
+import { Hono, type MiddlewareHandler } from 'hono'
+import { describe, expect, it } from 'vitest'
+import type { Env } from '../../src/emulator/http/env.ts'
+import { guardHost, guardOrigin, limitBody } from '../../src/emulator/http/guards.ts'
+import { Refusal } from '../../src/emulator/refusal.ts'
+
+/** What a guard does with a request: passes it on to a route that answers with its body, or refuses it. */
+async function pass(
+  guard: MiddlewareHandler<Env>,
+  headers: Readonly<Record<string, string>>,
+  body?: string | ReadableStream,
+) {
+  const app = new Hono<Env>()
+  app.use(guard)
+  app.all('/', async (c) => c.text(`passed ${await c.req.text()}`))
+  app.onError((error, c) => c.text(error instanceof Refusal ? `${error.kind}: ${error.message}` : String(error)))
+  const method = body === undefined ? 'GET' : 'POST'
+  const init = { method, headers, body: body ?? null, duplex: 'half' } as RequestInit // of Node
+  return (await app.request(new Request('http://localhost:4010/', init))).text()
+}
+
+describe('the guard of the host', () => {
+  it.each([
+    ...['localhost', 'LOCALHOST', 'localhost:4010', 'crm.localhost', 'a-1.localhost:80', '127.0.0.1', '127.1.22.255:9'],
+    ...['[::1]', '[::1]:4010', 'crm', 'CRM:4010', 'my.proxy'],
+  ])('lets %s pass: a name of loopback, or an allowed one', async (host) => {
+    expect(await pass(guardHost(['Crm', 'my.proxy']), { host })).toBe('passed ')
+  })
+
+  it.each([
+    ...[
+      'evil.test',
+      'localhost.evil.test',
+      'localhostx',
+      'xlocalhost',
+      'a.b.localhost',
+      '.localhost',
+      '127.0.0.1.evil.test',
+    ],
+    ...[
+      'x127.0.0.1',
+      '127.0.0',
+      '127.0.0.1.1',
+      '127.0.0.1000',
+      '128.0.0.1',
+      '10.0.0.1',
+      '[::2]',
+      '::1',
+      'x[::1]',
+      '[::1]x',
+    ],
+    ...[
+      'localhost:',
+      'localhost:x',
+      'localhost:80x',
+      'localhost:99999',
+      'crm2',
+      'proxy',
+      'evil.test:80',
+      '127a0b0c1',
+      '',
+    ],
+  ])('refuses %j, with the fix', async (host) => {
+    expect(await pass(guardHost(['crm', 'my.proxy']), { host })).toBe(
+      `forbidden: this server does not answer to the name ${JSON.stringify(host)}; allow it with hostAllow, or --host-allow`,
+    )
+  })
+
+  it('lets a request without the header pass, and names another fix if it was given one', async () => {
+    expect(await pass(guardHost([]), {})).toBe('passed ')
+    expect(await pass(guardHost([], 'start it otherwise'), { host: 'crm' })).toMatch(/; start it otherwise$/)
+  })
+})
+
+describe('the guard of the origin', () => {
+  it.each<Readonly<Record<string, string>>>([
+    {},
+    { origin: 'http://localhost:4010' },
+    { 'sec-fetch-site': 'none' },
+    { 'sec-fetch-site': 'same-origin' },
+    { origin: 'http://localhost:4010', 'sec-fetch-site': 'same-origin' },
+  ])('lets the page of the server and programs pass: %j', async (headers) => {
+    expect(await pass(guardOrigin(), headers)).toBe('passed ')
+  })
+
+  it.each<Readonly<Record<string, string>>>([
+    { origin: 'http://evil.test' },
+    { origin: 'null' },
+    { origin: 'http://localhost:1' },
+    { origin: 'https://localhost:4010' },
+    { origin: 'http://evil.test', 'sec-fetch-site': 'same-origin' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'http://localhost:4010', 'sec-fetch-site': 'cross-site' },
+  ])('refuses other pages: %j', async (headers) => {
+    expect(await pass(guardOrigin(), headers)).toMatch(/^forbidden: requests of pages at .* are refused$/)
+  })
+})
+
+describe('the limit of bodies', () => {
+  const LIMIT = 1_024 * 1_024
+  const inParts = (size: number) => new Blob([new Uint8Array(size).fill(120)]).stream()
+
+  it.each([
+    ['declared', (size: number) => 'x'.repeat(size), (size: number) => ({ 'content-length': String(size) })],
+    ['in chunks', inParts, () => ({ 'transfer-encoding': 'chunked' })],
+  ] as const)('is 1 MiB, and not a byte more: %s', async (_how, makeBody, headersOf) => {
+    expect((await pass(limitBody(), headersOf(LIMIT), makeBody(LIMIT))).length).toBe('passed '.length + LIMIT)
+    expect(await pass(limitBody(), headersOf(LIMIT + 1), makeBody(LIMIT + 1))).toBe(
+      'too-large: a body has 1048576 bytes at most',
+    )
+  })
+})

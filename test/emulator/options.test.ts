@@ -1,0 +1,181 @@
+import { manualClock, silentLogger } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { assumeAll } from '../../src/emulator/dialects.ts'
+import { checkOptions, type EmulatorOptions } from '../../src/emulator/options.ts'
+import { consoleLogger } from '../../src/host/logger.ts'
+
+const nothing = () => {}
+const refusal = (options: unknown) => {
+  try {
+    checkOptions(options as EmulatorOptions) // plain JavaScript has no types
+  } catch (error) {
+    const { code, message } = Object(error)
+    return `${code} ${message}`
+  }
+  return 'accepted'
+}
+
+describe('the options of the emulator', () => {
+  it('all have a default', () => {
+    expect(checkOptions({})).toEqual({
+      ...{ port: 0, host: '127.0.0.1', hostAllow: [], clock: undefined, retryScale: 1, deadlineMs: 10_000 },
+      ...{ tokenTtlMs: 3_600_000, rateLimit: { limit: 600, windowMs: 60_000 } },
+      ...{ loginRateLimit: { limit: 60, windowMs: 60_000 }, format: 'spaced', debugHeaders: false, ordered: false },
+      faults: { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined },
+      ...{ seed: undefined, dialect: 'default', assumed: assumeAll(), database: undefined, inbox: undefined },
+      logger: consoleLogger,
+      accounts: [
+        { key: 'acme', email: 'ada@acme.test', password: 'password' },
+        { key: 'globex', email: 'gus@globex.test', password: 'password' },
+      ],
+    })
+  })
+
+  it.each<[EmulatorOptions, object]>([
+    [{ port: false }, { port: false }],
+    [
+      { port: 65_535, host: '::1', hostAllow: ['crm'] },
+      { port: 65_535, host: '::1', hostAllow: ['crm'] },
+    ],
+    [
+      { clock: 'manual', retryScale: 0.001 },
+      { clock: 'manual', retryScale: 0.001 },
+    ],
+    [{ deadline: 1 }, { deadlineMs: 1 }],
+    [
+      { deadline: 2 ** 31 - 1, tokenTtl: '30d' },
+      { deadlineMs: 2 ** 31 - 1, tokenTtlMs: 30 * 86_400_000 },
+    ],
+    [{ rateLimit: '10/5m30s' }, { rateLimit: { limit: 10, windowMs: 330_000 } }],
+    [{ loginRateLimit: '1/1ms' }, { loginRateLimit: { limit: 1, windowMs: 1 } }],
+    [
+      { format: 'pretty', debugHeaders: true, ordered: true },
+      { format: 'pretty', debugHeaders: true, ordered: true },
+    ],
+    [
+      { faults: { fail: 1, duplicate: 0.5 } },
+      { faults: { fail: 1, duplicate: 0.5, shuffle: false, latencyMs: undefined } },
+    ],
+    [
+      { faults: { shuffle: true, latency: '2s' } },
+      { faults: { fail: 0, duplicate: 0, shuffle: true, latencyMs: [2_000, 2_000] } },
+    ],
+    [
+      { faults: { latency: ['1s', 3_000] } },
+      { faults: { fail: 0, duplicate: 0, shuffle: false, latencyMs: [1_000, 3_000] } },
+    ],
+    [{ faults: { latency: 0 } }, { faults: { fail: 0, duplicate: 0, shuffle: false, latencyMs: [0, 0] } }],
+    [{ seed: 7 }, { seed: '7' }],
+    [{ seed: 'x' }, { seed: 'x' }],
+    [{ dialect: 'nest', assume: { A04: 'docs' } }, { assumed: assumeAll('nest', { listBody: 'docs' }) }],
+    [{ logger: silentLogger }, { logger: silentLogger }],
+  ])('are read: %j', (options, read) => {
+    expect(checkOptions(options)).toMatchObject(read)
+  })
+
+  it('include a clock, a database and an inbox, which stay the same objects', () => {
+    const clock = manualClock()
+    const database = { exec: nothing, prepare: nothing, pragma: nothing, transaction: nothing } as never // only its methods are looked at
+    const inbox = { counts: nothing, list: nothing, get: nothing, replay: nothing, drop: nothing } as never // the same
+    const read = checkOptions({ clock, database, inbox })
+    expect([read.clock === clock, read.database === database, read.inbox === inbox]).toEqual([true, true, true])
+  })
+
+  it.each([
+    [{ prot: 1 }, /^option_unknown startEmulator has no option "prot"\. It takes port, host, hostAllow, .*logger\.$/],
+    [{ faults: { drop: 1 } }, /^option_unknown startEmulator has no option "drop" in faults\. It takes port/],
+    [{ port: 'x', prot: 1 }, /^option_unknown .*"prot"/],
+    [{ port: -1 }, /^option_invalid startEmulator: port: /],
+    [{ port: 65_536 }, /port: /],
+    [{ port: 1.5 }, /port: /],
+    [{ port: true }, /port: /],
+    [{ host: '' }, /host: /],
+    [{ hostAllow: ['crm', ''] }, /hostAllow\.1: /],
+    [{ hostAllow: 'crm' }, /hostAllow: /],
+    [{ clock: 'automatic' }, /clock: /],
+    [{ clock: null }, /clock: .*must be a clock|clock: Invalid/],
+    [{ clock: {} }, /clock has no method now\(\)/],
+    [{ clock: { now: nothing } }, /clock has no method monotonic\(\)/],
+    [{ clock: { now: nothing, monotonic: nothing } }, /clock has no method setTimeout\(\)/],
+    [{ clock: { now: nothing, monotonic: nothing, setTimeout: nothing } }, /clock has no method clearTimeout\(\)/],
+    [{ retryScale: Number.POSITIVE_INFINITY }, /retryScale: /],
+    [{ retryScale: Number.NaN }, /retryScale: /],
+    [{ retryScale: 0.0009 }, /retryScale: /],
+    [{ deadline: 0 }, /deadline: must be more than nothing/],
+    [{ deadline: 2 ** 31 }, /deadline: must be at most 2147483647 ms, the longest time that a timer takes/],
+    [{ deadline: 'soon' }, /deadline: .*soon/],
+    [{ tokenTtl: '0s' }, /tokenTtl: must be more than nothing/],
+    [{ rateLimit: '0/60s' }, /rateLimit: "0\/60s" is no rate: write 600\/60s/],
+    [{ rateLimit: '600' }, /is no rate/],
+    [{ rateLimit: '600/' }, /is no rate/],
+    [{ rateLimit: '600/0s' }, /is no rate/],
+    [{ rateLimit: '600/soon' }, /is no rate/],
+    [{ rateLimit: 'x600/60s' }, /is no rate/],
+    [{ rateLimit: '/60s' }, /is no rate/],
+    [{ loginRateLimit: '-1/60s' }, /loginRateLimit: "-1\/60s" is no rate/],
+    [{ format: 'xml' }, /format: /],
+    [{ debugHeaders: 1 }, /debugHeaders: /],
+    [{ ordered: 'yes' }, /ordered: /],
+    [{ faults: { fail: 1.1 } }, /faults\.fail: /],
+    [{ faults: { duplicate: -0.1 } }, /faults\.duplicate: /],
+    [{ faults: { shuffle: 1 } }, /faults\.shuffle: /],
+    [{ faults: { latency: ['1s'] } }, /faults\.latency/],
+    [{ faults: { latency: '25d' } }, /faults\.latency/],
+    [{ faults: { latency: ['1s', '25d'] } }, /faults\.latency/],
+    [{ seed: {} }, /seed: /],
+    [{ dialect: 'klingon' }, /there is no dialect "klingon"; give one of default, envelope, nest, bare, ms, hostile\./],
+    [{ dialect: 'toString' }, /there is no dialect "toString"/],
+    [
+      { accounts: [{ key: 'acme', email: 'me@x', password: 'y' }] },
+      /two accounts have the key acme; give each another\./,
+    ],
+    [
+      { accounts: [{ key: 'a', email: 'gus@globex.test', password: 'y' }] },
+      /two accounts have the user gus@globex\.test/,
+    ],
+    [{ accounts: [{ key: 'a', email: 'x' }] }, /accounts\.0\.password: /],
+    [{ database: 'emulator.db' }, /database: must be a database that openSqlite of postern\/sqlite opened/],
+    [{ database: null }, /database: must be a database/],
+    [{ database: {} }, /database has no method exec\(\)/],
+    [{ database: { exec: nothing } }, /database has no method prepare\(\)/],
+    [{ database: { exec: nothing, prepare: nothing } }, /database has no method pragma\(\)/],
+    [{ database: { exec: nothing, prepare: nothing, pragma: nothing } }, /database has no method transaction\(\)/],
+    [{ inbox: 7 }, /inbox: must be an inbox, such as that of sqliteInbox/],
+    [{ inbox: {} }, /inbox has no method counts\(\)/],
+    [{ inbox: { counts: nothing } }, /inbox has no method list\(\)/],
+    [{ inbox: { counts: nothing, list: nothing } }, /inbox has no method get\(\)/],
+    [{ inbox: { counts: nothing, list: nothing, get: nothing } }, /inbox has no method replay\(\)/],
+    [{ inbox: { counts: nothing, list: nothing, get: nothing, replay: nothing } }, /inbox has no method drop\(\)/],
+    [{ logger: null }, /logger: must be an object/],
+    [{ logger: {} }, /logger has no method debug\(\)/],
+    [{ logger: { debug: nothing } }, /logger has no method info\(\)/],
+    [{ logger: { debug: nothing, info: nothing } }, /logger has no method warn\(\)/],
+    [{ logger: { debug: nothing, info: nothing, warn: nothing } }, /logger has no method error\(\)/],
+    [7, /^option_invalid startEmulator: Invalid input/],
+    [{ port: -1, host: '' }, /port: .*; host: /],
+  ])('are refused if they cannot work: %j', (options, told) => {
+    expect(refusal(options)).toMatch(told)
+    expect(refusal(options)).toMatch(/^option_(invalid|unknown) startEmulator/)
+  })
+})
+
+describe('assumptions', () => {
+  it.each([
+    [{ A41: 'x' }, 'there is no assumption "A41"; give A01 to A40'],
+    [{ toString: 'x' }, 'there is no assumption "toString"'],
+    [{ A04: 'constructor' }, 'A04 cannot be "constructor"; give one of array, data, items, named, docs.'],
+    [{ listBody: 'constructor' }, 'listBody cannot be "constructor"'],
+    [{ listBody: '' }, 'listBody cannot be ""'],
+    [{ A04: 'items', listBody: 'items' }, 'listBody is given twice, by its name and by its id; give one of them.'],
+  ])('are refused if there is none of that name or value: %j', (assume, told) => {
+    expect(() => assumeAll('default', assume as Record<string, string>)).toThrow(
+      expect.objectContaining({ code: 'option_invalid', message: expect.stringContaining(`startEmulator: ${told}`) }),
+    )
+  })
+
+  it('are those of the dialect, unless they are named by name or by id', () => {
+    const nest = assumeAll('nest')
+    expect([assumeAll().listBody, nest.listBody, nest.idName]).toEqual(['array', 'items', '_id'])
+    expect(assumeAll('nest', { listBody: 'array', A05: 'id' })).toEqual({ ...nest, listBody: 'array', idName: 'id' })
+  })
+})

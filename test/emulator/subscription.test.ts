@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { assumeAll } from '../../src/emulator/dialects.ts'
+import { checkSubscription, isSubscribed } from '../../src/emulator/subscription.ts'
+import { SERVICE_EVENT_TYPES } from '../../src/protocol/events.ts'
+
+/** The stored types and the warnings of a subscription. */
+function subscribe(types: readonly string[], assume: Readonly<Record<string, string>> = {}) {
+  const warnings: string[] = []
+  const stored = checkSubscription(types, assumeAll('default', assume), (message) => warnings.push(message))
+  return { stored, warnings }
+}
+
+const invalid = (told: string) => expect.objectContaining({ kind: 'invalid', message: expect.stringContaining(told) })
+
+describe('a subscription', () => {
+  it.each([...SERVICE_EVENT_TYPES, 'contact.created', 'm.updated', 'financeInvoice2.deleted', 'a_b.created'])(
+    'to %s, which the service sends, is stored without a warning',
+    (type) => {
+      expect(subscribe([type], { A27: 'refused' })).toEqual({ stored: [type], warnings: [] })
+    },
+  )
+
+  it.each(['invoice.paid', 'a.b.c', 'contact.created.twice', 'Contact_2.renamed', 'a1.b2.c3'])(
+    'to %s, of which the service says nothing, is stored with a warning, or refused (A27)',
+    (type) => {
+      expect(subscribe([type])).toEqual({ stored: [type], warnings: [expect.stringContaining(`"${type}"`)] })
+      expect(subscribe([type]).warnings[0]).toContain('(A27)')
+      expect(() => subscribe([type], { A27: 'refused' })).toThrow(invalid(JSON.stringify(type)))
+    },
+  )
+
+  it.each(['*', 'contact.*', '*.deleted', 'm2.*', '*.b_2'])(
+    'to %s is stored with a warning that no type equals it, or without one if it is matched (A28)',
+    (type) => {
+      const { stored, warnings } = subscribe([type], { A27: 'refused' })
+      expect([stored, warnings]).toEqual([[type], [expect.stringContaining(`"${type}" is no pattern to the service`)]])
+      expect(subscribe([type], { A28: 'matched' })).toEqual({ stored: [type], warnings: [] })
+    },
+  )
+
+  it.each([
+    ...['', 'contact', '.', 'contact.', '.created', 'in voice.paid', 'invoice.paid ', ' invoice.paid', '1a.b', 'a.1b'],
+    ...[
+      'a-b.c',
+      'a..b',
+      '**',
+      '*.*',
+      'contact.**',
+      'contact.*.x',
+      'x*.created',
+      'x.*y',
+      '*.',
+      '.*',
+      '*x.y',
+      '_a.created',
+    ],
+    ...['contact.created\n', 'a.b.', '1*', '* ', ' *', 'a b.*', '*.1', '*.a b', '1.*'],
+  ])('to %j is refused', (type) => {
+    expect(() => subscribe([type])).toThrow(invalid('is no type of event'))
+    expect(() => subscribe(['contact.created', type])).toThrow(invalid(JSON.stringify(type)))
+  })
+
+  it('stores each type once, in the order in which they were named', () => {
+    const types = ['b.created', 'a.created', 'b.created', 'x.y', 'x.y']
+    expect(subscribe(types)).toEqual({ stored: ['b.created', 'a.created', 'x.y'], warnings: [expect.any(String)] })
+  })
+
+  it('to nothing is refused, or stored (A29)', () => {
+    expect(() => subscribe([])).toThrow(invalid('at least'))
+    expect(subscribe([], { A29: 'accepted' })).toEqual({ stored: [], warnings: [] })
+    expect(subscribe(['a.created'])).toMatchObject({ stored: ['a.created'] })
+  })
+})
+
+describe('an event', () => {
+  it.each<[pattern: string, type: string, isMatched: boolean]>([
+    ['*', 'contact.created', true],
+    ['*', 'invoice.paid', true],
+    ['contact.*', 'contact.created', true],
+    ['contact.*', 'contact.a.b', true],
+    ['contact.*', 'contacts.created', false],
+    ['contact.*', 'my.contact.created', false],
+    ['*.created', 'contact.created', true],
+    ['*.created', 'contact.updated', false],
+    ['*.created', 'contact.recreated', false],
+    ['*.created', 'contact.created.twice', false],
+    ['a.created', 'a.created', true],
+    ['a.created', 'b.created', false],
+    ['a.created', 'a.created.x', false],
+  ])('is of the subscription to %s if it is %s: %s, if patterns are matched', (pattern, type, isMatched) => {
+    expect(isSubscribed([pattern], type, 'matched')).toBe(isMatched)
+    expect(isSubscribed(['other.created', pattern], type, 'matched')).toBe(isMatched)
+    expect(isSubscribed([pattern], type, 'literal')).toBe(pattern === type)
+  })
+
+  it('is of no empty subscription', () => {
+    expect(isSubscribed([], 'a.created', 'matched')).toBe(false)
+  })
+
+  it('has a type that equals the text of a pattern', () => {
+    expect(isSubscribed(['contact.*'], 'contact.*', 'literal')).toBe(true)
+  })
+})
