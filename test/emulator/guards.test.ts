@@ -1,19 +1,27 @@
+import { request as requestHttp } from 'node:http'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { describe, expect, it } from 'vitest'
 import type { Env } from '../../src/emulator/http/env.ts'
 import { guardHost, guardOrigin, limitBody } from '../../src/emulator/http/guards.ts'
+import { listen, stop, urlOf } from '../../src/emulator/http/listen.ts'
 import { Refusal } from '../../src/emulator/refusal.ts'
+import { onEnd } from './support.ts'
 
-/** What a guard does with a request: passes it on to a route that answers with its body, or refuses it. */
+function makeApp(guard: MiddlewareHandler<Env>): Hono<Env> {
+  const app = new Hono<Env>()
+  app.use(guard)
+  app.all('/', async (c) => c.text(`passed ${await c.req.text()}`))
+  app.onError((error, c) => c.text(error instanceof Refusal ? `${error.kind}: ${error.message}` : String(error)))
+  return app
+}
+
+/** Returns the answer of a route behind a guard: the body of the request if it passed, or the refusal. */
 async function pass(
   guard: MiddlewareHandler<Env>,
   headers: Readonly<Record<string, string>>,
   body?: string | ReadableStream,
 ) {
-  const app = new Hono<Env>()
-  app.use(guard)
-  app.all('/', async (c) => c.text(`passed ${await c.req.text()}`))
-  app.onError((error, c) => c.text(error instanceof Refusal ? `${error.kind}: ${error.message}` : String(error)))
+  const app = makeApp(guard)
   const method = body === undefined ? 'GET' : 'POST'
   const init = { method, headers, body: body ?? null, duplex: 'half' } as RequestInit // of Node
   return (await app.request(new Request('http://localhost:4010/', init))).text()
@@ -109,5 +117,43 @@ describe('the limit of bodies', () => {
     expect(await pass(limitBody(), headersOf(LIMIT + 1), makeBody(LIMIT + 1))).toBe(
       'too-large: a body has 1048576 bytes at most',
     )
+  })
+
+  describe('over a socket', () => {
+    /** Sends a body in two parts, with any method. */
+    async function send(method: string, size: number, headers: Readonly<Record<string, string>>): Promise<string> {
+      const server = await listen(makeApp(limitBody()).fetch, { port: 0, host: '127.0.0.1', owner: 'The test' })
+      onEnd(() => stop(server))
+      return new Promise((resolve, reject) => {
+        const request = requestHttp(urlOf(server, '127.0.0.1'), { method, headers, agent: false }, (response) => {
+          let text = ''
+          response.setEncoding('utf8').on('data', (part) => {
+            text += part
+          })
+          response.on('end', () => resolve(text))
+        })
+        request.on('error', reject)
+        request.write('x'.repeat(size >> 1))
+        request.end('x'.repeat(size - (size >> 1)))
+      })
+    }
+
+    it.each([
+      ['declared', (size: number) => ({ 'content-length': String(size) })],
+      ['in chunks', () => ({ 'transfer-encoding': 'chunked' })],
+    ] as const)('is the same: %s', async (_how, headersOf) => {
+      expect((await send('POST', LIMIT, headersOf(LIMIT))).length).toBe('passed '.length + LIMIT)
+      expect(await send('POST', LIMIT + 1, headersOf(LIMIT + 1))).toBe('too-large: a body has 1048576 bytes at most')
+      expect(await send('POST', 1, headersOf(1))).toBe('passed x')
+    })
+
+    it('lets a request without a body pass', async () => {
+      expect(await send('GET', 0, {})).toBe('passed ')
+      expect(await send('POST', 0, { 'content-length': '0' })).toBe('passed ')
+    })
+
+    it('does not look at the body of a TRACE, which no route reads', async () => {
+      expect(await send('TRACE', 1, { 'content-length': '1' })).not.toContain('Error')
+    })
   })
 })

@@ -67,7 +67,7 @@ describe('the options of the emulator', () => {
     [{ faults: { latency: 0 } }, { faults: { fail: 0, duplicate: 0, shuffle: false, latencyMs: [0, 0] } }],
     [{ seed: 7 }, { seed: '7' }],
     [{ seed: 'x' }, { seed: 'x' }],
-    [{ dialect: 'nest', assume: { A04: 'docs' } }, { assumed: assumeAll('nest', { listBody: 'docs' }) }],
+    [{ dialect: 'nest', assume: { A04: 'docs' } }, { assumed: { listBody: 'docs', webhookPaging: 'pages' } }],
     [{ logger: silentLogger }, { logger: silentLogger }],
   ])('are read: %j', (options, read) => {
     expect(checkOptions(options)).toMatchObject(read)

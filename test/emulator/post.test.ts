@@ -1,8 +1,9 @@
 import { getEventListeners } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { manualClock } from 'postern/testing'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { post } from '../../src/emulator/post.ts'
-import { serve, sink } from './support.ts'
+import { serve, sink, until } from './support.ts'
 
 it('leaves neither a timer nor a listener behind, whatever the outcome of the request', async () => {
   const clock = manualClock()
@@ -27,4 +28,94 @@ it('ends with the emulator', async () => {
   closing.abort()
   expect(await result).toMatchObject({ failure: 'reset', error: 'the emulator was closed', status: undefined })
   expect(clock.pending).toBe(0)
+})
+
+describe('a request', () => {
+  /** Sends to a server that answers as told. */
+  async function send(answer: (response: ServerResponse) => void, deadlineMs = 10_000) {
+    const clock = manualClock()
+    let reached = 0
+    const { url } = await serve((request, response) => {
+      request.resume().on('end', () => {
+        reached++
+        answer(response)
+      })
+    })
+    const { signal } = new AbortController()
+    const phases: string[] = []
+    const onPhase = (phase: string) => phases.push(phase)
+    const options = { headers: [['X-Test', 'yes']], body: new Uint8Array([1]), deadlineMs, clock } as const
+    const result = post(new URL(url), { ...options, rule: 'local', signal, onPhase })
+    return { result, clock, phases, hasReached: () => reached === 1 }
+  }
+
+  it.each([
+    [200, undefined, undefined],
+    [299, undefined, undefined],
+    [300, 'redirect', 'the answer was 300; redirects are not followed'],
+    [399, 'redirect', 'the answer was 399; redirects are not followed'],
+    [400, 'status', 'the answer was 400'],
+    [599, 'status', 'the answer was 599'],
+  ])('that is answered with %i: %s', async (status, failure, error) => {
+    const { result, phases } = await send((response) =>
+      response.writeHead(status, { 'x-made-by': 'test' }).end('noted'),
+    )
+    expect(await result).toEqual({
+      ...{ status, failure, error, responseBody: 'noted' },
+      responseHeaders: expect.objectContaining({ 'x-made-by': 'test' }),
+    })
+    expect(phases).toEqual(['connected', 'answered'])
+  })
+
+  it('keeps 4 KiB of the answer and 50 of its headers', async () => {
+    const { result } = await send((response) => {
+      for (let number = 0; number < 60; number++) response.setHeader(`x-${number}`, 'x')
+      response.end('é'.repeat(3_000))
+    })
+    const { responseBody, responseHeaders } = await result
+    expect([responseBody, Object.keys(responseHeaders).length]).toEqual(['é'.repeat(2_048), 50])
+  })
+
+  it('fails at its deadline, by the clock', async () => {
+    const { result, clock, hasReached } = await send(() => {}, 1_500)
+    await until(hasReached)
+    await clock.advance(1_499)
+    expect(await Promise.race([result, 'waiting'])).toBe('waiting')
+    await clock.advance(1)
+    expect(await result).toEqual({
+      ...{
+        status: undefined,
+        failure: 'timeout',
+        error: 'no answer within 1.5 s',
+        responseHeaders: {},
+        responseBody: '',
+      },
+    })
+  })
+
+  it('to a port where nothing listens asks whether the receiver runs', async () => {
+    const { server, url } = await serve(() => {})
+    await new Promise((resolve) => server.close(resolve))
+    const { signal } = new AbortController()
+    const options = { headers: [], body: new Uint8Array(), deadlineMs: 10_000, clock: manualClock(), signal } as const
+    expect(await post(new URL(url), { ...options, rule: 'local' })).toMatchObject({
+      ...{ failure: 'refused', error: expect.stringMatching(/; is the receiver running\?$/) },
+    })
+  })
+
+  it('that is cut off is reported without that question', async () => {
+    const { result } = await send((response) => response.socket?.destroy())
+    expect(await result).toMatchObject({ failure: 'reset', error: expect.not.stringContaining('running') })
+  })
+
+  it('to a forbidden address is not sent', async () => {
+    const { signal } = new AbortController()
+    const options = { headers: [], body: new Uint8Array(), deadlineMs: 10_000, clock: manualClock(), signal } as const
+    expect(await post(new URL('http://10.0.0.1/'), { ...options, rule: 'local' })).toMatchObject({
+      ...{ failure: 'blocked-url', error: expect.stringMatching(/^the URL leads to a private network/) },
+    })
+    expect(await post(new URL('https://localhost/'), { ...options, rule: 'strict' })).toMatchObject({
+      ...{ failure: 'blocked-url', error: 'the URL must be https and lead to a public host' },
+    })
+  })
 })

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { readJson, readObject } from '../../src/emulator/http/read-json.ts'
 import { Refusal } from '../../src/emulator/refusal.ts'
 
-/** What is read from a request: the value, or the kind and message of the refusal. */
+/** Reads a request: returns the value, or the kind and message of the refusal. */
 async function read(body: string | ReadableStream, contentType: string | null = 'application/json') {
   const app = new Hono()
   app.post('/any', async (c) => c.json(await readObject(c)))

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest'
+import { makeEngine, only } from './engine-scene.ts'
+
+describe('the schedule of attempts', () => {
+  it('is 0, 30, 330, 2130 and 9330 s, then the delivery has failed', async () => {
+    const { register, emit, advance, attempts, begin, messages } = makeEngine({ results: ['status'] })
+    const delivery = only(emit(register()))
+    expect(attempts).toHaveLength(1)
+    await advance(0)
+    expect(delivery).toMatchObject({
+      status: 'pending',
+      remaining: 4,
+      nextAttemptAt: begin + 30_000,
+      isInFlight: false,
+    })
+    await advance('2h35m29s')
+    expect(delivery).toMatchObject({ status: 'pending', remaining: 1, nextAttemptAt: begin + 9_330_000 })
+    await advance('24h')
+    expect(attempts.map(({ after }) => after / 1_000)).toEqual([0, 30, 330, 2_130, 9_330])
+    expect(delivery).toMatchObject({ status: 'failed', remaining: 0, nextAttemptAt: undefined })
+    expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5])
+    const told = messages.filter(({ type }) => type === 'attempt')
+    expect(told).toEqual(delivery.attempts.map((attempt) => ({ type: 'attempt', delivery, attempt })))
+  })
+
+  it('ends with the first success', async () => {
+    const { register, emit, advance, attempts } = makeEngine({ results: ['status', undefined] })
+    const delivery = only(emit(register()))
+    await advance('24h')
+    expect(attempts).toHaveLength(2)
+    expect(delivery).toMatchObject({ status: 'success', remaining: 3, nextAttemptAt: undefined })
+  })
+
+  it('has delays that are divided', async () => {
+    const { register, emit, advance, attempts } = makeEngine({ results: ['status'], retryScale: 10 })
+    emit(register())
+    await advance('24h')
+    expect(attempts.map(({ after }) => after / 1_000)).toEqual([0, 3, 33, 213, 933])
+  })
+
+  it.each([
+    ['end', 40_000],
+    ['planned', 30_000],
+  ])('counts a delay from the %s of the attempt (A36)', async (A36, nextAt) => {
+    const { register, emit, advance, attempts, begin } = makeEngine({ assume: { A36 } })
+    const delivery = only(emit(register()))
+    await advance('10s')
+    await only(attempts).end('status')
+    expect(delivery.nextAttemptAt).toBe(begin + nextAt)
+    await advance('1m')
+    expect(attempts[1]?.after).toBe(nextAt)
+  })
+
+  it('has one attempt for a delivery that was planned twice, at the later plan', async () => {
+    const { register, add, engine, advance, attempts, begin } = makeEngine()
+    const [one, two] = add(register(), 2)
+    if (one && two) {
+      one.nextAttemptAt = begin + 5_000
+      engine.schedule([one])
+      one.nextAttemptAt = begin + 1_000
+      engine.schedule([one])
+      two.nextAttemptAt = undefined
+      engine.schedule([two])
+    }
+    expect(attempts).toMatchObject([{ id: 'd2', after: 0 }])
+    await advance('1m')
+    expect(attempts.slice(1)).toMatchObject([{ id: 'd1', after: 1_000 }])
+  })
+
+  it('goes on for deliveries that were pending when the engine starts, in the order of their times', async () => {
+    const { register, add, log, engine, advance, ended, begin } = makeEngine({ maxInFlight: 1, results: [undefined] })
+    const [late, done, early] = add(register(), 3)
+    if (late && done && early) {
+      log.update([late], { status: 'pending', nextAttemptAt: begin - 1_000 })
+      log.update([done], { status: 'failed', nextAttemptAt: undefined })
+      log.update([early], { status: 'pending', nextAttemptAt: begin - 2_000 })
+    }
+    engine.start()
+    await advance(0)
+    expect(ended()).toEqual(['d3', 'd1'])
+  })
+
+  it('needs one timer, however far the next attempt is', async () => {
+    const { register, add, engine, manual, advance, attempts, begin } = makeEngine()
+    const [far, near] = add(register(), 2)
+    if (far && near) {
+      far.nextAttemptAt = begin + 2 ** 33
+      engine.schedule([far])
+      expect(manual.pending).toBe(1)
+      near.nextAttemptAt = begin + 1_000
+      engine.schedule([near])
+    }
+    expect(manual.pending).toBe(1)
+    await advance(1_000)
+    expect(attempts).toHaveLength(1)
+    await advance(2 ** 33 - 1_001)
+    expect([attempts.length, manual.pending]).toEqual([1, 1])
+    await advance(1)
+    expect([attempts.length, manual.pending]).toEqual([2, 0])
+  })
+})
+
+describe('attempts that are due together', () => {
+  it('are at most so many for a webhook, and so many in all', async () => {
+    const { register, emit, engine, attempts, ended } = makeEngine({ maxInFlight: 5, maxInFlightPerWebhook: 2 })
+    const [one, two, three] = [register(), register(), register()]
+    emit(one, 4)
+    expect([engine.inFlight, ended()]).toEqual([2, ['d1', 'd2']])
+    emit(two, 3)
+    emit(three, 3)
+    expect([engine.inFlight, ended()]).toEqual([5, ['d1', 'd2', 'd5', 'd6', 'd8']])
+    await attempts[4]?.end()
+    expect([engine.inFlight, ended().slice(5)]).toEqual([5, ['d9']])
+    await attempts[0]?.end()
+    expect([engine.inFlight, ended().slice(6)]).toEqual([5, ['d3']])
+  })
+
+  it('take turns by webhook, and by time within one', async () => {
+    const { register, emit, attempts, ended } = makeEngine({ maxInFlight: 1 })
+    const [one, two] = [register(), register()]
+    emit(one, 3)
+    emit(two, 2)
+    for (let made = 0; made < 4; made++) await attempts[made]?.end()
+    expect(ended()).toEqual(['d1', 'd2', 'd4', 'd3', 'd5'])
+  })
+
+  it('are marked while they are in progress, and waited for until none is', async () => {
+    const { register, emit, engine, attempts } = makeEngine({ maxInFlightPerWebhook: 1 })
+    const [one, two] = emit(register(), 2)
+    let isIdle = false
+    const idle = engine.whenIdle().then(() => {
+      isIdle = true
+    })
+    expect([one?.isInFlight, two?.isInFlight, engine.inFlight]).toEqual([true, false, 1])
+    await attempts[0]?.end()
+    expect([one?.isInFlight, two?.isInFlight, isIdle]).toEqual([false, true, false])
+    await attempts[1]?.end()
+    await idle
+    expect([one?.isInFlight, two?.isInFlight, engine.inFlight]).toEqual([false, false, 0])
+    await engine.whenIdle()
+  })
+
+  it('are drawn from the first 16 of a webhook if they are shuffled, by the place of each', async () => {
+    const options = { maxInFlight: 1, results: [undefined], faults: { shuffle: true } } as const
+    const { register, add, engine, faults, advance, ended } = makeEngine(options)
+    const all = add(register(), 40)
+    const left = [...all]
+    const expected = all.map(() => {
+      const drawn = left.slice(0, 16).reduce((least, each) => (faults.place(each) < faults.place(least) ? each : least))
+      return left.splice(left.indexOf(drawn), 1)[0]?.id
+    })
+    engine.schedule(all)
+    await advance(0)
+    expect(ended()).toEqual(expected)
+    expect(expected).not.toEqual(all.map(({ id }) => id))
+  })
+})
+
+describe('a paused webhook', () => {
+  it('has no attempts until it is resumed: they are then made immediately', async () => {
+    const { register, emit, advance, setActive, engine, attempts, begin } = makeEngine({
+      results: ['status', undefined],
+    })
+    const webhookId = register()
+    emit(webhookId)
+    await advance('10s')
+    expect(engine.nextDueAt).toBe(begin + 30_000)
+    setActive(webhookId, false)
+    emit(webhookId)
+    expect(engine.nextDueAt).toBeUndefined()
+    await advance('1h')
+    expect([attempts.length, engine.nextDueAt]).toEqual([1, undefined])
+    setActive(webhookId, true)
+    await advance(0)
+    expect(attempts.slice(1).map(({ after }) => after)).toEqual([3_610_000, 3_610_000])
+  })
+
+  it('fails deliveries whose retry is due if that is assumed, and no first attempt (A32)', async () => {
+    const options = { results: ['status', undefined], assume: { A32: 'dropped' } } as const
+    const { register, emit, advance, setActive, engine, attempts, messages, begin } = makeEngine(options)
+    const webhookId = register()
+    const tried = only(emit(webhookId))
+    await advance('10s')
+    setActive(webhookId, false)
+    const fresh = only(emit(webhookId))
+    expect(engine.nextDueAt).toBe(begin + 30_000)
+    messages.splice(0)
+    await advance('1m')
+    expect(tried).toMatchObject({ status: 'failed', nextAttemptAt: undefined, note: 'the webhook was paused' })
+    expect([tried.attempts.length, messages]).toEqual([1, [{ type: 'delivery', delivery: tried }]])
+    expect([fresh.status, attempts.length]).toEqual(['pending', 1])
+    setActive(webhookId, true)
+    await advance(0)
+    expect([fresh.status, attempts.length]).toEqual(['success', 2])
+  })
+
+  it('counts attempts that are due as failed if that is assumed, and no first attempt (A32)', async () => {
+    const options = { results: ['status'], assume: { A32: 'counted' } } as const
+    const { register, emit, advance, setActive, attempts, begin } = makeEngine(options)
+    const webhookId = register()
+    const delivery = only(emit(webhookId))
+    await advance('10s')
+    setActive(webhookId, false)
+    const fresh = only(emit(webhookId))
+    await advance('1m')
+    expect(delivery.attempts).toMatchObject([
+      { failure: 'status' },
+      { failure: 'paused', at: begin + 30_000, number: 2 },
+    ])
+    expect(delivery).toMatchObject({ status: 'pending', nextAttemptAt: begin + 330_000, isInFlight: false })
+    await advance('24h')
+    expect(delivery.attempts.map(({ failure }) => failure)).toEqual(['status', ...new Array(4).fill('paused')])
+    expect([delivery.status, fresh.attempts, attempts.length]).toEqual(['failed', [], 1])
+  })
+})

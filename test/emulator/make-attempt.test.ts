@@ -1,0 +1,158 @@
+import { sign } from 'postern'
+import { manualClock } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import type { StoredDelivery } from '../../src/emulator/delivery.ts'
+import { assumeAll } from '../../src/emulator/dialects.ts'
+import { newDelivery } from '../../src/emulator/events.ts'
+import { type DeliveryFaults, Faults } from '../../src/emulator/faults.ts'
+import { createAttempts, missAttempt } from '../../src/emulator/make-attempt.ts'
+import { createRandom } from '../../src/emulator/random.ts'
+import type { Webhook } from '../../src/emulator/webhooks.ts'
+import { serve, sink } from './support.ts'
+
+const BODY = new TextEncoder().encode('{"id": "evt_1"}')
+const webhookOf = (url: string): Webhook => ({
+  ...{ id: 'w1', accountKey: 'acme', url, events: ['a.b'], description: undefined },
+  ...{ active: true, secret: 'whsec_1', createdAt: '' },
+})
+const deliveryTo = (url: string, fields: Partial<StoredDelivery> = {}): StoredDelivery => ({
+  ...newDelivery(webhookOf(url), { id: 'd1', eventId: 'evt_1', eventType: 'a.b', createdAt: 0, bytes: BODY }),
+  ...fields,
+})
+
+interface Options {
+  readonly assume?: Readonly<Record<string, string>>
+  readonly faults?: Partial<DeliveryFaults>
+  readonly hasDebugHeaders?: boolean
+}
+
+/** Makes one attempt. Its stopwatch shows 0, 1, 11 and 111 ms, one after the other. */
+async function attempt(delivery: StoredDelivery, url: string, options: Options = {}) {
+  const { assume = {}, faults = {}, hasDebugHeaders = false } = options
+  const manual = manualClock('2026-01-01T00:00:00Z')
+  const times = [0, 1, 11, 111]
+  const clock = {
+    now: () => manual.now(),
+    monotonic: () => times.shift() ?? 1_111,
+    setTimeout: (callback: () => void, ms: number) => manual.setTimeout(callback, ms),
+    clearTimeout: (timer: unknown) => manual.clearTimeout(timer),
+  }
+  const none = { fail: 0, duplicate: 0, shuffle: false, latencyMs: undefined }
+  const drawn = new Faults(createRandom('seed'), { ...none, ...faults })
+  const assumed = assumeAll('default', assume)
+  const make = createAttempts({ clock, assumed, faults: drawn, deadlineMs: 10_000, hasDebugHeaders })
+  return make(delivery, webhookOf(url), new AbortController().signal)
+}
+
+const AT = Date.parse('2026-01-01T00:00:00Z')
+
+describe('an attempt', () => {
+  it('sends the body and what the service documents, and nothing else', async () => {
+    const receiver = await sink()
+    await attempt(deliveryTo(receiver.url), receiver.url)
+    const [{ rawHeaders, method, body } = { rawHeaders: [], method: '', body: undefined }] = receiver.received
+    expect([method, body]).toEqual(['POST', Buffer.from(BODY)])
+    expect(
+      rawHeaders.filter((_, index) => index % 2 === 0 && !/^(host|connection)$/i.test(rawHeaders[index] ?? '')),
+    ).toEqual(['Content-Type', 'Content-Length', 'User-Agent', 'X-Service-Signature'])
+    expect(receiver.received[0]?.headers).toMatchObject({
+      ...{ 'content-type': 'application/json', 'content-length': '15', 'user-agent': 'postern-emulator' },
+      'x-service-signature': sign(BODY, 'whsec_1'),
+    })
+  })
+
+  it('names the delivery in further headers if that was requested', async () => {
+    const receiver = await sink()
+    const [made] = [missAttempt(deliveryTo(receiver.url), 0)]
+    await attempt(deliveryTo(receiver.url, { attempts: [made] }), receiver.url, { hasDebugHeaders: true })
+    expect(receiver.received[0]?.headers).toMatchObject({
+      ...{ 'x-emulator-delivery': 'd1', 'x-emulator-webhook': 'w1', 'x-emulator-attempt': '2' },
+    })
+  })
+
+  it.each([
+    ['lower', /^sha256=[0-9a-f]{64}$/],
+    ['upper', /^sha256=[0-9A-F]{64}$/],
+  ])('is signed with digits in %s case (A40)', async (A40, digits) => {
+    const receiver = await sink()
+    await attempt(deliveryTo(receiver.url), receiver.url, { assume: { A40 } })
+    const value = String(receiver.received[0]?.headers['x-service-signature'])
+    expect([value, value.toLowerCase()]).toEqual([expect.stringMatching(digits), sign(BODY, 'whsec_1')])
+  })
+
+  it('is signed wrongly if that was requested', async () => {
+    const receiver = await sink()
+    await attempt(deliveryTo(receiver.url, { signing: 'none' }), receiver.url)
+    const signedBytes = new Uint8Array([1])
+    await attempt(deliveryTo(receiver.url, { signing: 'stale-bytes', signedBytes }), receiver.url)
+    const values = receiver.received.map(({ headers }) => headers['x-service-signature'])
+    expect(values).toEqual([undefined, sign(signedBytes, 'whsec_1')])
+  })
+
+  it.each([
+    ['new', [0, 1]],
+    ['old', [1, 0]],
+  ])('goes to the %s URL if it was changed (A34)', async (A34, counts) => {
+    const [old, changed] = [await sink(), await sink()]
+    const made = await attempt(deliveryTo(old.url), changed.url, { assume: { A34 } })
+    expect([old.received.length, changed.received.length]).toEqual(counts)
+    expect(made.url).toBe(A34 === 'new' ? changed.url : old.url)
+  })
+
+  it('is recorded with its times, and the time of each phase', async () => {
+    const receiver = await sink()
+    const made = await attempt(deliveryTo(receiver.url), receiver.url)
+    expect(made).toMatchObject({
+      ...{ number: 1, url: receiver.url, at: AT, durationMs: 111, status: 200, failure: undefined },
+      phases: { connectMs: 1, waitMs: 10, bodyMs: 100 },
+    })
+  })
+
+  it('that got no answer waited to its end', async () => {
+    const { url } = await serve((request) => request.socket.destroy())
+    const made = await attempt(deliveryTo(url), url)
+    expect(made).toMatchObject({ failure: 'reset', durationMs: 11 })
+    expect(made.phases).toStrictEqual({ connectMs: 1, waitMs: 10 })
+  })
+
+  it('that did not connect reached no phase', async () => {
+    const made = await attempt(deliveryTo('http://10.0.0.1/'), 'http://10.0.0.1/')
+    expect(made).toMatchObject({ failure: 'blocked-url', durationMs: 1 })
+    expect(made.phases).toStrictEqual({})
+  })
+
+  it('that fails before it is sent is recorded as such', async () => {
+    const receiver = await sink()
+    const made = await attempt(deliveryTo(receiver.url), receiver.url, { faults: { fail: 1 } })
+    expect(made).toEqual({
+      ...{ number: 1, url: receiver.url, at: AT, durationMs: 0, status: undefined, failure: 'reset' },
+      error: 'dropped by the fault "fail" of the emulator, before it was sent',
+      ...{ responseHeaders: {}, responseBody: '' },
+    })
+    expect(receiver.received).toEqual([])
+  })
+
+  it('is sent twice by the fault, and the first answer counts', async () => {
+    const receiver = await sink(Date, 500)
+    const made = await attempt(deliveryTo(receiver.url), receiver.url, { faults: { duplicate: 1 } })
+    expect(made).toMatchObject({ number: 1, status: 500 })
+    expect(receiver.received.map(({ body }) => body)).toEqual([Buffer.from(BODY), Buffer.from(BODY)])
+  })
+
+  it('that the emulator cannot make fails with the reason', async () => {
+    expect(await attempt(deliveryTo('no URL'), 'no URL')).toMatchObject({
+      ...{ number: 1, url: 'no URL', failure: 'reset', durationMs: 0 },
+      error: expect.stringMatching(/^the emulator failed: TypeError.*Invalid URL/),
+    })
+  })
+
+  it('that was not made for a pause counts as one', () => {
+    const delivery = deliveryTo('http://localhost/')
+    const missed = missAttempt(delivery, 7)
+    expect(missed).toEqual({
+      ...{ number: 1, url: 'http://localhost/', at: 7, durationMs: 0, status: undefined, failure: 'paused' },
+      ...{ error: 'the webhook is paused', responseHeaders: {}, responseBody: '' },
+    })
+    expect(missAttempt({ ...delivery, attempts: [missed] }, 8).number).toBe(2)
+  })
+})
