@@ -36,7 +36,9 @@ describe('a manual retry', () => {
   ])(
     'makes a failed delivery pending again, with the number of attempts that is assumed: %s (A13)',
     async (A13, remaining) => {
-      const { deliveries, clock, webhookId, emit, fail, messages, engine } = make({ assume: { A13 } as object })
+      const { deliveries, clock, webhooks, webhookId, emit, fail, messages, engine } = make({
+        assume: { A13 } as object,
+      })
       const delivery = fail(emit())
       await clock.advance('1h')
       messages.splice(0)
@@ -136,7 +138,7 @@ describe('a manual retry', () => {
 
 describe('a resent delivery', () => {
   it('has the bytes of the original, one attempt, and an id of its own', () => {
-    const { deliveries, emit, messages, clock, log } = make()
+    const { deliveries, emit, messages, clock, log, webhooks, webhookId, engine } = make()
     const original = emit()
     messages.splice(0)
     const resent = deliveries.resend(original.id)
@@ -147,6 +149,9 @@ describe('a resent delivery', () => {
     expect(textOf(resent.bytes)).toBe(textOf(original.bytes))
     expect(resent.id).not.toBe(original.id)
     expect([log.size, messages]).toEqual([2, [{ type: 'delivery', delivery: resent }]])
+    webhooks.update('acme', webhookId, { active: true })
+    engine.resume()
+    expect([original.isInFlight, resent.isInFlight]).toEqual([true, true])
   })
 
   it.each<[string | Uint8Array, eventId: string, eventType: string]>([

@@ -41,14 +41,15 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** One call over HTTP. */
+/** One call over HTTP, or in the process if the emulator has no port. */
 export async function call(
-  emulator: Pick<Emulator, 'url'>,
+  emulator: Pick<Emulator, 'url'> & Partial<Pick<Emulator, 'fetch'>>,
   line: string,
   { token, body, headers }: Call = {},
 ): Promise<Answer> {
   const [method = 'GET', path = '/'] = line.split(' ')
-  const response = await fetch(emulator.url + path, {
+  const send = emulator.url === 'http://emulator.localhost' ? (emulator.fetch ?? fetch) : fetch
+  const request = new Request(emulator.url + path, {
     method,
     headers: {
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -57,6 +58,7 @@ export async function call(
     },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
+  const response = await send(request)
   const text = await response.text()
   return { status: response.status, headers: response.headers, text, json: parse(text) }
 }

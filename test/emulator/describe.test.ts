@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import type { DeliveryAttempt } from '../../src/emulator/delivery.ts'
+import { newDelivery } from '../../src/emulator/events.ts'
+import { describeDelivery, describeWebhook } from '../../src/emulator/http/describe.ts'
+import { missAttempt } from '../../src/emulator/make-attempt.ts'
+
+const NOW = '2026-01-01T00:00:00.000Z'
+const AT = Date.parse(NOW)
+const WEBHOOK = {
+  ...{ id: 'w1', accountKey: 'acme', url: 'http://localhost/', events: ['a.b'], description: 'mine', active: true },
+  ...{ secret: 'whsec_1', createdAt: NOW },
+}
+const make = () => {
+  const about = { id: 'd1', eventId: 'evt_1', eventType: 'a.b', createdAt: AT, bytes: new Uint8Array([1]) }
+  return newDelivery(WEBHOOK, about)
+}
+const SHOWN = {
+  ...{ id: 'd1', accountKey: 'acme', webhookId: 'w1', eventId: 'evt_1', eventType: 'a.b', status: 'pending' },
+  ...{ isInFlight: false, signing: 'valid', createdAt: NOW, nextAttemptAt: NOW, attempts: [] },
+}
+
+it('a delivery is described without its body', () => {
+  expect(describeDelivery(make())).toStrictEqual(SHOWN)
+})
+
+it('a delivery is described with what it repeats and why it ended, if that is known', () => {
+  const ended = {
+    ...make(),
+    status: 'failed',
+    nextAttemptAt: undefined,
+    resendOf: 'd0',
+    note: 'it was paused',
+  } as const
+  expect(describeDelivery(ended)).toStrictEqual({
+    ...{ ...SHOWN, status: 'failed', nextAttemptAt: null, resendOf: 'd0', note: 'it was paused' },
+  })
+})
+
+it('an attempt is described in whole milliseconds, and its phases in tenths', () => {
+  const missed = missAttempt(make(), AT)
+  const sent: DeliveryAttempt = { ...missed, durationMs: 12.6, phases: { connectMs: 1.26, waitMs: 11.34 } }
+  const { attempts } = Object(describeDelivery({ ...make(), attempts: [missed, sent] }))
+  expect(attempts).toStrictEqual([
+    { ...missed, at: NOW },
+    { ...missed, at: NOW, durationMs: 13, phases: { connectMs: 1.3, waitMs: 11.3 } },
+  ])
+})
+
+it('a webhook is described without its secret', () => {
+  const { secret: _secret, ...shown } = WEBHOOK
+  expect(describeWebhook(WEBHOOK)).toStrictEqual(shown)
+})

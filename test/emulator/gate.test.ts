@@ -1,0 +1,262 @@
+import { PosternError } from 'postern'
+import type { EmulatorOptions, FeedMessage } from 'postern/emulator'
+import { manualClock } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { call, quiet, start, until } from './support.ts'
+
+const CONTACTS = 'GET /api/sales/contacts'
+const LOGIN = 'POST /api/identity/auth/login'
+const ADA = { email: 'ada@acme.test', password: 'password' }
+const NOW = '2026-01-01T00:00:00.400Z'
+
+async function scene(options: EmulatorOptions = {}) {
+  const crm = await start({ port: false, clock: manualClock(NOW), ...options })
+  const token = await crm.login()
+  const ask = (line: string, given: Parameters<typeof call>[2] = { token }) => call(crm, line, given)
+  const fault = (body: object) => call(crm, 'POST /_emulator/faults', { body })
+  return { crm, token, ask, fault }
+}
+
+const rateOf = ({ headers }: { readonly headers: Headers }) =>
+  ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after'].map((name) => headers.get(name))
+
+describe('a call of the service', () => {
+  it('needs a token, except the login', async () => {
+    const { ask } = await scene()
+    expect((await ask(CONTACTS)).status).toBe(200)
+    expect((await ask(CONTACTS, {})).status).toBe(401)
+    expect((await ask(CONTACTS, { token: 'x' })).json).toMatchObject({ message: 'the token is invalid' })
+    expect((await ask(LOGIN, { body: ADA })).json).toMatchObject({ accessToken: expect.any(String), expiresIn: 3_600 })
+    for (const wrong of [
+      { ...ADA, password: 'x' },
+      { ...ADA, email: 'gus@globex.test', password: 'x' },
+    ])
+      expect(await ask(LOGIN, { body: wrong })).toMatchObject({
+        ...{ status: 401, json: { message: 'the e-mail address or the password is wrong' } },
+      })
+    expect((await ask(LOGIN, { body: { email: 7, password: 'x' } })).status).toBe(422)
+    expect((await ask('GET /api/identity/auth/login')).status).toBe(405)
+  })
+
+  it('is not cached, and has the time of the emulator and safe headers', async () => {
+    const { ask, crm } = await scene()
+    await crm.clock.advance('10m')
+    for (const { headers } of [await ask(CONTACTS), await ask(CONTACTS, {})]) {
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('date')).toBe('Thu, 01 Jan 2026 00:10:00 GMT')
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+    }
+  })
+
+  it('is announced with its account and its rate', async () => {
+    const { ask, crm, token } = await scene({ rateLimit: '10/60s' })
+    const messages: FeedMessage[] = []
+    crm.subscribe((message) => messages.push(message))
+    await ask(CONTACTS)
+    await ask('DELETE /api/nothing', {})
+    await call(crm, 'GET /_emulator/state', { token })
+    await ask('PATCH /api/sales/contacts')
+    const path = '/api/sales/contacts'
+    expect(messages).toEqual([
+      { type: 'call', method: 'GET', path, status: 200, accountKey: 'acme', rateRemaining: 9 },
+      { type: 'call', method: 'DELETE', path: '/api/nothing', status: 401, accountKey: undefined, rateRemaining: 9 },
+      { type: 'call', method: 'PATCH', path, status: 405, accountKey: 'acme', rateRemaining: 8 },
+    ])
+  })
+})
+
+describe('the rate limit', () => {
+  it('counts each token, and requests without one by their address', async () => {
+    const { ask, crm } = await scene({ rateLimit: '2/60s', loginRateLimit: '1/60s', assume: { A26: 'seconds' } })
+    const RESET = String(Date.parse('2026-01-01T00:01:01Z') / 1_000)
+    expect(rateOf(await ask(CONTACTS))).toEqual(['2', '1', RESET, null])
+    expect(rateOf(await ask(CONTACTS))).toEqual(['2', '0', RESET, null])
+    const refused = await ask(CONTACTS)
+    expect([refused.status, ...rateOf(refused)]).toEqual([429, '2', '0', RESET, '60'])
+    expect(refused.json).toMatchObject({ message: 'too many requests; wait until the window ends' })
+    expect(rateOf(await ask(CONTACTS, { token: await crm.login() }))).toEqual(['2', '1', RESET, null])
+    expect(rateOf(await ask(CONTACTS, {}))).toEqual(['2', '1', RESET, null])
+    expect(rateOf(await ask(CONTACTS, { token: 'x' }))).toEqual(['2', '0', RESET, null])
+    expect((await ask(CONTACTS, {})).status).toBe(429)
+    expect(rateOf(await ask(LOGIN, { body: ADA }))).toEqual(['1', '0', RESET, null])
+    expect((await ask(LOGIN, { body: ADA })).status).toBe(429)
+    await crm.clock.advance('59.9s')
+    expect(rateOf(await ask(CONTACTS))).toEqual(['2', '0', RESET, '1'])
+    await crm.clock.advance('100ms')
+    expect((await ask(CONTACTS)).status).toBe(200)
+  })
+
+  it.each([
+    ['token', ['8', '9', '9', '9']],
+    ['account', ['8', '7', '9', '9']],
+    ['address', ['8', '7', '6', '5']],
+  ])('may count by %s (A23)', async (A23, remaining) => {
+    const { ask, crm, token } = await scene({ rateLimit: '10/60s', assume: { A23 } as object })
+    await ask(CONTACTS)
+    const tokens = [token, await crm.login(), await crm.login({ accountKey: 'globex' }), undefined]
+    const told = []
+    for (const given of tokens) told.push(rateOf(await ask(CONTACTS, { token: given }))[1])
+    expect(told).toEqual(remaining)
+  })
+
+  it.each([
+    ['epoch-seconds', String(Date.parse('2026-01-01T00:01:01Z') / 1_000)],
+    ['seconds-left', '46'],
+    ['epoch-milliseconds', String(Date.parse('2026-01-01T00:01:00.400Z'))],
+  ])('tells the end of its window in %s (A24)', async (A24, reset) => {
+    const { ask, crm } = await scene({ assume: { A24 } as object })
+    await ask(CONTACTS)
+    await crm.clock.advance(14_500)
+    expect(rateOf(await ask(CONTACTS))[2]).toBe(reset)
+  })
+
+  it.each([
+    ['all', ['1', '1', '1']],
+    ['success', ['1', null, null]],
+    ['none', [null, null, null]],
+  ])('is told on %s answers (A25)', async (A25, limits) => {
+    const { ask } = await scene({ rateLimit: '1/60s', assume: { A25, A26: 'seconds' } as object })
+    const told = [await ask(CONTACTS), await ask(CONTACTS), await ask(CONTACTS, {})]
+    expect(told.map(({ status }) => status)).toEqual([200, 429, 401])
+    expect(told.map((answer) => rateOf(answer)[0])).toEqual(limits)
+    expect(rateOf(told[1] ?? { headers: new Headers() })[3]).toBe('60')
+  })
+
+  it.each([
+    ['seconds', '46'],
+    ['date', 'Thu, 01 Jan 2026 00:01:00 GMT'],
+    ['absent', null],
+  ])('tells when to try again as %s (A26)', async (A26, retryAfter) => {
+    const { ask, crm } = await scene({ rateLimit: '1/60s', assume: { A26 } as object })
+    await ask(CONTACTS)
+    await crm.clock.advance(14_500)
+    expect(rateOf(await ask(CONTACTS))[3]).toBe(retryAfter)
+  })
+})
+
+describe('a requested fault', () => {
+  it.each([
+    ['401', 401, 'refused by a fault of the emulator'],
+    ['429', 429, 'refused by a fault of the emulator'],
+    ['500', 500, 'failed by a fault of the emulator'],
+  ])('answers with %s as often as requested, with or without a token', async (answer, status, message) => {
+    const { ask, fault } = await scene()
+    await fault({ answer, count: 2 })
+    expect(await ask(CONTACTS)).toMatchObject({ status, json: { message } })
+    expect(await ask(CONTACTS, {})).toMatchObject({ status, json: { message } })
+    expect((await ask(CONTACTS)).status).toBe(200)
+  })
+
+  it('is not spent on a call that the rate limit refuses, nor on the control interface', async () => {
+    const { ask, crm, fault } = await scene({ rateLimit: '1/60s' })
+    await ask(CONTACTS)
+    await fault({ answer: '500' })
+    expect([(await ask(CONTACTS)).status, (await ask('GET /_emulator/ready')).status]).toEqual([429, 200])
+    await crm.clock.advance('60s')
+    expect([(await ask(CONTACTS)).status, (await ask(CONTACTS)).status]).toEqual([500, 429])
+  })
+
+  it('delays an answer by the clock of the emulator', async () => {
+    const clock = manualClock(NOW)
+    const { ask, crm, fault } = await scene({ clock })
+    await fault({ answer: 'slow', delayMs: 3_000 })
+    let status = 0
+    const slow = ask(CONTACTS).then((answer) => {
+      status = answer.status
+    })
+    await until(() => clock.pending === 1)
+    await crm.clock.advance(2_999)
+    expect(status).toBe(0)
+    await crm.clock.advance(1)
+    await slow
+    expect(status).toBe(200)
+  })
+
+  it('cuts the connection, which is an error to a caller without one', async () => {
+    const { ask, fault } = await scene()
+    await fault({ answer: 'reset' })
+    await expect(ask(CONTACTS)).rejects.toMatchObject({ name: 'ConnectionCut' })
+    expect((await ask(CONTACTS)).status).toBe(200)
+  })
+
+  it('cuts the connection of a caller over HTTP', async () => {
+    const { ask, fault } = await scene({ port: 0 })
+    await fault({ answer: 'reset' })
+    await expect(ask(CONTACTS)).rejects.toThrow('fetch failed')
+    expect((await ask(CONTACTS)).status).toBe(200)
+  })
+})
+
+describe('an answer of the emulator', () => {
+  it.each([
+    ['GET /nothing', 404, 'there is nothing at this address'],
+    ['GET /_emulator/nothing', 404, 'there is nothing at this address'],
+    ['GET /api/nothing', 404, 'there is nothing at this address'],
+    ['DELETE /_emulator/clock', 405, 'DELETE is not taken here; use GET, HEAD, POST'],
+    ['PUT /api/sales/contacts', 405, 'PUT is not taken here; use GET, HEAD'],
+  ])('to %s is %i', async (line, status, message) => {
+    const { ask } = await scene()
+    const answer = await ask(line)
+    expect([answer.status, Object(answer.json).message]).toEqual([status, expect.stringContaining(message)])
+    expect(answer.headers.get('allow')).toBe(status === 405 ? message.split('use ')[1] : null)
+  })
+
+  it('has the assumed form only on the service', async () => {
+    const { ask } = await scene({ assume: { A17: 'nested', A18: 'merged' } })
+    expect(await ask('PUT /api/sales/contacts')).toMatchObject({ status: 404, json: { error: { code: 'method' } } })
+    expect(await ask('PUT /_emulator/clock')).toMatchObject({ status: 405, json: { statusCode: 405 } })
+  })
+
+  it('may be empty', async () => {
+    const { ask } = await scene({ assume: { A17: 'empty' } })
+    const { status, text, headers } = await ask('GET /api/nothing')
+    expect([status, text, headers.get('content-type')]).toEqual([404, '', null])
+  })
+
+  it('to a body that is too large closes the connection, and others keep it', async () => {
+    const { ask } = await scene()
+    const large = { body: `"${'x'.repeat(1_024 * 1_024)}"`, headers: { 'content-length': '1048578' } }
+    const { status, headers } = await ask(LOGIN, large)
+    expect([status, headers.get('connection')]).toEqual([413, 'close'])
+    expect((await ask(LOGIN, { body: ADA })).headers.get('connection')).toBeNull()
+  })
+
+  it('to pages at other addresses is 403 below /_emulator, and to other names everywhere', async () => {
+    const { ask } = await scene()
+    const headers = { origin: 'http://evil.test' }
+    expect((await ask('GET /_emulator/state', { headers })).status).toBe(403)
+    expect((await ask(LOGIN, { body: ADA, headers })).status).toBe(200)
+    expect((await ask(LOGIN, { body: ADA, headers: { host: 'evil.test' } })).status).toBe(403)
+  })
+
+  it('is 500 if the emulator fails, and its log says why', async () => {
+    const logged: unknown[] = []
+    const { ask, crm } = await scene({ logger: { ...quiet, error: (fields) => logged.push(fields) } })
+    Object.defineProperty(crm.clock, 'now', {
+      value: () => {
+        throw new Error('no time')
+      },
+    })
+    const { status, json } = await ask('GET /_emulator/clock', {})
+    expect([status, json]).toMatchObject([500, { message: 'the emulator failed; its log says why' }])
+    expect(logged).toMatchObject([{ err: { message: 'no time' }, path: '/_emulator/clock' }])
+  })
+
+  it('is 503 if the database cannot be written, with the reason', async () => {
+    const { ask, crm } = await scene()
+    Object.defineProperty(crm.clock, 'now', {
+      value: () => {
+        throw new PosternError('database_unusable', 'no room is left')
+      },
+    })
+    expect(await ask('GET /_emulator/clock', {})).toMatchObject({ status: 503, json: { message: 'no room is left' } })
+  })
+
+  it('to the page with a slash at its end leads to the page, with the same query', async () => {
+    const { crm } = await scene()
+    const { status, headers } = await crm.fetch(
+      new Request(`${crm.url}/_inspector/?view=calls`, { redirect: 'manual' }),
+    )
+    expect([status, headers.get('location')]).toEqual([302, '/_inspector?view=calls'])
+  })
+})
