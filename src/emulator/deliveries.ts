@@ -103,14 +103,13 @@ export class Deliveries {
 
   /** Ends the log of a webhook that is deleted (A33), in one transaction with `write`. */
   endWebhook(webhookId: string, write: () => void): void {
-    const { assumed, log, engine, feed } = this.#parts
+    const { assumed, log, feed } = this.#parts
     const pending = log.list(webhookId).filter(({ status }) => status === 'pending')
     if (assumed.deletedLog === 'gone') log.removeWebhook(webhookId, write)
     else {
       log.update(pending, { status: 'failed', nextAttemptAt: undefined, note: 'the webhook was deleted' }, write)
       for (const delivery of pending) feed.publish({ type: 'delivery', delivery })
     }
-    engine.dropWebhook(webhookId)
   }
 
   /** Sets a new timestamp in the body. A body that was edited by hand and is not an event stays as it is. */

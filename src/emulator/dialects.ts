@@ -82,15 +82,14 @@ export function assumeAll(dialect: string = 'default', assume: Readonly<Record<s
 
 /** Returns the name of an assumption, after checking that it has such a value. */
 function readName(idOrName: string, value: string): string {
-  const [name, found] = Object.entries(ASSUMPTIONS).find(([name, { id }]) => name === idOrName || id === idOrName) ?? []
-  if (name === undefined || found === undefined)
+  const entry = Object.entries(ASSUMPTIONS).find(([name, { id }]) => name === idOrName || id === idOrName)
+  if (entry === undefined)
     throw invalid(
       `there is no assumption ${JSON.stringify(idOrName)}; give A01 to A40, or a name such as listBody. \`postern emulator --assumptions\` lists them.`,
     )
-  if (!Object.hasOwn(found.values, value))
-    throw invalid(
-      `${idOrName} cannot be ${JSON.stringify(value)}; give one of ${Object.keys(found.values).join(', ')}.`,
-    )
+  const [name, { values }] = entry
+  if (!Object.hasOwn(values, value))
+    throw invalid(`${idOrName} cannot be ${JSON.stringify(value)}; give one of ${Object.keys(values).join(', ')}.`)
   return name
 }
 

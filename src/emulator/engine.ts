@@ -88,11 +88,6 @@ export class Engine {
     this.#pump()
   }
 
-  /** Drops deliveries that wait for a deleted webhook. */
-  dropWebhook(webhookId: string): void {
-    this.#lanes.delete(webhookId)
-  }
-
   /** Resolves when no attempt is in progress. */
   async whenIdle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
@@ -115,14 +110,14 @@ export class Engine {
 
   #pump(): void {
     if (this.#closing.signal.aborted) return
-    const { clock, maxInFlight } = this.#parts
+    const { clock } = this.#parts
     for (;;) {
       const plan = this.#waiting.takeDue(clock.now())
       if (plan === undefined) break
       if (this.#isPlanned(plan)) this.#laneOf(plan.delivery).due.add(plan.delivery)
     }
     let isMoving = true
-    while (isMoving && this.#underWay.size < maxInFlight) {
+    while (isMoving) {
       isMoving = false
       for (const lane of [...this.#lanes.values()]) isMoving = this.#startOne(lane) || isMoving
     }

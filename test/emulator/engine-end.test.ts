@@ -10,12 +10,22 @@ describe('a webhook that is deleted', () => {
     const webhookId = register()
     const [one] = emit(webhookId, 3)
     webhooks.delete('acme', webhookId, (write) => log.removeWebhook(webhookId, write))
-    engine.dropWebhook(webhookId)
     messages.splice(0)
     await only(attempts).end('status')
     await advance('1h')
     expect([attempts.length, one?.attempts, messages, engine.nextDueAt]).toEqual([1, [], [], undefined])
   })
+})
+
+it('the result of an attempt is not recorded if its delivery has failed in the meantime', async () => {
+  const { register, emit, log, attempts, advance, messages } = makeEngine()
+  const delivery = only(emit(register()))
+  log.update([delivery], { status: 'failed', nextAttemptAt: undefined, note: 'the webhook was deleted' })
+  messages.splice(0)
+  await only(attempts).end()
+  await advance('1h')
+  expect(delivery).toMatchObject({ status: 'failed', note: 'the webhook was deleted', attempts: [] })
+  expect([messages, attempts.length]).toEqual([[], 1])
 })
 
 describe('a delay before an attempt is sent', () => {
@@ -76,7 +86,7 @@ describe('the end', () => {
   })
 
   it('aborts the attempts in progress, and records none of them', async () => {
-    const { register, emit, engine, log, attempts, advance, messages, manual } = makeEngine({
+    const { register, add, emit, engine, log, attempts, advance, messages, manual, begin } = makeEngine({
       maxInFlightPerWebhook: 1,
     })
     const webhookId = register()
@@ -90,10 +100,14 @@ describe('the end', () => {
     messages.splice(0)
     await only(attempts).end()
     await closed
+    const later = only(add(webhookId))
+    later.nextAttemptAt = begin + 60_000
+    engine.schedule([later])
+    expect(manual.pending).toBe(0)
     emit(webhookId)
     await advance('1h')
     expect([attempts.length, messages, manual.pending]).toEqual([1, [], 0])
-    expect(log.list()).toMatchObject(new Array(3).fill({ status: 'pending', attempts: [] }))
+    expect(log.list()).toMatchObject(new Array(4).fill({ status: 'pending', attempts: [] }))
   })
 
   it('ends the delays of attempts, which are not sent', async () => {

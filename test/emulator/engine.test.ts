@@ -51,6 +51,15 @@ describe('the schedule of attempts', () => {
     expect(attempts[1]?.after).toBe(nextAt)
   })
 
+  it('counts a delay from the planned time of an attempt that had to wait, if that is assumed (A36)', async () => {
+    const { register, emit, advance, attempts, begin } = makeEngine({ assume: { A36: 'planned' }, maxInFlight: 1 })
+    const [, second] = emit(register(), 2)
+    await advance('10s')
+    await attempts[0]?.end()
+    await attempts[1]?.end('status')
+    expect([attempts[1]?.after, second?.nextAttemptAt]).toEqual([10_000, begin + 30_000])
+  })
+
   it('has one attempt for a delivery that was planned twice, at the later plan', async () => {
     const { register, add, engine, advance, attempts, begin } = makeEngine()
     const [one, two] = add(register(), 2)
@@ -113,6 +122,28 @@ describe('attempts that are due together', () => {
     expect([engine.inFlight, ended().slice(5)]).toEqual([5, ['d9']])
     await attempts[0]?.end()
     expect([engine.inFlight, ended().slice(6)]).toEqual([5, ['d3']])
+  })
+
+  it('are counted for a webhook even while it has no more that are due', async () => {
+    const { register, emit, engine, attempts, ended } = makeEngine({ maxInFlightPerWebhook: 1 })
+    const [one, two] = [register(), register()]
+    emit(one)
+    emit(two)
+    emit(one)
+    expect([engine.inFlight, ended()]).toEqual([2, ['d1', 'd2']])
+    await attempts[0]?.end()
+    expect(ended()).toEqual(['d1', 'd2', 'd3'])
+  })
+
+  it('do not keep those of a paused webhook from being skipped while all places are taken (A32)', async () => {
+    const { register, emit, advance, setActive, attempts } = makeEngine({ assume: { A32: 'dropped' }, maxInFlight: 1 })
+    const [paused, busy] = [register(), register()]
+    const delivery = only(emit(paused))
+    await attempts[0]?.end('status')
+    setActive(paused, false)
+    emit(busy)
+    await advance('30s')
+    expect([delivery.status, attempts.length]).toEqual(['failed', 2])
   })
 
   it('take turns by webhook, and by time within one', async () => {

@@ -26,14 +26,14 @@ interface Options {
   readonly hasDebugHeaders?: boolean
 }
 
-/** Makes one attempt. Its stopwatch shows 0, 1, 11 and 111 ms, one after the other. */
+/** Makes one attempt. Its stopwatch shows 1000, 1001, 1011 and 1111 ms, one after the other. */
 async function attempt(delivery: StoredDelivery, url: string, options: Options = {}) {
   const { assume = {}, faults = {}, hasDebugHeaders = false } = options
   const manual = manualClock('2026-01-01T00:00:00Z')
-  const times = [0, 1, 11, 111]
+  const times = [1_000, 1_001, 1_011, 1_111]
   const clock = {
     now: () => manual.now(),
-    monotonic: () => times.shift() ?? 1_111,
+    monotonic: () => times.shift() ?? 2_111,
     setTimeout: (callback: () => void, ms: number) => manual.setTimeout(callback, ms),
     clearTimeout: (timer: unknown) => manual.clearTimeout(timer),
   }

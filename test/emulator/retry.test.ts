@@ -45,17 +45,15 @@ describe('a manual retry', () => {
       const before = textOf(delivery.bytes)
       expect(deliveries.retry('acme', webhookId, delivery.id)).toBe(delivery)
       expect(delivery).toMatchObject({
-        ...{
-          status: 'pending',
-          note: undefined,
-          remaining,
-          nextAttemptAt: clock.now(),
-          createdAt: clock.now() - 3_600_000,
-        },
+        ...{ status: 'pending', note: undefined, remaining },
+        ...{ nextAttemptAt: clock.now(), createdAt: clock.now() - 3_600_000 },
       })
       expect(textOf(delivery.bytes)).toBe(before)
       expect(messages).toEqual([{ type: 'delivery', delivery }])
       expect(engine.inFlight).toBe(0)
+      webhooks.update('acme', webhookId, { active: true })
+      engine.resume()
+      expect(delivery.isInFlight).toBe(true)
     },
   )
 
