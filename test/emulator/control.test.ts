@@ -1,8 +1,7 @@
 import { request as requestHttp } from 'node:http'
-import { startEmulator } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { call, pick, quiet, sink, start, until } from './support.ts'
+import { call, pick, sink, start, until } from './support.ts'
 
 describe('the control interface', () => {
   it('GET ready', async () => {
@@ -64,16 +63,6 @@ describe('the control interface', () => {
       expect((await call(crm, 'POST /_emulator/clock', { body })).status).toBe(422)
   })
 
-  it('POST clock is refused if the time is real', async () => {
-    const crm = await startEmulator({ logger: quiet })
-    try {
-      expect((await call(crm, 'POST /_emulator/clock', { body: { advance: '1s' } })).status).toBe(422)
-      await expect(crm.clock.advance('1s')).rejects.toMatchObject({ code: 'option_invalid' })
-    } finally {
-      await crm.close()
-    }
-  })
-
   it('POST accounts adds an account that can log in', async () => {
     const crm = await start()
     const body = { key: 'third', email: 'third@test', password: 'pw' }
@@ -81,24 +70,6 @@ describe('the control interface', () => {
     expect((await call(crm, 'POST /_emulator/accounts', { body })).status).toBe(409)
     const { email, password } = body
     expect((await call(crm, 'POST /api/identity/auth/login', { body: { email, password } })).status).toBe(200)
-  })
-
-  it('records: lists, creates, reads, changes and deletes one, of the named account', async () => {
-    const crm = await start()
-    const path = '/_emulator/records/opportunity'
-    const made = await call(crm, `POST ${path}?accountKey=globex`, { body: { title: 'one' } })
-    const id = pick(made.json, '_id')
-    expect((await call(crm, `GET ${path}`)).json).toEqual([])
-    expect((await call(crm, `GET ${path}/${id}`)).status).toBe(404)
-    const update = (body: object) => call(crm, `PUT ${path}/${id}?accountKey=globex`, { body })
-    expect((await update({ title: 'two', _id: id })).json).toEqual({ _id: id, title: 'two' })
-    expect((await update({ title: 'three', _id: 'other' })).status).toBe(422)
-    expect((await call(crm, `GET ${path}?accountKey=globex`)).json).toEqual([{ _id: id, title: 'two' }])
-    expect((await call(crm, `DELETE ${path}/${id}?accountKey=globex`)).status).toBe(204)
-    expect((await call(crm, `DELETE ${path}/${id}?accountKey=globex`)).status).toBe(404)
-    expect((await call(crm, `POST ${path}?accountKey=nobody`, { body: {} })).status).toBe(404)
-    expect((await call(crm, `POST ${path}`, { body: { _id: 'x' } })).status).toBe(201)
-    expect((await call(crm, `POST ${path}`, { body: { _id: 'x' } })).status).toBe(409)
   })
 
   it('events: passes data through, accepts id and timestamp, and counts', async () => {
@@ -142,19 +113,6 @@ describe('the control interface', () => {
     expect((await call(crm, `POST ${path}/resend`, { body: { sign: 'twice' } })).status).toBe(422)
   })
 
-  it.each([
-    ['401', 401],
-    ['429', 429],
-    ['500', 500],
-  ])('faults: the next calls are answered %s', async (answer, status) => {
-    const crm = await start()
-    const token = await crm.login()
-    await call(crm, 'POST /_emulator/faults', { body: { answer, count: 2 } })
-    const statuses = []
-    for (let made = 0; made < 3; made++) statuses.push((await call(crm, 'GET /api/sales/contacts', { token })).status)
-    expect(statuses).toEqual([status, status, 200])
-  })
-
   it('faults: reset cuts the connection, slow delays the answer', async () => {
     const crm = await start()
     const token = await crm.login()
@@ -175,16 +133,6 @@ describe('the control interface', () => {
       faults: { answers: [], deliveries: { fail: 1 } },
     })
     await expect(crm.fetch(new Request(`${crm.url}/api/sales/contacts`))).resolves.toMatchObject({ status: 401 })
-  })
-
-  it('faults: DELETE restores those of the start', async () => {
-    const crm = await start({ faults: { fail: 1, latency: '2s' } })
-    await call(crm, 'POST /_emulator/faults', { body: { deliveries: {} } })
-    await call(crm, 'POST /_emulator/faults', { body: { answer: '500', count: 9 } })
-    expect((await call(crm, 'DELETE /_emulator/faults')).json).toMatchObject({
-      answers: [],
-      deliveries: { fail: 1, duplicate: 0, shuffle: false, latencyMs: [2_000, 2_000] },
-    })
   })
 
   it('limits logins by address, and starts again with a reset', async () => {

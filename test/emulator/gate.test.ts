@@ -1,8 +1,9 @@
-import { PosternError } from 'postern'
+import { Hono } from 'hono'
 import type { EmulatorOptions, FeedMessage } from 'postern/emulator'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { call, quiet, start, until } from './support.ts'
+import { addressOf, type Env } from '../../src/emulator/http/env.ts'
+import { call, start, until } from './support.ts'
 
 const CONTACTS = 'GET /api/sales/contacts'
 const LOGIN = 'POST /api/identity/auth/login'
@@ -187,76 +188,10 @@ describe('a requested fault', () => {
   })
 })
 
-describe('an answer of the emulator', () => {
-  it.each([
-    ['GET /nothing', 404, 'there is nothing at this address'],
-    ['GET /_emulator/nothing', 404, 'there is nothing at this address'],
-    ['GET /api/nothing', 404, 'there is nothing at this address'],
-    ['DELETE /_emulator/clock', 405, 'DELETE is not taken here; use GET, HEAD, POST'],
-    ['PUT /api/sales/contacts', 405, 'PUT is not taken here; use GET, HEAD'],
-  ])('to %s is %i', async (line, status, message) => {
-    const { ask } = await scene()
-    const answer = await ask(line)
-    expect([answer.status, Object(answer.json).message]).toEqual([status, expect.stringContaining(message)])
-    expect(answer.headers.get('allow')).toBe(status === 405 ? message.split('use ')[1] : null)
-  })
-
-  it('has the assumed form only on the service', async () => {
-    const { ask } = await scene({ assume: { A17: 'nested', A18: 'merged' } })
-    expect(await ask('PUT /api/sales/contacts')).toMatchObject({ status: 404, json: { error: { code: 'method' } } })
-    expect(await ask('PUT /_emulator/clock')).toMatchObject({ status: 405, json: { statusCode: 405 } })
-  })
-
-  it('may be empty', async () => {
-    const { ask } = await scene({ assume: { A17: 'empty' } })
-    const { status, text, headers } = await ask('GET /api/nothing')
-    expect([status, text, headers.get('content-type')]).toEqual([404, '', null])
-  })
-
-  it('to a body that is too large closes the connection, and others keep it', async () => {
-    const { ask } = await scene()
-    const large = { body: `"${'x'.repeat(1_024 * 1_024)}"`, headers: { 'content-length': '1048578' } }
-    const { status, headers } = await ask(LOGIN, large)
-    expect([status, headers.get('connection')]).toEqual([413, 'close'])
-    expect((await ask(LOGIN, { body: ADA })).headers.get('connection')).toBeNull()
-  })
-
-  it('to pages at other addresses is 403 below /_emulator, and to other names everywhere', async () => {
-    const { ask } = await scene()
-    const headers = { origin: 'http://evil.test' }
-    expect((await ask('GET /_emulator/state', { headers })).status).toBe(403)
-    expect((await ask(LOGIN, { body: ADA, headers })).status).toBe(200)
-    expect((await ask(LOGIN, { body: ADA, headers: { host: 'evil.test' } })).status).toBe(403)
-  })
-
-  it('is 500 if the emulator fails, and its log says why', async () => {
-    const logged: unknown[] = []
-    const { ask, crm } = await scene({ logger: { ...quiet, error: (fields) => logged.push(fields) } })
-    Object.defineProperty(crm.clock, 'now', {
-      value: () => {
-        throw new Error('no time')
-      },
-    })
-    const { status, json } = await ask('GET /_emulator/clock', {})
-    expect([status, json]).toMatchObject([500, { message: 'the emulator failed; its log says why' }])
-    expect(logged).toMatchObject([{ err: { message: 'no time' }, path: '/_emulator/clock' }])
-  })
-
-  it('is 503 if the database cannot be written, with the reason', async () => {
-    const { ask, crm } = await scene()
-    Object.defineProperty(crm.clock, 'now', {
-      value: () => {
-        throw new PosternError('database_unusable', 'no room is left')
-      },
-    })
-    expect(await ask('GET /_emulator/clock', {})).toMatchObject({ status: 503, json: { message: 'no room is left' } })
-  })
-
-  it('to the page with a slash at its end leads to the page, with the same query', async () => {
-    const { crm } = await scene()
-    const { status, headers } = await crm.fetch(
-      new Request(`${crm.url}/_inspector/?view=calls`, { redirect: 'manual' }),
-    )
-    expect([status, headers.get('location')]).toEqual([302, '/_inspector?view=calls'])
-  })
+it('the address of a call is that of its socket, if it came over one', async () => {
+  const app = new Hono<Env>()
+  app.get('/', (c) => c.text(addressOf(c)))
+  const ask = async (env?: object) => (await app.request('/', {}, env)).text()
+  expect(await ask({ incoming: { socket: { remoteAddress: '127.0.0.2' } } })).toBe('127.0.0.2')
+  expect([await ask(), await ask({})]).toEqual(['this process', 'this process'])
 })
