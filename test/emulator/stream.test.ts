@@ -1,12 +1,12 @@
 import type { Emulator } from 'postern/emulator'
 import { expect, it } from 'vitest'
-import { onEnd, start, until } from './support.ts'
+import { call, onEnd, start, until } from './support.ts'
 
 /** Opens a stream; `text` grows as it is read. */
-async function open(crm: Pick<Emulator, 'url'>) {
+async function open(crm: Pick<Emulator, 'url'>, query = '') {
   const stop = new AbortController()
   onEnd(async () => stop.abort())
-  const response = await fetch(`${crm.url}/_emulator/stream`, { signal: stop.signal })
+  const response = await fetch(`${crm.url}/_emulator/stream${query}`, { signal: stop.signal })
   const stream = { status: response.status, text: '', hasEnded: false, stop: () => stop.abort() }
   const read = async () => {
     for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) stream.text += part
@@ -30,6 +30,40 @@ function publish(crm: Emulator, count: number): void {
 }
 
 const countOf = (text: string) => text.split('event: webhook\n').length - 1
+
+/** Returns the data of the messages of one type. */
+const dataOf = (text: string, type: string) =>
+  [...text.matchAll(new RegExp(`event: ${type}\ndata: (.*)\n\n`, 'g'))].map(([, json = '']) => JSON.parse(json))
+
+it('begins with the run of the emulator and its time', async () => {
+  const crm = await start()
+  const { bootId } = Object((await call(crm, 'GET /_emulator/state')).json)
+  expect(dataOf((await open(crm)).text, 'ready')).toEqual([{ bootId, now: crm.clock.now() }])
+})
+
+it('describes deliveries without their bodies, and the rest as it is', async () => {
+  const crm = await start({ assume: { A31: 'kept' } })
+  const stream = await open(crm)
+  const webhook = crm.webhooks.create({ url: 'http://localhost/', events: ['a.b'], active: false })
+  const [id] = crm.events.emit({ type: 'a.b' }).deliveries
+  await crm.clock.advance(5)
+  await until(() => stream.text.includes('event: clock'))
+  const { json } = await call(crm, `GET /_emulator/deliveries/${id}`)
+  const { body: _body, ...described } = Object(json)
+  expect(dataOf(stream.text, 'delivery')).toEqual([{ type: 'delivery', delivery: described }])
+  expect(dataOf(stream.text, 'webhook')).toEqual([
+    { type: 'webhook', change: 'created', webhookId: webhook.id, accountKey: 'acme' },
+  ])
+  expect(dataOf(stream.text, 'clock')).toEqual([{ type: 'clock', now: crm.clock.now() }])
+})
+
+it('is grouped for a page that asks for rows', async () => {
+  const crm = await start()
+  const [rows, other] = [await open(crm, '?form=rows'), await open(crm, '?form=other')]
+  publish(crm, 3)
+  await until(() => dataOf(rows.text, 'batch').length > 0 && countOf(other.text) === 3)
+  expect([countOf(rows.text), dataOf(other.text, 'batch')]).toEqual([0, []])
+})
 
 it('sends every listener everything, in order', async () => {
   const crm = await start()
@@ -63,9 +97,9 @@ it('accepts 64 listeners, and another once one has left', async () => {
   expect(status).toBe(200)
 })
 
-it('ends with the emulator', async () => {
+it.each(['', '?form=rows'])('ends with the emulator: %s', async (query) => {
   const crm = await start()
-  const stream = await open(crm)
+  const stream = await open(crm, query)
   await crm.close()
   await until(() => stream.hasEnded)
 })
