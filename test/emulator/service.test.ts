@@ -101,6 +101,21 @@ describe('the service', () => {
     expect(messages).toEqual([{ type: 'reset' }])
   })
 
+  it('has a clock whose next stop is the next attempt', async () => {
+    const { webhooks, events, clock } = makeService()
+    webhooks.create('acme', { ...FIELDS, active: true })
+    const begin = clock.now()
+    events.emit('acme', { type: 'a.b' })
+    expect([await clock.next(), clock.now() - begin]).toEqual([true, 30_000])
+  })
+
+  it('accepts as many pending deliveries as its limit says', () => {
+    const { log } = makeService()
+    log.mustTake(50_000, 2 ** 28)
+    expect(() => log.mustTake(50_001, 0)).toThrow('are pending')
+    expect(() => log.mustTake(1, 2 ** 28 + 1)).toThrow('are pending')
+  })
+
   it('announces each move of its clock', async () => {
     const { clock, feed } = makeService({ clock: manualClock(1_000) })
     const messages: FeedMessage[] = []

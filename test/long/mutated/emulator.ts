@@ -6,6 +6,7 @@ export const EMULATOR_TESTS: TestsByFile = {
   addresses: ['addresses'],
   answers: ['answers'],
   'api-assumptions': ['assumptions-page'],
+  assumptions: ['assumptions-page'],
   'check-input': ['check-input'],
   clock: ['clock'],
   'database-trouble': ['database-trouble'],
