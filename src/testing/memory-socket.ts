@@ -5,7 +5,8 @@ export class MemorySocket extends Duplex {
   /** Address of the client, which frameworks read and log. */
   readonly remoteAddress = '127.0.0.1'
   readonly remotePort = 0
-  #other: MemorySocket | undefined
+  /** Itself only until `createPair` joins both ends. */
+  #other: MemorySocket = this
   #hasEnd = false
   #onRead: (() => void) | undefined
 
@@ -51,12 +52,12 @@ export class MemorySocket extends Duplex {
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, callback: () => void): void {
     const other = this.#other
     // Slows the writer to the pace of the reader, like a full buffer of a socket.
-    if (other === undefined || other.destroyed || other.push(chunk)) callback()
+    if (other.destroyed || other.push(chunk)) callback()
     else other.#onRead = callback
   }
 
   override _final(callback: () => void): void {
-    if (this.#other !== undefined) this.#other.#end()
+    this.#other.#end()
     callback()
   }
 
@@ -64,7 +65,7 @@ export class MemorySocket extends Duplex {
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     const other = this.#other
     this._read() // no one will read on, so no writer may wait for it
-    if (other !== undefined && !other.destroyed && !(this.writableFinished && this.#hasEnd)) {
+    if (!(this.writableFinished && this.#hasEnd)) {
       other.#end()
       setImmediate(() => other.destroy())
     }
@@ -72,7 +73,6 @@ export class MemorySocket extends Duplex {
   }
 
   #end(): void {
-    if (this.#hasEnd || this.destroyed) return
     this.#hasEnd = true
     this.push(null)
   }

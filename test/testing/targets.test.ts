@@ -221,6 +221,31 @@ describe('fastifyTarget', () => {
     expect(await newSender(fastifyTarget(app, { path: '/other' })).send('x')).toMatchObject({ status: 404 })
   })
 
+  it('joins two lines of one header, as Node does', async () => {
+    let signature: unknown
+    const app = newApp((raw) => {
+      signature = raw.headers['x-service-signature']
+      return ''
+    })
+    await newSender(fastifyTarget(app)).send(event, { tamper: 'two-headers' })
+    expect(signature).toMatch(/^sha256=\w{64}, sha256=\w{64}$/)
+  })
+
+  it('lets the handler see the part of a body that is cut, without an end', async () => {
+    const seen: string[] = []
+    const app = newApp((raw) => {
+      raw.on('data', (part: Buffer) => seen.push(String(part)))
+      raw.on('end', () => seen.push('end'))
+      raw.on('error', () => {})
+      return new Promise((resolve) => raw.once('close', resolve))
+    })
+    const clock = manualClock()
+    const attempt = newSender(fastifyTarget(app), clock).abortAfter('0123456789', '1s', { bytes: 4 })
+    await clock.advance('1s')
+    expect(await attempt).toMatchObject({ failure: 'aborted' })
+    expect(seen).toEqual(['0123'])
+  })
+
   it('lets the handler see a connection that is cut', async () => {
     let closed: Promise<unknown> | undefined
     const app = newApp((raw) => {

@@ -39,6 +39,7 @@ describe('is refused when it is made', () => {
     ['a Fastify target without an app', /takes an app with inject\(\), not undefined/, () => loose(fastifyTarget)()],
     ['a Fastify target of another app', /nodeTarget\(\) or fetchTarget\(\)/, () => loose(fastifyTarget)(() => {})],
     ['a URL without its protocol', /begins with http/, () => urlTarget('localhost:3000/webhooks')],
+    ['a URL of another protocol', /begins with http/, () => urlTarget('shttp://localhost:3000/webhooks')],
     ['a path that stands alone', /\{ path: "\/hooks" \}/, () => loose(nodeTarget)(() => {}, '/hooks')],
     ['a builder that was not called', /not a function/, () => loose(signed)(events.contact.created, { secret })],
     ['no event', /not undefined/, () => loose(signed)(undefined, { secret })],
@@ -120,7 +121,13 @@ it('an app in memory may set up the socket as it does on a network', async () =>
     request.setTimeout(1_000)
     response.setTimeout(1_000)
     const { socket } = request
-    socket.setNoDelay(true).setKeepAlive(true).unref().ref()
+    socket
+      .setTimeout(1_000)
+      .setNoDelay(true)
+      .setKeepAlive(true)
+      .unref()
+      .ref()
+      .on('error', () => {})
     request.resume().on('end', () => response.end(`${socket.remoteAddress} ${typeof socket.address()}`))
   }
   const attempt = await createSender({ target: nodeTarget(app), secret }).send(events.syncFailed())
