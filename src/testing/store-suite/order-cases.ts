@@ -1,9 +1,8 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict'
 import type { Store } from '../../store/store.ts'
 import type { CaseDefinition, Trial } from './trial.ts'
-import { withWrongClock } from './wrong-clock.ts'
+import { CLOCK_ERRORS, withWrongClock } from './wrong-clock.ts'
 
-const HOUR_MS = 3_600_000
 /** Base of the times of events. */
 const TIME = 1_750_000_000_000
 
@@ -133,9 +132,8 @@ const CASES: readonly CaseDefinition[] = [
       deepStrictEqual(await find(trial, ['a']), [TIME])
     },
   },
-  ...[HOUR_MS, -HOUR_MS].map((offMs): CaseDefinition => {
-    const direction = offMs > 0 ? 'ahead' : 'behind'
-    return {
+  ...Object.entries(CLOCK_ERRORS).map(
+    ([direction, offMs]): CaseDefinition => ({
       name: `keeps a position for as long as it should though the clock of one process is an hour ${direction}`,
       needs: 'engine clock',
       retention: 3,
@@ -147,8 +145,8 @@ const CASES: readonly CaseDefinition[] = [
         await trial.pass(2)
         deepStrictEqual(await find(trial, ['a']), [undefined])
       },
-    }
-  }),
+    }),
+  ),
   {
     name: 'commits a position together with what its transaction wrote, also an equal one',
     needs: 'transaction',

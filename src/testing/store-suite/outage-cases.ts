@@ -73,16 +73,18 @@ export const outageCases: readonly CaseDefinition[] = [
     async run(trial) {
       const { store } = trial
       const keys = Array.from({ length: 10 }, (_, index) => `${trial.key}:${index}`)
+      const released: boolean[] = []
+      const claimLate = async (key: string) => {
+        const claim = await store.claim(key, trial.leaseMs)
+        if (claim.state === 'claimed') released.push(await store.release(key, claim.token, claim.marks))
+      }
       await away(trial, async () => {
-        for (const key of keys)
-          attempt(() => store.claim(key, trial.leaseMs)).then(
-            (claim) => claim.state === 'claimed' && store.release(key, claim.token, claim.marks),
-            () => {},
-          )
+        for (const key of keys) claimLate(key).catch(() => {})
         await sleep(AWAY_MS)
       })
       await untilAnswered(trial, () => trial.claim(`${trial.key}:other`))
-      await trial.exempt(sleep(trial.leaseMs * 1.2))
+      await trial.outlastLease()
+      ok(!released.includes(false))
       for (const key of keys) await trial.take(key)
     },
   },
@@ -90,11 +92,12 @@ export const outageCases: readonly CaseDefinition[] = [
 
 /** Stops the engine while `work` runs, and starts it again even if the work fails. */
 async function away(trial: Trial, work: () => Promise<void>): Promise<void> {
-  await trial.host.outage?.begin()
+  const { outage } = trial.host
+  await trial.exempt(outage?.begin())
   try {
-    await work()
+    await trial.exempt(work())
   } finally {
-    await trial.host.outage?.end()
+    await trial.exempt(outage?.end())
   }
 }
 

@@ -1,8 +1,6 @@
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { BUSY, type CaseDefinition, DONE, sorted } from './trial.ts'
-import { withWrongClock } from './wrong-clock.ts'
-
-const HOUR_MS = 3_600_000
+import { CLOCK_ERRORS, withWrongClock } from './wrong-clock.ts'
 
 /** Requirements of stores in two processes that share an engine. */
 export const processCases: readonly CaseDefinition[] = [
@@ -63,9 +61,8 @@ export const processCases: readonly CaseDefinition[] = [
       deepStrictEqual((await trial.take()).marks, ['b'])
     },
   },
-  ...[HOUR_MS, -HOUR_MS].map((offMs): CaseDefinition => {
-    const direction = offMs > 0 ? 'ahead' : 'behind'
-    return {
+  ...Object.entries(CLOCK_ERRORS).map(
+    ([direction, offMs]): CaseDefinition => ({
       name: `holds and ends claims on time though the clock of one process is an hour ${direction}`,
       needs: 'engine clock',
       async run(trial) {
@@ -81,24 +78,27 @@ export const processCases: readonly CaseDefinition[] = [
         await withWrongClock(offMs, () => trial.take(key, another))
         deepStrictEqual((await trial.take(otherKey)).marks, ['a'])
       },
-    }
-  }),
-  ...[HOUR_MS, -HOUR_MS].map((offMs): CaseDefinition => {
-    const direction = offMs > 0 ? 'ahead' : 'behind'
-    return {
+    }),
+  ),
+  ...Object.entries(CLOCK_ERRORS).map(
+    ([direction, offMs]): CaseDefinition => ({
       name: `remembers for as long as it should though the clock of one process is an hour ${direction}`,
       needs: 'engine clock',
       retention: 3,
       async run(trial) {
         const { another, key } = trial
-        const { token } = await trial.take()
-        ok(await withWrongClock(offMs, () => another.complete(key, token)))
+        const otherKey = `${key}:other`
+        for (const each of [key, otherKey]) {
+          const { token } = await trial.take(each)
+          ok(await withWrongClock(offMs, () => another.complete(each, token)))
+        }
         await trial.pass(2)
         deepStrictEqual(await trial.claim(), DONE)
         deepStrictEqual(await withWrongClock(offMs, () => trial.claim(key, another)), DONE)
         await trial.pass(2)
         await withWrongClock(offMs, () => trial.take(key, another))
+        await trial.take(otherKey)
       },
-    }
-  }),
+    }),
+  ),
 ]

@@ -1,3 +1,6 @@
+/** Errors of wrong clocks, in milliseconds. */
+export const CLOCK_ERRORS = { ahead: 3_600_000, behind: -3_600_000 }
+
 const RightDate = Date
 let users = 0
 let before: DateConstructor = RightDate

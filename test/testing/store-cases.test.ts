@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Claim, memoryStore, type Store } from 'postern'
+import { storeSuite } from 'postern/testing'
+import { describe, expect, it } from 'vitest'
+import { makeStores } from './faulty-store.ts'
+
+const makeStore = () => memoryStore()
+const outage = { begin() {}, end() {} }
+const transaction = { write: () => {}, has: () => true }
+
+describe('the cases', () => {
+  it('have unique names', () => {
+    const names = storeSuite(makeStore, { outage, transaction }).map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  it('are those that the store supports', () => {
+    const count = (options?: Parameters<typeof storeSuite>[1]) => storeSuite(makeStore, options).length
+    expect(count({ outage }) - count()).toBe(4)
+    expect(count() - count({ hasOwnClock: false })).toBe(6)
+    expect(count({ hasOwnClock: false }) - count({ isShared: false })).toBe(5)
+    expect(count({ isShared: false, hasOwnClock: false })).toBe(count({ isShared: false }))
+    expect(count({ transaction }) - count()).toBe(18)
+    expect(count({ transaction }) - count({ transaction: { ...transaction, isAsynchronous: false } })).toBe(3)
+  })
+
+  it('say which of them take the engine away', () => {
+    const takers = storeSuite(makeStore, { outage }).filter(({ takesEngineAway }) => takesEngineAway)
+    expect(takers).toHaveLength(4)
+    for (const { name } of takers) expect(name).toMatch(/engine|arrived late/)
+  })
+
+  it('use two stores for each retention, and one if stores share nothing', async () => {
+    for (const isShared of [true, false]) {
+      const made: (number | undefined)[] = []
+      const { pass, makeStore } = makeStores('none')
+      const cases = storeSuite(
+        (options) => {
+          made.push(options.retentionMs)
+          return makeStore(options)
+        },
+        { pass, isShared },
+      )
+      for (const { run } of cases) await run()
+      const once = [undefined, 1_800, 12_000_000, 2_400, 1_200]
+      expect([...made].sort()).toEqual((isShared ? [...once, ...once] : once).sort())
+    }
+  })
+
+  it('call transactionSync of a store that has no other', async () => {
+    const { makeStore } = makeStores('none')
+    const called = new Error('called')
+    const transactionSync = () => {
+      throw called
+    }
+    const cases = storeSuite((options) => ({ ...makeStore(options), transactionSync }) as Store, { transaction })
+    await expect(cases.find(({ name }) => name.startsWith('commits what'))?.run()).rejects.toBe(called)
+  })
+
+  it('reject a store without transactions if the suite is told how to write in them', async () => {
+    const [first] = storeSuite(makeStore, { transaction }).filter(({ name }) => name.startsWith('commits what'))
+    await expect(first?.run()).rejects.toThrow('neither transaction() nor transactionSync()')
+  })
+
+  it('find their keys free in another run, after one that was too slow', async () => {
+    const claims = new Map<string, number>()
+    const store = makeStores('none').makeStore({})
+    const claim = async (key: string, leaseMs: number): Promise<Claim> => {
+      const count = (claims.get(key) ?? 0) + 1
+      claims.set(key, count)
+      if (key !== '__proto__' || count !== 2) return store.claim(key, leaseMs)
+      await sleep(80)
+      return { state: 'claimed', token: 'of an ended lease', marks: [] }
+    }
+    const cases = storeSuite(() => ({ ...store, claim }), { isShared: false })
+    await cases.find(({ name }) => name.startsWith('takes the names of what every object has'))?.run()
+    expect(claims.get('__proto__')).toBe(4)
+  })
+})
+
+describe('a case that a store fails', () => {
+  type Options = Parameters<typeof storeSuite>[1]
+
+  /** Runs the case that begins so, on a store whose claims are answered by number. */
+  function start(begin: string, answer: (n: number) => Claim | Promise<Claim>, options: Options = {}) {
+    const leases: number[] = []
+    const { makeStore } = makeStores('none')
+    const claim = (_key: string, leaseMs: number) => answer(leases.push(leaseMs))
+    const cases = storeSuite((given) => ({ ...makeStore(given), claim }), { isShared: false, ...options })
+    const result = cases.find(({ name }) => name.startsWith(begin))?.run()
+    return { leases, result }
+  }
+  const claimed = (n: number): Claim => ({ state: 'claimed', token: `token ${n}`, marks: [] })
+  const busy: Claim = { state: 'busy' }
+
+  it('is run again with longer leases if the store was slow', async () => {
+    const { leases, result } = start('claims a key that', async (n) => {
+      await sleep(160)
+      return n <= 2 ? busy : claimed(n)
+    })
+    await result
+    expect(leases).toEqual([600, 1_200, 2_400])
+  })
+
+  it('is run five times if the store remains slow', async () => {
+    const { leases, result } = start('claims a key that', async (n) => {
+      await sleep([80, 160, 320, 620, 0][n - 1])
+      return busy
+    })
+    await expect(result).rejects.toThrow('claim of')
+    expect(leases).toEqual([600, 1_200, 2_400, 4_800, 9_600])
+  })
+
+  it.each<
+    [what: string, begin: string, answer: (n: number) => Claim | Promise<Claim>, count: number, options: Options]
+  >([
+    ['was not slow', 'claims a key that', () => busy, 1, {}],
+    ['took the time that the case lets pass', 'answers busy while', claimed, 2, {}],
+    ['took its time while the test moves the clock', 'claims a key that', () => sleep(80, busy), 1, { pass() {} }],
+    ['was without its engine', 'takes "done" after', (n) => (n === 1 ? claimed(n) : busy), 2, { outage }],
+  ])('is not run again if the store %s', async (_what, begin, answer, count, options) => {
+    const { leases, result } = start(begin, answer, options)
+    await expect(result).rejects.toThrow()
+    expect(leases).toEqual(Array(count).fill(600))
+  })
+})
