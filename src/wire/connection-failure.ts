@@ -18,11 +18,14 @@ export function toConnectionFailure(error: NodeJS.ErrnoException): ConnectionFai
 function toKind({ code = '', syscall }: NodeJS.ErrnoException): ConnectionFailure['kind'] {
   if (UNREACHABLE.includes(code)) return 'refused'
   if (syscall === 'getaddrinfo') return 'dns'
-  return /^ERR_(TLS|SSL)|CERT|^EPROTO$|ISSUER|SIGNATURE_FAILURE|^CRL_/.test(code) ? 'tls' : 'reset'
+  return /^ERR_(TLS|SSL)|CERT|^EPROTO$|ISSUER|LEAF_SIGNATURE|^CRL_/.test(code) ? 'tls' : 'reset'
 }
 
 function toText({ code = '', message }: NodeJS.ErrnoException): string {
   if (code === 'ECONNREFUSED') return GONE
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection ended without an answer'
+  // OpenSSL writes its state and a path around the reason, on two lines.
+  const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1]
+  if (reason !== undefined) return `TLS failed: ${reason}`
   return message === '' ? code : message
 }

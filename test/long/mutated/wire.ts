@@ -1,4 +1,14 @@
 import type { TestsByFile } from './tests-by-file.ts'
 
 /** Tests of the files of wire. */
-export const WIRE_TESTS: TestsByFile = {}
+export const WIRE_TESTS: TestsByFile = {
+  'code-word': ['code-word'],
+  'connection-failure': ['connection-failure'],
+  exchange: ['exchange'],
+  'find-hint': ['find-hint'],
+  'json-forms': ['json-forms'],
+  samples: ['samples'],
+  'signature-name': ['samples'],
+  spoil: ['spoil'],
+  target: ['target'],
+}

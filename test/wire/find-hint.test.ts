@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { findHint } from '../../src/wire/find-hint.ts'
+
+const target = new URL('http://user:secret@127.0.0.1:3000/hooks?key=secret')
+const URL_IN_HINTS = 'http://xxx:xxx@127.0.0.1:3000/hooks?key=xxx'
+
+it.each(['301', '302', '307', '399'])('advises on a redirect by %s', (result) => {
+  expect(findHint(result, target)).toBe(
+    `${result}: the service does not follow redirects; give the URL that answers by itself.`,
+  )
+})
+
+it.each(['401', '413', '415', '429', 'reset', 'timeout'])('advises on %s', (result) => {
+  expect(findHint(result, target)).toMatch(new RegExp(`^${result}: [a-z]`))
+})
+
+it.each(['404', '405', 'refused', 'dns', 'tls'])('advises on %s, with the URL but without its secrets', (result) => {
+  expect(findHint(result, target)).toContain(URL_IN_HINTS)
+})
+
+it.each(['200', '500', '1301', '3012', '3x1', '30x', 'toString', ''])('has no advice on %j', (result) => {
+  expect(findHint(result, target)).toBeUndefined()
+})
