@@ -1,0 +1,97 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { checkRetries } from '../../src/inbox/retries.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const RETENTION_MS = 7 * DAY
+
+/** Options with a store that remembers for a week, and tries that take no time. */
+const check = (options: object, retentionMs = RETENTION_MS, tryMs = 0) => checkRetries(options, retentionMs, tryMs)
+
+function drawAlways(number: number) {
+  const random = vi.spyOn(Math, 'random').mockReturnValue(number)
+  onTestFinished(() => random.mockRestore())
+}
+
+describe('the default retries', () => {
+  it('are ten tries of ten events concurrently', () => {
+    expect(check({})).toMatchObject({ concurrency: 10, attempts: 10 })
+  })
+
+  it('wait from a second up to a day', () => {
+    drawAlways(0.5)
+    const { delayAfter } = check({})
+    const delays = Array.from({ length: 12 }, (_, index) => delayAfter(index + 1))
+    expect(delays).toEqual([
+      ...[SECOND, 10 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR],
+      ...[DAY, DAY, DAY, DAY],
+    ])
+  })
+
+  it.each([
+    [0, 54],
+    [1, 66],
+  ])('vary by 10 %% (%d draws %d s for a minute)', (drawn, seconds) => {
+    drawAlways(drawn)
+    expect(check({}).delayAfter(3)).toBeCloseTo(seconds * SECOND)
+  })
+})
+
+describe('custom retries', () => {
+  it('wait as the function says', () => {
+    const { delayAfter, ...numbers } = check({ concurrency: 1, attempts: 1, delay: (attempt: number) => attempt * 7 })
+    expect([numbers, delayAfter(1), delayAfter(2)]).toEqual([{ concurrency: 1, attempts: 1 }, 7, 14])
+    expect(check({ delay: () => 0 }).delayAfter(1)).toBe(0)
+  })
+
+  it.each([
+    ['throws', () => JSON.parse('{')],
+    ['returns no number', () => 'soon'],
+    ['returns a time that has passed', () => -1],
+  ])('wait as long as usual if the function later %s', (_, later) => {
+    drawAlways(0.5)
+    let isChecked = false
+    const delay = () => (isChecked ? later() : 5)
+    const { delayAfter } = check({ delay })
+    isChecked = true
+    expect(delayAfter(2)).toBe(10 * SECOND)
+  })
+})
+
+describe('retries are refused', () => {
+  it.each([
+    [{ concurrency: 0 }, 'option_invalid', /concurrency is 0; give a whole number from 1 to 1000/],
+    [{ concurrency: 1_001 }, 'option_invalid', /concurrency is 1001/],
+    [{ attempts: 0 }, 'option_invalid', /attempts is 0; give a whole number from 1 to 100/],
+    [{ attempts: 101 }, 'option_invalid', /attempts is 101/],
+    [{ delay: 5 }, 'option_invalid', /delay is 5; give a function/],
+    [{ delay: () => -1 }, 'option_invalid', /delay\(1\) gave -1; it has to return milliseconds/],
+    [
+      { delay: (attempt: number) => (attempt < 9 ? 0 : Number.NaN) },
+      'option_invalid',
+      /delay\(9\) gave NaN; it has to return milliseconds/,
+    ],
+    [{ retries: 3 }, 'option_unknown', /has no option "retries". It takes concurrency, attempts, delay./],
+    [null, 'option_invalid', /it takes one object of options: \{ concurrency: 10 \}/],
+  ])('%j', (options, code, message) => {
+    const refusal = expect.objectContaining({ code, message: expect.stringMatching(message) })
+    expect(() => check(options as never)).toThrow(refusal)
+  })
+
+  it('only if all of them take longer than the store remembers, the tries included', () => {
+    const options = { attempts: 4, delay: () => HOUR }
+    expect(check(options, 3 * HOUR)).toBeDefined()
+    expect(check(options, 3 * HOUR + 4 * MINUTE, MINUTE)).toBeDefined()
+    const message = `4 tries can take 3.1 h, and the store forgets after 3.0 h (retentionMs) which handlers have finished: they would run again. Give the store a retentionMs of at least ${3 * HOUR + 4 * MINUTE}, or`
+    expect(() => check(options, 3 * HOUR, MINUTE)).toThrow(message)
+    expect(() => check(options, 3 * HOUR - 1)).toThrow(/4 tries can take 3\.0 h/)
+  })
+
+  it('by the longest delays that the default can have', () => {
+    const oneAndTen = 11 * SECOND * 1.1
+    expect(check({ attempts: 3 }, oneAndTen + 1)).toBeDefined()
+    expect(() => check({ attempts: 3 }, oneAndTen - 1)).toThrow(/3 tries can take/)
+  })
+})
