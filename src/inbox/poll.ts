@@ -93,7 +93,6 @@ class Poller implements InboxLoop {
       const taken = await this.#take({ worker: this.#worker, limit, leaseMs, isIdle })
       for (const item of taken?.items ?? []) this.#begin(item, taken?.hasSuspect === true)
       this.#isAlone = taken?.hasSuspect === true && taken.items.length > 0
-      if (this.#isAlone || taken?.items.length === limit) continue
       await this.#pause(taken === undefined ? AGAIN_MS : POLL_MS)
     }
   }

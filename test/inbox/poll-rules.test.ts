@@ -1,0 +1,287 @@
+import { describe, expect, it } from 'vitest'
+import type { Taken } from '../../src/inbox/poll.ts'
+import { bring, NOTHING, openPoll } from './poll-scene.ts'
+
+describe('the search for items', () => {
+  it('begins immediately, and is repeated four times a second', async () => {
+    const { clock, takes, timesOfTakes, work } = openPoll()
+    work()
+    await clock.advance(1_000)
+    expect(timesOfTakes()).toEqual([0, 250, 500, 750, 1_000])
+    expect(takes[0]).toEqual({ at: 0, worker: 'w', limit: 5, leaseMs: 9_000, isIdle: true })
+  })
+
+  it('is repeated immediately when this process puts an item, or has ended one', async () => {
+    const { clock, engine, end, put, timesOfTakes, work } = openPoll()
+    engine.brought = [bring('one')]
+    work()
+    await clock.advance(100)
+    put()
+    await clock.advance(100)
+    end('one')
+    await clock.advance(249)
+    expect(timesOfTakes()).toEqual([0, 100, 200])
+    await clock.advance(1)
+    expect(timesOfTakes()).toEqual([0, 100, 200, 450])
+  })
+
+  it('is repeated immediately if an item was put while it was under way', async () => {
+    const { clock, engine, put, timesOfTakes, work } = openPoll()
+    let answer = (_: Taken) => {}
+    engine.brought = [
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+    ]
+    work()
+    await clock.advance(100)
+    put()
+    answer(NOTHING)
+    await clock.advance(200)
+    expect(timesOfTakes()).toEqual([0, 100])
+  })
+
+  it('asks for as many items as there is room for, and for none if there is no room', async () => {
+    const { clock, engine, end, put, takes, items, work } = openPoll({ concurrency: 3 })
+    engine.brought = [bring('one', 'two'), bring('three')]
+    work()
+    await clock.advance(1_000)
+    put()
+    await clock.advance(1_000)
+    expect([...items.keys()]).toEqual(['one', 'two', 'three'])
+    expect(takes.map(({ limit, isIdle }) => [limit, isIdle])).toEqual([
+      [3, true],
+      [1, false],
+    ])
+    end('two')
+    await clock.advance(0)
+    expect(takes.at(-1)).toMatchObject({ at: 2_000, limit: 1, isIdle: false })
+    end('one')
+    end('three')
+    await clock.advance(250)
+    expect(takes.at(-1)).toMatchObject({ limit: 3, isIdle: true })
+  })
+
+  it('is repeated after a second if the engine failed', async () => {
+    const { clock, engine, told, timesOfTakes, work } = openPoll()
+    engine.brought = [new Error('away'), new Error('still away')]
+    work()
+    await clock.advance(2_250)
+    expect(timesOfTakes()).toEqual([0, 1_000, 2_000, 2_250])
+    expect(told).toEqual(['error away', 'error still away'])
+  })
+
+  it('brings an item whose last worker died alone, and goes on when that has ended', async () => {
+    const { clock, engine, end, put, items, takes, timesOfTakes, work } = openPoll()
+    engine.brought = [{ items: [], hasSuspect: true }, { ...bring('killer'), hasSuspect: true }, bring('other')]
+    work()
+    await clock.advance(1_000)
+    put()
+    await clock.advance(1_000)
+    expect(timesOfTakes()).toEqual([0, 250])
+    expect(items.get('killer')?.isSuspect).toBe(true)
+    end('killer')
+    await clock.advance(0)
+    expect(takes.at(-1)).toMatchObject({ at: 2_000, limit: 5 })
+    expect(items.get('other')?.isSuspect).toBe(false)
+    await clock.advance(250)
+    expect(takes.at(-1)).toMatchObject({ at: 2_250, limit: 4 })
+  })
+})
+
+describe('the end of a run', () => {
+  it('is stored, then told', async () => {
+    const { clock, engine, end, items, settlements, told, work } = openPoll()
+    engine.brought = [bring('one')]
+    work()
+    await clock.advance(100)
+    expect(items.get('one')).toMatchObject({ key: 'one', worker: 'w', isSuspect: false, signal: { aborted: false } })
+    end('one')
+    await clock.advance(0)
+    expect([settlements, told]).toEqual([[[100, 'one of w', 'remove']], ['settled one remove']])
+  })
+
+  it('is stored again each second until the engine has taken it', async () => {
+    const { clock, engine, end, settlements, told, work } = openPoll()
+    engine.brought = [bring('one')]
+    let failures = 2
+    engine.settle = async () => {
+      if (failures-- > 0) throw new Error('away')
+      return true
+    }
+    work()
+    await clock.advance(0)
+    end('one')
+    await clock.advance(5_000)
+    expect(settlements.map(([at]) => at)).toEqual([0, 1_000, 2_000])
+    expect(told).toEqual(['error away', 'error away', 'settled one remove'])
+  })
+
+  it.each([true, false])('is not told as settled if another worker has taken the item (heard: %s)', async (isHeard) => {
+    const { clock, engine, end, settlements, told, work } = openPoll()
+    engine.brought = [bring('one')]
+    engine.settle = async () => false
+    work(isHeard)
+    await clock.advance(0)
+    end('one')
+    await clock.advance(5_000)
+    expect(settlements).toHaveLength(1)
+    expect(told).toEqual(isHeard ? ['stalled one'] : [])
+  })
+})
+
+describe('leases', () => {
+  it('are renewed at each third, while something runs', async () => {
+    const { clock, engine, end, renewals, work } = openPoll()
+    work()
+    await clock.advance(4_000)
+    expect(renewals).toEqual([])
+    engine.brought = [bring('one')]
+    await clock.advance(6_000)
+    expect(renewals).toEqual([
+      [6_000, 'w', 9_000],
+      [9_000, 'w', 9_000],
+    ])
+    end('one')
+    await clock.advance(9_000)
+    expect(renewals).toHaveLength(2)
+  })
+
+  it.each([
+    [9_000, 500],
+    [3_000, 300],
+  ])('of %i ms are renewed again after %i ms if the engine failed', async (leaseMs, againMs) => {
+    const { clock, engine, renewals, told, work } = openPoll({ leaseMs })
+    engine.brought = [bring('one')]
+    engine.renew = async () => {
+      if (renewals.length < 3) throw new Error('away')
+    }
+    work()
+    const third = leaseMs / 3
+    await clock.advance(3 * third)
+    const times = [third, third + againMs, third + 2 * againMs, 2 * third + 2 * againMs]
+    expect(renewals.map(([at]) => at)).toEqual(times.filter((at) => at <= 3 * third))
+    expect(told).toEqual(['error away', 'error away'])
+  })
+
+  it('are renewed at the same intervals even if the engine is slow', async () => {
+    const { clock, engine, renewals, work } = openPoll()
+    engine.brought = [bring('one')]
+    const slow = [1_000, 4_000]
+    engine.renew = () => new Promise<void>((resolve) => void clock.setTimeout(resolve, slow.shift() ?? 0))
+    work()
+    await clock.advance(13_000)
+    expect(renewals.map(([at]) => at)).toEqual([3_000, 6_000, 10_000, 13_000])
+  })
+})
+
+describe('closing a worker', () => {
+  it('ends an idle one immediately, and leaves no timer and no listener', async () => {
+    const { clock, listeners, timesOfTakes, work } = openPoll()
+    const loop = work()
+    await clock.advance(100)
+    expect(listeners.size).toBe(1)
+    expect(await loop.close(10_000)).toBe(0)
+    expect([listeners.size, clock.pending]).toEqual([0, 0])
+    await clock.advance(5_000)
+    expect(timesOfTakes()).toEqual([0])
+  })
+
+  it('waits for its runs, and renews their leases', async () => {
+    const { clock, engine, end, items, renewals, told, work } = openPoll()
+    engine.brought = [bring('one', 'two')]
+    const loop = work()
+    await clock.advance(100)
+    const closed = loop.close(60_000)
+    end('one')
+    await clock.advance(10_000)
+    expect(renewals.map(([at]) => at)).toEqual([3_000, 6_000, 9_000])
+    expect(items.get('two')?.signal.aborted).toBe(false)
+    end('two')
+    expect(await closed).toBe(0)
+    expect(told).toEqual(['settled one remove', 'settled two remove'])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('gives back what a search brings that was under way', async () => {
+    const { clock, engine, items, settlements, work } = openPoll()
+    let answer = (_: Taken) => {}
+    engine.brought = [
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+    ]
+    const loop = work()
+    await clock.advance(0)
+    const closed = loop.close(60_000)
+    await clock.advance(100)
+    answer(bring('late'))
+    expect(await closed).toBe(0)
+    expect([items.size, settlements]).toEqual([0, [[100, 'late of w', 'wait']]])
+  })
+
+  it('aborts what still runs after its time, and waits for the end of that', async () => {
+    const { clock, engine, end, items, work } = openPoll()
+    engine.brought = [bring('one', 'two')]
+    const loop = work()
+    await clock.advance(0)
+    const closed = loop.close(2_000)
+    end('one')
+    await clock.advance(1_999)
+    expect(items.get('two')?.signal.aborted).toBe(false)
+    await clock.advance(1)
+    expect([items.get('one')?.signal.aborted, items.get('two')?.signal.aborted]).toEqual([false, true])
+    await clock.advance(5_000)
+    end('two')
+    expect(await closed).toBe(0)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('returns the number of items that ran on for eight seconds, and keeps renewing their leases', async () => {
+    const { clock, engine, end, renewals, work } = openPoll()
+    engine.brought = [bring('one', 'two')]
+    const loop = work()
+    await clock.advance(0)
+    let left: number | undefined
+    void loop.close(2_000).then((count) => {
+      left = count
+    })
+    await clock.advance(9_999)
+    expect(left).toBeUndefined()
+    await clock.advance(1)
+    expect(left).toBe(2)
+    await clock.advance(5_000)
+    expect(renewals.at(-1)?.[0]).toBe(15_000)
+    end('one')
+    end('two')
+    await clock.advance(3_000)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('leaves an item that the engine does not take to its lease', async () => {
+    const { clock, engine, end, settlements, work } = openPoll()
+    engine.brought = [bring('one')]
+    engine.settle = async () => {
+      throw new Error('away')
+    }
+    const loop = work()
+    await clock.advance(0)
+    end('one')
+    const closed = loop.close(500)
+    await clock.advance(1_000)
+    expect(await closed).toBe(0)
+    expect(settlements.map(([at]) => at)).toEqual([0, 1_000])
+  })
+
+  it('can wait for ever', async () => {
+    const { clock, engine, end, items, work } = openPoll()
+    engine.brought = [bring('one')]
+    const loop = work()
+    await clock.advance(0)
+    const closed = loop.close(Number.POSITIVE_INFINITY)
+    await clock.advance(3_600_000)
+    expect(items.get('one')?.signal.aborted).toBe(false)
+    end('one')
+    expect(await closed).toBe(0)
+  })
+})
