@@ -1,6 +1,7 @@
 import { type CheckResult, formatReport, type Report } from 'postern/check'
 import { describe, expect, it } from 'vitest'
-import { showFollowing, showSummary, sortByStatus, summarize } from '../../src/check/report.ts'
+import { toDetail } from '../../src/check/format-report.ts'
+import { listOwn, showFollowing, showSummary, sortByStatus, summarize } from '../../src/check/report.ts'
 
 const toResult = (status: CheckResult['status'], changes: Partial<CheckResult> = {}): CheckResult => ({
   ...{ id: `is-${status}`, group: 'reach', level: 'fail', status, ms: 1_500, sent: 'A | B', expected: '2xx' },
@@ -56,5 +57,104 @@ describe('a report', () => {
     const markdown = formatReport(REPORT, 'markdown')
     expect(markdown).toContain('| fail | `is-fail` | A \\| B | one\\|two three |')
     expect(markdown).not.toContain('is-pass')
+  })
+
+  it('lists what a reader needs to repeat a failure and to understand it', () => {
+    expect(toDetail(toResult('fail'))).toEqual([
+      ...['sent: A | B', 'expected: 2xx', 'came back: one|two\nthree'],
+      ...['why: Why.', 'hint: Hint.', 'explained: doc', 'again: curl'],
+    ])
+  })
+
+  it('is JSON that ends with a line break', () => {
+    expect(formatReport(REPORT, 'json')).toMatch(/^\{\n {2}"schema": 1,\n.*\n\}\n$/s)
+    expect(JSON.parse(formatReport(REPORT, 'json'))).toEqual(REPORT)
+  })
+
+  it('is JUnit of this form', () => {
+    const failed = toResult('fail', { reason: '<"x" & y>\r\u0000\ufffe\ttab' })
+    const checks = [failed, toResult('skipped', { group: 'load', ms: 25 })]
+    const junit = formatReport({ ...REPORT, checks }, 'junit')
+    const suite = 'timestamp="2025-01-01T00:00:00.000Z" hostname="localhost"'
+    const reason = '&lt;&quot;x&quot; &amp; y&gt;\ufffd\ufffd\ufffd\ttab'
+    expect(junit.split('\n')).toEqual([
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      '<testsuites name="postern check">',
+      `  <testsuite name="reach" tests="1" failures="1" skipped="0" time="1.500" ${suite}>`,
+      `    <testcase name="is-fail" classname="postern.check.reach" time="1.500"><failure message="${reason}">sent: A | B`,
+      ...['expected: 2xx', `came back: ${reason}`, 'why: Why.', 'hint: Hint.', 'explained: doc'],
+      'again: curl</failure></testcase>',
+      '  </testsuite>',
+      `  <testsuite name="load" tests="1" failures="0" skipped="1" time="0.025" ${suite}>`,
+      '    <testcase name="is-skipped" classname="postern.check.load" time="0.025"><skipped message="one|two',
+      'three"/></testcase>',
+      '  </testsuite>',
+      '</testsuites>',
+      '',
+    ])
+  })
+
+  it('is Markdown of this form', () => {
+    const checks = [toResult('pass'), toResult('warn'), toResult('fail', { why: '<b> *[x]* a_b', reason: '401' })]
+    const report: Report = { ...REPORT, target: 'http://localhost/`x`', summary: summarize(checks), checks }
+    expect(formatReport(report, 'markdown').split('\n')).toEqual([
+      ...['## postern check', ''],
+      ...['`http://localhost/%60x%60`: 1 failed, 1 warning, 1 passed', ''],
+      ...['| status | check | sent | came back |', '|---|---|---|---|'],
+      '| fail | `is-fail` | A \\| B | 401 |',
+      ...['| warn | `is-warn` | A \\| B | one\\|two three |', ''],
+      ...['### is-fail', '', 'sent: A | B', '', 'expected: 2xx', '', 'came back: 401', ''],
+      ...['why: \\<b\\> \\*\\[x\\]\\* a\\_b', '', 'hint: Hint.', '', 'explained: doc', '', 'again: curl', ''],
+    ])
+    const sound: Report = { ...REPORT, summary: summarize([]), checks: [toResult('pass')] }
+    expect(formatReport(sound, 'markdown')).toBe(
+      '## postern check\n\n`http://localhost:3000/webhooks`: 0 failed, 0 warnings, 0 passed\n',
+    )
+  })
+})
+
+describe('a report with a diagnosis', () => {
+  const checks = [
+    toResult('fail', { id: 'accepts-valid', reason: '401' }),
+    toResult('fail', { id: 'late-retry' }),
+    toResult('warn', { id: 'id-long', reason: '401' }),
+    toResult('fail', { id: 'own' }),
+  ]
+  const withDiagnosis = (code: 'refused' | 'ended', follows: readonly string[]): Report => ({
+    ...{ ...REPORT, checks, summary: summarize(checks) },
+    diagnosis: { code, text: 'It has *another* secret.', follows },
+  })
+  const report = withDiagnosis('refused', ['late-retry', 'id-long'])
+
+  it('lists only the checks that do not follow from it', () => {
+    expect(listOwn(report).map(({ id }) => id)).toEqual(['accepts-valid', 'own'])
+    expect(listOwn({ ...REPORT, checks })).toEqual(checks)
+  })
+
+  it('names it first in Markdown, with what follows, and tells the rest by itself', () => {
+    const markdown = formatReport(report, 'markdown')
+    const told = '**It has \\*another\\* secret.**\n\n2 checks follow from this: `late-retry`, `id-long`.\n\n| status |'
+    expect(markdown).toContain(`3 failed, 1 warning, 0 passed\n\n${told}`)
+    expect(markdown.match(/^###? .*$/gm)).toEqual(['## postern check', '### accepts-valid', '### own'])
+    expect(formatReport(withDiagnosis('refused', []), 'markdown')).toContain(
+      '**It has \\*another\\* secret.**\n\n| status |',
+    )
+  })
+
+  it('stands at the refused delivery in JUnit, and the others point to it', () => {
+    const junit = formatReport(report, 'junit')
+    expect(junit).toContain('<failure message="401">It has *another* secret.\nsent: A | B')
+    expect(junit.match(/It has/g)).toHaveLength(1)
+    expect(junit).toContain('three">follows from accepts-valid</failure>')
+    expect(junit).toContain('<system-out>warning: 401\nfollows from accepts-valid</system-out>')
+    expect(junit).toContain('<testcase name="own" classname="postern.check.reach" time="1.500"><failure')
+    const passed = { ...report, checks: [toResult('pass', { id: 'accepts-valid' }), toResult('fail')] }
+    expect(formatReport(passed, 'junit')).not.toContain('It has')
+  })
+
+  it('stands at each check that found the process ended, in JUnit', () => {
+    const junit = formatReport(withDiagnosis('ended', ['late-retry']), 'junit')
+    expect(junit).toContain('three">It has *another* secret.</failure>')
+    expect(junit).not.toContain('follows from')
   })
 })

@@ -1,0 +1,3 @@
+import { describeAlone } from './describe-alone.ts'
+
+describeAlone((_id, group) => group === 'bytes')

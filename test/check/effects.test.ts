@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest'
+import { CASES } from '../../src/check/cases.ts'
+import { judgeEffect, play, runIn, type Step } from './play.ts'
+
+const FULL: Step = [503, '60']
+/** Reasons without the times, which differ. */
+const withoutTimes = (reason: string) => reason.replaceAll(/ after \d+ ms/g, '')
+
+describe('a check with a probe', () => {
+  it('is skipped without one, and sends nothing', async () => {
+    const { scene, seen } = await play([200])
+    for (const { id } of CASES.filter(({ group }) => group === 'effect'))
+      expect(await runIn(scene, id), id).toEqual({ status: 'skipped', reason: 'not observable without a probe' })
+    expect(seen).toEqual([])
+  })
+
+  it.each<readonly [id: string, steps: readonly Step[], runs: readonly number[], verdict: string]>([
+    ['effect-once', [200], [1], 'pass: the work was done once'],
+    ['effect-once', [200], [0, 1], 'pass: the work was done once'],
+    ['effect-once', [200], [2], 'fail: the work was done 2 times'],
+    ['effect-once', [200], [1, 1, 2], 'fail: the work was done 2 times'],
+    ['effect-once', [200], [0], 'fail: the work was done 0 times'],
+    ['effect-once', [401], [1], 'skipped: the event was not accepted: 401'],
+    ['effect-once-at-once', [200], [1], 'pass: the work was done once; 8 × 200'],
+    ['effect-once-at-once', [200, 409], [1], 'pass: the work was done once; 1 × 200, 7 × 409'],
+    ['effect-once-at-once', [200], [3], 'fail: the work was done 3 times; 8 × 200'],
+    ['effect-once-at-once', [401], [1], 'skipped: no delivery was accepted: 8 × 401'],
+    ['effect-once-other-bytes', [200], [1], 'pass: the work was done once'],
+    ['effect-once-other-bytes', [200], [2], 'fail: the work was done 2 times'],
+    ['effect-once-after-others', [200], [1], 'pass: the work was done once'],
+    ['effect-each-at-once', [200], [1], 'pass: 20 × 200; the work of 20 was done'],
+    ['effect-each-at-once', [200], [0, 0, 1], 'pass: 20 × 200; the work of 20 was done'],
+    ['effect-each-at-once', [200, 200, 409], [1, 1, 0], 'pass: 2 × 200, 18 × 409; the work of 2 was done'],
+    ['effect-each-at-once', [200], [...Array(19).fill(1), 0], 'fail: 20 × 200; the work of 19 was done'],
+    ['effect-each-at-once', [401], [1], 'skipped: 20 × 401; the work of 0 was done'],
+    ['effect-none-refused', [401, 200], [0], 'pass: the work was done 0 times; 401'],
+    ['effect-none-refused', [401, 200], [1], 'fail: the work was done once; 401'],
+    ['effect-none-refused', [FULL], [0], 'skipped: the event was not accepted: 503'],
+    ['effect-none-refused', [FULL], [2], 'fail: the work was done 2 times; 503'],
+    ['effect-after-forgery', [401, 200], [1], 'pass: first 401, then 200; the work was done'],
+    ['effect-after-forgery', [401, 200], [0, 1], 'pass: first 401, then 200; the work was done'],
+    ['effect-after-forgery', [401, 200], [0], 'fail: first 401, then 200; the work was not done'],
+    ['effect-after-forgery', [401], [1], 'fail: first 401, then 401; the work was not done'],
+    ['effect-ack-after-work', [500], [0], 'pass: 500'],
+    ['effect-ack-after-work', [200], [0, 1], 'pass: 200; the work was done once'],
+    ['effect-ack-after-work', [200], [0], 'fail: 200; the work was done 0 times'],
+    ['effect-ack-after-work', [401], [1], 'skipped: the event was not accepted: 401'],
+    ['effect-ack-after-work', [429], [1], 'skipped: the event was not accepted: 429'],
+    ['effect-copies-of-failure', [500], [0], 'pass: 8 × 500'],
+    ['effect-copies-of-failure', [401, 500], [0], 'pass: 1 × 401, 7 × 500'],
+    ['effect-copies-of-failure', [500, 200], [0, 1], 'pass: 1 × 500, 7 × 200; the work was done once'],
+    ['effect-copies-of-failure', [500, 200], [0], 'fail: 1 × 500, 7 × 200; the work was done 0 times'],
+    ['effect-copies-of-failure', [401], [1], 'skipped: no delivery was accepted: 8 × 401'],
+    ['effect-copies-of-failure', [401, 429], [1], 'skipped: no delivery was accepted: 1 × 401, 7 × 429'],
+    ['effect-retry-after-failure', [500, 200], [1], 'pass: first 500, then 200; the work was done'],
+    ['effect-retry-after-failure', [401, 500, 200], [1], 'pass: first 401, then 200; the work was done'],
+    ['effect-retry-after-failure', [500, 500, 500, 500, 200], [1], 'pass: first 500, then 200; the work was done'],
+    ['effect-retry-after-failure', [500, 200], [0], 'fail: first 500, then 200; the work was not done'],
+    ['effect-retry-after-failure', [500], [1], 'fail: first 500, then 500; the work was not done'],
+    ['effect-retry-after-failure', [500, 401], [1], 'fail: first 500, then 401; the work was not done'],
+    ['effect-retry-after-failure', [401], [1], 'skipped: the event was not accepted: 401'],
+    ['effect-retry-after-failure', [200], [1], 'skipped: first 200, so there is no retry; see effect-ack-after-work'],
+    ['effect-each-event', [200], [1], 'pass: both were done'],
+    ['effect-each-event', [200], [0, 1], 'pass: both were done'],
+    ['effect-each-event', [200], [1, 0], 'fail: the second was not done'],
+    ['effect-each-event', [200], [0], 'skipped: the work of contact.updated events is not counted'],
+    ['effect-each-event', [401], [1], 'skipped: the event was not accepted: 401'],
+    ['effect-similar-ids', [200], [1], 'pass: each was done'],
+    ['effect-similar-ids', [401], [1], 'skipped: none was accepted and done'],
+    ['effect-similar-ids', [200], [0], 'skipped: none was accepted and done'],
+    ['effect-similar-ids', [200, 409], [1], 'warn: ids differ in the case of a letter: 409'],
+    [
+      'effect-similar-ids',
+      [200],
+      [1, 0],
+      'warn: ids differ in the case of a letter: the work of the second was not done',
+    ],
+    ['effect-similar-ids', [401, 200], [1], 'pass: each was done'],
+    ['effect-similar-ids', [200, 200, 401], [1], 'pass: each was done'],
+    ['effect-similar-ids', [200, 200, 200, 409], [1], 'warn: ids differ in the last of 200 characters: 409'],
+    [
+      'effect-similar-ids',
+      [200],
+      [1, 1, 1, 0],
+      'warn: ids differ in the last of 200 characters: the work of the second was not done',
+    ],
+  ])('%s: if the answers are %j, and the work was done %j times', async (id, steps, runs, expected) => {
+    const { verdict } = await judgeEffect(id, steps, runs)
+    expect(`${verdict.status}: ${withoutTimes(verdict.reason)}`).toBe(expected)
+  })
+
+  it.each(['effect-none-refused', 'effect-ack-after-work', 'effect-copies-of-failure'])(
+    'is skipped if nothing listens any more: %s',
+    async (id) => {
+      const { scene } = await play([200])
+      const probe = { runs: async () => 0, fail: async () => {} }
+      const target = { isUnreachable: true, status: undefined, failure: 'the connection was refused' }
+      const gone = async () => ({ ...(await scene.send(scene.make.delivery('x'))), ...target })
+      const { status } = await runIn({ ...scene, probe, patienceMs: 50, send: gone, sendOnce: gone }, id)
+      expect(status).toBe('skipped')
+    },
+  )
+})
+
+describe('the events of a check with a probe', () => {
+  const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id)
+
+  it('are one event twice, and one more so that a queue has passed it', async () => {
+    const { events, asked, waits } = await judgeEffect('effect-once', [200], [1])
+    const [first, second, marker] = idsOf(events)
+    expect(events).toHaveLength(3)
+    expect(second).toBe(first)
+    expect(marker).not.toBe(first)
+    expect(asked).toEqual([first, marker, first])
+    expect(waits).toEqual([300])
+  })
+
+  it('are not waited for if the receiver refuses the marker', async () => {
+    const { events, asked } = await judgeEffect('effect-once', [200, 200, 401], [1])
+    const [first] = idsOf(events)
+    expect(asked).toEqual([first, first])
+  })
+
+  it('are eight copies', async () => {
+    const { events } = await judgeEffect('effect-once-at-once', [200], [1])
+    expect(new Set(idsOf(events.slice(0, 8))).size).toBe(1)
+    expect(events).toHaveLength(9)
+    const { events: failing } = await judgeEffect('effect-copies-of-failure', [500], [0])
+    expect(new Set(idsOf(failing)).size).toBe(1)
+    expect(failing).toHaveLength(8)
+  })
+
+  it('have one id and two timestamps, a second apart', async () => {
+    const { events } = await judgeEffect('effect-once-other-bytes', [200], [1])
+    const [first, second] = events
+    expect(second).toEqual({ ...first, timestamp: second.timestamp })
+    const apart = Date.parse(second.timestamp) - Date.parse(first.timestamp)
+    expect(apart).toBeGreaterThanOrEqual(1_000)
+  })
+
+  it('are one event, fifty others, and the first again', async () => {
+    const { events } = await judgeEffect('effect-once-after-others', [200], [1])
+    const ids = idsOf(events)
+    expect(ids).toHaveLength(53)
+    expect(ids[51]).toBe(ids[0])
+    expect(new Set(ids.slice(0, 51)).size).toBe(51)
+  })
+
+  it('are twenty, of which only the accepted ones are looked for', async () => {
+    const { events, asked } = await judgeEffect('effect-each-at-once', [...Array(5).fill(200), 409], [1])
+    expect(new Set(idsOf(events)).size).toBe(20)
+    expect(asked).toHaveLength(5)
+  })
+
+  it.each(['effect-none-refused', 'effect-after-forgery'])('begin with a wrong signature: %s', async (id) => {
+    const { seen, events } = await judgeEffect(id, [401, 200], [0])
+    const signatures = seen.map(({ headers }) => headers['x-service-signature'])
+    expect(signatures[0]).toBe(`sha256=${'0'.repeat(64)}`)
+    expect(signatures[1]).not.toBe(signatures[0])
+    if (id === 'effect-after-forgery') expect(events[1]).toEqual(events[0])
+  })
+
+  it.each(['effect-ack-after-work', 'effect-copies-of-failure', 'effect-retry-after-failure'])(
+    'are ordered to fail before they are sent: %s',
+    async (id) => {
+      const { events, failing } = await judgeEffect(id, [500], [1])
+      expect(failing).toEqual([[events[0].id, 0]])
+      expect(new Set(idsOf(events)).size).toBe(1)
+    },
+  )
+
+  it('are retried four times within the patience, at growing distances', async () => {
+    const { events, waits } = await judgeEffect('effect-retry-after-failure', [500], [0])
+    expect(events).toHaveLength(5)
+    expect(waits).toEqual([4, 20, 96])
+  })
+
+  it('are retried when the receiver asks for it, but within the patience', async () => {
+    const steps: readonly Step[] = [500, [503, '0'], [503, '60'], 200]
+    const { events, waits } = await judgeEffect('effect-retry-after-failure', steps, [1])
+    expect(events).toHaveLength(4)
+    expect(waits).toEqual([0, 120])
+  })
+
+  it('are two changes of one record, the second of them later', async () => {
+    const { events } = await judgeEffect('effect-each-event', [200], [1])
+    const [first, second] = events
+    expect(events).toHaveLength(2)
+    expect([first.type, second.type]).toEqual(['contact.updated', 'contact.updated'])
+    expect(second.id).not.toBe(first.id)
+    expect(second.data.record).toEqual({ ...first.data.record, lastName: 'Second' })
+    expect(first.data.record).toMatchObject({ _id: expect.any(String), lastName: 'First' })
+    expect(Date.parse(second.timestamp)).toBeGreaterThan(Date.parse(first.timestamp))
+    expect(Date.parse(second.timestamp)).toBeLessThanOrEqual(Date.now() - 1_000)
+  })
+
+  it('have ids that differ in the case of a letter, or in the last of 200 characters', async () => {
+    const { events } = await judgeEffect('effect-similar-ids', [200], [1])
+    const [lower = '', upper = '', first = '', second = '', ...more] = idsOf(events)
+    expect(more).toEqual([])
+    expect(upper).not.toBe(lower)
+    expect(upper.toLowerCase()).toBe(lower.toLowerCase())
+    expect([first.length, second.length]).toEqual([200, 200])
+    expect(first.slice(0, -1)).toBe(second.slice(0, -1))
+    expect(first).not.toBe(second)
+  })
+})

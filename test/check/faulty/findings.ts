@@ -1,0 +1,172 @@
+import type { CheckOptions } from 'postern/check'
+import { CASES } from '../../../src/check/cases.ts'
+import * as deliveries from './deliveries.ts'
+import * as effects from './effects.ts'
+import { HandWritten } from './hand-written.ts'
+import * as heads from './heads.ts'
+import * as records from './records.ts'
+import * as signatures from './signatures.ts'
+
+/** Messages that a receiver must get, by the ids of the checks. */
+export interface Finding {
+  readonly fail?: readonly string[]
+  readonly warn?: readonly string[]
+  /** Other messages that are allowed. The rest must pass. */
+  readonly beside?: RegExp
+  readonly options?: Partial<CheckOptions>
+}
+
+const idsOf = (pattern: RegExp) => CASES.map(({ id }) => id).filter((id) => pattern.test(id))
+const PREFIXES = ['signature-no-prefix', 'signature-other-prefix']
+const FORGED = idsOf(/^(signature-(?!hex-case|byte-order-mark|form|null)|keep-alive$)/).filter(
+  (id) => !PREFIXES.includes(id),
+)
+const RECORDLESS = idsOf(/^(finance|sync|import|export)-/)
+
+/** The expected message for each, by the name of its class. */
+const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
+  NoVerification: {
+    fail: FORGED,
+    warn: PREFIXES,
+    beside: /^effect-none-refused$/,
+  },
+  Reserialising: {
+    fail: ['accepts-valid', 'signature-reserialised', 'bytes-pretty'],
+    beside:
+      /^(bytes-|large|huge|burst|alive|late|timestamp|duplicates-|extra|unknown|deleted|updated|finance|sync|import|export|text-|data-|id-|record-|header-)/,
+  },
+  StringDecoding: { fail: ['bytes-split-characters', 'signature-replaced-byte'] },
+  DecodingAtTheEnd: { fail: ['signature-replaced-byte'] },
+  DropsByteOrderMark: { fail: ['signature-byte-order-mark'] },
+  Trimming: { fail: ['bytes-pretty'] },
+  UnequalLengthCompare: {
+    fail: idsOf(
+      /^signature-(missing|sha1|empty|prefix-only|short|long|non-ascii|tail|list|two-.*|right-.*|no-prefix|other-prefix)$/,
+    ),
+  },
+  PrefixCompare: { fail: ['signature-empty', 'signature-prefix-only', 'signature-short'] },
+  NoPrefixNeeded: { warn: ['signature-no-prefix'] },
+  TakesSha1: { fail: ['signature-sha1'] },
+  CaseSensitive: {},
+  IgnoresTail: { fail: ['signature-tail'], beside: /^signature-list$/ },
+  TakesAnyOfAList: { fail: ['signature-list'] },
+  TakesFirstHeader: { fail: ['signature-right-first'] },
+  TakesLastHeader: { fail: ['signature-right-last'] },
+  TakesAnyHeader: { fail: ['signature-right-first', 'signature-right-last'] },
+  InflatesBeforeCheck: { fail: ['gzip-after-signing'] },
+  InflatesAfterCheck: { fail: ['gzip-before-signing'] },
+  RemembersSignatures: { fail: ['signature-remembered'] },
+  TakesKnownSignaturesForDuplicates: { fail: ['signature-remembered'], beside: /^effect-once-other-bytes$/ },
+  LeaksDigestInHeader: { fail: ['leak-digest'] },
+  LeaksDigestAsBase64: { fail: ['leak-digest'] },
+  LeaksDigestAsBase64Url: { fail: ['leak-digest'] },
+  LeaksDigestInUpperCase: { fail: ['leak-digest'] },
+  LeaksDigestAsBuffer: { fail: ['leak-digest'] },
+  LeaksSecretInHeader: { fail: ['leak-secret'] },
+  LeaksDigest: { fail: ['leak-digest'] },
+  LeaksSecret: { fail: ['leak-secret'] },
+  LeaksStack: { fail: ['leak-stack'] },
+  TakesEmptySecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  TakesUndefinedSecret: { fail: ['signature-no-secret', 'signature-unknown-account'] },
+  ChecksJsonOnly: { fail: ['signature-form'] },
+  ChecksNoText: { fail: ['signature-text'] },
+  AnswersDuplicatesUnchecked: { fail: ['signature-of-duplicate'] },
+  LeaksWarningOfPhp: { fail: ['leak-stack'] },
+  LeaksTraceAsJson: { fail: ['leak-stack'] },
+}
+
+const DELIVERIES: Readonly<Record<keyof typeof deliveries, Finding>> = {
+  FiveMinuteTolerance: { fail: ['late-retry'] },
+  ConflictOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
+  UnauthorizedOnDuplicate: { fail: ['duplicate'], beside: /^duplicates-/ },
+  SmallLimit: { fail: ['large-body'] },
+  AcksBeforeWork: { fail: ['effect-ack-after-work'], beside: /^effect-once/ },
+  NotesBeforeWork: { fail: ['effect-copies-of-failure', 'effect-retry-after-failure'] },
+  NoDedup: { fail: idsOf(/^effect-once/) },
+  RacingDedup: { fail: ['effect-once-at-once'] },
+  WorksBeforeCheck: { fail: ['effect-none-refused'], beside: /^effect-/ },
+  RefusesUnknownTypes: { fail: ['unknown-type', 'unknown-model'] },
+  NeedsWholeRecord: { fail: ['deleted-id-only', 'deleted-before-created'] },
+  ReachesIntoRecord: { fail: ['unknown-type', ...RECORDLESS], warn: ['data-missing'] },
+  StrictSchema: { fail: ['extra-fields'] },
+  UpdatesOnlyWhatIsThere: { fail: ['updated-before-created'] },
+  ExactContentType: { fail: ['bytes-charset'] },
+  NeedsLength: { warn: ['bytes-chunked'] },
+  FailsOnBrokenJson: { fail: ['signed-not-json', 'signed-empty', 'signed-null'] },
+  Redirects: { fail: ['no-redirect'], options: { only: ['no-redirect'] } },
+  SaysYesToGet: { warn: ['get-not-2xx'] },
+  BusyForOthers: { fail: ['burst'], options: { concurrency: 1, only: ['bytes', 'burst'] } },
+  TurnsCopiesAway: { warn: ['duplicates-at-once'] },
+  NeedsMilliseconds: { fail: ['timestamp-no-fraction'], warn: ['timestamp-offset'] },
+  ReadsLinesAsText: { fail: ['bytes-line-ends'] },
+  StoresThreeBytes: { fail: ['bytes-four-byte-characters', 'bytes-split-characters'] },
+  NeverAnswers: { fail: ['deadline'], options: { only: ['deadline'], timeoutMs: 500 } },
+}
+
+const EFFECTS: Readonly<Record<keyof typeof effects, Finding>> = {
+  DedupesByRecord: { fail: ['effect-each-event'], beside: /^effect-/ },
+  DedupesByBody: { fail: ['effect-once-other-bytes'] },
+  DedupesByIdAndTime: { fail: ['effect-once-other-bytes'] },
+  RemembersThreeEvents: { fail: ['effect-once-after-others'] },
+  QueueWithoutDedup: { fail: idsOf(/^effect-once/), options: { only: ['effect'], patienceMs: 30_000 } },
+  RefusesWhatFailed: { fail: ['effect-retry-after-failure'] },
+  NotesBeforeCheck: { fail: ['effect-after-forgery'] },
+  AcksRunningCopies: { fail: ['effect-copies-of-failure'] },
+  SharesAVariable: { fail: ['effect-each-at-once'], beside: /^effect-/ },
+  QueuesBeforeCheck: { fail: ['effect-none-refused'], options: { patienceMs: 2_000 } },
+}
+
+const HEADS: Readonly<Record<keyof typeof heads, Finding>> = {
+  KnowsOneCase: { warn: ['header-lower-case'] },
+  ChecksOneTypeOnly: { fail: ['signature-other-types'] },
+  ForgetsDeletions: { fail: ['signature-other-types'] },
+  EmptySecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
+  UndefinedSecretOfUnknownAccount: { fail: ['signature-unknown-account'] },
+  SecretsInAnObject: { fail: ['signature-unknown-account'] },
+  ReadsBeforeCheck: { fail: ['signature-null', 'signed-null'] },
+  TakesAnyPrefix: { warn: ['signature-other-prefix'] },
+  TrustsItsConnection: { fail: ['keep-alive'] },
+  KeepsBodies: { fail: ['keep-alive'] },
+  LeaksDigestInFirstLine: { fail: ['leak-digest'] },
+  LeaksStackOfEncoding: { fail: ['leak-stack'] },
+  LeaksStackOfSize: { fail: ['leak-stack'] },
+  LeaksStackOfGet: { fail: ['leak-stack'] },
+  LeaksStackOfLength: { fail: ['leak-stack'] },
+}
+
+const RECORDS: Readonly<Record<keyof typeof records, Finding>> = {
+  InsertsOnly: { fail: ['created-after-updated'] },
+  DeletesOnlyWhatIsThere: { fail: ['deleted-before-created'] },
+  WritesStatementsByHand: { fail: ['text-quotes'] },
+  StoresShortText: { warn: ['text-long'] },
+  NeedsText: { warn: ['text-empty'] },
+  StoresNoNullCharacter: { warn: ['text-null-character'] },
+  StoresWholeCharacters: { warn: ['text-half-character'] },
+  KnowsTwoStatuses: { warn: ['unknown-status'] },
+  CastsToObjectId: { warn: ['record-id-form'] },
+  NeedsOwnAddress: { warn: ['same-email'] },
+  NeedsData: { warn: ['data-missing'] },
+  StoresShortIds: { warn: ['id-long'] },
+  CutsIds: { warn: ['effect-similar-ids'] },
+  ComparesIdsWithoutCase: { warn: ['effect-similar-ids'] },
+  NeedsUtc: { warn: ['timestamp-offset'] },
+  RefusesTheFuture: { warn: ['timestamp-ahead'] },
+}
+
+/** No other checks can be affected. */
+const ofGroups = (findings: Readonly<Record<string, Finding>>, ...only: readonly string[]) =>
+  Object.fromEntries(Object.entries(findings).map(([name, finding]) => [name, { ...finding, options: { only } }]))
+
+const FINDINGS: Readonly<Record<string, Finding>> = {
+  ...{ ...SIGNATURES, ...DELIVERIES, ...EFFECTS },
+  ...ofGroups(HEADS, 'accepts-valid', 'header-lower-case', 'keep-alive', 'signature', 'leak', 'signed-null'),
+  ...ofGroups(RECORDS, 'accepts-valid', 'bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids'),
+}
+const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {
+  ...{ ...signatures, ...deliveries, ...effects },
+  ...{ ...heads, ...records },
+}
+
+/** Faulty receivers, each with the report that it must get. */
+export const FAULTY: readonly (Finding & { readonly name: string; readonly Receiver: new () => HandWritten })[] =
+  Object.entries(FINDINGS).map(([name, finding]) => ({ ...finding, name, Receiver: RECEIVERS[name] ?? HandWritten }))

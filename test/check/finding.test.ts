@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import { diagnose, type Finding, findEnd, toDiagnosis } from '../../src/check/diagnose.ts'
+import type { CheckResult } from '../../src/check/report.ts'
+import { createScene } from '../../src/check/scene.ts'
+import { findFreePort } from '../support/programs.ts'
+import { OPTIONS, play, type Step } from './play.ts'
+
+/** Diagnoses a receiver with these answers: first to a plain delivery, then to one with a wrong signature, then to all others. */
+async function find(...steps: readonly Step[]) {
+  const { scene, seen } = await play(steps, { patienceMs: 100 })
+  return { finding: await diagnose(scene), requests: seen.length }
+}
+
+describe('the reason why a plain delivery is not accepted', () => {
+  it('is none if it is accepted the second time', async () => {
+    expect(await find(200)).toEqual({ finding: undefined, requests: 1 })
+  })
+
+  it.each<readonly [code: string, status: number, text: RegExp, requests: number]>([
+    ['redirect', 307, /^307: .*redirects/, 1],
+    ['redirect', 399, /redirects/, 1],
+    ['not_there', 404, /no such path/, 2],
+    ['not_there', 405, /does not take POST/, 2],
+    ['not_taken', 413, /larger than/, 2],
+    ['not_taken', 415, /content type/, 2],
+    ['put_off', 429, /limits requests/, 1],
+  ])('is %s for the status %d, and no other form is tried', async (code, status, text, requests) => {
+    const found = await find(status)
+    expect(found).toEqual({
+      finding: { code, text: expect.stringMatching(text), isAbsent: true, also: [] },
+      requests,
+    })
+  })
+
+  it.each<readonly [code: string, step: Step, text: RegExp]>([
+    ['refused', 400, /^The receiver refuses a plain delivery in every form: 400 after .*another secret/],
+    ['refused', 499, /^The receiver refuses a plain delivery in every form: 499 after /],
+    ['server_error', 500, /^The receiver fails at a plain delivery: 500 after .*; often a body parser/],
+    ['cut_off', 'cut', /^The receiver fails at a plain delivery: .*If it speaks TLS, its URL begins with https\.$/],
+  ])('is %s for a receiver that answers everything with %s, in every form', async (code, step, text) => {
+    const { finding, requests } = await find(step)
+    expect(finding).toEqual({ code, text: expect.stringMatching(text), isAbsent: false, also: [] })
+    expect(requests).toBeGreaterThan(20)
+  })
+
+  it.each<readonly [first: Step, forged: Step, text: string]>([
+    [403, 401, 'refuses the event: 403 after'],
+    [404, 401, 'refuses the event: 404 after'],
+    [500, 401, 'fails at the event: 500 after'],
+  ])('is event_refused if the answer is %s, and %s to a wrong signature', async (first, forged, text) => {
+    const { finding, requests } = await find(first, forged)
+    expect(finding).toEqual({ code: 'event_refused', text: expect.stringContaining(text), isAbsent: false, also: [] })
+    expect(finding?.text).toContain('and 401 to a wrong signature')
+    expect(requests).toBe(2)
+  })
+
+  it('is not event_refused if a wrong signature is accepted or fails', async () => {
+    expect((await find(403, 500, 403)).finding?.code).toBe('refused')
+    expect((await find(403, 200, 403)).finding?.code).toBe('refused')
+  })
+
+  it('is the first form that is accepted, with the checks that fail because of it', async () => {
+    expect((await find(401, 401, 200)).finding).toMatchObject({ code: 'other_header', isAbsent: false, also: [] })
+    const others = Array<Step>(21).fill(401) // the headers of other services, and the name in lower case
+    expect((await find(401, 401, ...others, 200)).finding).toMatchObject({
+      code: 'no_prefix',
+      also: ['signature-no-prefix'],
+    })
+  })
+
+  it('is that nothing listens, or answers in time', async () => {
+    const target = new URL(`http://127.0.0.1:${await findFreePort()}/`)
+    expect(await diagnose(createScene({ ...OPTIONS, target }))).toEqual({
+      ...{ code: 'unreachable', text: expect.stringContaining('Is your app running'), isAbsent: true, also: [] },
+    })
+    const { scene } = await play(['never'], { timeoutMs: 100 })
+    expect(await diagnose(scene)).toEqual({
+      ...{ code: 'no_answer', text: expect.stringContaining('Acknowledge first'), isAbsent: true, also: [] },
+    })
+  })
+})
+
+const toResult = (id: string, changes: Partial<CheckResult> = {}): CheckResult => ({
+  ...{ id, group: 'time', level: 'fail', status: 'fail', ms: 1, sent: '', expected: '', reason: '401 after 1 ms' },
+  ...{ why: '', hint: '', doc: '', repro: '' },
+  ...changes,
+})
+
+describe('the checks that follow from a diagnosis', () => {
+  const checks = [
+    toResult('accepts-valid', { group: 'reach' }),
+    toResult('late-retry'),
+    toResult('timestamp-ahead', { status: 'warn' }),
+    toResult('timestamp-offset', { status: 'pass' }),
+    toResult('timestamp-no-fraction', { status: 'skipped' }),
+    toResult('signature-missing', { group: 'signature' }),
+    toResult('signature-sha1', { group: 'signature' }),
+    toResult('leak-stack', { group: 'leak' }),
+    toResult('https', { group: 'reach', status: 'warn' }),
+    toResult('get-not-2xx', { group: 'reach', status: 'warn' }),
+  ]
+  const followsOf = (code: Finding['code'], also: readonly string[] = []) =>
+    toDiagnosis({ code, text: 'Text.', isAbsent: false, also }, checks).follows
+
+  it('are those that need an accepted delivery, and did not pass', () => {
+    expect(followsOf('refused')).toEqual(['late-retry', 'timestamp-ahead'])
+  })
+
+  it('are also the signature checks that fail because of the same mistake', () => {
+    expect(followsOf('other_algorithm', ['signature-sha1'])).toEqual([
+      'late-retry',
+      'timestamp-ahead',
+      'signature-sha1',
+    ])
+  })
+
+  it.each(['server_error', 'cut_off'] as const)('are all if the receiver fails at everything: %s', (code) => {
+    const all = ['signature-missing', 'signature-sha1', 'leak-stack', 'https', 'get-not-2xx']
+    expect(followsOf(code)).toEqual(['late-retry', 'timestamp-ahead', ...all])
+  })
+
+  it('are only those that found nothing listening, once the receiver has ended', () => {
+    const gone = toResult('burst', { group: 'load', reason: '3 × 200, 47 × the connection was refused' })
+    const all = [...checks, gone]
+    const finding = findEnd(new URL('http://ada:lovelace@localhost:3000/x?token=y'), all)
+    expect(finding).toMatchObject({ code: 'ended', isAbsent: false, also: ['burst'] })
+    expect(finding.text).toContain('nothing listened at http://xxx:xxx@localhost:3000/x?token=xxx any more')
+    expect(toDiagnosis(finding, all)).toEqual({ code: 'ended', text: finding.text, follows: ['burst'] })
+  })
+})

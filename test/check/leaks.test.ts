@@ -1,0 +1,168 @@
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
+import { checkReceiver } from 'postern/check'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listen } from '../adapters/http/hosts.ts'
+import type { Answer } from './faulty/hand-written.ts'
+
+const SECRET = 'it\'s a "secret" for the checks'
+
+/** Judges a receiver by its refusals, and returns the statuses by id with the requests that it got. */
+async function judge(
+  refuse: (digest: string, request: IncomingMessage, body: string) => Partial<Answer>,
+  secret = SECRET,
+) {
+  const seen: { readonly request: IncomingMessage; readonly body: string; readonly digest: string }[] = []
+  const { port, close } = await listen(
+    createServer(async (request, response) => {
+      const body = await readText(request)
+      const digest = createHmac('sha256', secret).update(body).digest('hex')
+      seen.push({ request, body, digest })
+      const { status = 401, words = 'No', text = '', headers = {} } = refuse(digest, request, body)
+      response.writeHead(status, words, headers).end(text)
+    }),
+  )
+  onTestFinished(close)
+  const { checks } = await checkReceiver(`http://127.0.0.1:${port}/`, { secret, only: ['leak'] })
+  const statuses = Object.fromEntries(checks.map(({ id, status }) => [id.replace('leak-', ''), status]))
+  return { statuses, seen, reasons: checks.map(({ reason }) => reason) }
+}
+
+const TIGHT = { digest: 'pass', secret: 'pass', stack: 'pass' }
+const base64Of = (hex: string) => Buffer.from(hex, 'hex').toString('base64')
+
+describe('a refusal', () => {
+  it('leaks nothing if it holds nothing', async () => {
+    const { statuses, reasons } = await judge(() => ({ text: 'no' }))
+    expect(statuses).toEqual(TIGHT)
+    expect(reasons).toEqual(Array(3).fill('no answer holds it'))
+  })
+
+  it('is drawn from the receiver once for all three checks, by eight requests that differ', async () => {
+    const { seen } = await judge(() => ({}))
+    const told = seen.map(({ request: { method, headers }, body, digest }) => {
+      const signature = headers['x-service-signature']
+      const right = `sha256=${digest}`
+      const form = signature === right ? 'right' : signature === right.slice(0, -2) ? 'short' : signature
+      const length = body.length > 1_000_000 ? 'huge' : body.startsWith('{"id": "evt_chk_') ? 'event' : body
+      return [method, form, headers['content-encoding'], body === '{"id": "evt_chk_' ? 'broken' : length].join(' ')
+    })
+    expect(told.sort()).toEqual(
+      [
+        ...['POST   event', `POST sha256=${'0'.repeat(64)}  event`, 'POST sha256=xyz  event', 'POST short  event'],
+        ...['POST right gzip event', 'POST right  broken', 'POST right  huge', 'GET   '],
+      ].sort(),
+    )
+    const events = seen.filter(({ body }) => body.length > 100 && body.length < 1_000)
+    expect(new Set(events.map(({ body }) => body)).size).toBe(1)
+  })
+
+  it.each<readonly [form: string, toAnswer: (digest: string) => Partial<Answer>]>([
+    ['its body', (digest) => ({ text: `expected ${digest}, got another` })],
+    ['a header', (digest) => ({ headers: { 'x-debug': digest } })],
+    ['its first line', (digest) => ({ words: digest })],
+    ['upper case', (digest) => ({ text: digest.toUpperCase() })],
+    ['base64', (digest) => ({ text: base64Of(digest) })],
+    ['base64 without its end', (digest) => ({ text: base64Of(digest).replace('=', '') })],
+    ['base64url', (digest) => ({ text: base64Of(digest).replaceAll('+', '-').replaceAll('/', '_') })],
+    ['a list of numbers', (digest) => ({ text: JSON.stringify(Buffer.from(digest, 'hex'), null, 1) })],
+  ])('leaks the digest in %s', async (_form, toAnswer) => {
+    expect((await judge(toAnswer)).statuses).toEqual({ ...TIGHT, digest: 'fail' })
+  })
+
+  it('leaks the digest even if only the answer to a signed body holds it', async () => {
+    const leaking = await judge((digest, _request, body) => (body === '{"id": "evt_chk_' ? { text: digest } : {}))
+    expect(leaking.statuses).toEqual({ ...TIGHT, digest: 'fail' })
+    expect(leaking.reasons[0]).toBe('an answer holds the expected digest')
+  })
+
+  it('leaks no digest if it holds another one', async () => {
+    expect((await judge((digest) => ({ text: digest.replace(/./, 'g') }))).statuses).toEqual(TIGHT)
+  })
+
+  it.each([
+    ['its body', { text: `the secret is ${SECRET}!` }],
+    ['a header', { headers: { 'x-secret': SECRET } }],
+    ['JSON', { text: JSON.stringify({ secret: SECRET }) }],
+    ['a URL', { text: `?secret=${encodeURIComponent(SECRET)}` }],
+    ['base64', { text: Buffer.from(SECRET).toString('base64') }],
+    ['hexadecimal digits', { text: Buffer.from(SECRET).toString('hex') }],
+  ])('leaks the secret in %s', async (_form, answer) => {
+    expect((await judge(() => answer)).statuses).toEqual({ ...TIGHT, secret: 'fail' })
+  })
+
+  it('is searched for a secret of eight bytes, and not for a shorter one', async () => {
+    const text = 'eight888'
+    expect((await judge(() => ({ text }), text)).statuses.secret).toBe('fail')
+    const { statuses, reasons } = await judge(() => ({ text }), text.slice(1))
+    expect(statuses.secret).toBe('skipped')
+    expect(reasons[1]).toContain('so short')
+  })
+
+  it('is not judged if none came', async () => {
+    const { port, close } = await listen(createServer((request) => request.socket.destroy()))
+    onTestFinished(close)
+    const { checks } = await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, only: ['leak'] })
+    expect(checks.map(({ status, reason }) => `${status}: ${reason}`)).toEqual(Array(3).fill('skipped: no answer came'))
+  })
+
+  it('is judged if only one came', async () => {
+    const { port, close } = await listen(
+      createServer((request, response) => (request.method === 'GET' ? response.end() : request.socket.destroy())),
+    )
+    onTestFinished(close)
+    const { summary } = await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, only: ['leak'] })
+    expect(summary.pass).toBe(3)
+  })
+})
+
+describe('a stack trace in a refusal', () => {
+  const statusOf = async (text: string) => (await judge(() => ({ text }))).statuses.stack
+
+  it.each([
+    ['JavaScript', 'Error: no\n    at check (/srv/app/receiver.js:12:70)'],
+    ['JavaScript on Windows', String.raw`at check (C:\app\receiver.js:12:7)`],
+    ['JavaScript without a folder', 'at check (receiver.js:123:7)'],
+    ['a module of JavaScript', 'at file:///srv/app/receiver.js:12:7'],
+    ['Python', '<pre>Traceback (most recent call last):\n  File "/srv/app.py", line 3, in post</pre>'],
+    ['Java', '\tat com.example.Hooks.receive(Hooks.java:12)'],
+    ['Java, of a nested class', 'at com.example.Hooks$Inner.receive(Hooks.java:1)'],
+    ['Kotlin', 'at com.example.HooksKt.receive(Hooks_2.kt:123)'],
+    ['Scala', 'at com.example.Hooks.receive(Hooks.scala:12)'],
+    ['C#', '   at Hooks.Receive(Request r) in /srv/Hooks.cs:line 12'],
+    ['Go', 'goroutine 17 [running]:\nmain.receive()'],
+    ['Go, of the first routine', 'goroutine 1 [running]:'],
+    ['Ruby', "app/hooks.rb:12:in `receive'"],
+    ['PHP', '#0 /srv/app/receiver.php(12): hash_equals()'],
+    ['PHP, as a warning', 'Warning: Undefined array key 1 in /srv/app/receiver.php on line 7'],
+    ['PHP, as a warning in HTML', '<b>Warning</b>: x in <b>/srv/app/receiver.php</b> on line <b>7</b>'],
+    ['Laravel', '{"message": "x", "file": "/srv/app/Hooks.php", "line": 12}'],
+    ['Laravel without spaces', '{"file":"/srv/app/Hooks.php","line":1}'],
+  ])('of %s is found', async (_language, text) => {
+    expect(await statusOf(text)).toBe('fail')
+  })
+
+  it('is found in a header and in the first line', async () => {
+    const text = 'at check (/srv/app/receiver.js:12:70)'
+    expect((await judge(() => ({ headers: { 'x-debug': text } }))).statuses.stack).toBe('fail')
+    expect((await judge(() => ({ words: text }))).statuses.stack).toBe('fail')
+  })
+
+  it.each([
+    '{"error":"no signature at 12:30:45"}',
+    'Look at https://docs.example.test/webhooks for help.',
+    'We look at (all) requests: 12:30',
+    'format (/a:12:7)',
+    'chat com.example.receive(Hooks.java:12)',
+    '{"code":"unauthorized","line":"sales"}',
+    '{"file":"Hooks.php","line":"sales"}',
+    '{"file":"","line":1}',
+    'index.php was not found',
+    'main.php on line 3',
+    '#0 of receiver.php',
+    'goroutine pools are full',
+  ])('is not what this is: %s', async (text) => {
+    expect(await statusOf(text)).toBe('pass')
+  })
+})

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import {
+  countAnswers,
+  describe as describeAnswer,
+  isPutOff,
+  isRedirect,
+  mustBeAccepted,
+  mustBeRefused,
+  mustBeTurnedAway,
+  mustNotCrash,
+  notAccepted,
+  readRetryAfterMs,
+  shouldBeAccepted,
+  shouldBeRefused,
+} from '../../src/check/verdict.ts'
+import { CUT, toAnswer } from './to-answer.ts'
+
+const STATUSES = [199, 200, 299, 300, 399, 400, 401, 499, 500, undefined]
+const toStatus = (status: number | undefined) => (status === undefined ? CUT : toAnswer({ status }))
+
+describe('the verdict on an answer', () => {
+  it.each([
+    ['accepted', mustBeAccepted, 'fail pass pass fail fail fail fail fail fail fail'],
+    ['accepted or warned of', shouldBeAccepted, 'warn pass pass warn warn warn warn warn warn warn'],
+    ['refused', mustBeRefused, 'fail fail fail fail fail pass pass pass fail fail'],
+    ['turned away', mustBeTurnedAway, 'fail fail fail fail fail pass pass pass fail fail'],
+    ['refused or warned of', shouldBeRefused, 'fail warn warn fail fail pass pass pass fail fail'],
+    ['anything but a crash', mustNotCrash, 'fail pass pass fail fail pass pass pass fail fail'],
+  ])('follows its status, if the delivery must be %s', (_what, judge, verdicts) => {
+    expect(STATUSES.map((status) => judge(toStatus(status)).status).join(' ')).toBe(verdicts)
+  })
+
+  it('tells the status and the time, and by which 4xx a forgery is usually refused', () => {
+    expect(mustBeAccepted(toAnswer({ status: 204 })).reason).toBe('204 after 5 ms')
+    expect(mustBeRefused(toAnswer({ status: 401 })).reason).toBe('401 after 5 ms')
+    expect(mustBeRefused(toAnswer({ status: 403 })).reason).toBe('403 after 5 ms; 401 is usual')
+    expect(mustBeTurnedAway(toAnswer({ status: 415 })).reason).toBe('415 after 5 ms')
+  })
+
+  it('is skipped for want of an accepted event, and tells why', () => {
+    expect(notAccepted(toAnswer({ status: 401 }))).toEqual({
+      status: 'skipped',
+      reason: 'the event was not accepted: 401 after 5 ms',
+    })
+  })
+
+  it('counts only 3xx as redirects', () => {
+    expect(STATUSES.filter((status) => isRedirect(toStatus(status)))).toEqual([300, 399])
+  })
+})
+
+describe('an answer in words', () => {
+  it('is why there is none, without the body of any', () => {
+    expect(describeAnswer(CUT)).toBe('the connection ended without an answer')
+    expect(describeAnswer({ ...CUT, failure: undefined })).toBe('no answer')
+    expect(describeAnswer({ ...CUT, failure: 'the connection was refused', isUnreachable: true })).toBe(
+      'the connection was refused; where earlier deliveries got answers, one of them may have ended the process',
+    )
+  })
+
+  it('is a count of each, in the order in which they came', () => {
+    const answers = [toAnswer(), CUT, toAnswer({ status: 409 }), toAnswer(), { ...CUT, failure: undefined }]
+    expect(countAnswers(answers)).toBe('2 × 200, 1 × the connection ended without an answer, 1 × 409, 1 × no answer')
+  })
+})
+
+describe('Retry-After', () => {
+  const withHeader = (text: string) => toAnswer({ status: 503, headers: { 'retry-after': text } })
+  const LATE = 'Sun Nov 6 08:49:37 2094' // the oldest of the three forms of HTTP
+
+  it.each([
+    ['seconds', '10', 10_000],
+    ['no time at all', '0', 0],
+    ['a date that is over', new Date(0).toUTCString(), 0],
+  ])('is %s', (_what, text, ms) => {
+    expect(readRetryAfterMs(withHeader(text))).toBe(ms)
+  })
+
+  it('is a date, counted from now', () => {
+    const ms = readRetryAfterMs(withHeader(new Date(Date.now() + 60_000).toUTCString())) ?? 0
+    expect(ms).toBeGreaterThan(50_000)
+    expect(ms).toBeLessThanOrEqual(60_000)
+    const inYears = (text: string) => (readRetryAfterMs(withHeader(text)) ?? 0) / 3.15e10
+    expect(inYears(LATE)).toBeGreaterThan(1)
+    expect(inYears('2094-11-06')).toBeGreaterThan(1)
+  })
+
+  it('says nothing if it cannot be read, or is missing', () => {
+    expect(readRetryAfterMs(withHeader('soon'))).toBeUndefined()
+    expect(readRetryAfterMs(toAnswer({ status: 503 }))).toBeUndefined()
+  })
+
+  it('puts a delivery off with 429 or 503 only', () => {
+    const headers = { 'retry-after': '1' }
+    expect([200, 429, 500, 503].filter((status) => isPutOff(toAnswer({ status, headers })))).toEqual([429, 503])
+    expect([429, 503].filter((status) => isPutOff(toAnswer({ status })))).toEqual([])
+  })
+})
