@@ -83,15 +83,18 @@ export function createScene({
     async sendInTurn(deliveries) {
       const agent = keepConnection(target)
       const answers: Answer[] = []
-      for (const delivery of deliveries) {
-        const sendKept = async () => {
-          const answer = await sendOnce(delivery, agent)
-          // The receiver may close an idle connection: clients then open another.
-          return answer.failureKind === 'reset' && answers.length > 0 ? sendOnce(delivery, agent) : answer
+      try {
+        for (const delivery of deliveries) {
+          const sendKept = async () => {
+            const answer = await sendOnce(delivery, agent)
+            // The receiver may close an idle connection: clients then open another.
+            return answer.failureKind === 'reset' && answers.length > 0 ? sendOnce(delivery, agent) : answer
+          }
+          answers.push(await sendPatiently(sendKept))
         }
-        answers.push(await sendPatiently(sendKept))
+      } finally {
+        agent.destroy()
       }
-      agent.destroy()
       return answers
     },
     wait,

@@ -92,6 +92,28 @@ describe('deliveries in turn', () => {
   })
 })
 
+describe('the connection of deliveries in turn', () => {
+  it('is closed once the run is interrupted', async () => {
+    const stop = new AbortController()
+    let open = 0
+    let requests = 0
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => response.writeHead(++requests > 1 ? 503 : 200, { 'retry-after': '5' }).end())
+      if (requests === 1) setTimeout(() => stop.abort(), 50)
+    }).on('connection', (socket) => {
+      open++
+      socket.on('close', () => open--)
+    })
+    const { port, close } = await listen(server)
+    onTestFinished(close)
+    const target = new URL(`http://127.0.0.1:${port}/`)
+    const { sendInTurn, make } = createScene({ ...OPTIONS, target, signal: stop.signal })
+    await expect(sendInTurn([make.delivery('a'), make.delivery('b')])).rejects.toThrow('aborted')
+    expect(requests).toBe(2)
+    await expect.poll(() => open, { timeout: 2_000 }).toBe(0)
+  })
+})
+
 describe('the end of a receiver', () => {
   it('is known, and it is told from a receiver that was never there', async () => {
     const nowhere = createScene({ target: new URL(`http://127.0.0.1:${await findFreePort()}/`), ...OPTIONS })
