@@ -12,7 +12,7 @@ const sign = (body: Uint8Array | string, algorithm = 'sha256') =>
 const rightOf = (body: Uint8Array | string) => `sha256=${sign(body)}`
 const WRONG = `sha256=${'0'.repeat(64)}`
 
-/** Returns the delivery of a check: its delivery, its body as text, and the right signature for that body. */
+/** Returns the delivery of a check, its body as text, and the right signature for that body. */
 function sentBy(id: string) {
   const single = CASES.find(
     (each): each is Extract<GroupedCase, { deliver: unknown }> => each.id === id && 'deliver' in each,

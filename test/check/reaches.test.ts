@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { sendAtOnce } from '../../src/check/cases/send-at-once.ts'
+import type { Answer } from '../../src/check/exchange.ts'
+import { createScene } from '../../src/check/scene.ts'
+import { OPTIONS, play, runIn, type Step } from './play.ts'
+import { CUT, toAnswer } from './to-answer.ts'
+
+const sceneOf = (url: string) => createScene({ ...OPTIONS, target: new URL(url) })
+const withoutTimes = (reason: string) => reason.replaceAll(/ after \d+ ms/g, '')
+
+describe('deadline', () => {
+  const PUT_OFF = { status: 503, headers: { 'retry-after': '1' } }
+
+  it.each<readonly [status: string, first: Answer, second: Answer]>([
+    ['pass', toAnswer({ ms: 2_000 }), CUT],
+    ['warn', toAnswer({ ms: 2_001 }), CUT],
+    ['warn', toAnswer({ ms: 9_999 }), CUT],
+    ['fail', toAnswer({ ms: 10_000 }), CUT],
+    ['fail', { ...CUT, ms: 1 }, CUT],
+    ['pass', toAnswer({ status: 500, ms: 10 }), CUT],
+    ['pass', toAnswer({ ...PUT_OFF, ms: 2_000 }), toAnswer({ ms: 10 })],
+    ['warn', toAnswer({ ...PUT_OFF, ms: 10 }), toAnswer({ ms: 2_500 })],
+    ['fail', toAnswer({ ...PUT_OFF, ms: 10 }), CUT],
+    ['warn', toAnswer({ ...PUT_OFF, ms: 2_001 }), toAnswer({ ms: 10 })],
+  ])('is %s if the answer is %j, and then %j', async (status, first, second) => {
+    const scene = { ...sceneOf('http://localhost/'), sendOnce: async () => first, send: async () => second }
+    expect((await runIn(scene, 'deadline')).status).toBe(status)
+  })
+})
+
+describe('https', () => {
+  it.each([
+    ['https://hooks.example.test/', 'pass', 'https'],
+    ['http://localhost:3000/', 'pass', 'http, on this machine only'],
+    ['http://hooks.example.test/', 'warn', 'http to hooks.example.test'],
+  ])('reads the URL only: %s', async (url, status, reason) => {
+    expect(await runIn(sceneOf(url), 'https')).toEqual({ status, reason })
+  })
+})
+
+describe('keep-alive', () => {
+  it.each<readonly [steps: readonly Step[], verdict: string]>([
+    [[200, 401, 200], 'pass: 200, then 401, then 200'],
+    [[200, 200, 200], 'fail: 200, then 200, then 200'],
+    [[200, 401, 500], 'fail: 200, then 401, then 500'],
+    [[200, 500, 200], 'fail: 200, then 500, then 200'],
+    [[401, 401, 200], 'skipped: the event was not accepted: 401, then 401, then 200'],
+  ])('judges the second and the third answer of %j', async (steps, expected) => {
+    const { scene, seen } = await play(steps)
+    const { status, reason } = await runIn(scene, 'keep-alive')
+    expect(`${status}: ${withoutTimes(reason)}`).toBe(expected)
+    const forged = seen.map(({ headers }) => headers['x-service-signature'] === `sha256=${'0'.repeat(64)}`)
+    expect(forged).toEqual([false, true, false])
+    expect(new Set(seen.map(({ body }) => JSON.parse(body).id)).size).toBe(3)
+  })
+})
+
+describe('a burst', () => {
+  it.each<readonly [steps: readonly Step[], verdict: string]>([
+    [[200], 'pass: 50 × 200'],
+    [[200, [503, '9']], 'warn: 1 × 200, 49 × 503'],
+    [[200, 503], 'fail: 1 × 200, 49 × 503'],
+    [[...Array<Step>(49).fill([503, '9']), 500], 'fail: 1 × 500, 49 × 503'],
+  ])('is judged by all of its answers: %j', async (steps, expected) => {
+    const { scene, seen } = await play(steps, { patienceMs: 50 })
+    const { status, reason } = await runIn(scene, 'burst')
+    expect(`${status}: ${reason.split(', ').sort().join(', ')}`).toBe(expected)
+    expect(new Set(seen.map(({ body }) => JSON.parse(body).id)).size).toBe(50)
+  })
+})
+
+describe('deliveries that are sent concurrently', () => {
+  async function send(...rounds: readonly (readonly Answer[])[]) {
+    const waits: number[] = []
+    let sent = 0
+    const answers = rounds.flat()
+    const scene = {
+      ...{ ...sceneOf('http://localhost/'), patienceMs: 2_000 },
+      sendOnce: async () => answers[sent++] ?? CUT,
+      wait: async (ms: number) => {
+        waits.push(ms)
+      },
+    }
+    const deliveries = Array.from({ length: 2 }, () => scene.make.delivery('x'))
+    const statuses = (await sendAtOnce(scene, deliveries)).map(({ status }) => status)
+    return { statuses, waits, sent }
+  }
+  const off = (seconds: string) => toAnswer({ status: 429, headers: { 'retry-after': seconds } })
+
+  it('are sent once if one of them was not put off', async () => {
+    expect(await send([off('1'), toAnswer()])).toEqual({ statuses: [429, 200], waits: [], sent: 2 })
+    expect(await send([toAnswer({ status: 503 }), off('1')])).toEqual({ statuses: [503, 429], waits: [], sent: 2 })
+  })
+
+  it('are sent again if all were put off, after the longest time', async () => {
+    const again = { statuses: [200, 401], waits: [2_000], sent: 4 }
+    expect(await send([off('2'), off('1')], [toAnswer(), toAnswer({ status: 401 })])).toEqual(again)
+  })
+
+  it('are sent once if that takes more than the patience', async () => {
+    expect(await send([off('3'), off('1')])).toEqual({ statuses: [429, 429], waits: [], sent: 2 })
+  })
+})

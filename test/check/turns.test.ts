@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest'
+import { CASES } from '../../src/check/cases.ts'
+import { play, runIn, type Step } from './play.ts'
+import { CUT, toAnswer } from './to-answer.ts'
+
+const withoutTimes = (reason: string) => reason.replaceAll(/ after \d+ ms/g, '')
+
+async function judge(id: string, steps: readonly Step[]) {
+  const { scene, seen } = await play(steps, { patienceMs: 50 })
+  const { status, reason } = await runIn(scene, id)
+  const parse = () => seen.map(({ body }) => JSON.parse(body))
+  return { verdict: `${status}: ${withoutTimes(reason)}`, seen, parse }
+}
+
+describe('a check of several deliveries', () => {
+  it.each<readonly [id: string, steps: readonly Step[], verdict: string]>([
+    ...['deleted-id-only', 'created-after-updated', 'same-email'].flatMap((id) => [
+      [id, [200, 202], 'pass: first 200, then 202'] as const,
+      [id, [401, 200], 'skipped: the first event was not accepted: 401'] as const,
+      [id, [200, 409], `${id === 'same-email' ? 'warn' : 'fail'}: first 200, then 409`] as const,
+    ]),
+    ['duplicate', [200, 202], 'pass: first 200, then 202'],
+    ['duplicate', [200, 409], 'fail: first 200, then 409'],
+    ['duplicate', [401, 200], 'skipped: first 401, then 200'],
+    ['duplicate', [401], 'skipped: first 401, then 401'],
+    ['duplicates-at-once', [200], 'pass: 8 × 200'],
+    ...[409, 425, 429, 503].map((busy) => ['duplicates-at-once', [200, busy], `warn: 1 × 200, 7 × ${busy}`] as const),
+    ['duplicates-at-once', [409], 'fail: 8 × 409'],
+    ['duplicates-at-once', [200, 409, 500], 'fail: 1 × 200, 1 × 409, 6 × 500'],
+    ['duplicates-at-once', [200, 'cut'], 'fail: 1 × 200, 7 × the connection ended without an answer'],
+    ['signature-no-secret', [401], 'pass: 401'],
+    ['signature-no-secret', [200, 401], 'fail: 200'],
+    ['signature-no-secret', [401, 200], 'fail: 200'],
+    ['signature-of-duplicate', [200, 401], 'pass: 401'],
+    ['signature-of-duplicate', [200], 'fail: 200'],
+    ['signature-of-duplicate', [403, 401], 'skipped: the event was not accepted: 403'],
+    ['signature-remembered', [200, 401], 'pass: 401'],
+    ['signature-remembered', [200], 'fail: 200'],
+    ['signature-remembered', [403, 401], 'skipped: the event was not accepted: 403'],
+    ['gzip-before-signing', [415], 'pass: 415'],
+    ['gzip-before-signing', ['cut'], 'fail: the connection ended without an answer'],
+    ['gzip-before-signing', [200], 'pass: 200; it takes any signed bytes unseen'],
+    ['gzip-before-signing', [200, 400], 'fail: 200, but 400 to what is no gzip: it was unpacked'],
+    ['signature-other-types', [401], 'pass: 401'],
+    ['signature-other-types', [401, 200], 'fail: finance.payment.completed: 200'],
+    ['signature-other-types', [401, 401, 401, 200], 'fail: without a type: 200'],
+    ['signature-unknown-account', [401], 'pass: 401'],
+    ['signature-unknown-account', [401, 500], 'fail: of "constructor": 500'],
+    ['signature-unknown-account', [401, 401, 200], 'fail: signed with an empty secret: 200'],
+    ['signature-unknown-account', [401, 401, 401, 200], 'fail: signed with "undefined": 200'],
+  ])('%s judges the answers %j', async (id, steps, expected) => {
+    expect((await judge(id, steps)).verdict).toBe(expected)
+  })
+
+  it('sends the whole record first, and then the deletion of its _id', async () => {
+    const events = (await judge('deleted-id-only', [200])).parse()
+    expect(events.map(({ type }) => type)).toEqual(['contact.created', 'contact.deleted'])
+    const [{ data: created }, { data: deleted }] = events
+    expect(Object.keys(created.record)).toHaveLength(5)
+    expect(deleted).toEqual({ record: { _id: created.record._id } })
+    expect(events[0].id).not.toBe(events[1].id)
+  })
+
+  it('sends a changed record first, and then its creation', async () => {
+    const events = (await judge('created-after-updated', [200])).parse()
+    expect(events.map(({ type }) => type)).toEqual(['contact.updated', 'contact.created'])
+    const [{ data: updated }, { data: created }] = events
+    expect(updated.record).toEqual({ ...created.record, lastName: 'Changed' })
+    expect(created.record.lastName).toBe('Check')
+  })
+
+  it('sends two records of one address', async () => {
+    const events = (await judge('same-email', [200])).parse()
+    expect(events.map(({ type }) => type)).toEqual(['contact.created', 'contact.created'])
+    const [first, second] = events.map(({ data }) => data.record)
+    expect(second).toEqual({ ...first, _id: expect.any(String) })
+    expect(second._id).not.toBe(first._id)
+  })
+
+  it('sends the same bytes again', async () => {
+    for (const [id, count] of [
+      ['duplicate', 2],
+      ['duplicates-at-once', 8],
+      ['signature-of-duplicate', 2],
+    ] as const) {
+      const { seen } = await judge(id, [200])
+      expect(seen).toHaveLength(count)
+      expect(new Set(seen.map(({ body }) => body)).size).toBe(1)
+    }
+  })
+
+  it('forges only what comes after the genuine event', async () => {
+    const signaturesOf = async (id: string) =>
+      (await judge(id, [200])).seen.map(({ headers }) => headers['x-service-signature'])
+    const [first, second] = await signaturesOf('signature-of-duplicate')
+    expect(first).not.toBe(second)
+    expect(second).toBe(`sha256=${'0'.repeat(64)}`)
+    const remembered = await judge('signature-remembered', [200])
+    const [genuine, forged] = remembered.seen.map(({ headers }) => headers['x-service-signature'])
+    expect(forged).toBe(genuine)
+    expect(remembered.parse()[0].id).not.toBe(remembered.parse()[1].id)
+  })
+
+  it('sends gzip with its encoding, and then text with the same', async () => {
+    const { scene, seen } = await play([200])
+    await runIn(scene, 'gzip-before-signing')
+    expect(seen.map(({ headers }) => headers['content-encoding'])).toEqual(['gzip', 'gzip'])
+    expect(seen[0]?.body).not.toMatch(/^\{/)
+    expect(seen[1]?.body).toBe('no gzip')
+  })
+
+  it('sends forgeries of every type, and of accounts that nobody has', async () => {
+    const types = await judge('signature-other-types', [401])
+    expect(types.parse().map(({ type }) => type)).toEqual([
+      ...['contact.deleted', 'finance.payment.completed', 'check.unheard.of', undefined],
+    ])
+    const accounts = await judge('signature-unknown-account', [401])
+    expect(accounts.parse().map(({ accountKey }) => accountKey)).toEqual([
+      ...['check-unheard-of', 'constructor', 'check-unheard-of', 'check-unheard-of'],
+    ])
+    const forged = [...types.seen, ...accounts.seen].map(({ headers }) => headers['x-service-signature'])
+    expect(forged.slice(0, 6)).toEqual(Array(6).fill(`sha256=${'0'.repeat(64)}`))
+    expect(new Set(forged).size).toBe(3)
+  })
+})
+
+describe('a check of one delivery', () => {
+  const STATUSES = [200, 302, 400, 401, 413, 500, undefined]
+
+  it.each([
+    ['accepts-valid', 'pass fail fail fail fail fail fail'],
+    ['no-redirect', 'pass fail pass pass pass pass fail'],
+    ['get-not-2xx', 'warn pass pass pass pass pass warn'],
+    ['header-lower-case', 'pass warn warn warn warn warn warn'],
+    ['signature-missing', 'fail fail pass pass pass fail fail'],
+    ['signature-list', 'fail fail pass pass pass fail fail'],
+    ['signature-null', 'fail fail pass pass pass fail fail'],
+    ['gzip-after-signing', 'fail fail pass pass pass fail fail'],
+    ['signature-no-prefix', 'warn fail pass pass pass fail fail'],
+    ['signature-other-prefix', 'warn fail pass pass pass fail fail'],
+    ['signature-hex-case', 'pass fail pass info pass fail fail'],
+    ['bytes-pretty', 'pass fail fail fail fail fail fail'],
+    ['bytes-duplicate-keys', 'pass warn warn warn warn warn warn'],
+    ['bytes-chunked', 'pass warn warn warn warn warn warn'],
+    ['unknown-type', 'pass fail fail fail fail fail fail'],
+    ['data-missing', 'pass warn warn warn warn warn warn'],
+    ['unknown-account', 'pass warn pass pass pass warn warn'],
+    ['text-quotes', 'pass fail fail fail fail fail fail'],
+    ['text-empty', 'pass warn warn warn warn warn warn'],
+    ['text-half-character', 'pass warn info info info warn warn'],
+    ['late-retry', 'pass fail fail fail fail fail fail'],
+    ['timestamp-offset', 'pass warn warn warn warn warn warn'],
+    ['large-body', 'pass fail fail fail fail fail fail'],
+    ['huge-body', 'pass fail warn warn pass fail warn'],
+    ['signed-null', 'pass fail pass pass pass fail fail'],
+  ])(`%s judges the statuses ${STATUSES.slice(0, -1).join(', ')} and none`, (id, verdicts) => {
+    const single = CASES.find((each) => each.id === id)
+    if (single === undefined || !('judge' in single)) throw new Error(`${id} does not judge one answer`)
+    const judged = STATUSES.map((status) => single.judge(status === undefined ? CUT : toAnswer({ status })))
+    expect(judged.map(({ status }) => status).join(' ')).toBe(verdicts)
+    for (const [at, { reason }] of judged.entries())
+      expect(reason).toContain(STATUSES[at] === undefined ? 'without an answer' : `${STATUSES[at]} after 5 ms`)
+  })
+})
