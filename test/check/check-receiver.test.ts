@@ -18,69 +18,6 @@ async function start(receiver: HandWritten): Promise<string> {
 }
 
 describe('checkReceiver', () => {
-  it('runs the requested checks, by id and by group, and names those that it left out', async () => {
-    const url = await start(new HandWritten())
-    const done: number[] = []
-    const report = await checkReceiver(url, {
-      secret: SECRET,
-      only: ['time', 'duplicate', 'accepts-valid'],
-      skip: ['duplicate'],
-      onProgress: ({ done: count, total }) => done.push(count / total),
-    })
-    expect(report.checks.map(({ id, status }) => [id, status])).toEqual([
-      ['accepts-valid', 'pass'],
-      ['duplicate', 'skipped'],
-      ['late-retry', 'pass'],
-      ['timestamp-no-fraction', 'pass'],
-      ['timestamp-offset', 'pass'],
-      ['timestamp-ahead', 'pass'],
-    ])
-    expect(report.summary).toEqual({ pass: 5, fail: 0, warn: 0, info: 0, skipped: 1 })
-    expect(done).toEqual([1, 2, 3, 4, 5, 6].map((count) => count / 6))
-  })
-
-  it.each([
-    ['a URL that is none', 'localhost', {}, /is not a URL|speak HTTP/],
-    ['another protocol', 'ftp://localhost/', {}, /speak HTTP/],
-    ['a host that is not this machine', 'http://hooks.example.test/', {}, /not this machine/],
-    ['a host that begins like this machine', 'http://127.0.0.1.example.test/', {}, /not this machine/],
-    ['an unknown check', 'http://localhost/', { only: ['accepts-valdi'] }, /no check or group "accepts-valdi"/],
-    ['an unknown check to leave out', 'http://localhost/', { skip: [''] }, /no check or group/],
-    ['no time at all', 'http://localhost/', { timeoutMs: 0 }, /timeoutMs/],
-    ['no patience', 'http://localhost/', { patienceMs: -1 }, /patienceMs/],
-    ['no concurrency', 'http://localhost/', { concurrency: Number.NaN }, /concurrency/],
-  ])('refuses %s', async (_what, url, options, message) => {
-    const promise = checkReceiver(url, { secret: SECRET, ...options })
-    await expect(promise).rejects.toMatchObject({ code: 'option_invalid', message: expect.stringMatching(message) })
-  })
-
-  it('refuses an impossible secret', async () => {
-    await expect(checkReceiver('http://localhost/', { secret: ' ' })).rejects.toMatchObject({ code: 'secret_unusable' })
-  })
-
-  it('reports if nothing answers, and goes no further', async () => {
-    const report = await checkReceiver(`http://127.0.0.1:${await findFreePort()}/`, { secret: SECRET })
-    expect(report.isReachable).toBe(false)
-    expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
-    expect(report.summary.pass).toBe(0)
-  })
-
-  it('sends nothing more once it is interrupted', async () => {
-    let requests = 0
-    const stop = new AbortController()
-    const { port, close } = await listen(
-      createServer((request, response) => {
-        requests++
-        stop.abort()
-        request.resume().on('end', () => response.end())
-      }),
-    )
-    onTestFinished(close)
-    const report = await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, signal: stop.signal })
-    expect(requests).toBe(1)
-    expect(report.checks.filter(({ reason }) => reason === 'interrupted')).toHaveLength(report.checks.length - 1)
-  })
-
   it('marks its events, so that they can be found and deleted', async () => {
     const seen: { readonly id: string; readonly accountKey: string }[] = []
     class Recording extends HandWritten {

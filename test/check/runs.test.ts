@@ -5,7 +5,9 @@ import { type CheckOptions, checkReceiver, type Probe } from 'postern/check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CASES } from '../../src/check/cases.ts'
 import { listen } from '../adapters/http/hosts.ts'
+import { findFreePort } from '../support/programs.ts'
 import { HandWritten, SECRET } from './faulty/hand-written.ts'
+import { told } from './judge.ts'
 
 const PROBE: Probe = { runs: async () => 1, fail: async () => {} }
 
@@ -202,11 +204,49 @@ describe('a run', () => {
     expect(report.target).toMatch(/\?token=xxx$/)
   })
 
-  it.each(['timeoutMs', 'patienceMs', 'concurrency'] as const)('refuses a %s that is not finite', async (name) => {
-    const promise = checkReceiver('http://localhost/', { secret: SECRET, [name]: Number.POSITIVE_INFINITY })
-    await expect(promise).rejects.toMatchObject({
-      code: 'option_invalid',
-      message: `${name} must be a number from 1 on; it is Infinity.`,
+  it('runs the requested checks, by id and by group, and names those that it left out', async () => {
+    const { port, close } = await listen(new HandWritten().createServer())
+    onTestFinished(close)
+    const url = `http://127.0.0.1:${port}/webhooks`
+    const done: number[] = []
+    const report = await checkReceiver(url, {
+      secret: SECRET,
+      only: ['time', 'duplicate', 'accepts-valid'],
+      skip: ['duplicate'],
+      onProgress: ({ done: count, total }) => done.push(count / total),
     })
+    expect(report.checks.map(({ id, status }) => [id, status])).toEqual([
+      ['accepts-valid', 'pass'],
+      ['duplicate', 'skipped'],
+      ['late-retry', 'pass'],
+      ['timestamp-no-fraction', 'pass'],
+      ['timestamp-offset', 'pass'],
+      ['timestamp-ahead', 'pass'],
+    ])
+    expect(report.summary).toEqual({ pass: 5, fail: 0, warn: 0, info: 0, skipped: 1 })
+    expect(done).toEqual([1, 2, 3, 4, 5, 6].map((count) => count / 6))
+  })
+
+  it('reports if nothing answers, and goes no further', async () => {
+    const report = await checkReceiver(`http://127.0.0.1:${await findFreePort()}/`, { secret: SECRET })
+    expect(report.isReachable).toBe(false)
+    expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
+    expect(report.summary.pass).toBe(0)
+  })
+
+  it('sends nothing more once it is interrupted', async () => {
+    let requests = 0
+    const stop = new AbortController()
+    const { port, close } = await listen(
+      createServer((request, response) => {
+        requests++
+        stop.abort()
+        request.resume().on('end', () => response.end())
+      }),
+    )
+    onTestFinished(close)
+    const report = await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, signal: stop.signal })
+    expect(requests).toBe(1)
+    expect(report.checks.filter(({ reason }) => reason === 'interrupted')).toHaveLength(report.checks.length - 1)
   })
 })
