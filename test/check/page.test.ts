@@ -34,4 +34,14 @@ describe('the checks', () => {
       for (const text of [sends, why, fix]) expect(text).toMatch(/^[A-Z0-9].*\.$/)
     }
   })
+
+  it('run alone if they send many deliveries concurrently, strain the receiver or measure its time', () => {
+    const needsAll = CASES.filter(
+      ({ sends, group }) => /concurrently|with nothing else under way/.test(sends) || group === 'load',
+    )
+    expect(needsAll.length).toBeGreaterThan(10)
+    expect(needsAll.filter(({ alone }) => alone !== true).map(({ id }) => id)).toEqual([])
+    // Everything else depends on whether a plain delivery is accepted.
+    expect(CASES[0]).toMatchObject({ id: 'accepts-valid', alone: true })
+  })
 })

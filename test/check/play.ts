@@ -17,7 +17,7 @@ export const OPTIONS: Omit<SceneOptions, 'target'> = {
 export type Step = number | 'cut' | 'never' | readonly [status: number, retryAfter: string]
 
 /** A request that has arrived. */
-export interface Seen {
+interface Seen {
   readonly at: number
   readonly port: number | undefined
   readonly method: string | undefined

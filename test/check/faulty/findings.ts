@@ -8,7 +8,7 @@ import * as records from './records.ts'
 import * as signatures from './signatures.ts'
 
 /** Messages that a receiver must get, by the ids of the checks. */
-export interface Finding {
+interface Finding {
   readonly fail?: readonly string[]
   readonly warn?: readonly string[]
   /** Other messages that are allowed. The rest must pass. */

@@ -6,7 +6,7 @@ const hmac = (key: string | Buffer, body: Buffer | string, algorithm = 'sha256')
   createHmac(algorithm, key).update(body)
 
 /** Makes a receiver from the header that it computes from a body, and compares with the received one. */
-export const expecting = (toHeader: (body: Buffer) => string) =>
+const expecting = (toHeader: (body: Buffer) => string) =>
   class extends HandWritten {
     override isGenuine(body: Buffer, { headers }: Parameters<HandWritten['isGenuine']>[1]): boolean {
       return headers['x-service-signature'] === toHeader(body)
