@@ -1,7 +1,15 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { formatAttempt } from '../../src/cli/output/attempt-line.ts'
+import {
+  formatAttempt,
+  type ShownAttempt,
+  type ShownDelivery,
+  standAfter,
+  toLine,
+  toRecord,
+} from '../../src/cli/output/attempt-line.ts'
 
+const AT = Date.UTC(2025, 0, 1, 12, 0, 1)
 const LINE = {
   at: new Date(2025, 0, 1, 12, 0, 1).getTime(),
   type: 'contact.created',
@@ -22,9 +30,105 @@ describe('the line of an attempt', () => {
     if (!isColoured) expect(text).not.toContain('\u001b')
   })
 
+  it('ends with its time if there is no note', () => {
+    expect(formatAttempt({ ...LINE, note: '' }, false)).toMatch(/ 500 {10}4 ms$/)
+  })
+
   it.each(['type', 'eventId', 'result'])('lets no text of the sender reach the terminal as a command: %s', (field) => {
     const text = formatAttempt({ ...LINE, [field]: 'x\u001b[2J\u009b\n' }, false)
     expect(text).toContain('x?[2J??')
     expect(text).not.toMatch(/\p{Cc}/u)
+  })
+})
+
+const DELIVERY: ShownDelivery = {
+  id: 'dlv_1',
+  eventId: 'evt_1',
+  eventType: 'contact.created',
+  status: 'pending',
+  nextAttemptAt: AT + 30_020,
+}
+const FAILED: ShownAttempt = { number: 1, at: AT, durationMs: 20, status: 500, failure: 'status', responseBody: '' }
+const { failure: _failure, ...RIGHT } = { ...FAILED, status: 200, responseBody: '{"code":"handled"}' }
+const DONE = { ...DELIVERY, status: 'success', nextAttemptAt: undefined }
+
+describe('an attempt', () => {
+  it('is told with its number, its result and the code of the answer', () => {
+    expect(toLine(DONE, RIGHT, 1)).toEqual({
+      at: AT,
+      type: 'contact.created',
+      eventId: 'evt_1',
+      step: '1/5',
+      result: '200',
+      isAcknowledged: true,
+      durationMs: 20,
+      note: 'handled',
+    })
+  })
+
+  it.each<[string, Partial<ShownDelivery>, Partial<ShownAttempt>, number, string]>([
+    ['when the next one begins', {}, {}, 1, 'next in 30 s'],
+    ['that time in full, too, if it is scaled', { nextAttemptAt: AT + 70 }, {}, 600, 'next in 50 ms (30 s at x600)'],
+    ['the code before it', {}, { responseBody: '{"code":"busy"}' }, 1, 'busy, next in 30 s'],
+    [
+      'that none is left',
+      { status: 'failed', nextAttemptAt: undefined },
+      { number: 5 },
+      1,
+      'failed, no attempt is left',
+    ],
+    ['that none is left, whatever was planned', { status: 'failed' }, { number: 5 }, 1, 'failed, no attempt is left'],
+    ['nothing of a next one that is unknown', { nextAttemptAt: undefined }, {}, 1, ''],
+    ['no full time beyond the schedule', { nextAttemptAt: AT + 70 }, { number: 6 }, 600, 'next in 50 ms'],
+  ])('that failed tells %s', (_what, delivery, attempt, scale, note) => {
+    const line = toLine({ ...DELIVERY, ...delivery }, { ...FAILED, ...attempt }, scale)
+    expect(line).toMatchObject({ result: '500', isAcknowledged: false, note })
+  })
+
+  it.each([
+    [5, '5/5'],
+    [6, 'retry'],
+  ])('of number %d is shown as %s', (number, step) => {
+    expect(toLine(DELIVERY, { ...FAILED, number }, 1).step).toBe(step)
+  })
+
+  it('without an answer is told by the reason', () => {
+    const { status: _status, ...unanswered } = { ...FAILED, failure: 'refused' }
+    expect(toLine(DELIVERY, unanswered, 1).result).toBe('refused')
+    expect(toRecord(DELIVERY, unanswered)).toMatchObject({ isAcknowledged: false, status: null, error: 'refused' })
+    const { failure: _reason, ...unknown } = unanswered
+    expect(toLine(DELIVERY, unknown, 1).result).toBe('')
+  })
+
+  it('is a record for programs, with all that is unknown as null', () => {
+    expect(toRecord(DONE, { ...RIGHT, durationMs: 20.16, responseBody: '' })).toEqual({
+      type: 'attempt',
+      at: '2025-01-01T12:00:01.000Z',
+      deliveryId: 'dlv_1',
+      eventId: 'evt_1',
+      eventType: 'contact.created',
+      number: 1,
+      of: 5,
+      isAcknowledged: true,
+      status: 200,
+      error: null,
+      code: null,
+      durationMs: 20.2,
+      delivery: 'success',
+      nextAttemptAt: null,
+    })
+    expect(toRecord(DELIVERY, FAILED)).toMatchObject({
+      isAcknowledged: false,
+      status: 500,
+      error: null,
+      delivery: 'pending',
+      nextAttemptAt: '2025-01-01T12:00:31.020Z',
+    })
+  })
+
+  it('leaves its delivery pending until the next one, and the last one as it is', () => {
+    const attempts = [FAILED, { ...RIGHT, number: 2, at: AT + 31_000 }]
+    expect(standAfter(DONE, attempts, 0)).toEqual({ ...DONE, status: 'pending', nextAttemptAt: AT + 31_000 })
+    expect(standAfter(DONE, attempts, 1)).toEqual(DONE)
   })
 })

@@ -6,6 +6,7 @@ import { explainMismatch } from '../../src/cli/output/explain-mismatch.ts'
 const SECRET = 'test-secret'
 const BODY = '{"id": "evt_1", "name": "Zoë", "url": "https://example.test/"}\n'
 const COMPACT = JSON.stringify(JSON.parse(BODY))
+const LINES = JSON.stringify(JSON.parse(BODY), null, 2)
 const right = sign(BODY, SECRET)
 const hmac = createHmac('sha256', SECRET).update(BODY)
 const base64 = hmac.digest('base64')
@@ -18,18 +19,28 @@ describe('a mismatch', () => {
     ['nothing', BODY, right, SECRET, []],
     ['digits in upper case', BODY, `sha256=${right.slice(7).toUpperCase()}`, SECRET, []],
     ['blanks around the header', BODY, ` ${right} `, SECRET, []],
+    ['blanks around the header of another body', COMPACT.slice(1), ` ${right} `, SECRET, ['header_blanks', 'no_match']],
+    ['blanks around both', BODY, ` ${right} `, `${SECRET} `, ['header_blanks', 'secret_blanks']],
+    ['a secret of blanks', BODY, right, ' ', ['secret_blanks']],
     ['no header', BODY, '', SECRET, ['header_missing']],
     ['no prefix', BODY, right.slice(7), SECRET, ['no_prefix']],
     ['a prefix in upper case', BODY, right.replace('sha', 'SHA'), SECRET, ['no_prefix']],
     ['SHA-1', BODY, 'sha1=00', SECRET, ['sha1']],
     ['base64', BODY, `sha256=${base64}`, SECRET, ['base64']],
     ['base64 without a prefix', BODY, base64, SECRET, ['no_prefix', 'base64']],
+    ['base64 behind something', BODY, `x${base64}`, SECRET, ['no_prefix', 'not_hex']],
+    ['base64 with something behind it', BODY, `sha256=${base64}x`, SECRET, ['not_hex']],
+    ['a prefix behind something', BODY, `x${right}`, SECRET, ['no_prefix', 'not_hex']],
+    ['SHA-1 behind something', BODY, 'x-sha1=00', SECRET, ['no_prefix', 'not_hex']],
     ['a header cut off', BODY, right.slice(0, -2), SECRET, ['wrong_length']],
     ['letters among the digits', BODY, `${right.slice(0, -1)}g`, SECRET, ['not_hex']],
     ['a blank behind the secret', BODY, right, `${SECRET} `, ['secret_blanks']],
     ['a line break behind the secret', BODY, right, `${SECRET}\n`, ['secret_blanks']],
     ['a trimmed line break', BODY.trim(), right, SECRET, ['final_newline']],
     ['an added line break', `${BODY}\n`, right, SECRET, ['final_newline']],
+    ['two added line breaks', `${LINES}\n\n\n`, sign(`${LINES}\n`, SECRET), SECRET, ['final_newline']],
+    ['a line break of Windows', LINES, sign(`${LINES}\r\n`, SECRET), SECRET, ['final_newline']],
+    ['a blank behind the body', `${LINES} `, sign(LINES, SECRET), SECRET, ['final_newline']],
     [
       'CRLF for LF',
       BODY.replace(/\n/g, '\r\n').replace('{', '\r\n{'),
@@ -53,6 +64,23 @@ describe('a mismatch', () => {
       SECRET,
       ['reserialised'],
     ],
+    ...[2, 4].flatMap((width) =>
+      ['', '\n'].map((end): [string, string, string, string, string[]] => [
+        `a body that was compressed from ${width} blanks and ${JSON.stringify(end)}`,
+        COMPACT,
+        sign(`${JSON.stringify(JSON.parse(BODY), null, width)}${end}`, SECRET),
+        SECRET,
+        ['reserialised'],
+      ]),
+    ),
+    [
+      'a body that PHP wrote',
+      BODY,
+      sign(COMPACT.replaceAll('/', '\\/').replace('ë', '\\u00eb'), SECRET),
+      SECRET,
+      ['reserialised'],
+    ],
+    ['a body that is no JSON', BODY.slice(1), right, SECRET, ['no_match']],
     [
       'both a blank and a rewriting',
       COMPACT,

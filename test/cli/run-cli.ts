@@ -1,18 +1,9 @@
 import { run } from '../../src/cli/run.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
-import { Written } from '../support/written.ts'
-
-interface Setting {
-  readonly env?: Readonly<Record<string, string>>
-  readonly stdin?: string
-  readonly isTTY?: boolean
-  /** False if there is no terminal to ask at. Default true. */
-  readonly hasKeys?: boolean
-  readonly interrupt?: AbortSignal
-}
+import { createTestIo, type IoSetting } from './test-io.ts'
 
 /** Runs one command line in this process, and returns its exit code and its output. */
-export async function runCli(args: readonly string[], setting: Setting = {}) {
+export async function runCli(args: readonly string[], setting: IoSetting = {}) {
   const running = startCli(args, setting)
   const code = await running.exitCode
   return { code, stdout: running.stdout, stderr: running.stderr }
@@ -30,34 +21,9 @@ export interface RunningCli {
   press(key: string): void
 }
 
-export function startCli(args: readonly string[], setting: Setting = {}): RunningCli {
-  const { env = { WEBHOOK_SECRET: SECRET }, stdin = '', isTTY = false } = setting
-  const written = new Written()
-  const to = (name: 'stdout' | 'stderr') => ({
-    isTTY,
-    write: (text: string, callback?: () => void) => {
-      written.add(name, text)
-      callback?.()
-    },
-  })
-  async function* read() {
-    yield Buffer.from(stdin)
-  }
-  const stop = new AbortController()
-  const listeners = new Set<(key: string) => void>()
-  const exitCode = run(args, {
-    env,
-    stdin: read(),
-    stdout: to('stdout'),
-    stderr: to('stderr'),
-    interrupt: AbortSignal.any([stop.signal, ...(setting.interrupt ? [setting.interrupt] : [])]),
-    ...(setting.hasKeys !== false && {
-      listenToKeys: (listener) => {
-        listeners.add(listener)
-        return () => listeners.delete(listener)
-      },
-    }),
-  })
+export function startCli(args: readonly string[], setting: IoSetting = {}): RunningCli {
+  const { io, written, interrupt, press } = createTestIo({ env: { WEBHOOK_SECRET: SECRET }, ...setting })
+  const exitCode = run(args, io)
   return {
     exitCode,
     get stdout() {
@@ -67,10 +33,8 @@ export function startCli(args: readonly string[], setting: Setting = {}): Runnin
       return written.stderr
     },
     until: (pattern) => written.until(pattern, exitCode),
-    interrupt: () => stop.abort(),
-    press: (key) => {
-      for (const listener of listeners) listener(key)
-    },
+    interrupt,
+    press,
   }
 }
 

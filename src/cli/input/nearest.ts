@@ -29,7 +29,7 @@ function countSlips(a: string, b: string): number {
       const isSame = a[row - 1] === b[column - 1]
       const isSwapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
       const ways = [(last[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, (last[column - 1] ?? 0) + (isSame ? 0 : 1)]
-      if (row > 1 && column > 1 && isSwapped) ways.push((beforeLast[column - 2] ?? 0) + 1)
+      if (isSwapped) ways.push((beforeLast[column - 2] ?? 0) + 1)
       current.push(Math.min(...ways))
     }
     ;[beforeLast, last] = [last, current]

@@ -28,7 +28,9 @@ export class ProgressDisplay {
   }
 
   onWait({ ms, reason }: Wait): void {
-    this.#waitsUntil = Math.max(this.#waitsUntil, performance.now() + ms)
+    const until = performance.now() + ms
+    if (until < this.#waitsUntil) return // a longer wait is under way
+    this.#waitsUntil = until
     this.#waitsFor = reason
   }
 

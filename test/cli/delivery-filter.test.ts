@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { collectTypes, isOfTypes, readSince } from '../../src/cli/input/delivery-filter.ts'
+
+describe('the types of a filter', () => {
+  it.each([
+    [undefined, 'contact.created', true],
+    [undefined, undefined, true],
+    [['contact.created'], 'contact.created', true],
+    [['contact.created'], 'xcontact.created', false],
+    [['contact.created'], 'contact.createdx', false],
+    [['contact.created'], 'contact-created', false],
+    [['contact.*'], 'contact.x.y', true],
+    [['contact.*'], 'contact.', true],
+    [['contact.*'], 'contact', false],
+    [['*.deleted'], 'a.b.deleted', true],
+    [['*'], undefined, true],
+    [['*'], 'a\nb', true],
+    [['a*b*c'], 'a1b2c', true],
+    [['a+(b)'], 'a+(b)', true],
+    [['a+(b)'], 'aab', false],
+    [['x', 'sync.failed'], 'sync.failed', true],
+    [['x'], undefined, false],
+    [[], 'x', false],
+  ])('%j let %j through: %s', (types, eventType, isThrough) => {
+    expect(isOfTypes(types)({ eventType })).toBe(isThrough)
+  })
+
+  it('come from several options, with commas between them', () => {
+    expect(collectTypes('sync.failed, *.deleted', collectTypes('contact.*'))).toEqual([
+      ...['contact.*', 'sync.failed', '*.deleted'],
+    ])
+  })
+
+  it.each([
+    ['contcat.created', 'contact.created', 'contcat.created*'],
+    ['contcat.*', 'contact.*', 'contcat*'],
+  ])('are probably misspelt: %s', (type, meant, form) => {
+    expect(() => collectTypes(`sync.failed,${type}`)).toThrow(
+      `Did you mean ${meant}? If it is meant as it stands, write ${form}.`,
+    )
+  })
+
+  it.each(['cont*.created', 'contcat*', '*.craeted', 'co*.*'])('with a * elsewhere are meant: %s', (type) => {
+    expect(collectTypes(type)).toEqual([type])
+  })
+})
+
+describe('a point in time', () => {
+  it.each([
+    ['2025-01-31', '2025-01-31T00:00:00.000Z'],
+    ['2024-02-29T12:30:00Z', '2024-02-29T12:30:00.000Z'],
+    ['2025-01-31T12:00:00+02:00', '2025-01-31T10:00:00.000Z'],
+  ])('is a date: %s', (text, iso) => {
+    expect(readSince(text).toISOString()).toBe(iso)
+  })
+
+  it('is so long ago', () => {
+    const age = Date.now() - readSince('24h').getTime()
+    expect(age).toBeGreaterThanOrEqual(86_400_000)
+    expect(age).toBeLessThan(86_410_000)
+  })
+
+  it.each([
+    ['2025-02-30', 'It is a length of time, 24h or 7d, or a date'],
+    ['2025-01-31T25:00:00Z', 'It is a length of time, 24h or 7d, or a date'],
+    ['x2025-01-31', 'It is a length of time, 24h or 7d, or a date'],
+    ['yesterday', 'It is a length of time, 24h or 7d, or a date'],
+    ['24', 'It is a length of time, 24h or 7d, or a date'],
+    ['', 'It is a length of time, 24h or 7d, or a date'],
+    ['36501d', 'at most 100 years'],
+    [new Date(Date.now() + 60_000).toISOString(), 'That lies in the future.'],
+  ])('is none: %s', (text, message) => {
+    expect(() => readSince(text)).toThrow(message)
+  })
+})

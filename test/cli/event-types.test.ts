@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { findMeant, mustBeType, readSubscribedTypes } from '../../src/cli/input/event-types.ts'
+
+const NAMED = 'The service names {model}.created, {model}.updated, {model}.deleted, finance.payment.completed'
+
+describe('an event type', () => {
+  it.each([
+    'contact.created',
+    'opportunity.deleted',
+    'financeInvoice.updated',
+    'finance.payment.failed',
+    'sync.completed',
+    'invoice.created',
+    'my_model2.updated',
+    `${'x'.repeat(248)}.created`,
+  ])('is accepted as the service may send it: %s', (type) => {
+    expect(() => mustBeType(type, false)).not.toThrow()
+  })
+
+  it.each([
+    ['contcat.created', 'Did you mean contact.created?'],
+    ['contact.craeted', 'Did you mean contact.created?'],
+    ['Contact.created', 'Did you mean contact.created?'],
+    ['oportunity.updated', 'Did you mean opportunity.updated?'],
+    ['finance.payment.complted', 'Did you mean finance.payment.completed?'],
+    ['finance-payment-compl', 'Did you mean finance.payment.completed?'],
+    ['invoice.paid', NAMED],
+    ['2x.created', NAMED],
+    ['../x.created', NAMED],
+    ['.created', NAMED],
+    ['hello', NAMED],
+  ])('is refused unless the option says that any is meant: %s', (type, advice) => {
+    expect(() => mustBeType(type, false)).toThrow(
+      expect.objectContaining({ exitCode: 2, message: expect.stringContaining(advice) }),
+    )
+    expect(() => mustBeType(type, false)).toThrow(`${JSON.stringify(type)} is not a type of the service. `)
+    expect(() => mustBeType(type, true)).not.toThrow()
+  })
+
+  it.each([true, false])('has 1 to 256 characters, whatever the option says: %s', (isAny) => {
+    for (const type of ['', `${'x'.repeat(249)}.created`])
+      expect(() => mustBeType(type, isAny)).toThrow('An event type has 1 to 256 characters.')
+  })
+})
+
+describe('the type that was meant', () => {
+  it.each([
+    ['contact.*', undefined],
+    ['finance.payment.*', undefined],
+    ['finance.*', undefined],
+    ['sync.*', undefined],
+    ['invoice.*', undefined],
+    ['contcat.*', 'contact.*'],
+    ['export.*', undefined],
+    ['exprot.*', 'export.*'],
+    ['contact.created', undefined],
+    ['sync.failed', undefined],
+    ['sync.faild', 'sync.failed'],
+    ['contcat.deleted', 'contact.deleted'],
+    ['contact.deletd', 'contact.deleted'],
+    ['invoice.created', undefined],
+    ['hello', undefined],
+  ])('of %s is %s', (type, meant) => {
+    expect(findMeant(type)).toBe(meant)
+  })
+})
+
+describe('the types of a subscription', () => {
+  it.each<[readonly string[], readonly string[]]>([
+    [['contact.*'], ['contact.created', 'contact.updated', 'contact.deleted']],
+    [['sync.*'], ['sync.completed', 'sync.failed']],
+    [['finance.payment.*'], ['finance.payment.completed', 'finance.payment.failed']],
+    [['finance.*'], ['finance.payment.completed', 'finance.payment.failed']],
+    [
+      ['invoice.*', 'sync.failed'],
+      ['invoice.created', 'invoice.updated', 'invoice.deleted', 'sync.failed'],
+    ],
+    [
+      ['sync.failed', 'sync.*', 'sync.failed'],
+      ['sync.failed', 'sync.completed'],
+    ],
+  ])('are written out: %j', (names, types) => {
+    expect(readSubscribedTypes(names, false)).toEqual(types)
+  })
+
+  it('are refused if one is probably misspelt', () => {
+    expect(() => readSubscribedTypes(['sync.*', 'contcat.*'], false)).toThrow('Did you mean contact.created?')
+    expect(readSubscribedTypes(['contcat.created'], true)).toEqual(['contcat.created'])
+  })
+})

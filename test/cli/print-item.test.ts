@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import { formatBody, formatCounts, formatItem, formatItems, toRecord } from '../../src/cli/output/print-item.ts'
+import type { InboxEntry, InboxTry } from '../../src/inbox/inbox.ts'
+
+const AT = Date.UTC(2025, 0, 1)
+const TRY: InboxTry = {
+  ...{ n: 3, dueAt: AT + 1_000, startedAt: AT + 2_000, endedAt: AT + 2_050 },
+  ...{ code: 'handler_failed', error: 'no such customer', worker: 'host:1:x' },
+}
+const ITEM: InboxEntry = {
+  ...{ key: 'acme:evt_1', bytes: Buffer.from('{}'), accountKey: 'acme', id: 'evt_1', type: 'contact.created' },
+  ...{
+    receivedAt: AT,
+    since: AT,
+    dueAt: AT + 3_000,
+    state: 'waiting',
+    failures: 2,
+    deaths: 0,
+    marks: [],
+    tries: [TRY],
+  },
+}
+const bodyOf = (text: string) => formatBody(Buffer.from(text))
+
+describe('the counts of an inbox', () => {
+  it('tell for how long the oldest event has waited', () => {
+    expect(formatCounts({ waiting: 2, running: 0, dead: 1, oldestDueAt: Date.now() - 300_000 })).toBe(
+      'STATE       EVENTS\nwaiting     2\nrunning     0\ndead        1\noldest due  5 min ago\n',
+    )
+  })
+
+  it('end at 10000, and leave unknown what is unknown', () => {
+    expect(formatCounts({ waiting: 10_000, running: 9_999, dead: 0, oldestDueAt: undefined })).toBe(
+      'STATE       EVENTS\nwaiting     10000 or more\nrunning     9999\ndead        0\noldest due  -\n',
+    )
+  })
+})
+
+describe('a list of events', () => {
+  it.each([
+    ['dead', 'DEAD SINCE'],
+    ['waiting', 'NEXT TRY'],
+    ['running', 'WAS DUE'],
+  ] as const)('names the time of one that is %s: %s', (state, head) => {
+    const [columns, line] = formatItems([{ ...ITEM, state }], state).split('\n')
+    expect(columns?.split(/ {2,}/)).toEqual(['KEY', 'TYPE', 'EVENT', 'RECEIVED', head, 'TRIES', 'CODE', 'ERROR'])
+    expect(line?.split(/ {2,}/)).toEqual([
+      ...['acme:evt_1', 'contact.created', 'evt_1', '2025-01-01T00:00:00.000Z', '2025-01-01T00:00:03.000Z'],
+      ...['3', 'handler_failed', 'no such customer'],
+    ])
+  })
+
+  it('shows the last try, without the end of a long error, and dashes if there was none', () => {
+    const { error: _error, ...silent } = TRY
+    const lineOf = (tries: readonly InboxTry[]) => formatItems([{ ...ITEM, tries }], 'dead').split('\n')[1]
+    expect(
+      lineOf([
+        { ...TRY, n: 2 },
+        { ...TRY, error: 'x'.repeat(101) },
+      ]),
+    ).toMatch(/ 3 {6}handler_failed {2}x{100}…$/)
+    expect(lineOf([{ ...TRY, error: 'x'.repeat(100) }])).toMatch(/ x{100}$/)
+    expect(lineOf([silent])).toMatch(/ 3 {6}handler_failed {2}-$/)
+    expect(lineOf([])).toMatch(/ 0 {6}- {5}-$/)
+  })
+})
+
+describe('an event that is shown', () => {
+  const cellsOf = (fields: Partial<InboxEntry>) =>
+    Object.fromEntries(
+      formatItem({ ...ITEM, ...fields })
+        .split('\n')
+        .map((line) => line.split(/ {2,}/)),
+    )
+
+  it('has a line for each thing that is known of it, and a table of its tries', () => {
+    expect(formatItem({ ...ITEM, source: 'crm' })).toBe(
+      [
+        'key           acme:evt_1',
+        'state         waiting',
+        'type          contact.created',
+        'event         evt_1',
+        'account       acme',
+        'source        crm',
+        'received      2025-01-01T00:00:00.000Z',
+        'next try      2025-01-01T00:00:03.000Z',
+        'failed tries  2',
+        '',
+        'TRY  STARTED                   TOOK   CODE            WORKER    ERROR',
+        '3    2025-01-01T00:00:02.000Z  50 ms  handler_failed  host:1:x  no such customer',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('has no table if it was not tried', () => {
+    expect(formatItem({ ...ITEM, tries: [] })).toMatch(/source +-\n.*\nfailed tries {2}2\n$/s)
+  })
+
+  it('names the time of its last replay, the processes that died and its trace, if there are any', () => {
+    const trace = { traceparent: '00-aa-bb-01' }
+    expect(cellsOf({ since: AT + 1, deaths: 1, trace })).toMatchObject({
+      'tries begin': '2025-01-01T00:00:00.001Z',
+      'processes died': '1',
+      trace: '00-aa-bb-01',
+    })
+    const names = Object.keys(cellsOf({}))
+    for (const name of ['tries begin', 'processes died', 'trace']) expect(names).not.toContain(name)
+  })
+
+  it('names its finished handlers if it is dead', () => {
+    expect(cellsOf({ state: 'dead', marks: ['audit', 'crm'] })).toMatchObject({ 'finished handlers': 'audit, crm' })
+    expect(cellsOf({ state: 'dead' })).toMatchObject({ 'finished handlers': 'none', 'dead since': expect.any(String) })
+    expect(cellsOf({ marks: ['audit'] })).not.toHaveProperty('finished handlers')
+  })
+})
+
+describe('the record of an event', () => {
+  it('has times as text, and what is unknown as null', () => {
+    expect(toRecord(ITEM)).toEqual({
+      ...{ key: 'acme:evt_1', state: 'waiting', eventType: 'contact.created', eventId: 'evt_1', accountKey: 'acme' },
+      ...{ source: null, trace: null, receivedAt: '2025-01-01T00:00:00.000Z', since: '2025-01-01T00:00:00.000Z' },
+      ...{ dueAt: '2025-01-01T00:00:03.000Z', failures: 2, deaths: 0, marks: [] },
+      tries: [
+        {
+          ...{ n: 3, code: 'handler_failed', error: 'no such customer', worker: 'host:1:x' },
+          ...{ dueAt: '2025-01-01T00:00:01.000Z', startedAt: '2025-01-01T00:00:02.000Z' },
+          endedAt: '2025-01-01T00:00:02.050Z',
+        },
+      ],
+    })
+  })
+
+  it('has the body only on request', () => {
+    expect(toRecord({ ...ITEM, source: 'crm' }, { hasBody: true })).toMatchObject({ source: 'crm', bodyBase64: 'e30=' })
+  })
+})
+
+describe('a body', () => {
+  it.each([
+    [
+      'a line for each value',
+      '{"a":[1,{"b":"x, {y}"}]}',
+      '{\n  "a": [\n    1,\n    {\n      "b": "x, {y}"\n    }\n  ]\n}',
+    ],
+    ['other blanks than its own', '{ "a" :\n [ 1 ,2 ] }', '{\n  "a": [\n    1,\n    2\n  ]\n}'],
+    ['empty lists and objects on one line', '[{ },[ \n ],{}]', '[\n  {},\n  [],\n  {}\n]'],
+    ['numbers and escapes as they stand', '[1.0e2,"\\u00eb\\"]"]', '[\n  1.0e2,\n  "\\u00eb\\"]"\n]'],
+    ['a sign for what a terminal could obey', '["\u202e"]', '[\n  "?"\n]'],
+    ['what is no JSON, too', '}]x "', '\n}\n]x"'],
+  ])('is shown with %s', (_what, text, shown) => {
+    expect(bodyOf(text)).toBe(`${shown}\n`)
+  })
+
+  it('is indented to a depth of 40', () => {
+    const lines = bodyOf(`${'['.repeat(50)}1${']'.repeat(50)}`).split('\n')
+    expect(lines[40]).toBe(`${' '.repeat(80)}[`)
+    expect(lines[50]).toBe(`${' '.repeat(80)}1`)
+    expect(lines.at(-2)).toBe(']')
+  })
+})

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import {
+  collect,
+  collectWords,
+  mustBeLived,
+  nameUrl,
+  readCount,
+  readRate,
+  readTargetUrl,
+  readTime,
+} from '../../src/cli/input/read-option.ts'
+
+const CENTURY = 36_500 * 86_400_000
+
+describe('an option', () => {
+  it('may be given several times', () => {
+    expect(collect('b,c', collect('a'))).toEqual(['a', 'b,c'])
+    expect(collectWords(' b, c ', collectWords('a'))).toEqual(['a', 'b', 'c'])
+  })
+
+  it.each<[string, (value: string) => unknown, string, unknown]>([
+    ['a count', readCount, '1', 1],
+    ['a count', readCount, '999999999', 999_999_999],
+    ['a rate', readRate, '0.5', 0.5],
+    ['a rate', readRate, '600', 600],
+    ['a time', readTime, '1ms', 1],
+    ['a time', readTime, '5m30s', 330_000],
+    ['a time', readTime, '36500d', CENTURY],
+  ])('is read as %s: %#', (_what, readValue, text, value) => {
+    expect(readValue(text)).toEqual(value)
+  })
+
+  it.each<[string, (value: string) => unknown, readonly string[], string]>([
+    ['a count', readCount, ['0', '01', '-1', '1.5', '1e3', 'x1', '1x', '1000000000', ''], 'a whole number from 1 on'],
+    ['a rate', readRate, ['0', '0.0', '-1', '.5', '1.', '1.5x', 'x1', '1e3', ''], 'a number above 0'],
+    ['a time', readTime, ['0s', '0.5ms', '10', 's', ''], 'a number and a unit'],
+    ['a time', readTime, ['36501d'], 'at most 100 years'],
+  ])('is refused as %s: %#', (_what, readValue, texts, message) => {
+    for (const text of texts) expect(() => readValue(text), text).toThrow(message)
+  })
+
+  it('names at most 100 years', () => {
+    expect(mustBeLived(CENTURY)).toBe(CENTURY)
+    expect(() => mustBeLived(CENTURY + 1)).toThrow('at most 100 years')
+  })
+})
+
+describe('the URL of a receiver', () => {
+  it.each(['http://localhost:3000/hooks', 'https://127.0.0.1/'])('may be on this machine: %s', (text) => {
+    expect(readTargetUrl(text, '--to', false).href).toBe(text)
+  })
+
+  it('may be elsewhere only if that is meant', () => {
+    expect(readTargetUrl('https://app.example.test/', '--to', true).href).toBe('https://app.example.test/')
+    expect(() => readTargetUrl('https://app.example.test/', '--to', false)).toThrow(
+      expect.objectContaining({
+        exitCode: 2,
+        message: expect.stringMatching(/^app\.example\.test is not this machine/),
+      }),
+    )
+  })
+
+  it.each(['localhost:3000', 'ftp://localhost/', 'httpsx://localhost/', 'x', ''])('is whole: not %j', (text) => {
+    expect(() => readTargetUrl(text, '--to', true)).toThrow(
+      `--to ${text} is not a URL; write it whole: http://localhost:3000/webhooks`,
+    )
+  })
+
+  it('is not repeated with a password, nor if a variable holds it', () => {
+    expect(nameUrl('--to', 'ada:hunter2\n@x@crm\u001b')).toBe('--to ***@crm?')
+    expect(nameUrl('POSTERN_BASE_URL', 'hunter2')).toBe('POSTERN_BASE_URL')
+  })
+})

@@ -1,0 +1,105 @@
+import type { Delivery, ReplayedEvent, ReplayOutcome, ReplayResult } from 'postern/client'
+import { describe, expect, it } from 'vitest'
+import { showResult, toColumns, toRecord } from '../../src/cli/output/print-delivery.ts'
+import { countErrors, countOutcomes, formatBreak, formatSummary } from '../../src/cli/output/replay-summary.ts'
+
+const DELIVERY: Delivery = {
+  id: 'dlv_1',
+  state: 'failed',
+  status: 'FAILED',
+  eventId: 'evt_1',
+  eventType: 'contact.created',
+  attempts: 5,
+  createdAt: new Date('2025-01-01T00:00:00Z'),
+  lastAttemptAt: undefined,
+  nextAttemptAt: undefined,
+  responseStatus: 500,
+  error: 'timeout',
+  raw: { secret: 'x' },
+}
+
+function event(outcome: ReplayOutcome, before: Partial<Delivery> = {}, after?: Partial<Delivery>): ReplayedEvent {
+  return { outcome, delivery: { ...DELIVERY, ...before }, after: after && { ...DELIVERY, ...after } }
+}
+
+const RESULT: ReplayResult = {
+  events: [],
+  retried: 0,
+  resumed: 0,
+  skipped: { delivered: 0, pending: 0 },
+  since: undefined,
+}
+
+describe('a delivery of the log', () => {
+  it('is one line of columns', () => {
+    expect(toColumns(DELIVERY)).toEqual([
+      ...['dlv_1', '2025-01-01T00:00:00.000Z', 'contact.created', 'evt_1', 'failed', 5, '500'],
+    ])
+    expect(toColumns({ ...DELIVERY, createdAt: undefined })[1]).toBeUndefined()
+  })
+
+  it("shows the service's own word for a state that is unknown", () => {
+    expect(toColumns({ ...DELIVERY, state: 'unknown', status: 'FROZEN' })[4]).toBe('FROZEN')
+  })
+
+  it('has the status as its result, or else the error', () => {
+    expect(showResult(DELIVERY)).toBe('500')
+    expect(showResult({ ...DELIVERY, responseStatus: undefined })).toBe('timeout')
+  })
+
+  it('is a record without what else the service says of it', () => {
+    const { raw: _raw, ...rest } = DELIVERY
+    expect(toRecord(DELIVERY)).toEqual(rest)
+  })
+})
+
+describe('the summary of a replay', () => {
+  it('says that nothing was to be done', () => {
+    expect(formatSummary(RESULT)).toBe('nothing is to be retried\n')
+  })
+
+  it('counts the outcomes, what was left out, and the errors that are left, the most frequent first', () => {
+    const events = [
+      event('succeeded', {}, { responseStatus: 200 }),
+      event('failed', {}, { responseStatus: 503 }),
+      event('failed', {}, { responseStatus: undefined, error: 'dns\u001b' }),
+      event('unresolved', { responseStatus: undefined, error: 'dns\u001b' }),
+      event('gone', { responseStatus: undefined, error: undefined }),
+      event('planned', { responseStatus: 503 }),
+      event('not_retriable', { responseStatus: 503 }),
+    ]
+    const result = { ...RESULT, events, retried: 4, resumed: 2, skipped: { delivered: 3, pending: 1 } }
+    expect(formatSummary(result)).toBe(
+      [
+        '1 to retry, 1 succeeded, 2 failed again, 1 without a result in time, 1 refused by the service, 1 gone',
+        '2 retried by an earlier run, 4 by this one',
+        '3 left out: delivered later',
+        '1 left out: being delivered',
+        '  3 x 503',
+        '  2 x dns?',
+        '  1 x not told',
+        '',
+      ].join('\n'),
+    )
+    expect(countOutcomes(events)).toEqual({
+      ...{ planned: 1, succeeded: 1, failed: 2, unresolved: 1, not_retriable: 1, gone: 1 },
+    })
+    expect(countErrors(events)).toEqual({ 503: 3, 'dns\u001b': 2, 'not told': 1 })
+  })
+
+  it('names no outcome that did not occur', () => {
+    const events = [event('succeeded', {}, { responseStatus: 200 })]
+    expect(formatSummary({ ...RESULT, events, retried: 1 })).toBe('1 succeeded\n')
+  })
+})
+
+describe('a replay that was broken off', () => {
+  const progress = { total: 9, retried: 4, resumed: 0, refused: 1, succeeded: 2, failed: 1 }
+  it('says what is known', () => {
+    expect(formatBreak(undefined)).toBe('nothing was retried yet\n')
+    expect(formatBreak(progress)).toBe('4 of 9 retried: 2 succeeded, 1 failed again as far as is known\n')
+    expect(formatBreak({ ...progress, resumed: 3 })).toBe(
+      '4 of 9 retried, 3 by an earlier run: 2 succeeded, 1 failed again as far as is known\n',
+    )
+  })
+})
