@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { writeEnvFile } from '../../src/cli/input/env-file.ts'
+import { parseEnvFile, readEnvFile, writeEnvFile } from '../../src/cli/input/env-file.ts'
 import { readLines, runCli } from './run-cli.ts'
 import { APP, serve } from './serve.ts'
 
@@ -34,6 +34,20 @@ describe('writeEnvFile', () => {
     expect(parseEnv(after).S).toBe('new')
   })
 
+  it.each(['new', '', "it's 1", 'say "x" 2', '`a` b', 'a#b', 'a=b', ' c '])(
+    'reads back %j unchanged',
+    async (value) => {
+      await writeEnvFile(file, { S: value, T: 'x' })
+      expect(parseEnv(await read())).toEqual({ S: value, T: 'x' })
+    },
+  )
+
+  it('makes a file of one line, for its owner only', async () => {
+    await writeEnvFile(file, { S: 'new' })
+    expect(await read()).toBe('S=new\n')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+  })
+
   it('leaves bytes alone that are not UTF-8', async () => {
     const before = Buffer.from('A=gr\u00fcn\n# Stra\u00dfe\nS=\n', 'latin1')
     await writeFile(file, before)
@@ -48,6 +62,44 @@ describe('writeEnvFile', () => {
     await writeFile(file, 'A="one\n')
     await expect(writeEnvFile(file, { S: `a"b'c d` })).rejects.toMatchObject({ exitCode: 2 })
     expect(await read()).toBe('A="one\n')
+    const message = `${file} has no place for S: a quote in it is probably not closed.`
+    await expect(writeEnvFile(file, { S: 'x "y' })).rejects.toMatchObject({ exitCode: 2, message })
+    expect(await read()).toBe('A="one\n')
+  })
+
+  it('refuses what no line can hold', async () => {
+    for (const value of ['a\nb', `a"b'c\`d`])
+      await expect(writeEnvFile(file, { S: value })).rejects.toMatchObject({
+        exitCode: 2,
+        message: 'S has characters that an env file cannot hold.',
+      })
+    await expect(readFile(file)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('names a file that cannot be written or read', async () => {
+    await expect(writeEnvFile(`${file}/none/.env`, { S: 'x' })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(`${file}/none/.env cannot be written: ENOENT`),
+    })
+    const folder = join(file, '..')
+    await expect(readEnvFile(folder, 'S')).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(`${folder} cannot be read: EISDIR`),
+    })
+  })
+})
+
+describe('readEnvFile', () => {
+  it('returns undefined for what is empty, not set or not there', async () => {
+    expect(await readEnvFile(file, 'S')).toBeUndefined()
+    await writeFile(file, 'A=\nB=2\n')
+    expect(await readEnvFile(file, 'A')).toBeUndefined()
+    expect(await readEnvFile(file, 'S')).toBeUndefined()
+    expect(await readEnvFile(file, 'B')).toBe('2')
+  })
+
+  it('leaves a byte order mark within a value alone', () => {
+    expect(parseEnvFile(Buffer.from('\ufeffA=x\ufeffy\n'), file)).toEqual({ A: 'x\ufeffy' })
   })
 })
 

@@ -32,13 +32,13 @@ export async function writeEnvFile(file: string, values: Readonly<Record<string,
   }
 }
 
-/** Fills the last line that names the variable and sets nothing, or adds one: whichever is read as it should be. */
+/** Fills a line that names the variable and sets nothing, or adds one: whichever is read as it should be. */
 function setVariable(bytes: Buffer, file: string, name: string, value: string): Buffer {
   // One character a byte: what is not UTF-8 stays as it is.
   const text = bytes.toString('latin1')
   const line = Buffer.from(`${name}=${toEnvValue(name, value)}`).toString('latin1')
   const empty = new RegExp(`^(export +)?${name}=[ \\t"']*(?=(#)|\\r?$)`, 'gm')
-  const filled = [...text.matchAll(empty)].reverse().map(({ 0: before, 1: exported = '', 2: comment, index }) => {
+  const filled = [...text.matchAll(empty)].map(({ 0: before, 1: exported = '', 2: comment, index }) => {
     return `${text.slice(0, index)}${exported}${line}${comment ? ' ' : ''}${text.slice(index + before.length)}`
   })
   const added = `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`
