@@ -91,7 +91,7 @@ describe('the files of a command', () => {
     expect([await read('target'), await read('in/one')]).toEqual(['x', 'y'])
   })
 
-  it('cannot be written where a folder has the name of one, or a file that of their folder', async () => {
+  it('cannot be written if a folder has the name of one, or a file that of their folder', async () => {
     await mkdir(join(folder, 'one'))
     const message = expect.stringContaining(`${folder} cannot be written: EISDIR`)
     await expect(write({ one: 'x' })).rejects.toMatchObject({ exitCode: 2, message })
