@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { readInboxPlace, writeInboxOptions } from '../../src/cli/service/inbox-options.ts'
 import { LateInbox } from '../../src/cli/service/late-inbox.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
@@ -135,43 +134,7 @@ describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
   })
 })
 
-describe('the options of an inbox as they are shown', () => {
-  it.each([
-    ['redis://:secret@host:1/0', 'redis://:***@host:1/0'],
-    ['redis://user:sec@ret@host', 'redis://user:***@host'],
-    ['redis://host?password=secret&family=6', 'redis://host?password=***&family=6'],
-    ['postgres://host/app?user=u&PASSWORD=secret', 'postgres://host/app?user=u&PASSWORD=***'],
-    ['postgres://host/app?sslpassword=secret', 'postgres://host/app?sslpassword=***'],
-    ['redis://user@host/0', 'redis://user@host/0'],
-  ])('name no password: %s', (url, shown) => {
-    expect(writeInboxOptions({ redis: url })).toContain(shown)
-    expect(writeInboxOptions({ redis: url })).not.toContain('sec')
-  })
-})
-
 describe('--inbox', () => {
-  it.each([
-    ['sqlite:data/app.db', { sqlite: 'data/app.db' }],
-    ['sqlite:data/app.db?table=events', { sqlite: 'data/app.db', table: 'events' }],
-    ['redis://localhost:6379', { redis: 'redis://localhost:6379' }],
-    [
-      'redis:redis://localhost:6379/1?queue=crm&prefix=b',
-      { redis: 'redis://localhost:6379/1', queue: 'crm', prefix: 'b' },
-    ],
-    ['rediss://:p%40ss@host:1?family=6&queue=q', { redis: 'rediss://:p%40ss@host:1?family=6', queue: 'q' }],
-    [
-      'postgres://host/app?sslmode=require&schema=jobs',
-      { postgres: 'postgres://host/app?sslmode=require', schema: 'jobs' },
-    ],
-    ['postgres:postgresql://host/app', { postgres: 'postgresql://host/app' }],
-  ])('reads %s', (place, options) => {
-    expect(readInboxPlace(place)).toEqual(options)
-  })
-
-  it.each(['data/app.db', 'sqlite:', 'mysql://host', 'sqlite:app.db?queue=q', 'redis:', ''])('refuses %j', (place) => {
-    expect(() => readInboxPlace(place)).toThrow()
-  })
-
   it('prints at the start of postern dev whether the inbox is there, or not yet', async () => {
     const dev = async () => {
       const cli = startCli(['dev', '--port', '0', '--forward', 'http://localhost:9/', '--inbox', `sqlite:${file}`], {

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { sendAll } from '../../src/cli/service/send-all.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { readLines, runCli } from './run-cli.ts'
 import { serve } from './serve.ts'
@@ -73,15 +72,6 @@ describe('a slip that would leave nothing to do', () => {
 it.each(['200000000d', '36501d'])('trigger ends with 2 if an event is to be %s late', async (late) => {
   const { code, stderr } = await runCli(['trigger', 'contact.created', '--late', late])
   expect([code, stderr]).toEqual([2, expect.stringContaining('at most 100 years')])
-})
-
-it('begins nothing early at a rate whose intervals are more than 24 days', async () => {
-  const stop = new AbortController()
-  let sent = 0
-  setTimeout(() => stop.abort(), 200)
-  const send = async () => void sent++
-  await sendAll([1, 2, 3], send, { concurrency: 1, rate: 1e-7, signal: stop.signal })
-  expect(sent).toBe(1)
 })
 
 it.each([

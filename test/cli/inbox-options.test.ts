@@ -1,0 +1,125 @@
+import { Redis } from 'ioredis'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  type InboxOptions,
+  migrateInbox,
+  openInboxOf,
+  readInboxPlace,
+  writeInboxOptions,
+} from '../../src/cli/service/inbox-options.ts'
+import { redisProgram, startRedis } from '../engines/redis-server.ts'
+
+describe('the options of an inbox as they are shown', () => {
+  it.each([
+    ['redis://:secret@host:1/0', 'redis://:***@host:1/0'],
+    ['redis://user:sec@ret@host', 'redis://user:***@host'],
+    ['redis://host?password=secret&family=6', 'redis://host?password=***&family=6'],
+    ['postgres://host/app?user=u&PASSWORD=secret', 'postgres://host/app?user=u&PASSWORD=***'],
+    ['postgres://host/app?sslpassword=secret', 'postgres://host/app?sslpassword=***'],
+    ['redis://user@host/0', 'redis://user@host/0'],
+    ['redis://host/0?name=a:b@c', 'redis://host/0?name=a:b@c'],
+  ])('name no password: %s', (url, shown) => {
+    expect(writeInboxOptions({ redis: url })).toContain(shown)
+    expect(writeInboxOptions({ redis: url })).not.toContain('sec')
+  })
+
+  it('are words for a shell, the engine first', () => {
+    expect(writeInboxOptions({ table: 'events', sqlite: 'my app.db' })).toBe("--sqlite 'my app.db' --table events")
+    expect(writeInboxOptions({ schema: 's', queue: 'q', postgres: 'postgres://h/a', prefix: 'p' })).toBe(
+      '--postgres postgres://h/a --queue q --prefix p --schema s',
+    )
+  })
+})
+
+describe('the place of an inbox in one word', () => {
+  it.each<[string, InboxOptions]>([
+    ['sqlite:data/app.db', { sqlite: 'data/app.db' }],
+    ['sqlite:redis://x', { sqlite: 'redis://x' }],
+    ['sqlite:data/app.db?table=events', { sqlite: 'data/app.db', table: 'events' }],
+    ['sqlite:a?table=one&table=two?', { sqlite: 'a', table: 'two?' }],
+    ['redis://localhost:6379', { redis: 'redis://localhost:6379' }],
+    [
+      'redis:redis://localhost:6379/1?queue=crm&prefix=b',
+      { redis: 'redis://localhost:6379/1', queue: 'crm', prefix: 'b' },
+    ],
+    ['rediss://:p%40ss@host:1?family=6&queue=q', { redis: 'rediss://:p%40ss@host:1?family=6', queue: 'q' }],
+    ['redis://h?schema=s&table=t', { redis: 'redis://h?schema=s&table=t' }],
+    [
+      'postgres://host/app?sslmode=require&schema=jobs',
+      { postgres: 'postgres://host/app?sslmode=require', schema: 'jobs' },
+    ],
+    ['postgres:postgresql://host/app', { postgres: 'postgresql://host/app' }],
+  ])('is read: %s', (place, options) => {
+    expect(readInboxPlace(place)).toEqual(options)
+  })
+
+  it.each([
+    'data/app.db',
+    'sqlite:',
+    'mysql://host',
+    'mysql:redis://host',
+    'xredis://host',
+    'xpostgres://host',
+    'redis:sqlite:x',
+    'redis:',
+    '',
+  ])('is refused: %j', (place) => {
+    expect(() => readInboxPlace(place)).toThrow(
+      'Write it as sqlite:FILE, redis://HOST:PORT or postgres://HOST/DATABASE.',
+    )
+  })
+
+  it('takes nothing but the table for a file', () => {
+    expect(() => readInboxPlace('sqlite:app.db?table=t&queue=q')).toThrow(
+      'queue: a file takes nothing but ?table=NAME.',
+    )
+  })
+})
+
+describe('an inbox', () => {
+  it.each<[InboxOptions, string]>([
+    [{}, 'Say where the inbox is: --sqlite FILE, --redis URL or --postgres URL.'],
+    [{ table: 't' }, 'Say where the inbox is: --sqlite FILE, --redis URL or --postgres URL.'],
+    [{ sqlite: 'a', redis: 'redis://h' }, 'Say where the inbox is: --sqlite FILE, --redis URL or --postgres URL.'],
+    [{ sqlite: 'a', queue: 'q' }, '--queue is not for an inbox of --sqlite.'],
+    [{ redis: 'redis://h', table: 't' }, '--table is not for an inbox of --redis.'],
+    [{ redis: 'redis://h', schema: 's' }, '--schema is not for an inbox of --redis.'],
+    [{ postgres: 'postgres://h', prefix: 'p' }, '--prefix is not for an inbox of --postgres.'],
+    [{ redis: 'localhost' }, 'That is no URL: give redis://HOST:PORT'],
+    [{ redis: 'postgres://h' }, 'That is no URL: give redis://HOST:PORT'],
+    [{ redis: 'xredis://h' }, 'That is no URL: give redis://HOST:PORT'],
+    [{ postgres: 'redis://h' }, 'That is no URL: give redis://HOST:PORT'],
+    [{ postgres: 'xpostgres://h' }, 'That is no URL: give redis://HOST:PORT'],
+  ])('is in one place, with the options of its engine: not %j', async (options, message) => {
+    await expect(openInboxOf(options)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
+  })
+
+  it('has no tables to make in what is no Postgres', async () => {
+    await expect(migrateInbox({ postgres: 'mysql://h:secret@x' })).rejects.toThrow(/^That is no URL: [^@]*$/)
+  })
+
+  it.skipIf(redisProgram === undefined)('has its queue and its prefix in Redis', async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.remove())
+    const redis = new Redis(server.url)
+    onTestFinished(() => void redis.disconnect())
+    const item = { bytes: Buffer.from('{}'), accountKey: 'acme', id: 'evt_1', type: 'sync.failed', receivedAt: 0 }
+    for (const [options, prefix] of [
+      [{}, 'bull:postern:'],
+      [{ queue: 'crm', prefix: 'b' }, 'b:crm:'],
+    ] as const) {
+      await using opened = await openInboxOf({ redis: server.url, ...options })
+      await opened.inbox.put({ key: 'acme:evt_1', ...item })
+      expect(await opened.inbox.counts()).toMatchObject({ waiting: 1 })
+      expect((await redis.keys('*')).filter((key) => key.startsWith(prefix))).not.toEqual([])
+    }
+    // All connections but this one are closed.
+    await expect
+      .poll(async () =>
+        String(await redis.client('LIST'))
+          .trim()
+          .split('\n'),
+      )
+      .toHaveLength(1)
+  })
+})

@@ -1,0 +1,81 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { sendAll, shuffle } from '../../src/cli/service/send-all.ts'
+
+const { signal: never } = new AbortController()
+
+describe('things that are done at a pace', () => {
+  it.each([
+    [1, 1],
+    [3, 3],
+    [9, 5],
+  ])('are begun in order, %d at the same time', async (concurrency, most) => {
+    const begun: number[] = []
+    let running = 0
+    let peak = 0
+    const send = async (one: number) => {
+      begun.push(one)
+      peak = Math.max(peak, ++running)
+      await new Promise(setImmediate)
+      running--
+    }
+    await sendAll([1, 2, 3, 4, 5], send, { concurrency, rate: undefined, signal: never })
+    expect([begun, peak, running]).toEqual([[1, 2, 3, 4, 5], most, 0])
+  })
+
+  it('begin in steps of the rate, the first one immediately', async () => {
+    const begin = performance.now()
+    const times: number[] = []
+    const send = async () => void times.push(performance.now() - begin)
+    await sendAll([1, 2, 3], send, { concurrency: 3, rate: 20, signal: never })
+    expect(times).toHaveLength(3)
+    for (const [index, time] of times.entries()) {
+      expect(time).toBeGreaterThan(index * 50 - 2)
+      if (index === 0) expect(time).toBeLessThan(45)
+    }
+  })
+
+  it('begin nothing early at a rate whose intervals are more than 24 days', async () => {
+    const stop = new AbortController()
+    let sent = 0
+    setTimeout(() => stop.abort(), 200)
+    const send = async () => void sent++
+    await sendAll([1, 2, 3], send, { concurrency: 1, rate: 1e-7, signal: stop.signal })
+    expect(sent).toBe(1)
+  })
+
+  it.each([undefined, 1e6])('begin no more once the signal has aborted, at a rate of %s', async (rate) => {
+    const stop = new AbortController()
+    const begun: number[] = []
+    const send = async (one: number) => {
+      begun.push(one)
+      if (one === 2) stop.abort()
+    }
+    await sendAll([1, 2, 3, 4], send, { concurrency: 1, rate, signal: stop.signal })
+    expect(begun).toEqual([1, 2])
+    await sendAll([5], send, { concurrency: 1, rate, signal: stop.signal })
+    expect(begun).toEqual([1, 2])
+  })
+
+  it('end with the first failure', async () => {
+    const send = (one: number) => (one === 2 ? Promise.reject(new Error('cut')) : Promise.resolve())
+    await expect(sendAll([1, 2, 3], send, { concurrency: 2, rate: undefined, signal: never })).rejects.toThrow('cut')
+  })
+
+  it('may be many that wait for the same signal, without a warning of Node', async () => {
+    const warnings: unknown[] = []
+    const note = (warning: unknown) => void warnings.push(warning)
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
+    const all = Array.from({ length: 30 }, (_, index) => index)
+    await sendAll(all, async () => {}, { concurrency: 30, rate: 1_000, signal: new AbortController().signal })
+    await new Promise(setImmediate)
+    expect(warnings).toEqual([])
+  })
+})
+
+it('shuffles by the numbers that it draws, and leaves the list as it is', () => {
+  const numbers = [0.5, 0.9, 0.1]
+  const all = ['a', 'b', 'c']
+  expect(shuffle(all, () => numbers.shift() ?? 0)).toEqual(['c', 'a', 'b'])
+  expect(all).toEqual(['a', 'b', 'c'])
+})
