@@ -1,5 +1,29 @@
-import { describe, expect, it } from 'vitest'
-import { readLatency, readPort, readShare } from '../../src/cli/input/emulator-options.ts'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { openSqlite } from 'postern/sqlite'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import {
+  addEmulatorOptions,
+  countPending,
+  inspectorOf,
+  openEmulator,
+  readLatency,
+  readPort,
+  readShare,
+} from '../../src/cli/input/emulator-options.ts'
+import { findFreePort } from '../support/programs.ts'
+import { createTestIo } from './test-io.ts'
+
+/** libsql keeps a file that was closed locked until its statements are collected. */
+const isLateToClose = openSqlite(':memory:').driver === 'libsql'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+})
 
 describe('an option of the emulator', () => {
   it.each<[string, (value: string) => unknown, string, unknown]>([
@@ -24,5 +48,109 @@ describe('an option of the emulator', () => {
     ['a share', readShare, ['1.1', '-0', '1.', 'x.5', '0.5x', ''], 'a number from 0 to 1'],
   ])('is refused as %s: %#', (_what, readValue, texts, message) => {
     for (const text of texts) expect(() => readValue(text), text).toThrow(message)
+  })
+})
+
+/** Starts an emulator by these arguments, on any port. */
+async function open(...args: readonly string[]) {
+  const command = addEmulatorOptions(new Command().exitOverride())
+  const { io, written } = createTestIo()
+  const emulator = await openEmulator(command.parse(['--port', '0', ...args], { from: 'user' }).opts(), io)
+  onTestFinished(() => emulator.close())
+  const read = async (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    (await emulator.fetch(new Request(`http://127.0.0.1/_emulator/${path}`, { headers }))).json()
+  return { emulator, written, state: await read('state') }
+}
+
+describe('an emulator of the command line', () => {
+  it('has the settings of the service, unless the options say otherwise', async () => {
+    const { emulator, state } = await open()
+    expect(state).toMatchObject({
+      clock: { isManual: false },
+      accounts: [{ key: 'acme' }, { key: 'globex' }],
+      faults: { deliveries: { fail: 0, duplicate: 0, shuffle: false } },
+      settings: { retryScale: 1, deadlineMs: 10_000, tokenTtlMs: 3_600_000, rateLimit: { limit: 600 } },
+      assumed: { listBody: 'array', creationStatus: '201' },
+      hasInbox: false,
+    })
+    expect(state.faults.deliveries).not.toHaveProperty('latencyMs')
+    expect(inspectorOf(emulator)).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*\/_inspector$/)
+  })
+
+  it('has the settings of its options', async () => {
+    const { state } = await open(
+      ...[
+        '--retry-scale',
+        '600',
+        '--clock',
+        'manual',
+        '--deadline',
+        '1s',
+        '--token-ttl',
+        '60s',
+        '--rate-limit',
+        '5/1s',
+      ],
+      ...['--assume', 'listBody=items', '--assume', 'A02=200', '--account', 'umbrella:eve@umbrella.test:pass:word'],
+      ...['--fail', '0.5', '--duplicate', '0.25', '--shuffle', '--latency', '50-500ms'],
+      ...['--inbox', `sqlite:${join(folder, 'app.db')}`],
+    )
+    expect(state).toMatchObject({
+      clock: { isManual: true },
+      accounts: [{ key: 'acme' }, { key: 'globex' }, { key: 'umbrella', email: 'eve@umbrella.test' }],
+      faults: { deliveries: { fail: 0.5, duplicate: 0.25, shuffle: true, latencyMs: [50, 500] } },
+      settings: { retryScale: 600, deadlineMs: 1_000, tokenTtlMs: 60_000, rateLimit: { limit: 5, windowMs: 1_000 } },
+      assumed: { listBody: 'items', creationStatus: '200' },
+      hasInbox: true,
+    })
+  })
+
+  it('makes the same ids with the same seed, and other ids with another one', async () => {
+    const idOf = async (seed: string) => {
+      const { emulator } = await open('--seed', seed, '--clock', 'manual')
+      return emulator.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'] }).id
+    }
+    expect(await idOf('a')).toBe(await idOf('a'))
+    expect(await idOf('a')).not.toBe(await idOf('b'))
+  })
+
+  it('counts what is pending, and says what goes wrong', async () => {
+    const { emulator } = await open('--clock', 'manual')
+    emulator.webhooks.create({ url: `http://127.0.0.1:${await findFreePort()}/`, events: ['sync.failed'] })
+    for (let count = 0; count < 2; count++) emulator.events.emit({ type: 'sync.failed' })
+    expect(countPending(emulator)).toBe(2)
+    for (let count = 0; count < 10; count++) await emulator.clock.next()
+    expect(countPending(emulator)).toBe(0)
+  })
+
+  it.skipIf(isLateToClose)('goes on from its file, which its owner alone can read', async () => {
+    const file = join(folder, 'emulator.db')
+    const first = await open('--data', file)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    first.emulator.records.create('contact', { email: 'zoe@example.test' })
+    await first.emulator.close()
+    const second = await open('--data', file)
+    expect(second.emulator.records.list('contact')).toMatchObject([{ email: 'zoe@example.test' }])
+  })
+
+  it.each([
+    [['--data', '/nowhere/at/all.db'], 3, '/nowhere/at/all.db cannot be written: ENOENT'],
+    [['--assume', 'listBody'], 2, '--assume listBody: write it as listBody=items, or A04=items.'],
+    [['--assume', '=items'], 2, '--assume =items: write it as'],
+    [['--assume', 'listBody='], 2, '--assume listBody=: write it as'],
+    [['--assume', '1=items'], 2, '--assume 1=items: write it as'],
+    [['--account', 'umbrella:eve@umbrella.test'], 2, '--account: write it as key:email:password.'],
+    [['--account', ':eve@umbrella.test:x'], 2, '--account: write it as key:email:password.'],
+    [['--account', 'umbrella:eve@umbrella.test:'], 2, '--account: write it as key:email:password.'],
+  ])('is not started with %j', async (args, exitCode, message) => {
+    await expect(open(...args)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(message) })
+  })
+
+  it.skipIf(isLateToClose)('closes its file if it cannot start', async () => {
+    const first = await open()
+    const { port } = new URL(first.emulator.url)
+    const file = join(folder, 'emulator.db')
+    await expect(open('--data', file, '--port', port)).rejects.toMatchObject({ code: 'port_in_use' })
+    await open('--data', file)
   })
 })

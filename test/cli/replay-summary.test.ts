@@ -1,6 +1,6 @@
 import type { Delivery, ReplayedEvent, ReplayOutcome, ReplayResult } from 'postern/client'
 import { describe, expect, it } from 'vitest'
-import { showResult, toColumns, toRecord } from '../../src/cli/output/print-delivery.ts'
+import { COLUMNS, showResult, toColumns, toRecord } from '../../src/cli/output/print-delivery.ts'
 import { countErrors, countOutcomes, formatBreak, formatSummary } from '../../src/cli/output/replay-summary.ts'
 
 const DELIVERY: Delivery = {
@@ -31,6 +31,10 @@ const RESULT: ReplayResult = {
 }
 
 describe('a delivery of the log', () => {
+  it('has a column for each head', () => {
+    expect(toColumns(DELIVERY)).toHaveLength(COLUMNS.length)
+  })
+
   it('is one line of columns', () => {
     expect(toColumns(DELIVERY)).toEqual([
       ...['dlv_1', '2025-01-01T00:00:00.000Z', 'contact.created', 'evt_1', 'failed', 5, '500'],
@@ -61,6 +65,7 @@ describe('the summary of a replay', () => {
   it('counts the outcomes, what was left out, and the errors that are left, the most frequent first', () => {
     const events = [
       event('succeeded', {}, { responseStatus: 200 }),
+      event('failed', {}, { responseStatus: 400 }),
       event('failed', {}, { responseStatus: 503 }),
       event('failed', {}, { responseStatus: undefined, error: 'dns\u001b' }),
       event('unresolved', { responseStatus: undefined, error: 'dns\u001b' }),
@@ -71,20 +76,21 @@ describe('the summary of a replay', () => {
     const result = { ...RESULT, events, retried: 4, resumed: 2, skipped: { delivered: 3, pending: 1 } }
     expect(formatSummary(result)).toBe(
       [
-        '1 to retry, 1 succeeded, 2 failed again, 1 without a result in time, 1 refused by the service, 1 gone',
+        '1 to retry, 1 succeeded, 3 failed again, 1 without a result in time, 1 refused by the service, 1 gone',
         '2 retried by an earlier run, 4 by this one',
         '3 left out: delivered later',
         '1 left out: being delivered',
         '  3 x 503',
         '  2 x dns?',
+        '  1 x 400',
         '  1 x not told',
         '',
       ].join('\n'),
     )
     expect(countOutcomes(events)).toEqual({
-      ...{ planned: 1, succeeded: 1, failed: 2, unresolved: 1, not_retriable: 1, gone: 1 },
+      ...{ planned: 1, succeeded: 1, failed: 3, unresolved: 1, not_retriable: 1, gone: 1 },
     })
-    expect(countErrors(events)).toEqual({ 503: 3, 'dns\u001b': 2, 'not told': 1 })
+    expect(Object.fromEntries(countErrors(events))).toEqual({ 400: 1, 503: 3, 'dns\u001b': 2, 'not told': 1 })
   })
 
   it('names no outcome that did not occur', () => {

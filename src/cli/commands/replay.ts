@@ -164,7 +164,7 @@ function tellResult(
   if (json) {
     for (const event of events) io.stdout.write(`${JSON.stringify(toLine(event))}\n`)
     const summary = { type: 'summary', isComplete: true, retried, resumed, skipped, ...counts }
-    io.stdout.write(`${JSON.stringify({ ...summary, errors: countErrors(events) })}\n`)
+    io.stdout.write(`${JSON.stringify({ ...summary, errors: Object.fromEntries(countErrors(events)) })}\n`)
   } else {
     const rows = events
       .filter(({ outcome }) => outcome !== 'succeeded')

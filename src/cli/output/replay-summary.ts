@@ -20,14 +20,15 @@ export function countOutcomes(events: readonly ReplayedEvent[]): Readonly<Record
 }
 
 /** Number of times that each error is the last one of what was not brought back, the most frequent first. */
-export function countErrors(events: readonly ReplayedEvent[]): Readonly<Record<string, number>> {
+export function countErrors(events: readonly ReplayedEvent[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { outcome, delivery, after } of events) {
     if (outcome === 'succeeded') continue
     const error = showResult(after ?? delivery) ?? 'not told'
     counts.set(error, (counts.get(error) ?? 0) + 1)
   }
-  return Object.fromEntries([...counts].sort(([, one], [, other]) => other - one))
+  // An object would put statuses first.
+  return new Map([...counts].sort(([, one], [, other]) => other - one))
 }
 
 /** The last words of a replay. */
@@ -41,7 +42,7 @@ export function formatSummary({ events, retried, resumed, skipped }: ReplayResul
     ...(resumed > 0 ? [`${resumed} retried by an earlier run, ${retried} by this one`] : []),
     ...(skipped.delivered > 0 ? [`${skipped.delivered} left out: delivered later`] : []),
     ...(skipped.pending > 0 ? [`${skipped.pending} left out: being delivered`] : []),
-    ...Object.entries(countErrors(events)).map(([error, count]) => `  ${count} x ${toPrintable(error)}`),
+    ...[...countErrors(events)].map(([error, count]) => `  ${count} x ${toPrintable(error)}`),
   ]
   return lines.map((line) => `${line}\n`).join('')
 }
