@@ -57,9 +57,8 @@ async function open(...args: readonly string[]) {
   const { io, written } = createTestIo()
   const emulator = await openEmulator(command.parse(['--port', '0', ...args], { from: 'user' }).opts(), io)
   onTestFinished(() => emulator.close())
-  const read = async (path: string, headers: Readonly<Record<string, string>> = {}) =>
-    (await emulator.fetch(new Request(`http://127.0.0.1/_emulator/${path}`, { headers }))).json()
-  return { emulator, written, state: await read('state') }
+  const answer = await emulator.fetch(new Request('http://127.0.0.1/_emulator/state'))
+  return { emulator, written, state: Object(await answer.json()) }
 }
 
 describe('an emulator of the command line', () => {

@@ -1,13 +1,9 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
-import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { LateInbox } from '../../src/cli/service/late-inbox.ts'
-import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { type RunningCli, readLines, runCli, startCli } from './run-cli.ts'
 
@@ -76,61 +72,6 @@ describe('postern inbox serve', () => {
     const url = /http:\/\/\S+/.exec(cli.stderr)?.[0] ?? ''
     expect((await fetch(url, { redirect: 'manual' })).status).toBe(303)
     expect(new URL(url).searchParams.get('token')).toBe('a token & of one’s own')
-  })
-})
-
-describe('an inbox that may come later', () => {
-  const counts = (inbox: LateInbox) => inbox.counts().then(({ dead }) => dead)
-
-  it('is found once its file exists, and again when the file was replaced', async () => {
-    await using inbox = new LateInbox({ sqlite: file })
-    await expect(inbox.counts()).rejects.toThrow('does not exist, or is not a file')
-    await makeDeadLetters(file, [{ id: 'evt_1' }])
-    expect(await counts(inbox)).toBe(1)
-    for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
-    await makeDeadLetters(file, [{ id: 'evt_1' }, { id: 'evt_2' }])
-    expect(await counts(inbox)).toBe(2)
-    for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
-    writeFileSync(file, 'no database')
-    await expect(inbox.counts()).rejects.toThrow('cannot be read')
-  })
-
-  it('does not block its process while another one has the file locked', async () => {
-    const holder = openSqlite(file)
-    holder.pragma('locking_mode = EXCLUSIVE')
-    holder.exec('BEGIN EXCLUSIVE; CREATE TABLE t (a)')
-    await using inbox = new LateInbox({ sqlite: file })
-    const started = performance.now()
-    await expect(inbox.counts()).rejects.toThrow('another process has it locked')
-    expect(performance.now() - started).toBeLessThan(1_000)
-    holder.close()
-  })
-
-  it.skipIf(redisProgram === undefined)('comes back with its Redis', { timeout: 30_000 }, async () => {
-    const server = await startRedis()
-    onTestFinished(() => server.remove())
-    await using inbox = new LateInbox({ redis: server.url })
-    expect(await counts(inbox)).toBe(0)
-    await server.kill('SIGKILL')
-    await expect(inbox.counts()).rejects.toThrow()
-    await server.start()
-    await expect.poll(() => counts(inbox).catch(() => 'away'), { timeout: 15_000 }).toBe(0)
-  })
-})
-
-describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
-  it('stays if a question was wrong', async () => {
-    const server = await startRedis()
-    onTestFinished(() => server.remove())
-    const observer = new Redis(server.url)
-    onTestFinished(() => void observer.disconnect())
-    await using inbox = new LateInbox({ redis: server.url })
-    await inbox.counts()
-    const madeOf = async () => /total_connections_received:\d+/.exec(await observer.info('stats'))?.[0]
-    const before = await madeOf()
-    await expect(inbox.list('dead', { after: 'nowhere' })).rejects.toThrow('after is "nowhere"')
-    await inbox.counts()
-    expect(await madeOf()).toBe(before)
   })
 })
 

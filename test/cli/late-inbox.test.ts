@@ -1,0 +1,105 @@
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { platform } from 'node:process'
+import { Redis } from 'ioredis'
+import { openSqlite } from 'postern/sqlite'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { LateInbox } from '../../src/cli/service/late-inbox.ts'
+import { redisProgram, startRedis } from '../engines/redis-server.ts'
+import { makeDeadLetters } from './make-dead-letters.ts'
+
+let folder: string
+let file: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'postern-late-'))
+  file = join(folder, 'app.db')
+  const made = folder
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
+})
+
+/** Returns the target of a link; empty if it is gone. */
+function readlink(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
+
+describe('an inbox that may come later', () => {
+  const counts = (inbox: LateInbox) => inbox.counts().then(({ dead }) => dead)
+
+  it('is found once its file exists, and again when the file was replaced', async () => {
+    await using inbox = new LateInbox({ sqlite: file })
+    await expect(inbox.counts()).rejects.toThrow('is not there, or no file')
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    expect(await counts(inbox)).toBe(1)
+    for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
+    await makeDeadLetters(file, [{ id: 'evt_1' }, { id: 'evt_2' }])
+    expect(await counts(inbox)).toBe(2)
+    for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })
+    writeFileSync(file, 'no database')
+    await expect(inbox.counts()).rejects.toThrow('cannot be read')
+  })
+
+  it('answers every question that the page asks', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }, { id: 'evt_2' }, { id: 'evt_3' }])
+    await using inbox = new LateInbox({ sqlite: file })
+    const { entries, next } = await inbox.list('dead', { limit: 2 })
+    const [one, two] = entries.map(({ key }) => key)
+    expect([entries.length, next]).toEqual([2, expect.any(String)])
+    expect(await inbox.get(`${one}`)).toMatchObject({ state: 'dead' })
+    expect([await inbox.replay(`${one}`), await inbox.replay(`${one}`)]).toEqual([true, false])
+    expect([await inbox.drop(`${two}`), await inbox.drop(`${two}`)]).toEqual([true, false])
+    expect(await inbox.counts()).toMatchObject({ waiting: 1, dead: 1 })
+  })
+
+  it.runIf(platform === 'linux')('keeps its connection while its file is the same', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    await using inbox = new LateInbox({ sqlite: file })
+    await inbox.counts()
+    const links = () => readdirSync('/proc/self/fd').map((fd) => readlink(`/proc/self/fd/${fd}`))
+    const opened = links().filter((name) => name === file).length
+    for (let count = 0; count < 3; count++) await inbox.counts()
+    expect(links().filter((name) => name === file)).toHaveLength(opened)
+  })
+
+  it('does not block its process while another one has the file locked', async () => {
+    const holder = openSqlite(file)
+    holder.pragma('locking_mode = EXCLUSIVE')
+    holder.exec('BEGIN EXCLUSIVE; CREATE TABLE t (a)')
+    await using inbox = new LateInbox({ sqlite: file })
+    const started = performance.now()
+    await expect(inbox.counts()).rejects.toThrow('another process has it locked')
+    expect(performance.now() - started).toBeLessThan(1_000)
+    holder.close()
+  })
+
+  it.skipIf(redisProgram === undefined)('comes back with its Redis', { timeout: 30_000 }, async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.remove())
+    await using inbox = new LateInbox({ redis: server.url })
+    expect(await counts(inbox)).toBe(0)
+    await server.kill('SIGKILL')
+    await expect(inbox.counts()).rejects.toThrow()
+    await server.start()
+    await expect.poll(() => counts(inbox).catch(() => 'away'), { timeout: 15_000 }).toBe(0)
+  })
+})
+
+describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
+  it('stays if a question was wrong', async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.remove())
+    const observer = new Redis(server.url)
+    onTestFinished(() => void observer.disconnect())
+    await using inbox = new LateInbox({ redis: server.url })
+    await inbox.counts()
+    const madeOf = async () => /total_connections_received:\d+/.exec(await observer.info('stats'))?.[0]
+    const before = await madeOf()
+    await expect(inbox.list('dead', { after: 'nowhere' })).rejects.toThrow('after is "nowhere"')
+    await inbox.counts()
+    expect(await madeOf()).toBe(before)
+  })
+})
