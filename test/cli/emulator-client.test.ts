@@ -1,0 +1,206 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import * as z from 'zod'
+import { connectToEmulator } from '../../src/cli/service/emulator-client.ts'
+import { listen } from '../adapters/http/hosts.ts'
+import { createTestIo } from './test-io.ts'
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
+
+/** A server that answers `ready` like an emulator, and everything else as the test says. */
+async function serve(answer: Answer, ready: Answer = (_request, response) => response.end('{"type":"ready"}')) {
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const part of request) body += part
+    const handle = request.url === '/_emulator/ready' ? ready : answer
+    handle(request, response, body)
+  })
+  const { port, close } = await listen(server)
+  onTestFinished(close)
+  return `http://127.0.0.1:${port}`
+}
+
+async function connect(answer: Answer) {
+  const url = await serve(answer)
+  const { io, interrupt } = createTestIo()
+  return { url, interrupt, emulator: await connectToEmulator({ emulator: `${url}/any/path` }, io) }
+}
+
+const anything = z.looseObject({})
+
+describe('a connection to an emulator', () => {
+  it('is to the address of the option, or else of the environment', async () => {
+    const [one, other] = [await serve(() => {}), await serve(() => {})]
+    const { io } = createTestIo({ env: { POSTERN_BASE_URL: one } })
+    expect((await connectToEmulator({}, io)).url).toBe(one)
+    expect((await connectToEmulator({ emulator: other }, io)).url).toBe(other)
+  })
+
+  it.each<[string, Answer]>([
+    ['a page', (_request, response) => response.end('<html>')],
+    ['other JSON', (_request, response) => response.end('{"type":"other"}')],
+    ['null', (_request, response) => response.end('null')],
+    ['a failure', (_request, response) => response.writeHead(500).end('{"type":"ready"}')],
+    ['a redirect', (_request, response) => response.writeHead(302, { location: '/' }).end()],
+    ['nothing', (_request, response) => response.destroy()],
+  ])('is refused if %s answers', async (_what, ready) => {
+    const url = await serve((_request, response) => response.end('{"type":"ready"}'), ready)
+    const fix = expect.stringMatching(/^Start one in another terminal:\n {2}npx postern dev /)
+    const named = connectToEmulator({ emulator: url }, createTestIo().io)
+    await expect(named).rejects.toMatchObject({ exitCode: 3, message: `No emulator answers at ${url}.`, fix })
+    const { io } = createTestIo({ env: { POSTERN_BASE_URL: url } })
+    const message = `No emulator answers at ${url} (POSTERN_BASE_URL).`
+    await expect(connectToEmulator({}, io)).rejects.toMatchObject({ exitCode: 3, message })
+  })
+
+  it('is left at Ctrl-C', async () => {
+    const { io, interrupt } = createTestIo()
+    const url = await serve(
+      () => {},
+      () => interrupt(),
+    )
+    await expect(connectToEmulator({ emulator: url }, io)).rejects.toMatchObject({ name: 'AbortError' })
+  })
+})
+
+describe('a call of an emulator', () => {
+  it('sends its body as JSON, and no type without one', async () => {
+    const { emulator } = await connect(({ method, url, headers }, response, body) =>
+      response.end(JSON.stringify({ method, url, type: headers['content-type'], body })),
+    )
+    expect(await emulator.call('POST faults?x=1', anything, { body: { a: 'ë' } })).toEqual({
+      ...{ method: 'POST', url: '/_emulator/faults?x=1', type: 'application/json', body: '{"a":"ë"}' },
+    })
+    expect(await emulator.call('GET clock', anything)).toEqual({ method: 'GET', url: '/_emulator/clock', body: '' })
+  })
+
+  it('may be answered with nothing', async () => {
+    const { emulator } = await connect((_request, response) => response.writeHead(204).end())
+    expect(await emulator.call('DELETE records/contact/1', z.undefined())).toBeUndefined()
+  })
+
+  it.each([
+    ['GET', 404, '{"message":"there is no such contact"}', 1, 'there is no such contact'],
+    ['POST', 404, '{"message":"there is no such account"}', 2, 'there is no such account'],
+    ['GET', 400, '{"message":"x\\u001b[2J"}', 2, 'x?[2J'],
+    ['GET', 400, '{"message":7}', 2, '{"message":7}'],
+    ['GET', 500, 'sorry', 2, 'sorry'],
+    ['GET', 500, 'x'.repeat(600), 2, 'x'.repeat(500)],
+  ])('that is refused ends the command: %s, %d, %s', async (method, status, text, exitCode, message) => {
+    const { emulator } = await connect((_request, response) => response.writeHead(status).end(text))
+    await expect(emulator.call(`${method} x`, anything)).rejects.toMatchObject({
+      ...{ exitCode, message: `The emulator refused: ${message}` },
+    })
+  })
+
+  it.each(['<html>', 'null', '[]', ''])('that is answered by something else ends the command: %j', async (text) => {
+    const { emulator, url } = await connect((_request, response) => response.end(text))
+    await expect(emulator.call('GET x', anything)).rejects.toMatchObject({
+      ...{ exitCode: 3, message: `What answers at ${url} is no emulator, or one of another version.` },
+    })
+  })
+
+  it.each<[string, Answer]>([
+    ['before its answer', (_request, response) => response.destroy()],
+    [
+      'within its answer',
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': 9 }).write('{')
+        setTimeout(() => response.destroy(), 20)
+      },
+    ],
+    ['by a redirect', (_request, response) => response.writeHead(302, { location: '/_emulator/ready' }).end()],
+  ])('that is cut %s ends the command', async (_what, answer) => {
+    const { emulator, url } = await connect(answer)
+    await expect(emulator.call('GET x', anything)).rejects.toMatchObject({
+      ...{ exitCode: 3, message: `The emulator at ${url} does not answer any more.` },
+    })
+  })
+
+  it('ends in time, and at Ctrl-C, before its answer and within it', async () => {
+    const { emulator, interrupt } = await connect(({ url }, response) => {
+      if (url?.endsWith('/half')) response.writeHead(200, { 'content-length': 9 }).write('{')
+    })
+    for (const path of ['none', 'half'])
+      await expect(emulator.call(`GET ${path}`, anything, { withinMs: 50 })).rejects.toMatchObject({ exitCode: 3 })
+    const calls = ['none', 'half'].map((path) => emulator.call(`GET ${path}`, anything))
+    setTimeout(interrupt, 50)
+    for (const call of calls) await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it('is made for the state, for events and for deliveries', async () => {
+    const attempt = { number: 1, at: '2025-01-01T00:00:00Z', durationMs: 1, responseBody: '', url: 'http://h/' }
+    const delivery = { id: 'd/1', eventId: 'e', eventType: 'x', status: 'failed', attempts: [attempt] }
+    const faults = { answers: [], deliveries: { fail: 0, duplicate: 0, shuffle: false } }
+    const settings = { settings: { retryScale: 600 }, clock: { isManual: true }, counts: { pending: 3 } }
+    const answers: Readonly<Record<string, object>> = {
+      'GET /_emulator/state': { ...settings, faults, webhooks: [] },
+      'POST /_emulator/events': { events: [{ deliveries: ['d1', 'd2'] }, { deliveries: ['d3'] }] },
+      'GET /_emulator/deliveries/d%2F1': delivery,
+    }
+    const bodies: string[] = []
+    const { emulator } = await connect(({ method, url }, response, body) => {
+      bodies.push(body)
+      response.end(JSON.stringify(answers[`${method} ${url}`]))
+    })
+    expect(await emulator.readState()).toEqual({ retryScale: 600, isManual: true, pending: 3, faults, webhooks: [] })
+    const event = { id: 'evt_1', type: 'x', accountKey: 'acme', data: {} }
+    expect(await emulator.emit(event, 2)).toEqual(['d1', 'd2', 'd3'])
+    expect(await emulator.readDelivery('d/1')).toMatchObject({ id: 'd/1', status: 'failed' })
+    expect(bodies).toEqual(['', JSON.stringify({ ...event, count: 2 }), ''])
+  })
+})
+
+describe('the stream of an emulator', () => {
+  const attempt = { number: 1, at: 0, durationMs: 1, responseBody: '', url: 'http://127.0.0.1:9/' }
+  const message = {
+    ...{ type: 'attempt', attempt },
+    delivery: { id: 'd1', eventId: 'e1', eventType: 'x', status: 'failed' },
+  }
+  const write = (response: ServerResponse, ...messages: readonly object[]) =>
+    response.write(messages.map((each) => `: a comment\ndata: ${JSON.stringify(each)}\n\n`).join(''))
+  const { signal: never } = new AbortController()
+
+  it('has a message for each attempt and delivery, until it ends', async () => {
+    const { emulator } = await connect((_request, response) => {
+      write(response, {}, { type: 'delivery', delivery: 7 }, message, { type: 'clock' }, { type: 'ready' })
+      response.end()
+    })
+    const messages: object[] = []
+    for await (const each of emulator.listen(never)) messages.push(each)
+    expect(messages).toMatchObject([
+      { type: 'ready' },
+      { type: 'delivery' },
+      message,
+      { type: 'other' },
+      { type: 'ready' },
+    ])
+    expect(messages[1]).toEqual({ type: 'delivery' })
+  })
+
+  it.each<[string, Answer, RegExp]>([
+    [
+      'it is cut',
+      (_request, response) => void (write(response, {}) && setTimeout(() => response.destroy(), 20)),
+      /does not answer any more/,
+    ],
+    ['a message is no JSON', (_request, response) => response.end('data: {\n\n'), /is no emulator, or one of another/],
+    ['a message is wrong', (_request, response) => response.end('data: {"type":"attempt"}\n\n'), /is no emulator/],
+    ['it is refused', (_request, response) => response.writeHead(400).end('no'), /The emulator refused: no/],
+  ])('ends the command if %s', async (_what, answer, words) => {
+    const { emulator } = await connect(answer)
+    const read = async () => {
+      for await (const _ of emulator.listen(never));
+    }
+    await expect(read()).rejects.toMatchObject({ name: 'ExitError', message: expect.stringMatching(words) })
+  })
+
+  it('is left with the reason of its signal', async () => {
+    const { emulator } = await connect((_request, response) => write(response, {}))
+    const stop = new AbortController()
+    const read = async () => {
+      for await (const { type } of emulator.listen(stop.signal)) if (type === 'ready') stop.abort('enough')
+    }
+    await expect(read()).rejects.toBe('enough')
+  })
+})
