@@ -1,4 +1,31 @@
 import type { TestsByFile } from './tests-by-file.ts'
 
 /** Tests of the files of the command line. */
-export const CLI_TESTS: TestsByFile = {}
+export const CLI_TESTS: TestsByFile = {
+  'commands/fixtures': ['fixtures'],
+  'commands/sign': ['verify'],
+  'commands/verify': ['verify'],
+  'input/confirm': ['keys'],
+  'input/env-file': ['env-file'],
+  'input/event-types': ['event-types'],
+  'input/nearest': ['nearest'],
+  'input/read-bytes': ['read-bytes'],
+  'input/read-delivery': ['verify'],
+  'input/secret': ['verify'],
+  'input/set-values': ['set-values'],
+  'input/until-quit': ['keys'],
+  'output/attempt-line': ['attempt-line'],
+  'output/explain-mismatch': ['explain-mismatch'],
+  'output/hints': ['show-deliveries'],
+  'output/print-delivery': ['replay-summary'],
+  'output/print-item': ['print-item'],
+  'output/print-report': ['print-report'],
+  'output/print-table': ['print-table'],
+  'output/progress-line': ['progress-line'],
+  'output/replay-progress': ['replay-progress', 'progress-line'],
+  'output/replay-summary': ['replay-summary'],
+  'output/show-deliveries': ['show-deliveries'],
+  'output/show-time': ['show-time'],
+  'output/write-own-files': ['write-own-files'],
+  run: ['run', 'slips'],
+}

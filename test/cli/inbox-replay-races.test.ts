@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DeadLetter } from 'postern'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { many, readCounts, work } from './inbox-file.ts'
+import { makeDeadLetters } from './make-dead-letters.ts'
+import { type BuiltProgram, buildProgram } from './program.ts'
+import { readLines, runCli } from './run-cli.ts'
+
+const SLOW = 120_000
+
+const root = mkdtempSync(join(tmpdir(), 'postern-inbox-program-'))
+let program: BuiltProgram
+beforeAll(async () => {
+  program = await buildProgram()
+}, SLOW)
+afterAll(async () => {
+  await program.remove()
+  rmSync(root, { recursive: true, force: true })
+})
+
+let file: string
+beforeEach(() => {
+  file = join(mkdtempSync(join(root, 'case-')), 'app.db')
+})
+
+const replay = (...args: readonly string[]) => runCli(['inbox', 'replay', ...args, '--sqlite', file])
+
+describe('postern inbox replay, beside workers and other replays', () => {
+  it('does not replay a second time an event that dies again meanwhile', { timeout: SLOW }, async () => {
+    const all = many(300)
+    await makeDeadLetters(file, all)
+    const runs = work(file, () => {
+      throw new DeadLetter('still not there')
+    })
+    expect(await replay('--all', '--yes', '--rate', '600/s')).toMatchObject({ code: 0 })
+    await expect.poll(async () => (await readCounts(file))?.dead, { timeout: SLOW }).toBe(all.length)
+    expect(runs.toSorted()).toEqual(all.map(({ id }) => id).toSorted())
+  })
+
+  it('leaves out events that another replay has taken first', async () => {
+    await makeDeadLetters(file, many(200))
+    const results = await Promise.all([replay('--all', '--yes', '--json'), replay('--all', '--yes', '--json')])
+    const summaries = results.map(({ code, stdout }) => ({ code, ...readLines(stdout).at(-1) }))
+    const replayed = summaries.map((summary) => Number((summary as Record<string, unknown>).replayed))
+    expect(summaries.map(({ code }) => code)).toEqual([0, 0])
+    expect((replayed[0] ?? 0) + (replayed[1] ?? 0)).toBe(200)
+    expect(await readCounts(file)).toMatchObject({ waiting: 200, dead: 0 })
+  })
+})
+
+describe('postern inbox replay, as a program', () => {
+  it.each(['SIGINT', 'SIGKILL'] as const)(
+    'continues after %s, and runs each event once',
+    { timeout: SLOW },
+    async (signal) => {
+      const all = many(400)
+      await makeDeadLetters(file, all)
+      const runs = work(file, () => {})
+      const line = `exec postern inbox replay --all --sqlite ${file} --yes --json`
+      const first = program.start(`${line} --rate 80`)
+      await first.until(/"type":"progress","phase":"replaying","done":\d+,"total":400,"etaMs":\d+/)
+      signal === 'SIGINT' ? first.interrupt() : first.kill()
+      const code = await first.exitCode
+      const done = (await readCounts(file))?.dead
+      expect(Number(done)).toBeGreaterThan(100)
+      expect(Number(done)).toBeLessThan(400)
+      if (signal === 'SIGINT') {
+        expect(code).toBe(130)
+        expect(readLines(first.stdout).at(-1)).toMatchObject({ isComplete: false, replayed: 400 - Number(done) })
+        expect(first.stderr).toContain('Run the same command again to continue with the rest')
+        expect(first.stderr).not.toContain('Warning')
+      }
+      const second = program.start(line)
+      expect(await second.exitCode).toBe(0)
+      expect(readLines(second.stdout).at(-1)).toMatchObject({ isComplete: true, total: done, replayed: done })
+      await expect.poll(() => readCounts(file), { timeout: SLOW }).toMatchObject({ waiting: 0, running: 0 })
+      expect(runs.toSorted()).toEqual(all.map(({ id }) => id).toSorted())
+    },
+  )
+
+  it('names the driver to install if there is none', async () => {
+    await makeDeadLetters(file, many(1))
+    const preload = join(root, 'without-drivers.cjs')
+    writeFileSync(
+      preload,
+      `const Module = require('node:module')
+const resolve = Module._resolveFilename
+Module._resolveFilename = function (name, ...rest) {
+  if (/^(libsql|better-sqlite3)/.test(name)) throw Object.assign(new Error(name), { code: 'MODULE_NOT_FOUND' })
+  return resolve.call(this, name, ...rest)
+}
+process.getBuiltinModule = () => undefined`,
+    )
+    const run = program.start(`postern inbox counts --sqlite ${file}`, { NODE_OPTIONS: `--require ${preload}` })
+    expect(await run.exitCode).toBe(3)
+    expect(run.stdout).toBe('')
+    expect(run.stderr).toMatch(/^postern: openSqlite found no driver [^\n]*Run `npm install libsql`[^\n]*\n$/)
+  })
+
+  it('gets from the log of a dead letter the commands to inspect and replay it, and a shell runs nothing of its id', async () => {
+    const id = 'evt_\'$(id>pwned)`id>pwned`"\\'
+    const messages: string[] = []
+    await makeDeadLetters(file, [{ id }], undefined, (message) => messages.push(message))
+    const [message = ''] = messages
+    const [, show = '', again = ''] = /To look at it: (.*)\. To try again: (.*)\.$/.exec(message) ?? []
+    const shown = program.start(`${show}; ls`)
+    expect(await shown.exitCode).toBe(0)
+    expect(shown.stdout).toContain(`event              ${id}\n`)
+    expect(shown.stdout).not.toContain('pwned\n')
+    const replayed = program.start(again)
+    expect(await replayed.exitCode, replayed.stderr).toBe(0)
+    expect(await readCounts(file)).toMatchObject({ waiting: 1 })
+  })
+})
