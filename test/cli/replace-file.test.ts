@@ -7,6 +7,7 @@ import {
   mkdtemp,
   readdir,
   readFile,
+  readlink,
   rm,
   stat,
   symlink,
@@ -14,7 +15,7 @@ import {
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { getuid, pid } from 'node:process'
+import { getuid, pid, platform } from 'node:process'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { replaceFile, syncFolder } from '../../src/cli/output/replace-file.ts'
 import { reserveSecretFile } from '../../src/cli/output/secret-file.ts'
@@ -72,6 +73,12 @@ describe('a file that is replaced', () => {
     await expect(replaceFile(file, 'one')).rejects.toMatchObject({ code: 'EISDIR' })
     await expect(replaceFile(join(folder, 'none', 'file'), 'one')).rejects.toMatchObject({ code: 'ENOENT' })
     expect(await readdir(folder)).toEqual(['file'])
+  })
+
+  it.runIf(platform === 'linux')('is not left open', async () => {
+    await replaceFile(file, 'one')
+    const links = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''))
+    expect((await Promise.all(links)).filter((path) => path.startsWith(folder))).toEqual([])
   })
 
   it('is no matter for a folder that cannot be opened', async () => {

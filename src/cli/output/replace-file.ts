@@ -25,7 +25,7 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
     }
     await rename(next, target)
   } catch (error) {
-    await rm(next, { force: true }).catch(() => {})
+    await rm(next).catch(() => {}) // it may not be there
     throw error
   }
   await syncFolder(target)
