@@ -88,6 +88,38 @@ describe.each(['bash', 'zsh', 'fish'])('postern completion %s', (shell) => {
   })
 })
 
+it('tells fish of each place its commands, values and options, with choices, with files or alone', async () => {
+  const { stdout } = await runCli(['completion', 'fish'])
+  const at = (place: string) => `complete -c postern -n "__postern_at '${place}'"`
+  expect(stdout.split('\n')).toEqual(
+    expect.arrayContaining([
+      `${at('')} -f -a inbox -d 'Look at an app\\'s inbox, and replay or drop its dead letters.'`,
+      `${at('completion')} -f -a 'bash zsh fish'`,
+      expect.stringMatching(/ "__postern_at 'trigger'" -f -a 'contact\.created contact\.updated .*'$/),
+      `${at('dev')} -l clock -x -a 'manual' -d 'manual: time stands still until it is moved'`,
+      `${at('sign')} -l secret-file -r -F -d 'the file that holds it'`,
+      `${at('dev')} -l ordered -d 'one attempt at a time'`,
+    ]),
+  )
+  expect(stdout).toMatch(/^ {6}case ' dev' ' trigger' .* 'webhooks list' /m)
+  expect(stdout).not.toContain("-f -a ''")
+  expect(stdout).not.toContain('env-file')
+})
+
+it('tells zsh the choices of each option that takes a value, and of each place', async () => {
+  const { stdout } = await runCli(['completion', 'zsh'])
+  expect(stdout.split('\n')).toEqual(
+    expect.arrayContaining([
+      "    'dev --clock') compadd -- manual ;;",
+      "    'sign --secret-file') _files ;;",
+      "        'completion') compadd -- bash zsh fish --help || _files ;;",
+      expect.stringMatching(/^ {8}'webhooks'\) compadd -- .*list get .* --help \|\| _files ;;$/),
+    ]),
+  )
+  expect(stdout).toMatch(/^ {4}case "\$at \$word" in ' dev' \| ' trigger' \| /m)
+  expect(stdout).not.toContain("'dev --ordered')")
+})
+
 /** Returns the choices that zsh gets: its own functions for that work only while a line is edited. */
 const IN_ZSH = `
 compdef() { : }
