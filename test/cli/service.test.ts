@@ -37,6 +37,34 @@ describe('the service', () => {
     expect(result.stderr).not.toContain('hunter2')
   })
 
+  it.each(['21', '-1', '1.5', '1x', 'x1', ''])('is not asked %j times again', async (retries) => {
+    const env = { ...ADA, POSTERN_BASE_URL: 'https://crm.example.com' }
+    const { code, stderr } = await runCli(['webhooks', 'list', `--retries=${retries}`], { env })
+    expect([code, stderr]).toEqual([2, expect.stringContaining('It is a whole number from 0 to 20.')])
+  })
+
+  it.each(['https', 'http'])('may be elsewhere by %s, if the option says so', async (protocol) => {
+    const env = { ...ADA, POSTERN_BASE_URL: `${protocol}://crm.invalid` }
+    const { code, stderr } = await runCli(['webhooks', 'list', '--allow-http', '--retries', '0'], { env })
+    expect([code, stderr]).toEqual([3, expect.stringContaining('no answer')])
+  })
+
+  it('is named with the env file that lacks a variable', async () => {
+    const file = join(folder, '.env.half')
+    for (const [text, name] of [
+      ['', 'POSTERN_EMAIL'],
+      ['POSTERN_EMAIL=ada@acme.test\n', 'POSTERN_PASSWORD'],
+    ] as const) {
+      await writeFile(file, text)
+      const { code, stderr } = await runCli(['webhooks', 'list', '--base-url', 'https://a.test', '--env', file])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${name} is not set in ${file}. Set it`)])
+      const { stderr: other } = await runCli(['webhooks', 'list', '--base-url', 'ftp://a.test', '--env', file])
+      expect(other).toContain('--base-url ftp://a.test is not a URL of a service')
+    }
+    const unset = await runCli(['webhooks', 'list', '--base-url', 'https://a.test'], { env: {} })
+    expect(unset.stderr).toContain('POSTERN_EMAIL is not set. Set it')
+  })
+
   it('is not that of the environment, nor an emulator, if the env file is missing', async () => {
     const { env } = await serve()
     const missing = join(folder, '.env.misspelt')
@@ -126,13 +154,16 @@ describe('the service', () => {
     }
   })
 
-  it('reports a long wait', async () => {
-    const busy = { status: 503, headers: { 'retry-after': '1' } }
+  it.each<[number, string, RegExp]>([
+    [503, '1', /^waiting [1-9]\d*(\.\d)? s after a failure\nthe account has no webhook\n$/],
+    [429, '1', /^waiting [1-9]\d*(\.\d)? s for rate limit\nthe account has no webhook\n$/],
+    [429, '0', /^the account has no webhook\n$/],
+  ])('reports a long wait: after %d, for %s s', async (status, seconds, told) => {
+    const busy = { status, headers: { 'retry-after': seconds } }
     const service = await startService((_request, count) => (count === 1 ? busy : { body: [] }))
     onTestFinished(() => service.close())
     const env = { ...ADA, POSTERN_PASSWORD: PASSWORD, POSTERN_BASE_URL: service.url }
     const { code, stderr } = await runCli(['webhooks', 'list'], { env })
-    const told = /^waiting [1-9]\d*(\.\d)? s after a failure\nthe account has no webhook\n$/
     expect([code, stderr]).toEqual([0, expect.stringMatching(told)])
   })
 
