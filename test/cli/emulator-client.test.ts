@@ -49,17 +49,33 @@ describe('a connection to an emulator', () => {
     const named = connectToEmulator({ emulator: url }, createTestIo().io)
     await expect(named).rejects.toMatchObject({ exitCode: 3, message: `No emulator answers at ${url}.`, fix })
     const { io } = createTestIo({ env: { POSTERN_BASE_URL: url } })
+    await expect(connectToEmulator({ emulator: url }, io)).rejects.toMatchObject({
+      message: `No emulator answers at ${url}.`,
+    })
     const message = `No emulator answers at ${url} (POSTERN_BASE_URL).`
     await expect(connectToEmulator({}, io)).rejects.toMatchObject({ exitCode: 3, message })
   })
 
+  it('may be to another machine, but not to what is no URL', async () => {
+    const { io } = createTestIo({ env: { POSTERN_BASE_URL: 'localhost:4010' } })
+    await expect(connectToEmulator({ emulator: 'http://emulator.invalid' }, io)).rejects.toMatchObject({
+      ...{ exitCode: 3, message: 'No emulator answers at http://emulator.invalid.' },
+    })
+    await expect(connectToEmulator({ emulator: 'localhost:1' }, io)).rejects.toThrow(
+      '--emulator localhost:1 is not a URL',
+    )
+    await expect(connectToEmulator({}, io)).rejects.toThrow('POSTERN_BASE_URL is not a URL')
+  })
+
   it('is left at Ctrl-C', async () => {
     const { io, interrupt } = createTestIo()
+    const begin = performance.now()
     const url = await serve(
       () => {},
       () => interrupt(),
     )
     await expect(connectToEmulator({ emulator: url }, io)).rejects.toMatchObject({ name: 'AbortError' })
+    expect(performance.now() - begin).toBeLessThan(5_000)
   })
 })
 

@@ -119,16 +119,20 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
 }
 
 /** Sends one request. Ends the command if it is not answered, or refused. */
-async function send(url: URL, line: string, { body, signal, withinMs = ANSWER_WITHIN_MS }: CallSettings = {}) {
+async function send(
+  url: URL,
+  line: string,
+  { body, signal, withinMs = ANSWER_WITHIN_MS }: CallSettings & { readonly signal: AbortSignal },
+) {
   const [method = '', path] = line.split(' ')
   const timeout = Number.isFinite(withinMs) ? [AbortSignal.timeout(withinMs)] : []
   const response = await fetch(new URL(`/_emulator/${path}`, url), {
     method,
-    signal: AbortSignal.any([...timeout, ...(signal === undefined ? [] : [signal])]),
+    signal: AbortSignal.any([...timeout, signal]),
     redirect: 'error',
     ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   }).catch((cause: unknown) => {
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     throw goneFrom(url, cause)
   })
   if (response.ok) return response
