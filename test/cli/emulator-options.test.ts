@@ -14,6 +14,7 @@ import {
   readShare,
 } from '../../src/cli/input/emulator-options.ts'
 import { findFreePort } from '../support/programs.ts'
+import { recordDeliveries } from './recording-server.ts'
 import { createTestIo } from './test-io.ts'
 
 /** libsql keeps a file that was closed locked until its statements are collected. */
@@ -104,6 +105,29 @@ describe('an emulator of the command line', () => {
     })
   })
 
+  it.each([
+    [[], 8, undefined],
+    [['--ordered', '--debug-headers'], 1, '1'],
+  ])(
+    'sends eight attempts at a time, without its ids, unless the options say otherwise: %j',
+    async (args, most, attempt) => {
+      let running = 0
+      let peak = 0
+      const { received, url } = await recordDeliveries(async () => {
+        peak = Math.max(peak, ++running)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        running--
+        return 200
+      })
+      const { emulator } = await open(...args)
+      emulator.webhooks.create({ url, events: ['sync.failed'] })
+      for (let count = 0; count < 9; count++) emulator.events.emit({ type: 'sync.failed', id: `evt_${count}` })
+      await expect.poll(() => received.length).toBe(9)
+      expect(peak).toBe(most)
+      expect(received[0]?.headers['x-emulator-attempt']).toBe(attempt)
+    },
+  )
+
   it('makes the same ids with the same seed, and other ids with another one', async () => {
     const idOf = async (seed: string) => {
       const { emulator } = await open('--seed', seed, '--clock', 'manual')
@@ -138,6 +162,8 @@ describe('an emulator of the command line', () => {
     [['--assume', '=items'], 2, '--assume =items: write it as'],
     [['--assume', 'listBody='], 2, '--assume listBody=: write it as'],
     [['--assume', '1=items'], 2, '--assume 1=items: write it as'],
+    [['--assume', '1listBody=items'], 2, '--assume 1listBody=items: write it as'],
+    [['--account', ':umbrella:eve@umbrella.test:x'], 2, '--account: write it as key:email:password.'],
     [['--account', 'umbrella:eve@umbrella.test'], 2, '--account: write it as key:email:password.'],
     [['--account', ':eve@umbrella.test:x'], 2, '--account: write it as key:email:password.'],
     [['--account', 'umbrella:eve@umbrella.test:'], 2, '--account: write it as key:email:password.'],

@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
+  getEntry,
   type InboxOptions,
   migrateInbox,
   openInboxOf,
@@ -8,6 +12,7 @@ import {
   writeInboxOptions,
 } from '../../src/cli/service/inbox-options.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
+import { makeDeadLetters } from './make-dead-letters.ts'
 
 describe('the options of an inbox as they are shown', () => {
   it.each([
@@ -92,6 +97,21 @@ describe('an inbox', () => {
     [{ postgres: 'xpostgres://h' }, 'That is no URL: give redis://HOST:PORT'],
   ])('is in one place, with the options of its engine: not %j', async (options, message) => {
     await expect(openInboxOf(options)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
+  })
+
+  it('is read from its file, by the key of an event', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'postern-inbox-options-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const sqlite = join(folder, 'app.db')
+    await makeDeadLetters(sqlite, [{ id: 'evt_1' }])
+    await using opened = await openInboxOf({ sqlite })
+    const key = '7:default4:acme5:evt_1'
+    expect(await getEntry(opened, key, { sqlite })).toMatchObject({ id: 'evt_1', state: 'dead' })
+    await expect(getEntry(opened, 'evt_\n2', { sqlite })).rejects.toMatchObject({
+      exitCode: 1,
+      message: 'The inbox has no event of the key evt_?2: it is done, or was dropped.',
+      fix: `To see what there is: postern inbox list --sqlite ${sqlite}`,
+    })
   })
 
   it('has no tables to make in what is no Postgres', async () => {

@@ -29,16 +29,21 @@ it('opens a page in the browser that the environment names', async () => {
   await expect.poll(readOpened).toBe(`${URL}\n`)
 })
 
-it.runIf(platform === 'linux').each<Record<string, string>>([{}, { BROWSER: '' }])(
-  "opens a page in the system's browser: %j",
-  async (env) => {
-    await makeBrowser('xdg-open')
-    vi.stubEnv('PATH', `${folder}:${process.env.PATH}`)
-    onTestFinished(() => void vi.unstubAllEnvs())
-    await openInBrowser(URL, createTestIo({ env }).io)
-    await expect.poll(readOpened).toBe(`${URL}\n`)
-  },
-)
+it.skipIf(platform === 'win32').each<[NodeJS.Platform, string, string]>([
+  ['linux', 'xdg-open', URL],
+  ['freebsd', 'xdg-open', URL],
+  ['darwin', 'open', URL],
+  ['win32', 'rundll32', `url.dll,FileProtocolHandler ${URL}`],
+])('opens a page in the browser of %s', async (system, program, args) => {
+  await makeBrowser(program)
+  vi.stubEnv('PATH', `${folder}:${process.env.PATH}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await openInBrowser(URL, createTestIo({ env: { BROWSER: '' } }).io, system)
+  await expect.poll(readOpened).toBe(`${args}\n`)
+  await rm(join(folder, 'opened'))
+  await openInBrowser(URL, createTestIo().io, system)
+  await expect.poll(readOpened).toBe(`${args}\n`)
+})
 
 it('names the page if there is no browser', async () => {
   const { io, written } = createTestIo({ env: { BROWSER: join(folder, 'none') } })

@@ -149,23 +149,25 @@ function toSettings(options: EmulatorCommandOptions, { stderr }: Io): EmulatorOp
 }
 
 function readAssumption(text: string): readonly [string, string] {
-  const [, id, value] = /^([A-Za-z]\w*)=(.+)$/.exec(text) ?? []
-  if (id === undefined || value === undefined)
-    throw new ExitError(EXIT.usage, `--assume ${text}: write it as listBody=items, or A04=items.`)
+  const match = /^([A-Za-z]\w*)=(.+)$/.exec(text)
+  if (match === null) throw new ExitError(EXIT.usage, `--assume ${text}: write it as listBody=items, or A04=items.`)
+  const [, id = '', value = ''] = match
   return [id, value]
 }
 
 function readAccount(text: string) {
-  const [, key, email, password] = /^([^:]+):([^:]+):(.+)$/.exec(text) ?? []
-  if (key === undefined || email === undefined || password === undefined)
-    throw new ExitError(EXIT.usage, '--account: write it as key:email:password.')
+  const match = /^([^:]+):([^:]+):(.+)$/.exec(text)
+  if (match === null) throw new ExitError(EXIT.usage, '--account: write it as key:email:password.')
+  const [, key = '', email = '', password = ''] = match
   return { key, email, password }
 }
 
 /** `50-500ms` as from and to. */
 export function readLatency(text: string): string | readonly [string, string] {
-  const [, from, to, unit = ''] = /^(\d+)(?:ms|s)?-(\d+)(ms|s)$/.exec(text) ?? []
-  return from === undefined || to === undefined ? text : [`${from}${unit}`, `${to}${unit}`]
+  const match = /^(\d+)(?:ms|s)?-(\d+)(ms|s)$/.exec(text)
+  if (match === null) return text
+  const [, from, to, unit] = match
+  return [`${from}${unit}`, `${to}${unit}`]
 }
 
 export function readPort(value: string): number {

@@ -4,8 +4,12 @@ import { platform } from 'node:process'
 import type { Io } from '../io.ts'
 
 /** Opens a page in the user's browser: the one that BROWSER names, or that of the system. Rejects if there is none. */
-export async function openInBrowser(url: string, { env, stderr }: Io): Promise<void> {
-  const [program, ...args] = commandOf(env.BROWSER)
+export async function openInBrowser(
+  url: string,
+  { env, stderr }: Io,
+  system: NodeJS.Platform = platform,
+): Promise<void> {
+  const [program, ...args] = commandOf(env.BROWSER, system)
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
   child.unref()
   try {
@@ -17,8 +21,8 @@ export async function openInBrowser(url: string, { env, stderr }: Io): Promise<v
   }
 }
 
-function commandOf(browser: string | undefined): readonly [string, ...string[]] {
+function commandOf(browser: string | undefined, system: NodeJS.Platform): readonly [string, ...string[]] {
   if (browser !== undefined && browser !== '') return [browser]
-  if (platform === 'darwin') return ['open']
-  return platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open']
+  if (system === 'darwin') return ['open']
+  return system === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open']
 }
