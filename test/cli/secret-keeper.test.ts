@@ -1,9 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Webhook } from 'postern/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { holdPlace } from '../../src/cli/output/hold-place.ts'
 import { openKeeper } from '../../src/cli/output/secret-keeper.ts'
 import { createTestIo } from './test-io.ts'
 
@@ -69,59 +68,5 @@ describe('the keeper of a secret', () => {
     const message = 'Give --secret-file or --to-env: the secret is shown only once.'
     for (const options of [NAMED, { ...NAMED, secretFile: file, toEnv: file }])
       await expect(openKeeper(options, createTestIo().io)).rejects.toMatchObject({ exitCode: 2, message })
-  })
-})
-
-describe('a place that is held', () => {
-  const never = async () => false
-
-  it('is held by one run, and shows that it is alive', async () => {
-    const held = await holdPlace(file, never, createTestIo().io)
-    const begin = (await stat(`${file}.lock`)).mtimeMs
-    expect((await stat(`${file}.lock`)).mode & 0o777).toBe(0o600)
-    await expect.poll(async () => (await stat(`${file}.lock`)).mtimeMs, { interval: 20 }).toBeGreaterThan(begin)
-    await held[Symbol.asyncDispose]()
-    expect(await readdir(folder)).toEqual([])
-  })
-
-  it('is taken by the next run once it is free, and by none if it was filled meanwhile', async () => {
-    const first = await holdPlace(file, never, createTestIo().io)
-    let isFilled = false
-    const next = holdPlace(file, never, createTestIo().io)
-    const late = holdPlace(file, async () => isFilled, createTestIo().io)
-    isFilled = true
-    await (await late)[Symbol.asyncDispose]()
-    expect(await readdir(folder)).toEqual(['file.lock'])
-    await first[Symbol.asyncDispose]()
-    await (await next)[Symbol.asyncDispose]()
-    expect(await readdir(folder)).toEqual([])
-  })
-
-  it('needs no lock if it is filled', async () => {
-    await (await holdPlace(file, async () => true, createTestIo().io))[Symbol.asyncDispose]()
-    expect(await readdir(folder)).toEqual([])
-  })
-
-  it('says once after a second that it waits, and is left at Ctrl-C', async () => {
-    const { io, written, interrupt } = createTestIo()
-    await writeFile(`${file}.lock`, '')
-    const begin = performance.now()
-    const held = holdPlace(file, never, io)
-    const refused = expect(held).rejects.toMatchObject({ name: 'AbortError' })
-    await expect.poll(() => written.stderr).not.toBe('')
-    expect(performance.now() - begin).toBeGreaterThan(990)
-    await utimes(`${file}.lock`, 1, 1)
-    await expect.poll(() => performance.now() - begin).toBeGreaterThan(1_300)
-    interrupt()
-    await refused
-    expect(written.stderr).toBe(`waiting for another run that is at work on ${file}\n`)
-    expect(await readdir(folder)).toEqual(['file.lock'])
-  })
-
-  it('is in a folder that can be written', async () => {
-    const nowhere = join(folder, 'none', 'file')
-    await expect(holdPlace(nowhere, never, createTestIo().io)).rejects.toMatchObject({
-      ...{ exitCode: 2, message: expect.stringContaining(`${nowhere} cannot be written: ENOENT`) },
-    })
   })
 })

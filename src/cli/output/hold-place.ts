@@ -2,41 +2,55 @@ import { rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT, ExitError, type Io } from '../io.ts'
 
-/** The holder of a lock shows as often that it is alive. */
-const BEAT_MS = 500
-/** A lock that shows no life for so long was left by a process that was killed. */
-const ABANDONED_AFTER_MS = 5_000
-const WAIT_MS = 20_000
-const LOOK_MS = 100
+/** Times of a lock, in milliseconds. */
+export interface LockTimes {
+  /** Interval in which the holder of a lock shows that it is alive. */
+  readonly beatMs: number
+  /** A lock that shows no life for so long was left by a process that was killed. */
+  readonly abandonedAfterMs: number
+  /** Time after which a run says that it waits. */
+  readonly tellAfterMs: number
+  readonly waitMs: number
+  readonly lookMs: number
+}
+
+const TIMES: LockTimes = { beatMs: 500, abandonedAfterMs: 5_000, tellAfterMs: 1_000, waitMs: 20_000, lookMs: 100 }
 
 /**
  * Keeps other runs from filling a file until it is disposed of, by a lock beside it. Waits for a run that is at work there, until that has
  * filled it: then nothing is written any more, and no lock is needed. Ends the command if that takes long, or if the folder cannot be
  * written.
  */
-export async function holdPlace(path: string, isFilled: () => Promise<boolean>, io: Io): Promise<AsyncDisposable> {
+export async function holdPlace(
+  path: string,
+  isFilled: () => Promise<boolean>,
+  io: Io,
+  times: LockTimes = TIMES,
+): Promise<AsyncDisposable> {
   const lock = `${path}.lock`
   const start = performance.now()
   let [beat, beatAt, isTold] = [0, start, false]
   while (!(await isFilled())) {
-    if (await take(lock, path)) return hold(lock)
+    if (await take(lock, path)) return hold(lock, times)
     const last = await readBeat(lock)
     const now = performance.now()
     if (last !== beat) [beat, beatAt] = [last, now]
-    else if (now - beatAt > ABANDONED_AFTER_MS) await rm(lock, { force: true })
-    if (now - start > WAIT_MS)
+    else if (now - beatAt > times.abandonedAfterMs) await rm(lock, { force: true })
+    if (now - start > times.waitMs)
       throw new ExitError(EXIT.gaveUp, `Another run is using ${path}.`, {
         fix: 'Run the command again when that one has ended.',
       })
-    if (!isTold && now - start > 1_000) io.stderr.write(`waiting for another run that is using ${path}\n`)
-    isTold = now - start > 1_000
-    await sleep(LOOK_MS, undefined, { signal: io.interrupt }).catch(() => io.interrupt.throwIfAborted())
+    if (!isTold && now - start > times.tellAfterMs) {
+      isTold = true
+      io.stderr.write(`waiting for another run that is using ${path}\n`)
+    }
+    await sleep(times.lookMs, undefined, { signal: io.interrupt }).catch(() => io.interrupt.throwIfAborted())
   }
   return { async [Symbol.asyncDispose]() {} }
 }
 
-function hold(lock: string): AsyncDisposable {
-  const timer = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), BEAT_MS)
+function hold(lock: string, { beatMs }: LockTimes): AsyncDisposable {
+  const timer = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), beatMs)
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer)

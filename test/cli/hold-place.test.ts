@@ -1,0 +1,102 @@
+import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { holdPlace, type LockTimes } from '../../src/cli/output/hold-place.ts'
+import { createTestIo } from './test-io.ts'
+
+let folder: string
+let file: string
+let lock: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-hold-'))
+  file = join(folder, 'file')
+  lock = `${file}.lock`
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+})
+const never = async () => false
+const TIMES: LockTimes = { beatMs: 20, abandonedAfterMs: 300, tellAfterMs: 100, waitMs: 10_000, lookMs: 10 }
+const hold = (times: Partial<LockTimes> = {}, isFilled = never, { io } = createTestIo()) =>
+  holdPlace(file, isFilled, io, { ...TIMES, ...times })
+
+/** Shows the life of another run in the lock, until the test ends. */
+async function beat(): Promise<void> {
+  await writeFile(lock, '')
+  const timer = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), 20)
+  onTestFinished(() => clearInterval(timer))
+}
+
+describe('a place that is held', () => {
+  it('is held by one run, and shows that it is alive', async () => {
+    const held = await hold()
+    const { mode, mtimeMs } = await stat(lock)
+    expect(mode & 0o777).toBe(0o600)
+    await expect.poll(async () => (await stat(lock)).mtimeMs, { interval: 20 }).toBeGreaterThan(mtimeMs)
+    await held[Symbol.asyncDispose]()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('is taken by the next run once it is free, and by none if it was filled meanwhile', async () => {
+    const first = await hold()
+    let isFilled = false
+    const next = hold()
+    const late = hold({}, async () => isFilled)
+    isFilled = true
+    await (await late)[Symbol.asyncDispose]()
+    expect(await readdir(folder)).toEqual(['file.lock'])
+    await first[Symbol.asyncDispose]()
+    await (await next)[Symbol.asyncDispose]()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('needs no lock if it is filled', async () => {
+    await (await hold({}, async () => true))[Symbol.asyncDispose]()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('is taken over from a run that was killed, but not sooner', async () => {
+    await writeFile(lock, '')
+    const begin = performance.now()
+    const held = await hold()
+    expect(performance.now() - begin).toBeGreaterThan(290)
+    await held[Symbol.asyncDispose]()
+  })
+
+  it('is not taken from a run that is alive: the next one gives up in time', async () => {
+    await beat()
+    await expect(hold({ abandonedAfterMs: 700, waitMs: 1_400 })).rejects.toMatchObject({
+      ...{ exitCode: 5, message: `Another run is at work on ${file}.`, fix: 'Run it again when that has ended.' },
+    })
+    expect(await readdir(folder)).toEqual(['file.lock'])
+  })
+
+  it('may lose its lock to another run, which takes it for dead', async () => {
+    const held = await hold({ beatMs: 10_000 })
+    await rm(lock)
+    await expect(held[Symbol.asyncDispose]()).resolves.toBeUndefined()
+  })
+
+  it('says once that it waits, and is left at Ctrl-C', async () => {
+    const terminal = createTestIo()
+    await beat()
+    const begin = performance.now()
+    let looks = 0
+    const look = async () => ++looks < 0
+    const refused = expect(hold({}, look, terminal)).rejects.toMatchObject({ name: 'AbortError' })
+    await expect.poll(() => terminal.written.stderr, { interval: 10 }).not.toBe('')
+    expect(performance.now() - begin).toBeGreaterThan(95)
+    const before = looks
+    await expect.poll(() => looks, { interval: 10 }).toBeGreaterThan(before + 3)
+    terminal.interrupt()
+    await refused
+    expect(terminal.written.stderr).toBe(`waiting for another run that is at work on ${file}\n`)
+    expect(await readdir(folder)).toEqual(['file.lock'])
+  })
+
+  it('is in a folder that can be written', async () => {
+    file = join(folder, 'none', 'file')
+    await expect(hold()).rejects.toMatchObject({
+      ...{ exitCode: 2, message: expect.stringContaining(`${file} cannot be written: ENOENT`) },
+    })
+  })
+})
