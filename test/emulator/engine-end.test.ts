@@ -68,7 +68,7 @@ describe('a delay before an attempt is sent', () => {
 })
 
 describe('the end', () => {
-  it('of a cleared engine drops what is planned, and what becomes of attempts in progress', async () => {
+  it('of a cleared engine drops what is planned, and the results of attempts in progress', async () => {
     const { register, emit, engine, log, advance, attempts, manual } = makeEngine({ maxInFlightPerWebhook: 1 })
     const webhookId = register()
     emit(webhookId, 2)

@@ -36,7 +36,7 @@ it('a server that stops cuts its connections, with or without a request', async 
   await Promise.all(ends)
 })
 
-it('a server gives a request 30 s to arrive', async () => {
+it('a server waits 30 s for a request to arrive', async () => {
   const { requestTimeout, headersTimeout } = await open()
   expect([requestTimeout, headersTimeout]).toEqual([30_000, 30_000])
 })

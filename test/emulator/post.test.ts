@@ -93,7 +93,7 @@ describe('a request', () => {
     })
   })
 
-  it('to a port where nothing listens asks whether the receiver runs', async () => {
+  it('to a port without a server asks if the receiver runs', async () => {
     const { server, url } = await serve(() => {})
     await new Promise((resolve) => server.close(resolve))
     const { signal } = new AbortController()

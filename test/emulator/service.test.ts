@@ -168,7 +168,7 @@ describe('the service on a database', () => {
     expect(new Set(ids).size).toBe(6)
   })
 
-  it('gives an account of its options the user and password that they now name', async () => {
+  it('changes the user and password of an account to those in its options', async () => {
     const database = makeDatabase()
     const account = { key: 'shop', email: 'old@shop.test', password: 'old' }
     await makeService({ database, accounts: [account] }).close()

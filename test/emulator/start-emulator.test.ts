@@ -69,7 +69,7 @@ describe('an emulator in code', () => {
     expect(errors).not.toEqual([])
   })
 
-  it('gives its database back if it cannot listen', async () => {
+  it('releases its database if it cannot listen', async () => {
     const database = openSqlite(':memory:')
     onEnd(async () => database.close())
     const crm = await start()
