@@ -65,9 +65,14 @@ export type Fault =
   | 'comes back with other holders'
   | 'holds what it claimed late for ever'
   | 'cannot release what it claimed late'
+  | 'never finds its engine again'
 
 /** Oddities that the contract allows. */
-export type Oddity = 'none' | 'loses the answer to a late claim' | 'refuses calls until its engine is back for a while'
+export type Oddity =
+  | 'none'
+  | 'loses the answer to a late claim'
+  | 'refuses calls until its engine is back for a while'
+  | 'returns marks in another order'
 
 interface Row {
   claims?: number
@@ -81,20 +86,25 @@ interface Row {
 type Places = Map<string, { readonly at: number; readonly until: number }>
 type Is = (other: Fault | Oddity) => boolean
 
-/** Offset of the engine's clock, which the process shares if its own is right. */
-const NOW = Date.now()
+const RightDate = Date
+
+/** Error of the clock of this process, in whole seconds. */
+function clockErrorMs(): number {
+  return Math.round((Date.now() - RightDate.now()) / 1_000) * 1_000
+}
 
 /** The contract over one Map, with one fault at most. Its engine can be removed, and then its calls wait. */
 export function makeStores(fault: Fault | Oddity) {
   const is: Is = (other) => fault === other
-  let [time, readyAt] = [0, 0]
+  let [time, readyAt, wasAway] = [0, 0, false]
   let [back, bringBack]: [Promise<void> | undefined, () => void] = [undefined, () => {}]
   const shared = { rows: new Map<string, Row>(), places: new Map() }
   const makeStore = ({ retentionMs = 7 * 24 * 3_600_000 }: { readonly retentionMs?: number }): Store => {
     const rows = is('shares nothing') ? new Map<string, Row>() : shared.rows
     const places: Places = is('shares no positions') ? new Map() : shared.places
-    const now = () => time + (is('goes by the clock of its process') ? Date.now() : NOW)
-    const placeTime = () => time + (is('counts the lifetime of positions by the clock of its process') ? Date.now() : 0)
+    const now = () => time + (is('goes by the clock of its process') ? clockErrorMs() : 0)
+    const placeTime = () =>
+      time + (is('counts the lifetime of positions by the clock of its process') ? clockErrorMs() : 0)
     const claims = makeClaims(is, rows, now, retentionMs)
     const positions = makePositions(is, places, placeTime, retentionMs)
     const late = new Set<string>()
@@ -104,6 +114,7 @@ export function makeStores(fault: Fault | Oddity) {
         (back !== undefined || performance.now() < readyAt)
       )
         throw new Error('no connection')
+      if (wasAway && is('never finds its engine again')) throw new Error('no connection')
       if (back !== undefined && !is('answers while its engine is away')) await back
       return await call()
     }
@@ -130,6 +141,7 @@ export function makeStores(fault: Fault | Oddity) {
   }
   const outage = {
     begin() {
+      wasAway = true
       back = new Promise((resolve) => {
         bringBack = resolve
       })
@@ -161,7 +173,7 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
     return row
   }
   const isLive = ({ until }: Row) =>
-    until > (is('compares times with the clock of its process') ? now() - NOW + Date.now() : now())
+    until > now() + (is('compares times with the clock of its process') ? clockErrorMs() : 0)
   const isFenced = (row: Row, token: string) => row.token !== token && row.until > now()
   const keepFor = is('forgets too early') ? retentionMs / 3 : retentionMs
   const hold = (row: Row, token: string, leaseMs: number) => {
@@ -195,7 +207,11 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
       if (is('claims in two steps')) await undefined
       const token = newToken(row)
       hold(row, token, leaseMs)
-      return { state: 'claimed', token, marks: [...row.marks] }
+      return {
+        state: 'claimed',
+        token,
+        marks: is('returns marks in another order') ? [...row.marks].reverse() : [...row.marks],
+      }
     },
     renew(key: string, token: string, leaseMs: number, marks: readonly string[]): boolean {
       const row = find(key)

@@ -3,6 +3,7 @@ import { type Claim, memoryStore, type Store } from 'postern'
 import { storeSuite } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { makeStores } from './faulty-store.ts'
+import { runAtSpeed } from './run-at-speed.ts'
 
 const makeStore = () => memoryStore()
 const outage = { begin() {}, end() {} }
@@ -81,33 +82,30 @@ describe('the cases', () => {
 describe('a case that a store fails', () => {
   type Options = Parameters<typeof storeSuite>[1]
 
-  /** Runs the case that begins so, on a store whose claims are answered by number. */
-  function start(begin: string, answer: (n: number) => Claim | Promise<Claim>, options: Options = {}) {
+  /** Prepares the case that begins so, on a store whose claims are answered by number. */
+  function prepare(begin: string, answer: (n: number) => Claim | Promise<Claim>, options: Options = {}) {
     const leases: number[] = []
     const { makeStore } = makeStores('none')
     const claim = (_key: string, leaseMs: number) => answer(leases.push(leaseMs))
     const cases = storeSuite((given) => ({ ...makeStore(given), claim }), { isShared: false, ...options })
-    const result = cases.find(({ name }) => name.startsWith(begin))?.run()
-    return { leases, result }
+    const run = async () => cases.find(({ name }) => name.startsWith(begin))?.run()
+    return { leases, run }
   }
   const claimed = (n: number): Claim => ({ state: 'claimed', token: `token ${n}`, marks: [] })
   const busy: Claim = { state: 'busy' }
 
   it('is run again with longer leases if the store was slow', async () => {
-    const { leases, result } = start('claims a key that', async (n) => {
-      await sleep(160)
+    const { leases, run } = prepare('claims a key that', async (n) => {
+      await sleep(n <= 2 ? 40 : 0)
       return n <= 2 ? busy : claimed(n)
     })
-    await result
+    await runAtSpeed(10, run)
     expect(leases).toEqual([600, 1_200, 2_400])
   })
 
   it('is run five times if the store remains slow', async () => {
-    const { leases, result } = start('claims a key that', async (n) => {
-      await sleep([80, 160, 320, 620, 0][n - 1])
-      return busy
-    })
-    await expect(result).rejects.toThrow('claim of')
+    const { leases, run } = prepare('claims a key that', () => sleep(80, busy))
+    await expect(runAtSpeed(10, run)).rejects.toThrow('claim of')
     expect(leases).toEqual([600, 1_200, 2_400, 4_800, 9_600])
   })
 
@@ -116,11 +114,11 @@ describe('a case that a store fails', () => {
   >([
     ['was not slow', 'claims a key that', () => busy, 1, {}],
     ['took the time that the case lets pass', 'answers busy while', claimed, 2, {}],
-    ['took its time while the test moves the clock', 'claims a key that', () => sleep(80, busy), 1, { pass() {} }],
+    ['took its time while the test moves the clock', 'claims a key that', () => sleep(300, busy), 1, { pass() {} }],
     ['was without its engine', 'takes "done" after', (n) => (n === 1 ? claimed(n) : busy), 2, { outage }],
   ])('is not run again if the store %s', async (_what, begin, answer, count, options) => {
-    const { leases, result } = start(begin, answer, options)
-    await expect(result).rejects.toThrow()
+    const { leases, run } = prepare(begin, answer, options)
+    await expect(runAtSpeed(1 / 2, run)).rejects.toThrow()
     expect(leases).toEqual(Array(count).fill(600))
   })
 })

@@ -1,6 +1,7 @@
 import { storeSuite } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { type Fault, makeStores } from './faulty-store.ts'
+import { type Fault, makeStores, type Oddity } from './faulty-store.ts'
+import { runAtSpeed } from './run-at-speed.ts'
 
 const MODEL = 'answers as the contract in its plainest form does'
 const AHEAD = 'though the clock of one process is an hour ahead'
@@ -164,17 +165,29 @@ describe('the store suite', () => {
     },
   )
 
-  it('accepts a store without a fault, and again on the same engine', async () => {
-    const cases = ALL.filter(({ takesEngineAway }) => !takesEngineAway)
+  it('notices a store that never finds its engine again', async () => {
+    const { makeStore, ...options } = makeStores('never finds its engine again')
+    const cases = storeSuite(makeStore, options).filter(({ name }) => name.startsWith('takes "done" after'))
+    const failure = runAtSpeed(40, () => Promise.all(cases.map(({ run }) => run())))
+    await expect(failure).rejects.toMatchObject({
+      message: 'the store did not find its engine again',
+      cause: { message: 'no connection' },
+    })
+  })
+
+  it.each(['none', 'returns marks in another order'] as const)('accepts a store twice: %s', async (oddity) => {
+    const cases = casesOf(makeStores(oddity)).filter(({ takesEngineAway }) => !takesEngineAway)
     for (const { run } of [...cases, ...cases]) await run()
   })
 
-  it.each(['none', 'loses the answer to a late claim', 'refuses calls until its engine is back for a while'] as const)(
-    'accepts an engine that was away: %s',
-    async (oddity) => {
-      const names = ALL.filter(({ takesEngineAway }) => takesEngineAway).map(({ name }) => name)
-      const cases = names.map((name) => casesOf(makeStores(oddity)).find((each) => each.name === name))
-      await Promise.all(cases.map((each) => each?.run()))
-    },
-  )
+  it.each<Oddity>([
+    'none',
+    'returns marks in another order',
+    'loses the answer to a late claim',
+    'refuses calls until its engine is back for a while',
+  ])('accepts a store whose engine is away for a while: %s', async (oddity) => {
+    const names = ALL.filter(({ takesEngineAway }) => takesEngineAway).map(({ name }) => name)
+    const cases = names.map((name) => casesOf(makeStores(oddity)).find((each) => each.name === name))
+    await Promise.all(cases.map((each) => each?.run()))
+  })
 })
