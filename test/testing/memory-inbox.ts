@@ -24,6 +24,7 @@ export const FAULTS = [
   'cuts long bodies off',
   'loses the trace',
   'loses the source',
+  'has null for what an item lacks',
   'ignores case',
   'trims keys',
   'makes two items of a duplicate',
@@ -123,6 +124,7 @@ export class MemoryInbox implements Inbox {
       const closing = this.#has('takes more while it closes')
         ? later(() => loop.close(timeoutMs))
         : loop.close(timeoutMs)
+      if (this.#has('never aborts')) return Promise.race([closing, later(async () => 1)])
       return this.#has('closes while items run') ? Promise.resolve(0) : closing
     }
     return { close }
@@ -213,6 +215,7 @@ export class MemoryInbox implements Inbox {
       bytes: this.#has('keeps the body as text') ? text() : kept,
       ...(trace && !this.#has('loses the trace') && { trace }),
       ...(source !== undefined && !this.#has('loses the source') && { source }),
+      ...(source === undefined && this.#has('has null for what an item lacks') && { source: null as never }),
       ...{ state: 'waiting', dueAt: now, since: now, failures: 0, deaths: 0, marks: [], tries: [], worker: '' },
       turn: this.#nextTurn(item.accountKey),
     })

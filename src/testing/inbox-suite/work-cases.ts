@@ -147,23 +147,26 @@ export const workCases: readonly CaseDefinition[] = [
         await held
         return DONE
       })
-      await trial.put(late, slow)
-      await trial.until('one waits and one runs', async () => {
-        const { waiting, running } = await trial.another.counts()
-        return waiting === 1 && running === 1
-      })
-      const entry = await trial.get(late.key)
-      strictEqual(entry.state, 'waiting')
-      ok(entry.dueAt > Date.now() + 30_000, `due at ${entry.dueAt}`)
-      strictEqual(entry.tries.length, 1)
-      strictEqual((await trial.get(slow.key)).state, 'running')
-      deepStrictEqual(
-        (await trial.another.list('running')).entries.map(({ key }) => key),
-        [slow.key],
-      )
-      strictEqual(await trial.another.drop(slow.key), false)
-      ok(await trial.another.drop(late.key))
-      end()
+      try {
+        await trial.put(late, slow)
+        await trial.until('one waits and one runs', async () => {
+          const { waiting, running } = await trial.another.counts()
+          return waiting === 1 && running === 1
+        })
+        const entry = await trial.get(late.key)
+        strictEqual(entry.state, 'waiting')
+        ok(entry.dueAt > Date.now() + 30_000, `due at ${entry.dueAt}`)
+        strictEqual(entry.tries.length, 1)
+        strictEqual((await trial.get(slow.key)).state, 'running')
+        deepStrictEqual(
+          (await trial.another.list('running')).entries.map(({ key }) => key),
+          [slow.key],
+        )
+        strictEqual(await trial.another.drop(slow.key), false)
+        ok(await trial.another.drop(late.key))
+      } finally {
+        end() // a worker that closes waits for what runs
+      }
       await trial.until('all are gone', async () => {
         const { waiting, running } = await trial.another.counts()
         return waiting + running === 0
