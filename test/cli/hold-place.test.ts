@@ -65,7 +65,7 @@ describe('a place that is held', () => {
   it('is not taken from a run that is alive: the next one gives up in time', async () => {
     await beat()
     await expect(hold({ abandonedAfterMs: 700, waitMs: 1_400 })).rejects.toMatchObject({
-      ...{ exitCode: 5, message: `Another run is at work on ${file}.`, fix: 'Run it again when that has ended.' },
+      ...{ exitCode: 5, message: `Another run is using ${file}.`, fix: 'Run the command again when that one has ended.' },
     })
     expect(await readdir(folder)).toEqual(['file.lock'])
   })
@@ -89,7 +89,7 @@ describe('a place that is held', () => {
     await expect.poll(() => looks, { interval: 10 }).toBeGreaterThan(before + 3)
     terminal.interrupt()
     await refused
-    expect(terminal.written.stderr).toBe(`waiting for another run that is at work on ${file}\n`)
+    expect(terminal.written.stderr).toBe(`waiting for another run that is using ${file}\n`)
     expect(await readdir(folder)).toEqual(['file.lock'])
   })
 

@@ -17,7 +17,7 @@ function makeItem(fields: Partial<TakenItem> = {}): TakenItem {
 }
 
 /** A worker on an engine whose part the test plays. */
-function open(parts: { readonly commandOptions?: string; run?(): Promise<Tried> } = {}) {
+function open(parts: { readonly commandOptions?: readonly string[]; run?(): Promise<Tried> } = {}) {
   let engine: InboxWorkOptions | undefined
   let runItem: ((item: TakenItem) => Promise<Settlement>) | undefined
   const closed: number[] = []
@@ -112,7 +112,7 @@ describe('a worker', () => {
 
 describe('the report of a dead letter', () => {
   it('has the commands for it, quoted for a shell, and not the text of its error', () => {
-    const { engine, settled, reported, dead } = open({ commandOptions: '--sqlite app.db' })
+    const { engine, settled, reported, dead } = open({ commandOptions: ['--sqlite', 'app.db'] })
     const item = makeItem()
     engine.onSettled(item, bury(3))
     const message =
