@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type * as z from 'zod'
 import {
   attemptMessage,
   clock,
@@ -19,8 +20,15 @@ const CLOCK = { isManual: true, now: TIME, nextDueAt: TIME, inFlight: 0, moved: 
 
 type Path = readonly (string | number)[]
 
+interface Right {
+  readonly schema: z.ZodType
+  readonly value: object
+  readonly paths: readonly Path[]
+  readonly optional: readonly Path[]
+}
+
 /** Right answers, with the paths of all values that are read, and of those that may be absent. */
-const RIGHT = {
+const RIGHT: Readonly<Record<string, Right>> = {
   watchedDelivery: {
     schema: watchedDelivery,
     value: { ...DELIVERY, attempts: [FULL_ATTEMPT], accountKey: 'acme' },
@@ -87,7 +95,7 @@ const RIGHT = {
     paths: Object.keys(CLOCK).map((name) => [name]),
     optional: [['moved']],
   },
-} satisfies Record<string, { value: object; paths: readonly Path[]; optional: readonly Path[] }>
+}
 
 const CASES = Object.entries(RIGHT).map(([name, { optional, ...rest }]) => ({
   ...{ name, ...rest, optional: optional.map((path) => path.join('.')) },
