@@ -208,7 +208,7 @@ export class Engine {
         resolve()
       }
       const timer = clock.setTimeout(end, ms)
-      signal.addEventListener('abort', end, { once: true })
+      signal.addEventListener('abort', end)
     })
   }
 

@@ -34,7 +34,7 @@ export async function post(url: URL, options: PostOptions): Promise<PostResult> 
   const late = fail('timeout', `no answer within ${deadlineMs / 1_000} s`)
   const timer = clock.setTimeout(() => ending.abort(late), deadlineMs)
   const close = () => ending.abort(fail('reset', 'the emulator was closed'))
-  closing.addEventListener('abort', close, { once: true })
+  closing.addEventListener('abort', close)
   try {
     const { signal } = ending
     const lookup = guardLookup(url.protocol, rule)
