@@ -26,7 +26,7 @@ describe('checkReceiver', () => {
     const promise = checkReceiver('http://localhost/', { secret: SECRET, [name]: Number.POSITIVE_INFINITY })
     await expect(promise).rejects.toMatchObject({
       code: 'option_invalid',
-      message: `${name} must be a number from 1 on; it is Infinity.`,
+      message: `${name} must be a number of at least 1; it is Infinity.`,
     })
   })
 

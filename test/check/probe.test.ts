@@ -46,11 +46,11 @@ describe('a probe over HTTP', () => {
 
   it.each([
     ['no success', 404, '{"runs": 1}', 'the probe answered 404'],
-    ['a redirect', 302, '{"runs": 1}', 'the probe gave no answer: unexpected redirect'],
-    ['text', 200, '{"runs": "1"}', 'the probe gave neither a number nor { "runs": n }'],
-    ['nothing', 200, '{}', 'the probe gave neither a number nor { "runs": n }'],
-    ['null', 200, 'null', 'the probe gave neither a number nor { "runs": n }'],
-    ['HTML', 200, '<html>', 'the probe gave neither a number nor { "runs": n }'],
+    ['a redirect', 302, '{"runs": 1}', 'the probe did not answer: unexpected redirect'],
+    ['text', 200, '{"runs": "1"}', 'the probe returned neither a number nor { "runs": n }'],
+    ['nothing', 200, '{}', 'the probe returned neither a number nor { "runs": n }'],
+    ['null', 200, 'null', 'the probe returned neither a number nor { "runs": n }'],
+    ['HTML', 200, '<html>', 'the probe returned neither a number nor { "runs": n }'],
   ])('rejects %s', async (_what, status, text, message) => {
     await expect(urlProbe((await startProbe(status, text)).url).runs('evt_chk_1')).rejects.toThrow(message)
   })
@@ -61,7 +61,7 @@ describe('a probe over HTTP', () => {
 
   it('says why nothing answers', async () => {
     const probe = urlProbe(new URL(`http://127.0.0.1:${await findFreePort()}/probe`))
-    await expect(probe.runs('evt_chk_1')).rejects.toThrow(/^the probe gave no answer: .*ECONNREFUSED/)
+    await expect(probe.runs('evt_chk_1')).rejects.toThrow(/^the probe did not answer: .*ECONNREFUSED/)
   })
 })
 

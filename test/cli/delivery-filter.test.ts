@@ -36,7 +36,7 @@ describe('the types of a filter', () => {
     ['contcat.*', 'contact.*', 'contcat*'],
   ])('are probably misspelt: %s', (type, meant, form) => {
     expect(() => collectTypes(`sync.failed,${type}`)).toThrow(
-      `Did you mean ${meant}? If it is meant as it stands, write ${form}.`,
+      `Did you mean ${meant}? If it is intended, write ${form}.`,
     )
   })
 
@@ -61,18 +61,18 @@ describe('a point in time', () => {
   })
 
   it.each([
-    ['2025-02-30', 'It is a length of time, 24h or 7d, or a date'],
-    ['2025-01-31T25:00:00Z', 'It is a length of time, 24h or 7d, or a date'],
-    ['x2025-01-31', 'It is a length of time, 24h or 7d, or a date'],
-    ['yesterday', 'It is a length of time, 24h or 7d, or a date'],
-    ['24', 'It is a length of time, 24h or 7d, or a date'],
-    ['', 'It is a length of time, 24h or 7d, or a date'],
+    ['2025-02-30', 'It must be a duration, 24h or 7d, or a date'],
+    ['2025-01-31T25:00:00Z', 'It must be a duration, 24h or 7d, or a date'],
+    ['x2025-01-31', 'It must be a duration, 24h or 7d, or a date'],
+    ['yesterday', 'It must be a duration, 24h or 7d, or a date'],
+    ['24', 'It must be a duration, 24h or 7d, or a date'],
+    ['', 'It must be a duration, 24h or 7d, or a date'],
     ['36501d', 'at most 100 years'],
   ])('is none: %s', (text, message) => {
     expect(() => readSince(text)).toThrow(message)
   })
   it('lies in the past', () => {
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
-    expect(() => readSince(tomorrow)).toThrow('That lies in the future.')
+    expect(() => readSince(tomorrow)).toThrow('That is in the future.')
   })
 })

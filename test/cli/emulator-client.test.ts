@@ -112,7 +112,7 @@ describe('a call of an emulator', () => {
   it.each(['<html>', 'null', '[]', ''])('that is answered by something else ends the command: %j', async (text) => {
     const { emulator, url } = await connect((_request, response) => response.end(text))
     await expect(emulator.call('GET x', anything)).rejects.toMatchObject({
-      ...{ exitCode: 3, message: `What answers at ${url} is no emulator, or one of another version.` },
+      ...{ exitCode: 3, message: `The server at ${url} is not an emulator, or one of another version.` },
     })
   })
 
@@ -129,7 +129,7 @@ describe('a call of an emulator', () => {
   ])('that is cut %s ends the command', async (_what, answer) => {
     const { emulator, url } = await connect(answer)
     await expect(emulator.call('GET x', anything)).rejects.toMatchObject({
-      ...{ exitCode: 3, message: `The emulator at ${url} does not answer any more.` },
+      ...{ exitCode: 3, message: `The emulator at ${url} no longer answers.` },
     })
   })
 
@@ -198,10 +198,10 @@ describe('the stream of an emulator', () => {
     [
       'it is cut',
       (_request, response) => void (write(response, {}) && setTimeout(() => response.destroy(), 20)),
-      /does not answer any more/,
+      /no longer answers/,
     ],
-    ['a message is no JSON', (_request, response) => response.end('data: {\n\n'), /is no emulator, or one of another/],
-    ['a message is wrong', (_request, response) => response.end('data: {"type":"attempt"}\n\n'), /is no emulator/],
+    ['a message is no JSON', (_request, response) => response.end('data: {\n\n'), /is not an emulator, or one of another/],
+    ['a message is wrong', (_request, response) => response.end('data: {"type":"attempt"}\n\n'), /is not an emulator/],
     ['it is refused', (_request, response) => response.writeHead(400).end('no'), /The emulator refused: no/],
   ])('ends the command if %s', async (_what, answer, words) => {
     const { emulator } = await connect(answer)

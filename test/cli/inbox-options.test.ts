@@ -76,25 +76,25 @@ describe('the place of an inbox in one word', () => {
 
   it('takes nothing but the table for a file', () => {
     expect(() => readInboxPlace('sqlite:app.db?table=t&queue=q')).toThrow(
-      'queue: a file takes nothing but ?table=NAME.',
+      'queue: a SQLite file takes only ?table=NAME.',
     )
   })
 })
 
 describe('an inbox', () => {
   it.each<[InboxOptions, string]>([
-    [{}, 'Say where the inbox is: --sqlite FILE, --redis URL or --postgres URL.'],
-    [{ table: 't' }, 'Say where the inbox is: --sqlite FILE, --redis URL or --postgres URL.'],
-    [{ sqlite: 'a', redis: 'redis://h' }, 'Say where the inbox is: --sqlite FILE, --redis URL or --postgres URL.'],
+    [{}, 'Name the inbox: --sqlite FILE, --redis URL or --postgres URL.'],
+    [{ table: 't' }, 'Name the inbox: --sqlite FILE, --redis URL or --postgres URL.'],
+    [{ sqlite: 'a', redis: 'redis://h' }, 'Name the inbox: --sqlite FILE, --redis URL or --postgres URL.'],
     [{ sqlite: 'a', queue: 'q' }, '--queue is not for an inbox of --sqlite.'],
     [{ redis: 'redis://h', table: 't' }, '--table is not for an inbox of --redis.'],
     [{ redis: 'redis://h', schema: 's' }, '--schema is not for an inbox of --redis.'],
     [{ postgres: 'postgres://h', prefix: 'p' }, '--prefix is not for an inbox of --postgres.'],
-    [{ redis: 'localhost' }, 'That is no URL: give redis://HOST:PORT'],
-    [{ redis: 'postgres://h' }, 'That is no URL: give redis://HOST:PORT'],
-    [{ redis: 'xredis://h' }, 'That is no URL: give redis://HOST:PORT'],
-    [{ postgres: 'redis://h' }, 'That is no URL: give redis://HOST:PORT'],
-    [{ postgres: 'xpostgres://h' }, 'That is no URL: give redis://HOST:PORT'],
+    [{ redis: 'localhost' }, 'That is not a URL: give redis://HOST:PORT'],
+    [{ redis: 'postgres://h' }, 'That is not a URL: give redis://HOST:PORT'],
+    [{ redis: 'xredis://h' }, 'That is not a URL: give redis://HOST:PORT'],
+    [{ postgres: 'redis://h' }, 'That is not a URL: give redis://HOST:PORT'],
+    [{ postgres: 'xpostgres://h' }, 'That is not a URL: give redis://HOST:PORT'],
   ])('is in one place, with the options of its engine: not %j', async (options, message) => {
     await expect(openInboxOf(options)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
   })
@@ -109,13 +109,13 @@ describe('an inbox', () => {
     expect(await getEntry(opened, key, { sqlite })).toMatchObject({ id: 'evt_1', state: 'dead' })
     await expect(getEntry(opened, 'evt_\n2', { sqlite })).rejects.toMatchObject({
       exitCode: 1,
-      message: 'The inbox has no event of the key evt_?2: it is done, or was dropped.',
+      message: 'The inbox has no event of the key evt_?2: it was handled or dropped.',
       fix: `To see what there is: postern inbox list --sqlite ${sqlite}`,
     })
   })
 
   it('has no tables to make in what is no Postgres', async () => {
-    await expect(migrateInbox({ postgres: 'mysql://h:secret@x' })).rejects.toThrow(/^That is no URL: [^@]*$/)
+    await expect(migrateInbox({ postgres: 'mysql://h:secret@x' })).rejects.toThrow(/^That is not a URL: [^@]*$/)
   })
 
   it.skipIf(redisProgram === undefined)('has its queue and its prefix in Redis', async () => {

@@ -33,7 +33,7 @@ describe('a question', () => {
     ['its input was ended behind a password', withEndedInput()],
   ])('ends the command if %s', async (_what, io) => {
     await expect(confirm('Delete all?', io)).rejects.toMatchObject({
-      ...{ exitCode: 2, message: 'Delete all?', fix: 'If that is meant, add --yes.' },
+      ...{ exitCode: 2, message: 'Delete all?', fix: 'If this is intended, add --yes.' },
     })
   })
 

@@ -32,7 +32,7 @@ describe('an inbox that may come later', () => {
 
   it('is found once its file exists, and again when the file was replaced', async () => {
     await using inbox = new LateInbox({ sqlite: file })
-    await expect(inbox.counts()).rejects.toThrow('is not there, or no file')
+    await expect(inbox.counts()).rejects.toThrow('does not exist, or is not a file')
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     expect(await counts(inbox)).toBe(1)
     for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true })

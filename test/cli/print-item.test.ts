@@ -100,12 +100,12 @@ describe('an event that is shown', () => {
   it('names the time of its last replay, the processes that died and its trace, if there are any', () => {
     const trace = { traceparent: '00-aa-bb-01' }
     expect(cellsOf({ since: AT + 1, deaths: 1, trace })).toMatchObject({
-      'tries begin': '2025-01-01T00:00:00.001Z',
+      'last queued': '2025-01-01T00:00:00.001Z',
       'processes died': '1',
       trace: '00-aa-bb-01',
     })
     const names = Object.keys(cellsOf({}))
-    for (const name of ['tries begin', 'processes died', 'trace']) expect(names).not.toContain(name)
+    for (const name of ['last queued', 'processes died', 'trace']) expect(names).not.toContain(name)
   })
 
   it('names its finished handlers if it is dead', () => {

@@ -31,7 +31,7 @@ describe('an option', () => {
   })
 
   it.each<[string, (value: string) => unknown, readonly string[], string]>([
-    ['a count', readCount, ['0', '01', '-1', '1.5', '1e3', 'x1', '1x', '1000000000', ''], 'a whole number from 1 on'],
+    ['a count', readCount, ['0', '01', '-1', '1.5', '1e3', 'x1', '1x', '1000000000', ''], 'a whole number, at least 1'],
     ['a rate', readRate, ['0', '0.0', '-1', '.5', '1.', '1.5x', 'x1', '1e3', ''], 'a number above 0'],
     ['a time', readTime, ['0s', '0.5ms', '10', 's', ''], 'a number and a unit'],
     ['a time', readTime, ['36501d'], 'at most 100 years'],

@@ -59,7 +59,7 @@ describe('a delivery of the log', () => {
 
 describe('the summary of a replay', () => {
   it('says that nothing was to be done', () => {
-    expect(formatSummary(RESULT)).toBe('nothing is to be retried\n')
+    expect(formatSummary(RESULT)).toBe('nothing to retry\n')
   })
 
   it('counts the outcomes, what was left out, and the errors that are left, the most frequent first', () => {
