@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
-import { DeadLetter } from 'postern'
+import { DeadLetter, PosternError } from 'postern'
 import type { InboxView } from 'postern/emulator'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -139,7 +139,77 @@ describe('the page of an inbox alone', () => {
       statusCode: 503,
       message: 'the inbox cannot be read: connect ECONNREFUSED',
     })
-    expect(faults).toEqual([])
+    expect([faults, gone.faults]).toEqual([[], []])
+  })
+})
+
+it.each([
+  ['an error of the package', new PosternError('inbox_unavailable', 'it is full'), 'it is full'],
+  ['an error of another package', Object.assign(new Error('closed'), { code: 'option_invalid' }), 'closed'],
+  ['a text', 'gone', 'gone'],
+])('the page says that the inbox cannot be read if its engine rejects with %s', async (_, reason, text) => {
+  const { routes, cookie } = await serve({ ...new Scene().inbox, counts: () => Promise.reject(reason) })
+  const { json } = await send(`${routes}/counts`, cookie)
+  expect(json).toMatchObject({ statusCode: 503, message: `the inbox cannot be read: ${text}` })
+})
+
+it('the page reports its own fault to its owner alone', async () => {
+  const fault = new TypeError('a secret')
+  const counts = () => {
+    throw fault
+  }
+  const { routes, cookie, faults } = await serve({ ...new Scene().inbox, counts })
+  const { status, json } = await send(`${routes}/counts`, cookie)
+  expect([status, json.message]).toEqual([500, 'the page failed; its terminal says why'])
+  expect(faults).toEqual([fault])
+})
+
+it('the page listens on loopback only, until it is ended', async () => {
+  const server = await serveInbox(new Scene().inbox, { port: 0, isWritable: false, onAction() {}, onFault() {} })
+  const { port } = new URL(server.url)
+  expect((await fetch(server.url, { redirect: 'manual' })).status).toBe(303)
+  // Linux takes all of 127.0.0.0/8 for a server that listens everywhere.
+  await expect(fetch(`http://127.0.0.2:${port}/_inspector`, { signal: AbortSignal.timeout(1_000) })).rejects.toThrow()
+  await server[Symbol.asyncDispose]()
+  await expect(fetch(server.url)).rejects.toThrow()
+})
+
+describe('an event in the inbox', () => {
+  const read = async (inbox: InboxView, path: string) => {
+    const { routes, cookie } = await serve(inbox)
+    return (await send(`${routes}/${path}`, cookie)).json
+  }
+
+  it('has no last try until it was tried, and then its code and its error', async () => {
+    const scene = new Scene()
+    scene.receiver.on('*', () => {})
+    await scene.deliver(events.contact.created({}, { id: 'evt_waiting' }))
+    const waiting = { event: 'evt_waiting', account: 'acme', type: 'contact.created', failures: 0, last: null }
+    expect(await read(scene.inbox, 'items?state=waiting')).toMatchObject({ rows: [waiting], next: null })
+    const dead = {
+      event: 'evt_dead',
+      last: { code: 'dead_letter', error: expect.stringContaining('no such customer') },
+    }
+    expect(await read((await fill()).inbox, 'items?state=dead')).toMatchObject({ rows: [dead] })
+  })
+
+  it('has the last of several tries, its source and its trace, if there are any', async () => {
+    const { inbox } = await fill()
+    const key = '7:default4:acme8:evt_dead'
+    const entry = await inbox.get(key)
+    if (entry === undefined) throw new Error('it is dead')
+    const path = `item?key=${key}`
+    expect(await read(inbox, path)).toMatchObject({ source: null, trace: null })
+    const times = { dueAt: 0, startedAt: 0, endedAt: 0, worker: 'w' }
+    const tries = [
+      { ...times, n: 1, code: 'handler_failed', error: 'not yet' },
+      { ...times, n: 2, code: 'busy' },
+    ]
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const get = async () => ({ ...entry, tries, source: 'shop', trace: { traceparent } })
+    expect(await read({ ...inbox, get }, path)).toMatchObject({
+      ...{ last: { code: 'busy', error: null }, source: 'shop', trace: traceparent, tries },
+    })
   })
 })
 
@@ -173,6 +243,24 @@ describe('the inbox of a receiver at the emulator', () => {
     const { next } = (await call(crm, 'GET /_inspector/inbox/items?state=dead')).json as { next: string } // as the page answers
     await call(crm, `GET /_inspector/inbox/items?state=dead&after=${encodeURIComponent(next)}`)
     expect(await ask()).toMatchObject({ item: { key } })
+    const other = await call(crm, 'GET /_inspector/inbox/event?account=acme&event=evt_y')
+    expect(other.json).toEqual({ item: null, isSure: false })
+  })
+
+  it('is listed once if an event is not found, and not at all if it is', async () => {
+    const { inbox } = await fill()
+    const asked: string[] = []
+    const list: InboxView['list'] = (state, options) => {
+      asked.push(state)
+      return inbox.list(state, options)
+    }
+    const crm = await start({ inbox: { ...inbox, list } })
+    const find = async (event: string) =>
+      (await call(crm, `GET /_inspector/inbox/event?account=acme&event=${event}`)).json
+    expect(await find('evt_dead')).toMatchObject({ item: { event: 'evt_dead' }, isSure: false })
+    expect(asked).toEqual([])
+    for (let n = 0; n < 2; n++) expect(await find('evt_gone')).toEqual({ item: null, isSure: true })
+    expect(asked).toEqual(['waiting', 'running', 'dead'])
   })
 
   it('is not there unless one was given, and is no page for other origins', async () => {
