@@ -34,7 +34,7 @@ it('advises once for each kind of failure', () => {
   for (const attempt of [REFUSED, REFUSED, { ...ATTEMPT, status: 422, failure: 'status' }, ATTEMPT])
     display.show({ type: 'attempt', delivery: failed, attempt })
   expect(written.stderr).toBe(
-    `${ADVICE}422: the receiver cannot use this record or finds it too old; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.\n`,
+    `${ADVICE}422: the schema refuses this record, or the event is too old for the receiver; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.\n`,
   )
 })
 
