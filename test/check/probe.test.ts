@@ -10,9 +10,9 @@ import { findFreePort } from '../support/programs.ts'
 const folder = mkdtempSync(join(tmpdir(), 'postern-probe-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function isRunning(group: number): boolean {
+function isRunning(pid: number): boolean {
   try {
-    return process.kill(group, 0)
+    return process.kill(pid, 0)
   } catch {
     return false
   }
@@ -77,6 +77,10 @@ describe('a probe that is a command', () => {
     ).rejects.toThrow('the probe command ended with code 7')
   })
 
+  it('has nothing to read', async () => {
+    expect(await commandProbe('cat; echo 2 #').runs('evt_chk_1')).toBe(2)
+  })
+
   it('may print JSON', async () => {
     expect(await commandProbe(`echo '{"runs": 2}' #`).runs('evt_chk_1')).toBe(2)
   })
@@ -91,15 +95,18 @@ describe('a probe that is a command', () => {
     onTestFinished(() => {
       vi.useRealTimers()
     })
-    const ending = expect(commandProbe(`echo $$ > ${file}; sleep 60; echo`).runs('evt_chk_1')).rejects.toThrow(
+    const ending = expect(commandProbe(`sleep 60 & echo $! > ${file}; wait; echo`).runs('evt_chk_1')).rejects.toThrow(
       'the probe command did not end within 10 s',
     )
     await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toMatch(/^\d+\n/)
     vi.advanceTimersByTime(10_000)
     await ending
     vi.useRealTimers()
-    const group = -Number(readFileSync(file, 'utf8'))
-    await expect.poll(() => isRunning(group)).toBe(false)
+    const child = Number(readFileSync(file, 'utf8'))
+    onTestFinished(() => {
+      if (isRunning(child)) process.kill(child)
+    })
+    await expect.poll(() => isRunning(child)).toBe(false)
   })
 
   it('leaves no timer behind once it has ended', async () => {
