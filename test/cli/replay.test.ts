@@ -118,7 +118,9 @@ describe('postern replay', () => {
     const { code, stderr } = await run('--concurrency', '1')
     expect([code, stderr]).toEqual([
       5,
-      expect.stringMatching(/^2 of 5 retried: [\s\S]*the same command again[\s\S]*rate limit/),
+      expect.stringMatching(
+        /^2 of 5 retried: [\s\S]*Run the same command again .* Events that were delivered are left out then\.\n[\s\S]*rate limit/,
+      ),
     ])
   })
 
@@ -236,6 +238,7 @@ describe('the journal', () => {
     expect((await run('--journal', journal)).code).toBe(1)
     expect(retried).toEqual(['e1', 'e2'])
     const lines = (await readFile(journal, 'utf8')).trimEnd().split('\n')
+    expect(lines[1]).toBe('{"webhookId":"w1","deliv')
     const accepted = lines.slice(2).flatMap((line) => {
       const { eventId, step } = JSON.parse(line)
       return step === 'accepted' ? [eventId] : []
@@ -257,6 +260,17 @@ describe('the journal', () => {
     await writeFile(`${journal}.lock`, '')
     const { stderr } = await run('--journal', journal, '--dry-run') // which changes nothing
     expect(stderr).not.toContain('waiting for another run')
+  })
+
+  it('keeps the time since which deliveries are replayed, whatever the next run asks for', async () => {
+    const { run } = await serveFailures(1)
+    const [whole, part] = [join(folder, 'whole.journal'), join(folder, 'part.journal')]
+    await run('--journal', whole)
+    await run('--journal', part, '--since', '2024-02-29')
+    const words = 'as when the journal was begun'
+    expect((await run('--journal', whole, '--since', '24h')).stderr).toContain(`deliveries of any time, ${words}\n`)
+    expect((await run('--journal', part)).stderr).toContain(`deliveries since 2024-02-29T00:00:00.000Z, ${words}\n`)
+    expect((await run('--journal', part, '--since', '2024-02-29')).stderr).not.toContain(words)
   })
 
   it('must be a journal and no other file', async () => {
