@@ -41,7 +41,7 @@ describe('postern trigger, through an emulator', () => {
 
   it('sends duplicates and several events, and waits for all', async () => {
     const { received, trigger } = await start()
-    const { code, stderr } = await trigger(
+    const { code, stdout, stderr } = await trigger(
       'contact.updated',
       '--count',
       '3',
@@ -52,6 +52,8 @@ describe('postern trigger, through an emulator', () => {
       '--watch',
     )
     expect([code, stderr]).toEqual([0, '12 acknowledged, 0 failed, 0 pending\n'])
+    expect(stdout.match(/^\d\d:\d\d:\d\d {2}contact\.updated +\S+ +1\/5 +200 +\d+ ms$/gm)).toHaveLength(12)
+    expect(stdout.split('\n')).toHaveLength(13)
     expect(new Set(received.map(({ event }) => event.id)).size).toBe(3)
   })
 
@@ -84,6 +86,55 @@ describe('postern trigger, through an emulator', () => {
       expect.stringContaining(`is paused, so nothing is delivered: postern webhooks resume ${webhook?.id}\n`),
     ])
   })
+
+  it('shows each attempt once, with advice, and exits 1 if the delivery has failed', async () => {
+    const { trigger } = await start(() => 404, { retryScale: 100_000 })
+    const { code, stdout, stderr } = await trigger('contact.created', '--watch')
+    expect(code).toBe(1)
+    expect(stdout.match(/ \d\/5 +404 /g)?.map((text) => text.trim().slice(0, 3))).toEqual([
+      ...['1/5', '2/5', '3/5', '4/5', '5/5'],
+    ])
+    expect(stdout).toMatch(/ 1\/5 .* next in \d ms \(30 s at x100000\)\n/)
+    expect(stdout).toMatch(/ 5\/5 .* failed, no attempt is left\n$/)
+    expect(stderr).toMatch(/^404: the receiver has no such path[^\n]*\n0 acknowledged, 1 failed, 0 pending\n$/)
+  })
+
+  it('writes an object for each event, attempt and result', async () => {
+    const { emulator, trigger } = await start()
+    const { code, stdout, stderr } = await trigger('contact.created', '--duplicate', '2', '--watch', '--json')
+    expect([code, stderr]).toEqual([0, '2 acknowledged, 0 failed, 0 pending\n'])
+    const [delivery] = emulator.deliveries.list()
+    const attempt = { type: 'attempt', eventId: delivery?.eventId, number: 1, status: 200, delivery: 'success' }
+    expect(readLines(stdout)).toMatchObject([
+      { type: 'ready', emulator: emulator.url },
+      { type: 'event', eventId: delivery?.eventId, eventType: 'contact.created', deliveries: { length: 2 } },
+      ...[attempt, attempt],
+      { type: 'summary', succeeded: 2, failed: 0, pending: 0 },
+    ])
+    expect((await trigger('contact.created', '--duplicate', '2')).stdout).toMatch(
+      /^evt_\S+ {2}contact\.created {2}2 deliv/,
+    )
+  })
+
+  it.each<[string, boolean, string]>([
+    [
+      'acme',
+      true,
+      'No active webhook of that account asks for sync.failed, so nothing is delivered. postern dev takes',
+    ],
+    ['acme', false, 'asks for sync.failed and is paused, so nothing is delivered: postern webhooks resume'],
+    ['globex', false, 'No active webhook of that account asks for sync.failed'],
+    ['globex', true, 'No active webhook of that account asks for sync.failed'],
+  ])(
+    'tells why nothing is delivered to %s, with an active webhook or a paused one: %s',
+    async (account, active, why) => {
+      const { emulator, trigger, url } = await start()
+      if (!active) emulator.webhooks.create({ url, events: ['sync.failed'], active })
+      const { code, stdout, stderr } = await trigger('sync.failed', '--account', account)
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/ {2}0 deliveries\n$/)])
+      expect(stderr).toContain(why)
+    },
+  )
 
   it('gives up in time, and suggests a fix', async () => {
     const { emulator, trigger } = await start(() => 500)
