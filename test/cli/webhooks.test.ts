@@ -1,17 +1,7 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { Reply } from '../client/support.ts'
-import { startWebhookService } from '../client/webhook-service.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startService } from '../client/support.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
 import { ADA, APP, serve, serveHandMade } from './serve.ts'
-
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('postern webhooks', () => {
   it('lists webhooks', async () => {
@@ -46,79 +36,57 @@ describe('postern webhooks', () => {
     })
   })
 
-  it('creates one, with its secret in a new file that is read by its owner', async () => {
-    const { run, crm } = await serve()
-    const file = join(folder, 'crm.secret')
-    const wanted = ['webhooks', 'create', '--url', APP, '--events', 'contact.*,sync.failed', '--secret-file', file]
-    const { code, stdout, stderr } = await run(...wanted, '--description', 'of the shop')
-    const [webhook] = crm.webhooks.list()
-    expect(webhook).toMatchObject({ active: true, description: 'of the shop' })
-    expect(webhook?.events).toEqual(['contact.created', 'contact.updated', 'contact.deleted', 'sync.failed'])
-    expect([code, stdout]).toEqual([0, ''])
-    expect(await readFile(file, 'utf8')).toBe(`${webhook?.secret}\n`)
-    expect((await stat(file)).mode & 0o777).toBe(0o600)
-    expect(stderr).not.toContain(webhook?.secret)
-
-    expect(await run(...wanted)).toMatchObject({ code: 2, stderr: expect.stringContaining('is there already') })
-    expect(crm.webhooks.list()).toHaveLength(1)
-    expect(await readFile(file, 'utf8')).toBe(`${webhook?.secret}\n`)
-  })
-
-  it('creates one with its secret on standard output, and leaves it inactive on request', async () => {
-    const { run, crm } = await serve()
-    const wanted = ['webhooks', 'create', '--url', APP, '--events', 'contact.created']
-    const plain = await run(...wanted)
-    expect(plain.stdout).toBe(`${crm.webhooks.list()[0]?.secret}\n`)
-    const { stdout, stderr } = await run(...wanted, '--json', '--inactive')
-    const inactive = crm.webhooks.list().find(({ active }) => !active)
-    expect(readLines(stdout)).toEqual([expect.objectContaining({ id: inactive?.id, secret: inactive?.secret })])
-    expect(stderr).toContain(`postern webhooks resume ${inactive?.id}`)
-    const file = join(folder, 'json.secret')
-    const hidden = await run(...wanted, '--json', '--secret-file', file)
-    expect(readLines(hidden.stdout)).toEqual([expect.objectContaining({ secretFile: file })])
-    expect(hidden.stdout).not.toContain((await readFile(file, 'utf8')).trim())
-  })
-
-  it('leaves no file behind if nothing was registered', async () => {
-    const { run } = await serveHandMade({ status: 422, body: { message: 'url has to be public' } })
-    const file = join(folder, 'none.secret')
-    const { code, stderr } = await run(
-      'webhooks',
-      'create',
-      '--url',
-      APP,
-      '--events',
-      'sync.failed',
-      '--secret-file',
-      file,
+  it('shows what the service tells of each, and dashes for the rest', async () => {
+    const full = { _id: 'w1', url: APP, events: ['a.created', 'b.created'], active: true }
+    const listing = await serveHandMade({ body: [full, { _id: 'w2' }, { _id: 'w3', active: false }] })
+    expect((await listing.run('webhooks', 'list')).stdout).toBe(
+      [
+        'WEBHOOK  STATE   URL                             EVENTS',
+        `w1       active  ${APP}  a.created, b.created`,
+        'w2       -       -                               -',
+        'w3       paused  -                               -',
+        '',
+      ].join('\n'),
     )
-    expect([code, stderr]).toEqual([1, expect.stringContaining('url has to be public')])
-    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+    const more = { description: 'of the shop', createdAt: '2025-01-01T00:00:00Z' }
+    const getting = await serveHandMade({ body: { ...full, ...more } })
+    expect((await getting.run('webhooks', 'get', 'w1')).stdout).toBe(
+      [
+        'webhook      w1',
+        'state        active',
+        `url          ${APP}`,
+        'events       a.created, b.created',
+        'description  of the shop',
+        'created      2025-01-01T00:00:00.000Z',
+        '',
+      ].join('\n'),
+    )
+    const empty = await serveHandMade({ body: { _id: 'w2' } })
+    expect((await empty.run('webhooks', 'get', 'w2')).stdout).toMatch(/^webhook +w2\n(\w+ +-\n){5}$/)
   })
 
-  it.each<[string, Reply, RegExp]>([
-    ['the connection is cut', (response) => response.socket?.destroy(), /not known if/],
-    ['the answer is a page', { status: 200, body: '<html>' }, /there is no webhook with an id in it/],
-  ])('advises how to proceed if it is unknown whether one was registered: %s', async (_what, reply, words) => {
-    const { run, service } = await serveHandMade(reply)
-    const { code, stdout, stderr } = await run('webhooks', 'create', '--url', APP, '--events', 'sync.failed')
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/It may be registered, .*postern webhooks list/)
-    expect(stderr).toMatch(words)
-    expect(service.calls).toHaveLength(1)
-  })
-
-  it('prints the secret before anything else can fail', async () => {
-    const service = await startWebhookService()
+  it.each([
+    ['list'],
+    ['get', 'w1'],
+    ['create', '--url', APP, '--events', 'sync.failed'],
+    ['update', 'w1', '--url', APP],
+    ['pause', 'w1'],
+    ['delete', 'w1', '--yes'],
+  ])('is left at Ctrl-C: %s', async (...args) => {
+    const service = await startService(() => () => running.interrupt())
     onTestFinished(() => service.close())
-    service.onAnswer = ({ method }) => (method === 'PUT' ? { status: 422 } : undefined)
-    const { code, stdout, stderr } = await runCli(
-      ['webhooks', 'create', '--url', APP, '--events', 'sync.failed', '--base-url', service.url],
-      { env: ADA },
-    )
-    expect([code, stdout]).toEqual([1, 'whsec_1\n'])
-    expect(stderr).toContain('it is still inactive. Once the cause is fixed: postern webhooks resume w1\n')
+    const running = startCli(['webhooks', ...args], { env: { ...ADA, POSTERN_BASE_URL: service.url } })
+    expect(await running.exitCode, running.stderr).toBe(130)
+    expect(running.stderr.includes('It may be registered')).toBe(args[0] === 'create')
   })
+
+  it.each(['list', 'get', 'create', 'update', 'pause', 'resume', 'delete', 'ensure', 'rotate'])(
+    'shows examples with the help of webhooks %s',
+    async (name) => {
+      const { stdout } = await runCli(['webhooks', name, '--help'])
+      expect(stdout.match(new RegExp(`^ {2}\\$ postern webhooks ${name}( .*)?$`, 'gm'))).toHaveLength(2)
+    },
+  )
 
   it('updates, pauses, resumes and deletes', async () => {
     const { run, crm, create } = await serve()
@@ -126,6 +94,11 @@ describe('postern webhooks', () => {
     const url = 'https://app.example.test/new'
     expect((await run('webhooks', 'update', id, '--url', url, '--events', 'sync.failed')).code).toBe(0)
     expect(crm.webhooks.get(id)).toMatchObject({ url, events: ['sync.failed'], active: true })
+    expect((await run('webhooks', 'update', id, '--url', APP)).code).toBe(0)
+    expect(crm.webhooks.get(id)).toMatchObject({ url: APP, events: ['sync.failed'] })
+    expect((await run('webhooks', 'update', id, '--events', 'contcat.*')).code).toBe(2)
+    expect((await run('webhooks', 'update', id, '--events', 'contcat.*', '--any-type')).code).toBe(0)
+    expect(crm.webhooks.get(id)).toMatchObject({ url: APP, events: { length: 3 } })
     expect((await run('webhooks', 'pause', id)).stdout).toMatch(/state +paused/)
     expect(crm.webhooks.get(id).active).toBe(false)
     expect(readLines((await run('webhooks', 'resume', id, '--json')).stdout)).toMatchObject([{ id, active: true }])
@@ -137,6 +110,10 @@ describe('postern webhooks', () => {
     })
     expect(crm.webhooks.list()).toEqual([])
     expect((await run('webhooks', 'delete', id, '--yes')).code).toBe(1)
+    const { id: other } = create()
+    expect(readLines((await run('webhooks', 'delete', other, '--yes', '--json')).stdout)).toEqual([
+      { id: other, isDeleted: true },
+    ])
   })
 
   it('deletes only the named webhook', async () => {
