@@ -23,6 +23,7 @@ export const CLIENT_TESTS: TestsByFile = {
   'service-error': ['refusals', 'calls', 'secrecy'],
   session: ['login', 'signals', 'calls'],
   settings: ['options'],
+  'settle-successor': ['rotate-webhook', 'rotate-at-once'],
   sleep: ['sleep', 'signals'],
   'token-lifetime': ['token-lifetime', 'login'],
   transport: ['calls', 'login', 'refusals', 'signals', 'rate-limit'],
