@@ -73,7 +73,7 @@ describe('postern webhooks create', () => {
   })
 
   it.each<[string, Reply, RegExp]>([
-    ['the connection is cut', (response) => response.socket?.destroy(), /not known whether/],
+    ['the connection is cut', (response) => response.socket?.destroy(), /not known if/],
     ['the answer is a page', { status: 200, body: '<html>' }, /there is no webhook with an id in it/],
   ])('advises how to proceed if it is unknown whether one was registered: %s', async (_what, reply, words) => {
     const { run, service } = await serveHandMade(reply)
@@ -93,7 +93,7 @@ describe('postern webhooks create', () => {
       { env: ADA },
     )
     expect([code, stdout]).toEqual([1, 'whsec_1\n'])
-    expect(stderr).toContain('it is inactive still. Once the cause is mended: postern webhooks resume w1\n')
+    expect(stderr).toContain('it is still inactive. Once the cause is fixed: postern webhooks resume w1\n')
   })
 
   it('knows that nothing was registered if the login failed', async () => {

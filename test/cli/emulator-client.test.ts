@@ -200,7 +200,11 @@ describe('the stream of an emulator', () => {
       (_request, response) => void (write(response, {}) && setTimeout(() => response.destroy(), 20)),
       /no longer answers/,
     ],
-    ['a message is no JSON', (_request, response) => response.end('data: {\n\n'), /is not an emulator, or one of another/],
+    [
+      'a message is no JSON',
+      (_request, response) => response.end('data: {\n\n'),
+      /is not an emulator, or one of another/,
+    ],
     ['a message is wrong', (_request, response) => response.end('data: {"type":"attempt"}\n\n'), /is not an emulator/],
     ['it is refused', (_request, response) => response.writeHead(400).end('no'), /The emulator refused: no/],
   ])('ends the command if %s', async (_what, answer, words) => {

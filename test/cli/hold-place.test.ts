@@ -65,7 +65,11 @@ describe('a place that is held', () => {
   it('is not taken from a run that is alive: the next one gives up in time', async () => {
     await beat()
     await expect(hold({ abandonedAfterMs: 700, waitMs: 1_400 })).rejects.toMatchObject({
-      ...{ exitCode: 5, message: `Another run is using ${file}.`, fix: 'Run the command again when that one has ended.' },
+      ...{
+        exitCode: 5,
+        message: `Another run is using ${file}.`,
+        fix: 'Run the command again when that one has ended.',
+      },
     })
     expect(await readdir(folder)).toEqual(['file.lock'])
   })
