@@ -49,4 +49,13 @@ export const EMULATOR_TESTS: TestsByFile = {
   subscription: ['subscription'],
   tokens: ['tokens'],
   webhooks: ['webhooks'],
+  'inspector/batches': ['batches'],
+  'inspector/call-log': ['batches'],
+  'inspector/explain-signature': ['explain-signature'],
+  'inspector/inbox-routes': ['inbox-routes'],
+  'inspector/inspector-routes': ['inspector-routes'],
+  'inspector/load-page': ['load-page'],
+  'inspector/page-route': ['inspector-routes'],
+  'inspector/rows': ['rows'],
+  'inspector/serve-inbox': ['inbox-routes'],
 }
