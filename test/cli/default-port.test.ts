@@ -1,4 +1,5 @@
 // In a separate file: the tests that use the one port must not run concurrently.
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { startEmulator } from 'postern/emulator'
 import { expect, it, onTestFinished } from 'vitest'
@@ -24,6 +25,27 @@ it('the service is an emulator on its usual port by default', async (context) =>
     stderr:
       'service: the emulator at http://127.0.0.1:4010, account acme (ada@acme.test)\nthe account has no webhook\n',
   })
+  // Credentials belong to some service, and not to this one.
+  for (const env of [{ POSTERN_EMAIL: 'ada@acme.test' }, { POSTERN_PASSWORD: 'password' }])
+    expect((await runCli(['webhooks', 'list'], { env })).code).toBe(2)
   await emulator.close()
   expect((await runCli(['webhooks', 'list'], { env: {} })).code).toBe(2)
+})
+
+it('the service is not what else listens on that port', async (context) => {
+  const answers = ['{"type":"other"}', 'null', '[]', '<html>', undefined]
+  const server = createHttpServer((_request, response) => {
+    const answer = answers.shift()
+    if (answer === undefined) response.writeHead(302, { location: 'data:application/json,{"type":"ready"}' }).end()
+    else response.end(answer)
+  })
+  const isTaken = await new Promise((resolve) => {
+    server.on('error', () => resolve(true)).listen(4010, '127.0.0.1', () => resolve(false))
+  })
+  if (isTaken) return context.skip('port 4010 is taken')
+  onTestFinished(() => new Promise((resolve) => server.close(() => resolve())))
+  while (answers.length > 0)
+    expect(await runCli(['webhooks', 'list'], { env: {} })).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('It is not said where the service is.') },
+    })
 })

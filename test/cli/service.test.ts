@@ -24,7 +24,7 @@ describe('the service', () => {
   it.each([
     ['http elsewhere', { POSTERN_BASE_URL: 'http://crm.example.com' }, '--allow-http'],
     ['http to a name that only looks like this machine', { POSTERN_BASE_URL: 'http://crm.localhost' }, '--allow-http'],
-    ['no URL', { POSTERN_BASE_URL: 'crm' }, 'not a URL of a service'],
+    ['no URL', { POSTERN_BASE_URL: 'crm' }, 'postern: POSTERN_BASE_URL is not a URL of a service'],
     ['a password in what is no URL', { POSTERN_BASE_URL: 'ada:hunter2@crm.example.com' }, 'not a URL of a service'],
     ['a password in the URL', { POSTERN_BASE_URL: 'https://ada:hunter2@crm.example.com' }, 'has credentials in it'],
     ['no address', { POSTERN_EMAIL: '' }, 'POSTERN_EMAIL is not set'],
@@ -104,7 +104,9 @@ describe('the service', () => {
       await runCli([...list, '--env', envFile], { env: {} }),
     ]
     for (const result of results) expect(result).toMatchObject({ code: 0, stderr: 'the account has no webhook\n' })
-    expect(await runCli([...there, '--password-stdin', '--password-file', file], { env })).toMatchObject({ code: 2 })
+    expect(await runCli([...there, '--password-stdin', '--password-file', file], { env })).toMatchObject({
+      ...{ code: 2, stderr: 'postern: Give --password-file or --password-stdin, not both.\n' },
+    })
   })
 
   it('refuses the login: 4, and prints the password nowhere', async () => {

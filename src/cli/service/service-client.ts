@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Client, createClient, type Wait } from '../../client/client.ts'
 import { isLoopback } from '../../client/settings.ts'
 import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
+import { isObject } from '../../protocol/envelope.ts'
 import { nameUrl } from '../input/read-option.ts'
 import { readName, readSecret } from '../input/secret.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
@@ -139,7 +140,7 @@ async function isEmulatorThere({ interrupt }: Io): Promise<boolean> {
     const signal = AbortSignal.any([interrupt, AbortSignal.timeout(EMULATOR_ANSWERS_WITHIN_MS)])
     const response = await fetch(`${EMULATOR_URL}/_emulator/ready`, { signal, redirect: 'error' })
     const ready: unknown = await response.json()
-    return typeof ready === 'object' && ready !== null && 'type' in ready && ready.type === 'ready'
+    return isObject(ready) && ready.type === 'ready'
   } catch {
     return false
   }
