@@ -35,9 +35,36 @@ describe('postern inbox counts', () => {
     expect(stdout).toMatch(/^STATE +EVENTS\nwaiting +0\nrunning +0\ndead +7\noldest due +-\n$/)
     expect(await readCounts()).toEqual({ waiting: 0, running: 0, dead: 7, oldestDueAt: null, countedTo: 10_000 })
   })
+
+  it('tells since when the oldest event has been due', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    await inbox('replay', keyOf('evt_1'))
+    expect(await readCounts()).toMatchObject({ waiting: 1, oldestDueAt: expect.stringMatching(/^\d{4}-.*Z$/) })
+    expect((await inbox('counts')).stdout).toMatch(/^oldest due +\d+ m?s ago$/m)
+  })
 })
 
+it.each(['counts', 'list', 'show', 'replay', 'drop', 'serve', 'migrate'])(
+  'shows examples with the help of inbox %s',
+  async (name) => {
+    const { stdout } = await runCli(['inbox', name, '--help'])
+    expect(stdout).toMatch(new RegExp(`^ {2}\\$ postern inbox ${name} .*--(sqlite|postgres) `, 'm'))
+  },
+)
+
 describe('postern inbox list', () => {
+  it('shows up to 1000 events on a page, and its next page to people and to programs', async () => {
+    await makeDeadLetters(file, seven)
+    expect((await inbox('list', '--limit', '1000')).stdout.match(/dead_letter/g)).toHaveLength(7)
+    expect(await inbox('list', '--limit', '1001')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('at most 1000'),
+    })
+    const { stdout, stderr } = await inbox('list', '--limit', '3')
+    expect(stdout).toMatch(/^KEY (.*\n){4}$/)
+    expect(stderr).toMatch(/^next page: postern inbox list --sqlite \S+ --state dead --limit 3 --after \S+\n$/)
+  })
+
   it('lists dead letters with the cause of their death', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1', error: 'no such customer' }])
     const { code, stdout, stderr } = await inbox('list')
@@ -220,6 +247,10 @@ describe('postern inbox drop', () => {
     expect(await readCounts()).toMatchObject({ dead: 1 })
     const { code, stdout } = await inbox('drop', keyOf('evt_1'), '--yes', '--json')
     expect([code, ...readLines(stdout)]).toEqual([0, { key: keyOf('evt_1'), isDropped: true }])
+    await makeDeadLetters(file, [{ id: 'evt_2' }])
+    expect(await inbox('drop', keyOf('evt_2'), '--yes')).toEqual({
+      ...{ code: 0, stdout: '', stderr: 'contact.created evt_2 is deleted\n' },
+    })
     const again = await inbox('drop', keyOf('evt_1'), '--yes')
     expect(again).toMatchObject({
       code: 1,
@@ -236,6 +267,9 @@ describe('postern inbox drop', () => {
         code: 1,
         stderr: expect.stringContaining('is running'),
       })
+    expect((await inbox('drop', keyOf('evt_1'))).stderr).toMatch(
+      /^[^[]*Run the command again when its try has ended\.\n$/,
+    )
     await release()
   })
 
