@@ -124,7 +124,7 @@ describe('postern webhooks create', () => {
     expect(await runWith(discarded, crm.url)).toMatchObject({
       ...{ code: 2, stdout: '' },
       stderr:
-        'postern: Standard output is thrown away, and with it the secret, which is shown only once. Give --secret-file FILE.\n',
+        'postern: Standard output is discarded, and with it the secret, which is shown only once. Give --secret-file FILE.\n',
     })
     expect(crm.webhooks.list()).toEqual([])
     const file = join(folder, 'discarded.secret')

@@ -46,6 +46,6 @@ it('the service is not what else listens on that port', async (context) => {
   onTestFinished(() => new Promise((resolve) => server.close(() => resolve())))
   while (answers.length > 0)
     expect(await runCli(['webhooks', 'list'], { env: {} })).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining('It is not said where the service is.') },
+      ...{ code: 2, stderr: expect.stringContaining('The address of the service is not set.') },
     })
 })

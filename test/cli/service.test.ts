@@ -40,7 +40,7 @@ describe('the service', () => {
   it.each(['21', '-1', '1.5', '1x', 'x1', ''])('is not asked %j times again', async (retries) => {
     const env = { ...ADA, POSTERN_BASE_URL: 'https://crm.example.com' }
     const { code, stderr } = await runCli(['webhooks', 'list', `--retries=${retries}`], { env })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('It is a whole number from 0 to 20.')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('It must be a whole number from 0 to 20.')])
   })
 
   it.each(['https', 'http'])('may be elsewhere by %s, if the option says so', async (protocol) => {

@@ -94,7 +94,7 @@ describe('postern trigger, through an emulator', () => {
     expect(stdout.match(/ \d\/5 +404 /g)?.map((text) => text.trim().slice(0, 3))).toEqual([
       ...['1/5', '2/5', '3/5', '4/5', '5/5'],
     ])
-    expect(stdout).toMatch(/ 1\/5 .* next in \d ms \(30 s at x100000\)\n/)
+    expect(stdout).toMatch(/ 1\/5 .* next in \d+ ms \(30 s at x100000\)\n/)
     expect(stdout).toMatch(/ 5\/5 .* failed, no attempt is left\n$/)
     expect(stderr).toMatch(/^404: the receiver has no such path[^\n]*\n0 acknowledged, 1 failed, 0 pending\n$/)
   })
@@ -120,11 +120,11 @@ describe('postern trigger, through an emulator', () => {
     [
       'acme',
       true,
-      'No active webhook of that account asks for sync.failed, so nothing is delivered. postern dev takes',
+      'No active webhook of that account subscribes to sync.failed, so nothing is delivered. postern dev takes',
     ],
-    ['acme', false, 'asks for sync.failed and is paused, so nothing is delivered: postern webhooks resume'],
-    ['globex', false, 'No active webhook of that account asks for sync.failed'],
-    ['globex', true, 'No active webhook of that account asks for sync.failed'],
+    ['acme', false, 'subscribes to sync.failed and is paused, so nothing is delivered: postern webhooks resume'],
+    ['globex', false, 'No active webhook of that account subscribes to sync.failed'],
+    ['globex', true, 'No active webhook of that account subscribes to sync.failed'],
   ])(
     'tells why nothing is delivered to %s, with an active webhook or a paused one: %s',
     async (account, active, why) => {

@@ -54,12 +54,14 @@ describe('the digests of usual mistakes', () => {
   it('are those that the mistakes compute', () => {
     expect(wrongOf(body)).toEqual({
       'JSON.stringify of the parsed body': hmac('{"id":"evt_1","n":[1]}'),
-      'the parsed body, written with two blanks': hmac('{\n  "id": "evt_1",\n  "n": [\n    1\n  ]\n}'),
-      'the parsed body, written with blanks behind : and ,': hmac('{"id": "evt_1", "n": [1]}'),
+      'the parsed body, serialized with two spaces of indentation': hmac(
+        '{\n  "id": "evt_1",\n  "n": [\n    1\n  ]\n}',
+      ),
+      'the parsed body, serialized with spaces after : and ,': hmac('{"id": "evt_1", "n": [1]}'),
       'the body with a line break at its end': hmac(`${body}\n`),
       'the body without the line break at its end': hmac('{\n "id": "evt_1",  "n": [1]\n}'),
-      'an empty body: it was read before': hmac(''),
-      '"[object Object]": a parsed body was made text': hmac('[object Object]'),
+      'an empty body: other code had read it before': hmac(''),
+      '"[object Object]": a parsed body was converted to text': hmac('[object Object]'),
       'the secret with a line break at its end': hmac(body, `${SECRET}\n`),
       'the secret in quotes': hmac(body, `"${SECRET}"`),
       'the secret without whsec_': hmac(body, SECRET.slice(6)),

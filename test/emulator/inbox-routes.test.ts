@@ -160,7 +160,7 @@ it('the page reports its own fault to its owner alone', async () => {
   }
   const { routes, cookie, faults } = await serve({ ...new Scene().inbox, counts })
   const { status, json } = await send(`${routes}/counts`, cookie)
-  expect([status, json.message]).toEqual([500, 'the page failed; its terminal says why'])
+  expect([status, json.message]).toEqual([500, 'the server failed; the terminal in which it runs shows the error'])
   expect(faults).toEqual([fault])
 })
 

@@ -108,11 +108,11 @@ it('the file is locked for others from the start to the close', async () => {
 })
 
 it.each([
-  ['of another program', 'CREATE TABLE users (id)', 'it is of another program. Give another file.'],
+  ['of another program', 'CREATE TABLE users (id)', 'it belongs to another program. Give another file.'],
   [
     'of another version',
     'CREATE TABLE emulator (version INTEGER NOT NULL); INSERT INTO emulator VALUES (2)',
-    'it is of version 2 and this emulator reads 1. Give another file.',
+    'it has version 2, but this emulator reads version 1. Give another file.',
   ],
 ])('a database %s is refused, and stays as it is', async (_what, sql, told) => {
   const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))

@@ -65,7 +65,7 @@ describe('a JSON body', () => {
         controller.error(new Error('cut'))
       },
     })
-    expect(await read(body)).toBe('bad-request: the body did not come whole')
+    expect(await read(body)).toBe('bad-request: the body is incomplete')
   })
 
   it.each([

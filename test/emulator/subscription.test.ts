@@ -33,7 +33,7 @@ describe('a subscription', () => {
     'to %s is stored with a warning that no type equals it, or without one if it is matched (A28)',
     (type) => {
       const { stored, warnings } = subscribe([type], { A27: 'refused' })
-      expect([stored, warnings]).toEqual([[type], [expect.stringContaining(`"${type}" is no pattern to the service`)]])
+      expect([stored, warnings]).toEqual([[type], [expect.stringContaining(`does not take "${type}" as a pattern`)]])
       expect(subscribe([type], { A28: 'matched' })).toEqual({ stored: [type], warnings: [] })
     },
   )

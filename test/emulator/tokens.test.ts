@@ -115,7 +115,7 @@ describe('a token', () => {
     expect((await tokens.resolve(`Bearer ${accessToken}`)).account).toEqual(ACCOUNT)
     accounts.clear()
     await expect(tokens.resolve(`Bearer ${accessToken}`)).rejects.toMatchObject(
-      refusal('the token is of an account that is not there'),
+      refusal('the account of the token does not exist'),
     )
     await clock.advance(1)
     await expect(tokens.resolve(`Bearer ${accessToken}`)).rejects.toMatchObject(refusal('the token has expired'))

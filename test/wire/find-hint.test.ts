@@ -6,7 +6,7 @@ const URL_IN_HINTS = 'http://xxx:xxx@127.0.0.1:3000/hooks?key=xxx'
 
 it.each(['301', '302', '307', '399'])('advises on a redirect by %s', (result) => {
   expect(findHint(result, target)).toBe(
-    `${result}: the service does not follow redirects; give the URL that answers by itself.`,
+    `${result}: the service does not follow redirects; use the URL that answers directly.`,
   )
 })
 
