@@ -43,4 +43,9 @@ describe('checkReceiver', () => {
   ])('says that it needs %s', async (_what, url, options, message) => {
     await expect(checkReceiver(url, { secret: SECRET, ...options })).rejects.toThrow(message)
   })
+
+  it('checks another host if it is told to', async () => {
+    const options = { secret: SECRET, allowRemote: true, only: ['https'] }
+    expect((await checkReceiver('https://hooks.example.test/', options)).summary.pass).toBe(1)
+  })
 })

@@ -22,40 +22,45 @@ const accept: RequestListener = (request, response) => {
   request.resume().on('end', () => response.end())
 }
 
-/** Counts the requests that are under way together. */
-function count() {
-  let under = 0
-  const most = { requests: 0, largest: 0 }
+/** Answers nothing until this many requests are under way, then all of them, and so on for the next number; lists how many there were. */
+function hold(...numbers: readonly number[]) {
+  const held: number[] = []
+  const pending: (() => void)[] = []
   const listener: RequestListener = async (request, response) => {
-    most.largest = Math.max(most.largest, ++under)
-    most.requests++
     request.resume()
-    await sleep(50)
-    under--
-    response.end()
+    pending.push(() => response.end())
+    if (pending.length !== numbers[held.length]) return
+    await sleep(50) // for more of them, which should not come
+    held.push(pending.length)
+    for (const answer of pending.splice(0)) answer()
   }
-  return { most, listener }
+  return { held, listener }
 }
 
 describe('a run', () => {
-  it.each([
-    [undefined, 8],
-    [1, 1],
-    [3, 3],
-  ])('with the concurrency %s has %d checks under way', async (concurrency, largest) => {
-    const { most, listener } = count()
+  it.each<readonly [concurrency: number | undefined, held: readonly number[]]>([
+    [undefined, [8, 4]],
+    [1, Array(12).fill(1)],
+    [3, [3, 3, 3, 3]],
+  ])('with the concurrency %s has %j checks under way', async (concurrency, expected) => {
+    const { held, listener } = hold(...expected)
     await check(listener, { only: ['bytes'], ...(concurrency !== undefined && { concurrency }) })
-    expect(most).toEqual({ requests: 12, largest })
+    expect(held).toEqual(expected)
   })
 
-  it('does nothing else while a check runs that needs the receiver for itself', async () => {
-    const alone = ['accepts-valid', 'no-redirect', 'signed-null', 'alive-after-all']
-    const { most, listener } = count()
-    await check(listener, { only: alone })
-    expect(most).toEqual({ requests: 4, largest: 1 })
-    const { most: mixed, listener: mixing } = count()
-    await check(mixing, { only: ['header-lower-case', 'no-redirect', 'bytes-compact', 'id-long', 'signed-null'] })
-    expect(mixed).toEqual({ requests: 5, largest: 3 })
+  it.each<readonly [only: readonly string[], held: readonly number[]]>([
+    [
+      ['accepts-valid', 'no-redirect', 'signed-null', 'alive-after-all'],
+      [1, 1, 1, 1],
+    ],
+    [
+      ['no-redirect', 'header-lower-case', 'bytes-compact', 'id-long', 'signed-null'],
+      [1, 3, 1],
+    ],
+  ])('does nothing else while a check runs that needs the receiver for itself: %j', async (only, expected) => {
+    const { held, listener } = hold(...expected)
+    await check(listener, { only })
+    expect(held).toEqual(expected)
   })
 
   it('tells who, what and when, and for each check its own page', async () => {
@@ -232,6 +237,15 @@ describe('a run', () => {
     expect(report.isReachable).toBe(false)
     expect(Object.keys(told(report, 'fail'))).toEqual(['accepts-valid'])
     expect(report.summary.pass).toBe(0)
+  })
+
+  it('sends nothing more once nothing has answered, even without a plain delivery', async () => {
+    const url = `http://127.0.0.1:${await findFreePort()}/`
+    const { checks } = await checkReceiver(url, { secret: SECRET, only: ['late-retry', 'id-long'], concurrency: 1 })
+    expect(checks.map(({ status, reason }) => `${status}: ${reason}`)).toEqual([
+      expect.stringMatching(/^warn: the connection was refused/),
+      'skipped: nothing answers there',
+    ])
   })
 
   it('sends nothing more once it is interrupted', async () => {
