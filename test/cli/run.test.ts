@@ -123,11 +123,12 @@ describe('postern', () => {
     expect((await runCli(['triger'])).stderr).toContain('Did you mean trigger?')
   })
 
-  it.each(['trigger', 'fixtures', 'check', 'sign', 'verify'])(
-    'shows two examples with the help of %s',
-    async (command) => {
-      const { stdout } = await runCli([command, '--help'])
-      expect(stdout.match(/^ {2}\$ .*postern /gm)).toHaveLength(2)
-    },
-  )
+  it.each([
+    ...['trigger', 'fixtures', 'check', 'sign', 'verify', 'dev', 'emulator', 'logs', 'clock', 'replay', 'completion'],
+    ...['faults', 'faults show', 'faults set', 'faults clear', 'webhooks', 'deliveries list', 'deliveries resend'],
+    ...['records', 'records list', 'records create', 'records update', 'records delete', 'reset', 'inbox'],
+  ])('shows two examples with the help of %s', async (command) => {
+    const { stdout } = await runCli([...command.split(' '), '--help'])
+    expect(stdout.match(/^ {2}\$ .*postern /gm)).toHaveLength(2)
+  })
 })
