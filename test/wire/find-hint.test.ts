@@ -5,9 +5,7 @@ const target = new URL('http://user:secret@127.0.0.1:3000/hooks?key=secret')
 const URL_IN_HINTS = 'http://xxx:xxx@127.0.0.1:3000/hooks?key=xxx'
 
 it.each(['301', '302', '307', '399'])('advises on a redirect by %s', (result) => {
-  expect(findHint(result, target)).toBe(
-    `${result}: the service does not follow redirects; use the URL that answers directly.`,
-  )
+  expect(findHint(result, target)).toMatch(new RegExp(`^${result}: the service does not follow redirects`))
 })
 
 it.each(['401', '413', '415', '429', 'reset', 'timeout'])('advises on %s', (result) => {
