@@ -80,12 +80,13 @@ describe('untilAborted', () => {
     expect(listenersOf(signal)).toBe(0)
   })
 
-  it('gives up as soon as the signal aborts, or if it has before', async () => {
+  it('gives up as soon as the signal aborts, or if it has before, and listens no more', async () => {
     const controller = new AbortController()
     const forEver = new Promise(() => {})
     const given = untilAborted(forEver, controller.signal)
     controller.abort(reason)
     await expect(given).rejects.toBe(reason)
+    expect(listenersOf(controller.signal)).toBe(0)
     await expect(untilAborted(forEver, AbortSignal.abort(reason))).rejects.toBe(reason)
   })
 })

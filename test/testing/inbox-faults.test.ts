@@ -33,7 +33,7 @@ const NOTICED: Readonly<Record<string, readonly Fault[]>> = {
   'runs what is there already, and what another process puts in': ['shares nothing'],
   'runs as many at once as it is told, and no more': ['runs more at once than it is told', 'runs one at a time'],
   'gives an item to one of several workers': ['gives one item to several workers'],
-  [WAITS]: ['tries again at once'],
+  [WAITS]: ['tries again at once the first time', 'tries again at once from the second time on'],
   'counts the tries that count, and keeps each': ['counts every try', 'counts no try', 'keeps the last try only'],
   'keeps the last 20 tries': ['keeps every try', 'keeps the last try only', 'keeps the first tries'],
   'shows what waits for its next try, and what runs': ['drops what runs', 'counts what runs as waiting'],
@@ -63,6 +63,8 @@ const NOTICED: Readonly<Record<string, readonly Fault[]>> = {
     'replays without marks',
     'replays with the failures of before',
     'replays without the tries of before',
+    'replays without the time of the replay',
+    'never removes',
   ],
   'has a dead letter wait again that comes in again': [
     'leaves a dead letter dead that comes in again',

@@ -38,7 +38,8 @@ export const FAULTS = [
   'runs the backlog of an account first',
   'removes what is to wait',
   'never removes',
-  'tries again at once',
+  'tries again at once the first time',
+  'tries again at once from the second time on',
   'counts every try',
   'counts no try',
   'keeps every try',
@@ -52,6 +53,7 @@ export const FAULTS = [
   'never says that it replayed',
   'replays without marks',
   'replays with the failures of before',
+  'replays without the time of the replay',
   'replays without the tries of before',
   'replays in two steps',
   'drops what runs',
@@ -271,7 +273,10 @@ export class MemoryInbox implements Inbox {
     if (settlement.next !== 'wait') return
     if (settlement.tried?.code === 'worker_closed' && this.#has('keeps what it gives back')) return
     const isCounted = (settlement.isFailure || this.#has('counts every try')) && !this.#has('counts no try')
-    const dueAt = now + (this.#has('tries again at once') ? 0 : settlement.afterMs)
+    const isHasty = this.#has(
+      row.failures === 0 ? 'tries again at once the first time' : 'tries again at once from the second time on',
+    )
+    const dueAt = now + (isHasty ? 0 : settlement.afterMs)
     this.#set(key, {
       ...{ state: 'waiting', dueAt, tries: this.#cut(all), failures: row.failures + (isCounted ? 1 : 0) },
       turn: this.#nextTurn(row.accountKey),
@@ -290,8 +295,9 @@ export class MemoryInbox implements Inbox {
     const isDead = row.state === 'dead' || this.#has('replays anything') || this.#has('replays in two steps')
     if (!isDead) return false
     const now = Date.now()
+    const since = this.#has('replays without the time of the replay') ? 0 : now
     this.#set(key, {
-      ...{ state: 'waiting', dueAt: now, since: now, deaths: 0 },
+      ...{ state: 'waiting', dueAt: now, since, deaths: 0 },
       failures: this.#has('replays with the failures of before') ? row.failures : 0,
       marks: this.#has('replays without marks') ? [] : row.marks,
       tries: this.#has('replays without the tries of before') ? [] : row.tries,
