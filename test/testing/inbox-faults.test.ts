@@ -36,7 +36,11 @@ const NOTICED: Readonly<Record<string, readonly Fault[]>> = {
   [WAITS]: ['tries again at once the first time', 'tries again at once from the second time on'],
   'counts the tries that count, and keeps each': ['counts every try', 'counts no try', 'keeps the last try only'],
   'keeps the last 20 tries': ['keeps every try', 'keeps the last try only', 'keeps the first tries'],
-  'shows what waits for its next try, and what runs': ['drops what runs', 'counts what runs as waiting'],
+  'shows what waits for its next try, and what runs': [
+    'drops what runs',
+    'counts what runs as waiting',
+    'never removes',
+  ],
   'takes accounts in turn: the backlog of one does not stand before the first item of another': [
     'runs the backlog of an account first',
   ],
