@@ -60,6 +60,8 @@ describe('a burst', () => {
     [[200], 'pass: 50 × 200'],
     [[200, [503, '9']], 'warn: 1 × 200, 49 × 503'],
     [[200, 503], 'fail: 1 × 200, 49 × 503'],
+    [[[503, '9']], 'fail: 50 × 503'],
+    [[200, [503, '9'], 500], 'fail: 1 × 200, 1 × 503, 48 × 500'],
     [[...Array<Step>(49).fill([503, '9']), 500], 'fail: 1 × 500, 49 × 503'],
   ])('is judged by all of its answers: %j', async (steps, expected) => {
     const { scene, seen } = await play(steps, { patienceMs: 50 })
