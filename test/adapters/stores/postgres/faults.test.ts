@@ -109,7 +109,8 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
     const key = newKey()
     proxy.cutAt = { text: key, isForwarded: true }
     await expect(claimOf(store, key)).rejects.toThrow()
-    expect(await untilClaimed(other, () => key)).toBeLessThan(3_000)
+    // The release can overtake the claim, and is then repeated 3 s after the claim was sent.
+    expect(await untilClaimed(other, () => key)).toBeLessThan(5_000)
   })
 
   it('does not trust a connection that the app returned within a transaction', async () => {
