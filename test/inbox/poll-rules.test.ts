@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { Taken } from '../../src/inbox/poll.ts'
 import { bring, NOTHING, openPoll } from './poll-scene.ts'
 
 describe('the search for items', () => {
@@ -26,13 +25,8 @@ describe('the search for items', () => {
   })
 
   it('is repeated immediately if an item was put while it was under way', async () => {
-    const { clock, engine, put, timesOfTakes, work } = openPoll()
-    let answer = (_: Taken) => {}
-    engine.brought = [
-      new Promise((resolve) => {
-        answer = resolve
-      }),
-    ]
+    const { clock, holdTake, put, timesOfTakes, work } = openPoll()
+    const answer = holdTake()
     work()
     await clock.advance(100)
     put()
@@ -204,13 +198,8 @@ describe('closing a worker', () => {
   })
 
   it('gives back what a search brings that was under way', async () => {
-    const { clock, engine, items, settlements, work } = openPoll()
-    let answer = (_: Taken) => {}
-    engine.brought = [
-      new Promise((resolve) => {
-        answer = resolve
-      }),
-    ]
+    const { clock, holdTake, items, settlements, work } = openPoll()
+    const answer = holdTake()
     const loop = work()
     await clock.advance(0)
     const closed = loop.close(60_000)

@@ -60,10 +60,20 @@ export function openPoll({ concurrency = 5, leaseMs = 9_000 } = {}) {
       ...(isTold ? { onStalled: ({ key }: TakenItem) => void told.push(`stalled ${key}`) } : {}),
     })
   }
+  /** Leaves the next poll without an answer until the function that it returns is called. */
+  const holdTake = () => {
+    let answer = (_: Taken) => {}
+    engine.brought = [
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+    ]
+    return answer
+  }
   const end = (key: string, settlement = DONE) => ends.get(key)?.(settlement)
   const put = () => {
     for (const listener of listeners) listener()
   }
   const timesOfTakes = () => takes.map(({ at }) => at)
-  return { clock, engine, takes, timesOfTakes, renewals, settlements, told, items, listeners, work, end, put }
+  return { clock, engine, takes, timesOfTakes, renewals, settlements, told, items, listeners, work, holdTake, end, put }
 }
