@@ -3,6 +3,7 @@ import { checkReceiver, formatReport } from 'postern/check'
 import { describe, expect, it } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
+import { endsAfter } from './ends-after.ts'
 import { HandWritten, SECRET } from './faulty/hand-written.ts'
 import { MISTAKES, withKey } from './faulty/mistakes.ts'
 import { Reserialising, UnequalLengthCompare } from './faulty/signatures.ts'
@@ -115,14 +116,7 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
 
   it('is ended for a receiver whose process ends on the way, and reports the rest as consequences', async () => {
     const receiver = new HandWritten().createServer()
-    let requests = 0
-    const server = createServer((request, response) => {
-      if (++requests < 8) receiver.emit('request', request, response)
-      else {
-        server.close()
-        server.closeAllConnections()
-      }
-    })
+    const server = endsAfter(7, (request, response) => void receiver.emit('request', request, response))
     const { port } = await listen(server)
     const options = { secret: SECRET, skip: ['deadline'], concurrency: 1 }
     const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options)

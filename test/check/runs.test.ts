@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { CASES } from '../../src/check/cases.ts'
 import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
+import { endsAfter } from './ends-after.ts'
 import { HandWritten, SECRET } from './faulty/hand-written.ts'
 import { told } from './judge.ts'
 
@@ -140,16 +141,7 @@ describe('a run', () => {
   })
 
   it('names the end of a receiver that no longer listens', async () => {
-    let requests = 0
-    const server = createServer((request, response) => {
-      requests++
-      if (requests < 3) accept(request, response)
-      else {
-        server.close()
-        server.closeAllConnections()
-      }
-    })
-    const { port } = await listen(server)
+    const { port } = await listen(endsAfter(2, accept))
     const options = { secret: SECRET, only: ['time'], concurrency: 1 }
     const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options)
     expect(report.diagnosis).toMatchObject({ code: 'ended', follows: ['timestamp-ahead'] })
