@@ -1,9 +1,9 @@
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { run } from './support/package.ts'
 import { ROOT } from './support/repository.ts'
+import { makeTestFolder } from './support/test-folder.ts'
 
 const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[\\d*m`, 'g')
 const CONFIG = `
@@ -13,8 +13,7 @@ const CONFIG = `
 
 /** Runs so many files of one test each in a project of their own, without a terminal. */
 async function runFiles(count: number): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'postern-progress-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  const folder = makeTestFolder()
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'vitest.config.ts'), CONFIG)
   for (let index = 0; index < count; index++)

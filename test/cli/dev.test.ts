@@ -1,12 +1,12 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createReceiver } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { type RunningCli, readLines, runCli, startCli } from './run-cli.ts'
 
@@ -14,10 +14,8 @@ const NO_ENV = { env: {} }
 const ANY_PORT = ['--port', '0']
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-dev-'))
-  const made = folder
-  onTestFinished(() => rm(made, { recursive: true, force: true }))
+beforeEach(() => {
+  folder = makeTestFolder()
 })
 
 /** Starts `postern dev`, and ends it with the test. */

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { openSqlite } from 'postern/sqlite'
@@ -14,6 +13,7 @@ import {
   readShare,
 } from '../../src/cli/input/emulator-options.ts'
 import { findFreePort } from '../support/programs.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { createTestIo } from './test-io.ts'
 
@@ -21,9 +21,8 @@ import { createTestIo } from './test-io.ts'
 const isLateToClose = openSqlite(':memory:').driver === 'libsql'
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+beforeEach(() => {
+  folder = makeTestFolder()
 })
 
 describe('an option of the emulator', () => {

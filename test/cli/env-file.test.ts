@@ -1,18 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { parseEnvFile, readEnvFile, writeEnvFile } from '../../src/cli/input/env-file.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { readLines, runCli } from './run-cli.ts'
 import { APP, serve } from './serve.ts'
 
 let file: string
-beforeEach(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'postern-env-'))
+beforeEach(() => {
+  const folder = makeTestFolder()
   file = join(folder, '.env')
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
 })
 const read = () => readFile(file, 'utf8')
 

@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createReceiver, verify } from 'postern'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { SECRET } from '../check/faulty/hand-written.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { runCli } from './run-cli.ts'
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-fixtures-'))
-  const made = folder
-  onTestFinished(() => rm(made, { recursive: true, force: true }))
+beforeEach(() => {
+  folder = makeTestFolder()
 })
 
 const TYPES = [

@@ -1,18 +1,17 @@
-import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { holdPlace, type LockTimes } from '../../src/cli/output/hold-place.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { createTestIo } from './test-io.ts'
 
 let folder: string
 let file: string
 let lock: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-hold-'))
+beforeEach(() => {
+  folder = makeTestFolder()
   file = join(folder, 'file')
   lock = `${file}.lock`
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
 })
 const never = async () => false
 const TIMES: LockTimes = { beatMs: 20, abandonedAfterMs: 300, tellAfterMs: 100, waitMs: 10_000, lookMs: 10 }

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -12,6 +10,7 @@ import {
   writeInboxOptions,
 } from '../../src/cli/service/inbox-options.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 
 describe('the options of an inbox as they are shown', () => {
@@ -100,8 +99,7 @@ describe('an inbox', () => {
   })
 
   it('is read from its file, by the key of an event', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'postern-inbox-options-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const folder = makeTestFolder()
     const sqlite = join(folder, 'app.db')
     await makeDeadLetters(sqlite, [{ id: 'evt_1' }])
     await using opened = await openInboxOf({ sqlite })

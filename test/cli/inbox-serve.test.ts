@@ -1,19 +1,16 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { type RunningCli, readLines, runCli, startCli } from './run-cli.ts'
 
 let folder: string
 let file: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'postern-serve-'))
+  folder = makeTestFolder()
   file = join(folder, 'app.db')
-  const made = folder
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
 })
 
 function start(args: readonly string[], env = {}): RunningCli {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { platform } from 'node:process'
 import { Redis } from 'ioredis'
@@ -7,15 +6,14 @@ import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { LateInbox } from '../../src/cli/service/late-inbox.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 
 let folder: string
 let file: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'postern-late-'))
+  folder = makeTestFolder()
   file = join(folder, 'app.db')
-  const made = folder
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
 })
 
 /** Returns the target of a link; empty if it is gone. */

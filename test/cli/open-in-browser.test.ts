@@ -1,17 +1,16 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { platform } from 'node:process'
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { openInBrowser } from '../../src/cli/output/open-in-browser.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { createTestIo } from './test-io.ts'
 
 const URL = 'http://127.0.0.1:4010/_inspector'
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-browser-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+beforeEach(() => {
+  folder = makeTestFolder()
 })
 
 /** Makes a program that writes down its arguments. */

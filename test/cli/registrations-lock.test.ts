@@ -1,14 +1,12 @@
-import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { APP, serve } from './serve.ts'
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-lock-'))
-  const made = folder
-  onTestFinished(() => rm(made, { recursive: true, force: true }))
+beforeEach(() => {
+  folder = makeTestFolder()
 })
 const inFolder = (name: string) => join(folder, name)
 

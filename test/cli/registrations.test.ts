@@ -1,18 +1,16 @@
-import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { writeEnvFile } from '../../src/cli/input/env-file.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, runCli } from './run-cli.ts'
 import { APP, serve } from './serve.ts'
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-registrations-'))
-  const made = folder
-  onTestFinished(() => rm(made, { recursive: true, force: true }))
+beforeEach(() => {
+  folder = makeTestFolder()
 })
 const inFolder = (name: string) => join(folder, name)
 const read = (name: string) => readFile(inFolder(name), 'utf8')

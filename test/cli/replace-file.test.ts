@@ -4,28 +4,25 @@ import {
   link,
   lstat,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
   readlink,
-  rm,
   stat,
   symlink,
   writeFile,
 } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getuid, pid, platform } from 'node:process'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { replaceFile, syncFolder } from '../../src/cli/output/replace-file.ts'
 import { reserveSecretFile } from '../../src/cli/output/secret-file.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 
 let folder: string
 let file: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-replace-'))
+beforeEach(() => {
+  folder = makeTestFolder()
   file = join(folder, 'file')
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
 })
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777
 

@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Webhook } from 'postern/client'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { openKeeper } from '../../src/cli/output/secret-keeper.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { createTestIo } from './test-io.ts'
 
 const WEBHOOK = { id: 'w1' } as Webhook // nothing else of it is kept
@@ -11,10 +11,9 @@ const NAMED = { secretEnv: 'HOOK' }
 
 let folder: string
 let file: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-keeper-'))
+beforeEach(() => {
+  folder = makeTestFolder()
   file = join(folder, 'file')
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
 })
 const read = (path = file) => readFile(path, 'utf8')
 

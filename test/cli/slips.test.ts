@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { readLines, runCli } from './run-cli.ts'
 import { serve } from './serve.ts'
@@ -88,8 +87,7 @@ it.each([
 })
 
 it('inbox replay accepts types that may be meant', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'postern-slips-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = makeTestFolder()
   const file = join(folder, 'app.db')
   await makeDeadLetters(file, [{ id: 'evt_1' }])
   const { code, stderr } = await runCli(['inbox', 'replay', '--all', '--type', 'invoice.*', '--sqlite', file])

@@ -1,6 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createReceiver, verify } from 'postern'
 import { nodeHandler } from 'postern/node'
@@ -8,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
 import { findFreePort } from '../support/programs.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, runCli } from './run-cli.ts'
 
@@ -82,8 +82,7 @@ describe('postern trigger --to', () => {
   })
 
   it('reads the data from a file, from standard input or from the line', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'postern-trigger-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const folder = makeTestFolder()
     await writeFile(join(folder, 'data.json'), '{"record": {"_id": "1"}}')
     const { received, url } = await recordDeliveries()
     for (const data of [`@${folder}/data.json`, '-', '{"record":{"_id":"3"}}'])

@@ -1,13 +1,12 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { writeOwnFiles } from '../../src/cli/output/write-own-files.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-own-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+beforeEach(() => {
+  folder = makeTestFolder()
 })
 const write = (files: Readonly<Record<string, string>>, to = folder) =>
   writeOwnFiles(to, {

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -16,6 +14,7 @@ import {
 import { openSqlite, type SqliteDatabase, sqliteInbox, sqliteStore } from 'postern/sqlite'
 import { silentLogger } from 'postern/testing'
 import { onTestFinished } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
 
 export const SECRET = 'whsec_inbox'
 
@@ -72,8 +71,7 @@ export class Scene {
 }
 
 export function makePath(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-inbox-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = makeTestFolder()
   return join(folder, 'app.db')
 }
 

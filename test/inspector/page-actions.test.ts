@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { BrowserContext, Page } from 'playwright-core'
 import { createReceiver } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { answer, beginEach, CHROMIUM, open, serve, start } from './support.ts'
 
 // User actions on the page, and attacks of strangers, in a real browser.
@@ -67,8 +67,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
       0,
     ])
     expect(complaints).toEqual([])
-    const folder = await mkdtemp(join(tmpdir(), 'postern-inspector-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const folder = makeTestFolder()
     const count = received.length
     await run('sh', ['-c', command], { cwd: folder })
     expect(received).toHaveLength(count + 1)

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { context } from '@opentelemetry/api'
 import { DataPointType, type MetricData } from '@opentelemetry/sdk-metrics'
 import type { Inbox, InboxTry, Outcome, TakenItem } from 'postern'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { observeGauges } from '../../src/otel/gauges.ts'
 import { Metrics } from '../../src/otel/metrics.ts'
@@ -13,6 +12,7 @@ import { ATTRIBUTES, METRICS, SCHEMA_URL } from '../../src/otel/names.ts'
 import { findEngine } from '../engines/require.ts'
 import { findSection, readTable } from '../support/markdown.ts'
 import { ROOT, readText } from '../support/repository.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { enableContexts, Sdk } from './scene.ts'
 
 const GUIDE = 'docs/guides/observability.md'
@@ -177,8 +177,7 @@ const promtool = findEngine('promtool')
 
 /** Evaluates the rules with Prometheus' own tool for an hour over the series of two processes. Returns its errors. */
 function evaluate(values: Readonly<Record<string, string>>, firing: readonly string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-alerts-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = makeTestFolder()
   const input = Object.entries(values).flatMap(([name, numbers]) =>
     ['a', 'b'].map((instance) => ({
       series: `${name.replace(/\{|$/, (end) => (end ? end : '{}')).replace('{', `{messaging_destination_name="shop", instance="${instance}", `)}`,
