@@ -172,17 +172,14 @@ export async function runStatement(
   return last.rows as readonly (readonly unknown[])[] // rowMode is "array"
 }
 
-/** The end of the latest statement on each connection. */
-const turns = new WeakMap<PgClient, Promise<unknown>>()
+/** The latest statement on each connection; never rejects. */
+const latest = new WeakMap<PgClient, Promise<unknown>>()
 
 /** Sends a statement after those before it are answered: pg 9 refuses a second one while the first is under way. */
 function queryInTurn(client: PgClient, query: PgQuery): Promise<PgResult> {
-  const before = turns.get(client)
-  const answer = before === undefined ? client.query(query) : before.then(() => client.query(query))
-  const end = answer.then(ignore, ignore).then(() => {
-    if (turns.get(client) === end) turns.delete(client)
-  })
-  turns.set(client, end)
+  const before = latest.get(client) ?? Promise.resolve()
+  const answer = before.then(() => client.query(query))
+  latest.set(client, answer.catch(ignore))
   return answer
 }
 
