@@ -6,11 +6,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openSqlite, sqliteInbox, sqliteStore } from 'postern/sqlite'
+import { bundle } from '../support/bundle.ts'
 import { machineTime } from './journal.ts'
 import type { EngineName } from './messages.ts'
 import { EFFECTS, type RunningEngine, readEffects } from './running-engine.ts'
 import type { Outage } from './verdict.ts'
 
+const HOLD_LOCK = fileURLToPath(new URL('hold-lock.ts', import.meta.url))
 /** Short enough that every claim and every lease outlives them. */
 const LOCKS_MS: readonly number[] = [1_000, 4_000, 8_000, 2_000, 6_000]
 const LONG_LOCK_MS = 60_000
@@ -29,9 +31,7 @@ export async function startInbox(name: EngineName & `inbox-sqlite${string}`): Pr
   const outages: Outage[] = []
   let isLocked = false
   const lock = async (ms: number) => {
-    const child = fork(fileURLToPath(new URL('hold-lock.ts', import.meta.url)), [at, String(ms)], {
-      execArgv: ['--import', 'tsx'],
-    })
+    const child = fork(await bundle(HOLD_LOCK), [at, String(ms)])
     const gone = once(child, 'close')
     await once(child, 'message')
     isLocked = true

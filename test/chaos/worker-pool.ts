@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundle } from '../support/bundle.ts'
 import { machineTime, readJournal } from './journal.ts'
 import type { FromWorker, WorkerSettings } from './messages.ts'
 import type { Life } from './verdict.ts'
@@ -13,6 +14,8 @@ interface Slot {
   killedAt: number | undefined
   journalPath: string
 }
+
+const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
 
 type PoolSettings = Omit<WorkerSettings, 'journalPath' | 'role'>
 
@@ -26,6 +29,7 @@ export class WorkerPool {
   peakResidentBytes = 0
   /** The last output of those that died by themselves. */
   readonly lastWords: string[] = []
+  readonly #program: string
   readonly #folder: string
   readonly #settings: PoolSettings
   readonly #slots: Slot[] = []
@@ -34,13 +38,14 @@ export class WorkerPool {
   #turn = 0
   #isClosing = false
 
-  private constructor(folder: string, settings: PoolSettings) {
+  private constructor(program: string, folder: string, settings: PoolSettings) {
+    this.#program = program
     this.#folder = folder
     this.#settings = settings
   }
 
   static async start(count: number, folder: string, settings: PoolSettings): Promise<WorkerPool> {
-    const pool = new WorkerPool(folder, settings)
+    const pool = new WorkerPool(await bundle(WORKER), folder, settings)
     for (let at = 0; at < count; at++) pool.#startInto(at)
     await pool.#whenAllListen()
     return pool
@@ -81,8 +86,8 @@ export class WorkerPool {
     const journalPath = join(this.#folder, `journal-${this.#lives.length}`)
     const role = ROLES[at % ROLES.length] ?? 'both'
     const settings: WorkerSettings = { ...this.#settings, role, journalPath }
-    const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), [JSON.stringify(settings)], {
-      execArgv: ['--import', 'tsx', '--unhandled-rejections=strict'],
+    const child = fork(this.#program, [JSON.stringify(settings)], {
+      execArgv: ['--unhandled-rejections=strict'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     const slot: Slot = { child, port: undefined, killedAt: undefined, journalPath }

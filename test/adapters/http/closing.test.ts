@@ -3,13 +3,15 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { bundle } from '../../support/bundle.ts'
 import { hosts } from './hosts.ts'
 import { expectAnswer, type Sample, SECRET, sample } from './scene.ts'
 import { head, Wire } from './wire.ts'
 
+const SERVER = fileURLToPath(new URL('closing-server.ts', import.meta.url))
+
 async function startProcess(host: string, what: string) {
-  const child = fork(fileURLToPath(new URL('closing-server.ts', import.meta.url)), [host, what], {
-    execArgv: ['--import', 'tsx'],
+  const child = fork(await bundle(SERVER), [host, what], {
     env: { ...process.env, WEBHOOK_SECRET: SECRET },
   })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { bundle } from '../../support/bundle.ts'
 
 /** A process that has a receiver on an engine, and sends it events once its parent asks for it; see `sendWhenTold`. */
 export interface Worker {
@@ -14,8 +15,8 @@ const running = new Set<ChildProcess>()
 
 /** Starts `program` with its arguments, and waits until it is ready. */
 export async function startWorker(program: string, ...args: readonly string[]): Promise<Worker> {
-  const child = fork(program, args, {
-    execArgv: ['--import', 'tsx', '--unhandled-rejections=strict', '--no-warnings'],
+  const child = fork(await bundle(program), args, {
+    execArgv: ['--unhandled-rejections=strict', '--no-warnings'],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   running.add(child)

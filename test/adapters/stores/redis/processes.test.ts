@@ -6,8 +6,11 @@ import { createEvents, signed } from 'postern/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FaultyProxy } from '../../../engines/faulty-proxy.ts'
 import { type RedisServer, redisProgram, startRedis } from '../../../engines/redis-server.ts'
+import { bundle } from '../../../support/bundle.ts'
 
 const SECRET = 'test-secret'
+const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url))
+const LEAVER = fileURLToPath(new URL('leaver.ts', import.meta.url))
 const SLOW = 60_000
 
 interface Worker {
@@ -18,8 +21,8 @@ interface Worker {
 }
 
 async function startWorker(redisUrl: string, client: string, hangs: boolean): Promise<Worker> {
-  const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), {
-    execArgv: ['--import', 'tsx', '--unhandled-rejections=strict'],
+  const child = fork(await bundle(WORKER), {
+    execArgv: ['--unhandled-rejections=strict'],
     env: { ...process.env, REDIS_URL: redisUrl, CLIENT: client, HANGS: hangs ? '1' : '0', WEBHOOK_SECRET: SECRET },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
@@ -41,8 +44,7 @@ describe.skipIf(redisProgram === undefined).concurrent('a process whose client',
     async (kind) => {
       const redis = await startRedis()
       const proxy = new FaultyProxy(redis.port)
-      const child = fork(fileURLToPath(new URL('leaver.ts', import.meta.url)), {
-        execArgv: ['--import', 'tsx'],
+      const child = fork(await bundle(LEAVER), {
         env: { ...process.env, CLIENT: kind, PORT: String(await proxy.listen()) },
       })
       try {
