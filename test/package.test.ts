@@ -7,9 +7,10 @@ import { dirname, join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { entries } from '../scripts/entries.ts'
+import { packOnce } from './support/build-once.ts'
 import { readFacts } from './support/imports.ts'
 import { listLinks } from './support/markdown.ts'
-import { installAlone, pack, run } from './support/package.ts'
+import { installAlone, run } from './support/package.ts'
 import { findFreePort } from './support/programs.ts'
 import { listFiles, ROOT } from './support/repository.ts'
 import { startShell } from './support/shell.ts'
@@ -37,7 +38,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'postern-package-'))
   project = join(folder, 'project')
   dist = join(project, 'node_modules/postern/dist')
-  tarball = await pack()
+  tarball = await packOnce()
   await installAlone(project, tarball)
 }, SLOW)
 

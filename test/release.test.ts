@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { hasVersion, moveEntries } from '../scripts/release/changelog.ts'
 import { compareContents, formatContents } from '../scripts/release/contents.ts'
+import { release as obey } from '../scripts/release/release.ts'
 import { run as runCommand } from '../scripts/release/run.ts'
 import { nextVersion } from '../scripts/release/version.ts'
+import { buildOnce } from './support/build-once.ts'
 import { ROOT } from './support/repository.ts'
 
 /** A build, an installation and a run take some ten seconds on an idle machine. */
@@ -35,8 +37,7 @@ beforeAll(async () => {
   await runCommand(ready, 'git', 'checkout', '--quiet', '-B', 'main')
   await symlink(join(ROOT, 'node_modules'), join(ready, 'node_modules'))
   for (const path of await changedHere()) await writeFile(join(ready, path), await readFile(join(ROOT, path)))
-  const built = join(folder, 'dist')
-  await runCommand(ready, 'node_modules/.bin/tsup', '--silent', '--no-dts', '--out-dir', built)
+  const built = await buildOnce()
   await edit(ready, 'package.json', (text) => {
     const { scripts, ...rest } = JSON.parse(text)
     const repository = { type: 'git', url: 'git+https://github.com/example/postern.git' }
@@ -89,9 +90,16 @@ async function newRepository(): Promise<{ readonly root: string; readonly origin
   return { root, origin }
 }
 
-/** Runs the command in a repository. */
-function release(root: string, ...args: readonly string[]): Promise<string> {
-  return runCommand(root, process.execPath, TSX, join(ROOT, 'scripts/release/main.ts'), ...args)
+/** Obeys the arguments in a repository, and returns what is said. */
+async function release(root: string, ...args: readonly string[]): Promise<string> {
+  const said: string[] = []
+  await obey(root, args, (line) => said.push(line))
+  return said.join('\n')
+}
+
+/** Runs a program of the release in a repository. */
+function start(root: string, program: string, ...args: readonly string[]): Promise<string> {
+  return runCommand(root, process.execPath, TSX, join(ROOT, 'scripts/release', program), ...args)
 }
 
 /** All that a release could leave behind. */
@@ -234,7 +242,7 @@ describe('npm run release', { timeout: SLOW }, () => {
   it('tries everything in a dry run, and changes nothing', async () => {
     const { root } = await newRepository()
     const before = await stateOf(root)
-    const said = await release(root, 'minor', '--dry-run', '--offline')
+    const said = await start(root, 'main.ts', 'minor', '--dry-run', '--offline')
     expect(said).toMatch(/packed \d+ files, \d+ kB/)
     expect(said).toMatch(/^Node [\d.]+: \d+ of \d+ subpaths load without peers, 200 and 401, postern 0\.2\.0$/m)
     expect(said).toMatch(/dry run: nothing was committed or tagged$/)
@@ -258,8 +266,7 @@ describe('npm run release', { timeout: SLOW }, () => {
     )
     expect(JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))).toMatchObject({ version: '0.1.0' })
 
-    const packTag = (tag: string) =>
-      runCommand(root, process.execPath, TSX, join(ROOT, 'scripts/release/pack-tag.ts'), tag, '.data/packed')
+    const packTag = (tag: string) => start(root, 'pack-tag.ts', tag, '.data/packed')
     await expect(packTag('v0.1.0')).rejects.toThrow('v0.1.0 is not on main of origin')
     await runCommand(root, 'git', 'push', '--quiet', '--atomic', 'origin', 'main', 'v0.1.0')
     expect(await runCommand(origin, 'git', 'rev-parse', 'v0.1.0^{commit}', 'main')).toBe(`${head}\n${head}`)

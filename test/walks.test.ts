@@ -4,10 +4,10 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, postgresProgram, startPostgres } from './engines/postgres-server.ts'
 import { type RedisServer, redisProgram, startRedis } from './engines/redis-server.ts'
+import { packOnce } from './support/build-once.ts'
 import { readBlocks } from './support/examples.ts'
 import { readSteps } from './support/guide.ts'
 import { makeEmptyNextApp } from './support/next-app.ts'
-import { pack } from './support/package.ts'
 import { listFiles, ROOT, readText } from './support/repository.ts'
 import { startShell } from './support/shell.ts'
 import { beginWalk, makeEmptyProject, type Walk } from './support/walk.ts'
@@ -86,7 +86,7 @@ const walks: Walk[] = []
 
 beforeAll(async () => {
   const [packed, redis, postgres] = await Promise.all([
-    pack(),
+    packOnce(),
     redisProgram === undefined ? undefined : startRedis(),
     postgresProgram === undefined ? undefined : startPostgres(),
   ])

@@ -1,8 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build } from 'tsup'
-import { programs } from '../../scripts/entries.ts'
 import { SECRET } from '../check/faulty/hand-written.ts'
+import { buildOnce } from '../support/build-once.ts'
 import { ROOT } from '../support/repository.ts'
 import { type CommandLine, startShell } from '../support/shell.ts'
 
@@ -17,16 +16,9 @@ export async function buildProgram(): Promise<BuiltProgram> {
   await mkdir(join(ROOT, '.data'), { recursive: true })
   const folder = await mkdtemp(join(ROOT, '.data/cli-'))
   const bin = join(folder, 'bin')
-  await build({
-    config: false,
-    entry: { ...programs },
-    outDir: bin,
-    format: 'esm',
-    target: 'node20',
-    removeNodeProtocol: false,
-    silent: true,
-  })
-  await writeFile(join(bin, 'postern'), `#!/bin/sh\nexec "${process.execPath}" "${join(bin, 'cli.js')}" "$@"\n`)
+  await mkdir(bin)
+  const main = join(await buildOnce(), 'cli.js')
+  await writeFile(join(bin, 'postern'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`)
   await chmod(join(bin, 'postern'), 0o755)
   return {
     folder,

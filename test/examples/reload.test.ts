@@ -93,7 +93,9 @@ it('next dev reloads edited handlers and receivers, and remembers events', { tim
     const isMade = async () => (await send(toUrl())) && server.log().includes('made receiver 2')
     await expect.poll(isMade, { timeout: 60_000 }).toBe(true)
     await untilHandledBy('2', toUrl, server.log)
-    expect([count(server.log(), REGISTERED), count(server.log(), REPLACED)]).toEqual([1, 1])
+    expect(count(server.log(), REGISTERED)).toBe(1)
+    // Next may evaluate an edited file more than once: each new receiver replaces the one before.
+    await expect.poll(() => count(server.log(), REPLACED)).toBe(count(server.log(), 'made receiver 2'))
     expect(await send(toUrl(), event)).toMatchObject({ status: 200, code: 'duplicate' })
   } finally {
     await server.stop()

@@ -1,7 +1,7 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { build } from 'tsup'
 import ts from 'typescript'
+import { buildOnce } from './build-once.ts'
 import { type CodeBlock, findCodeBlocks } from './markdown.ts'
 import { ROOT, readText } from './repository.ts'
 
@@ -60,12 +60,12 @@ export function makeFolder(): string {
   return folder.slice(ROOT.length)
 }
 
-/** Builds the package and installs it in the folder, for programs that are run there. */
+/** Installs the package in the folder, for programs that are run there. */
 export async function installPackage(folder: string): Promise<void> {
   const home = join(ROOT, folder, 'node_modules/postern')
   mkdirSync(home, { recursive: true })
   copyFileSync(join(ROOT, 'package.json'), join(home, 'package.json'))
-  await build({ config: join(ROOT, 'tsup.config.ts'), outDir: join(home, 'dist'), dts: false, silent: true })
+  cpSync(await buildOnce(), join(home, 'dist'), { recursive: true })
 }
 
 /** Returns the `ts` and `js` blocks, each written into a folder of its document: one that imports another finds it there. */

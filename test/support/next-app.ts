@@ -5,7 +5,8 @@ import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pack, run, unpack } from './package.ts'
+import { packOnce } from './build-once.ts'
+import { run, unpack } from './package.ts'
 import { ROOT, readText } from './repository.ts'
 
 const SOURCE = join(ROOT, 'examples/next')
@@ -41,7 +42,7 @@ export interface NextServer {
  * in the folder above; the package is unpacked each time.
  */
 export async function makeNextApp(): Promise<NextApp> {
-  const tarball = await pack()
+  const tarball = await packOnce()
   const cache = await installOnce(tarball)
   const folder = await mkdtemp(join(cache, 'run-'))
   const left = [...LEFTOVERS, 'package-lock.json'].map((name) => join(SOURCE, name))
@@ -58,7 +59,7 @@ export async function makeNextApp(): Promise<NextApp> {
 
 /** An app with neither routes nor pages, in which the package is installed. */
 export async function makeEmptyNextApp(): Promise<string> {
-  const tarball = await pack()
+  const tarball = await packOnce()
   const folder = await mkdtemp(join(await installOnce(tarball), 'run-'))
   for (const name of ['package.json', 'tsconfig.json']) await copyFile(join(SOURCE, name), join(folder, name))
   await unpack(folder, tarball)
