@@ -61,6 +61,29 @@ describe('a place that is held', () => {
     await held[Symbol.asyncDispose]()
   })
 
+  it('is taken by one run after the other if several have waited for one that was killed', async () => {
+    await writeFile(lock, '')
+    const runs = Array.from({ length: 5 }, async () => {
+      const held = await hold()
+      await held[Symbol.asyncDispose]()
+    })
+    await expect(Promise.all(runs)).resolves.toHaveLength(5)
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('is looked at ten times a second, and no more often', async () => {
+    await writeFile(lock, '')
+    const { io, interrupt } = createTestIo()
+    const begin = performance.now()
+    let looks = 0
+    const look = async () => ++looks < 0
+    const refused = expect(holdPlace(file, look, io)).rejects.toMatchObject({ name: 'AbortError' })
+    await expect.poll(() => looks, { interval: 10 }).toBe(3)
+    expect(performance.now() - begin).toBeGreaterThan(190)
+    interrupt()
+    await refused
+  })
+
   it('is not taken from a run that is alive: the next one gives up in time', async () => {
     await beat()
     await expect(hold({ abandonedAfterMs: 700, waitMs: 1_400 })).rejects.toMatchObject({

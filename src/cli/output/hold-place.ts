@@ -65,7 +65,7 @@ async function take(lock: string, path: string): Promise<boolean> {
     await writeFile(lock, '', { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    if (Object(error).code === 'EEXIST') return false
     throw new ExitError(EXIT.usage, `${path} cannot be written: ${error instanceof Error ? error.message : error}`)
   }
 }

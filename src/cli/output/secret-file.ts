@@ -34,7 +34,7 @@ async function openNew(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+    if (Object(error).code === 'EEXIST')
       throw new ExitError(EXIT.usage, `${path} is there already, and is not overwritten. Name another file.`)
     throw new ExitError(EXIT.usage, `${path} cannot be written: ${error instanceof Error ? error.message : error}`)
   }

@@ -71,7 +71,7 @@ async function readIfThere(path: string): Promise<Uint8Array | undefined> {
   try {
     return await readFile(path)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (Object(error).code === 'ENOENT') return undefined
     throw error
   }
 }
