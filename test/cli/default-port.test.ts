@@ -5,14 +5,29 @@ import { startEmulator } from 'postern/emulator'
 import { expect, it, onTestFinished } from 'vitest'
 import { runCli, startCli } from './run-cli.ts'
 
+/** Listens on the port of the emulator until the test ends. */
+async function takePort(): Promise<void> {
+  const server = createServer()
+  onTestFinished(() => new Promise((resolve) => server.close(() => resolve())))
+  await new Promise<void>((resolve) => {
+    server.on('error', () => resolve()) // another process has it, which is as good
+    server.listen(4010, '127.0.0.1', resolve)
+  })
+}
+
 it('dev uses the next port if its own is taken, and names it', async () => {
-  const taken = createServer().on('error', () => {}) // another process may have it, which is as good
-  taken.listen(4010, '127.0.0.1')
-  onTestFinished(() => new Promise((resolve) => taken.close(() => resolve())))
+  await takePort()
   const dev = startCli(['dev', '--forward', 'http://127.0.0.1:9/'], { env: {} })
   await dev.until(/^try .*--emulator http:\/\/127\.0\.0\.1:40[1-3]\d$/m)
   dev.interrupt()
   expect(await dev.exitCode).toBe(130)
+})
+
+it('dev takes no other port than the one that was asked for', async () => {
+  await takePort()
+  const dev = startCli(['dev', '--forward', 'http://127.0.0.1:9/', '--port', '4010'], { env: {} })
+  onTestFinished(dev.interrupt)
+  expect(await Promise.race([dev.exitCode, dev.until(/^try /m)])).toBe(3)
 })
 
 it('the service is an emulator on its usual port by default', async (context) => {

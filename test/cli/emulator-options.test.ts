@@ -136,7 +136,15 @@ describe('an emulator of the command line', () => {
     expect(await idOf('a')).not.toBe(await idOf('b'))
   })
 
-  it('counts what is pending, and says what goes wrong', async () => {
+  it('says what is odd', async () => {
+    const { emulator, written } = await open()
+    emulator.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['invoice.paid'] })
+    expect(written.stderr).toBe(
+      '"invoice.paid" is not among the types of the service: it fires only when it is triggered by hand (A27)\n',
+    )
+  })
+
+  it('counts what is pending', async () => {
     const { emulator } = await open('--clock', 'manual')
     emulator.webhooks.create({ url: `http://127.0.0.1:${await findFreePort()}/`, events: ['sync.failed'] })
     for (let count = 0; count < 2; count++) emulator.events.emit({ type: 'sync.failed' })
@@ -168,6 +176,12 @@ describe('an emulator of the command line', () => {
     [['--account', 'umbrella:eve@umbrella.test:'], 2, '--account: write it as key:email:password.'],
   ])('is not started with %j', async (args, exitCode, message) => {
     await expect(open(...args)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(message) })
+  })
+
+  it('makes no file if an option cannot be read', async () => {
+    const file = join(folder, 'emulator.db')
+    await expect(open('--data', file, '--assume', 'listBody')).rejects.toMatchObject({ exitCode: 2 })
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
   it.skipIf(isLateToClose)('closes its file if it cannot start', async () => {

@@ -70,10 +70,11 @@ export function addEmulatorOptions(command: Command): Command {
 
 /** An emulator that listens. Closing it closes its database as well. */
 export async function openEmulator(options: EmulatorCommandOptions, io: Io): Promise<Emulator> {
+  const ownSettings = toSettings(options, io)
   const database = options.data === undefined ? undefined : await openDatabase(options.data)
   const inbox = options.inbox === undefined ? undefined : new LateInbox(options.inbox)
   const settings = {
-    ...toSettings(options, io),
+    ...ownSettings,
     ...(database !== undefined && { database }),
     ...(inbox !== undefined && { inbox }),
   }
