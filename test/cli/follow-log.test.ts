@@ -1,32 +1,132 @@
+import type { Delivery } from 'postern/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startWebhookService } from '../client/webhook-service.ts'
-import { startCli } from './run-cli.ts'
-import { ADA } from './serve.ts'
+import { followLog } from '../../src/cli/service/follow-log.ts'
+import { clientOf } from '../client/support.ts'
+import { type StoredDelivery, startWebhookService } from '../client/webhook-service.ts'
 
-describe('postern deliveries list --follow', () => {
-  it('follows a long log without reading it repeatedly', { timeout: 30_000 }, async () => {
-    const service = await startWebhookService()
-    onTestFinished(() => service.close())
-    const id = service.add()._id
-    for (let n = 0; n < 1_000; n++) service.fail(id, `e${n}`)
-    const env = { ...ADA, POSTERN_BASE_URL: service.url }
-    const following = startCli(['deliveries', 'list', id, '--follow', '--json'], { env })
-    await following.until(/"eventId":"e999"/)
-    const calls = service.calls.length
-    service.fail(id, 'new')
-    await following.until(/"eventId":"new"/)
-    const open = service.fail(id, 'open', { status: 'pending' })
-    await following.until(/"eventId":"open"/)
-    const odd = service.fail(id, 'odd', { status: 'of a name that nobody knows' })
-    await following.until(/"eventId":"odd"/)
-    for (let n = 0; n < 150; n++) service.fail(id, `later ${n}`)
-    await following.until(/"eventId":"later 149"/)
-    open.status = 'success'
-    await following.until(/"state":"succeeded"/)
+/** Follows the log of a webhook, look by look. */
+async function follow({ since }: { readonly since?: Date } = {}) {
+  const service = await startWebhookService()
+  onTestFinished(() => service.close())
+  const webhook = service.add()._id
+  const stop = new AbortController()
+  const looks = followLog(clientOf(service), webhook, since, stop.signal, 0)
+  let calls = 0
+  return {
+    stop,
+    looks,
+    log: service.logs.get(webhook) ?? expect.fail(),
+    add: (eventId: string, fields?: Partial<StoredDelivery>) => service.fail(webhook, eventId, fields),
+    /** Returns the events that are new at the next look. */
+    async look(): Promise<readonly (string | undefined)[]> {
+      calls = service.calls.length
+      const { value }: IteratorResult<readonly Delivery[], undefined> = await looks.next()
+      return value?.map(({ eventId }) => eventId) ?? []
+    },
+    /** Number of pages that were read at the last look. */
+    get pages() {
+      return service.calls.length - calls
+    },
+  }
+}
+type Followed = Awaited<ReturnType<typeof follow>>
+
+/** Looks so many times, and finds nothing new. */
+async function lookOn({ look }: Followed, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) expect(await look()).toEqual([])
+}
+
+describe('a log that is followed', () => {
+  it('is read whole at first, and then only its news, the newest last', async () => {
+    const log = await follow()
+    for (let n = 0; n < 300; n++) log.add(`e${n}`)
+    expect(await log.look()).toEqual(Array.from({ length: 300 }, (_, n) => `e${n}`))
+    expect(log.pages).toBeGreaterThan(3)
+    await lookOn(log, 1)
+    expect(log.pages).toBe(1)
+    for (const eventId of ['one', 'other']) log.add(eventId)
+    expect(await log.look()).toEqual(['one', 'other'])
+    expect(log.pages).toBe(1)
+    for (let n = 0; n < 150; n++) log.add(`later ${n}`)
+    expect(await log.look()).toHaveLength(150)
+    expect(log.pages).toBe(2)
+  })
+
+  it('has a line again when it changes, and is read down to what may still change', async () => {
+    const log = await follow()
+    log.add('first')
+    const [open, odd] = [log.add('open', { status: 'pending' }), log.add('odd', { status: 'of no known name' })]
+    for (let n = 0; n < 250; n++) log.add(`e${n}`)
+    expect(await log.look()).toHaveLength(253)
+    await lookOn(log, 1)
+    expect(log.pages).toBe(3)
     odd.status = 'success'
-    await following.until(/"state":"succeeded","status":"success","eventId":"odd"/)
-    following.interrupt()
-    expect(await following.exitCode).toBe(130)
-    expect(service.calls.length - calls).toBeLessThan(20)
+    expect(await log.look()).toEqual(['odd'])
+    open.attempts++
+    expect(await log.look()).toEqual(['open'])
+    open.status = 'success'
+    expect(await log.look()).toEqual(['open'])
+    await lookOn(log, 1)
+    expect(log.pages).toBe(1)
+  })
+
+  it('is read whole again at every thirtieth look, for what was finished and is retried by hand', async () => {
+    const log = await follow()
+    const old = log.add('old')
+    for (let n = 0; n < 120; n++) log.add(`e${n}`)
+    await log.look()
+    old.status = 'pending'
+    await lookOn(log, 29)
+    expect(log.pages).toBe(1)
+    expect(await log.look()).toEqual(['old'])
+  })
+
+  it.each<[string, (n: number) => string | undefined]>([
+    ['is sorted the other way', (n) => new Date(Date.UTC(2025, 0, 1) - n).toISOString()],
+    ['has one time alone', () => new Date(Date.UTC(2025, 0, 1)).toISOString()],
+    ['has no times', () => undefined],
+  ])('is read whole at every look if it %s', async (_what, timeOf) => {
+    const log = await follow()
+    const first = log.add('first', { createdAt: timeOf(0) as string }) // may be left out
+    for (let n = 1; n < 120; n++) log.add(`e${n}`, { createdAt: timeOf(n) as string }) // as well
+    await log.look()
+    first.status = 'success'
+    expect(await log.look()).toEqual(['first'])
+  })
+
+  it('is read whole until it has two lines, by which its order is known', async () => {
+    const log = await follow()
+    const only = log.add('only')
+    expect(await log.look()).toEqual(['only'])
+    log.log.push({ ...only, _id: 'older', eventId: 'older', createdAt: new Date(0).toISOString() })
+    expect(await log.look()).toEqual(['older'])
+  })
+
+  it('is not read beyond the time from which on it was asked for', async () => {
+    const log = await follow({ since: new Date(Date.UTC(2025, 0, 1, 1)) })
+    for (let n = 0; n < 250; n++) log.add(`old ${n}`)
+    const at = (second: number) => ({ createdAt: new Date(Date.UTC(2025, 0, 1, 1, 0, second)).toISOString() })
+    log.add('open', { ...at(1), status: 'pending' })
+    log.add('last', at(2))
+    expect(await log.look()).toEqual(['open', 'last'])
+    await lookOn(log, 1)
+    expect(log.pages).toBe(1)
+  })
+
+  it('is not read whole in search of an open line that the service has forgotten', async () => {
+    const log = await follow()
+    for (let n = 0; n < 250; n++) log.add(`e${n}`)
+    log.add('open', { status: 'pending' })
+    await log.look()
+    log.log.shift()
+    await lookOn(log, 1)
+    expect(log.pages).toBe(1)
+  })
+
+  it('is left when the signal aborts', async () => {
+    const { stop, looks, look } = await follow()
+    await look()
+    stop.abort()
+    expect(await looks.next()).toEqual({ done: true, value: undefined })
   })
 })

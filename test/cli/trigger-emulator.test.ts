@@ -67,6 +67,16 @@ describe('postern trigger, through an emulator', () => {
     expect(late).toBeLessThan(-7_000_000)
   })
 
+  it('lets an event occur at the time that is set, among other settings', async () => {
+    const { received, trigger } = await start()
+    const timestamp = '2025-01-01T00:00:00.000Z'
+    const settings = ['--set', 'data.record.note=timestamp=', '--set', `timestamp=${timestamp}`]
+    expect(await trigger('contact.created', '--watch', ...settings)).toMatchObject({ code: 0 })
+    expect(received.map(({ event }) => event.timestamp)).toEqual([timestamp])
+    expect(await trigger('contact.created', '--watch', ...settings.slice(0, 2))).toMatchObject({ code: 0 })
+    expect(Date.now() - Date.parse(received[1]?.event.timestamp ?? '')).toBeLessThan(60_000)
+  })
+
   it('acts for another account', async () => {
     const { emulator, received, trigger, url } = await start()
     emulator.webhooks.create({ url, events: ['contact.created'] }, { accountKey: 'globex' })

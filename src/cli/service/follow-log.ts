@@ -14,49 +14,62 @@ export async function* followLog(
   id: string,
   since: Date | undefined,
   signal: AbortSignal,
+  pollMs = POLL_MS,
 ): AsyncGenerator<readonly Delivery[]> {
   const known = new Map<string, Known>()
   let canStop = false
   for (let look = 0; !signal.aborted; look++) {
     const isWhole = look % WHOLE_EVERY === 0
     const log =
-      isWhole || !canStop ? await readLog(client, id, since, signal) : await readNews(client, id, known, signal)
+      isWhole || !canStop
+        ? await readLog(client, id, since, signal)
+        : await readNews(client, id, { known, since, signal })
     if (isWhole) canStop = isNewestFirst(log)
     const news = log.filter((delivery) => known.get(delivery.id)?.text !== toText(delivery))
     if (isWhole) known.clear() // what the service has forgotten would be kept for ever
-    for (const delivery of log) known.set(delivery.id, { text: toText(delivery), isOpen: isOpen(delivery) })
+    for (const delivery of log) known.set(delivery.id, toKnown(delivery))
     yield news.toReversed()
-    await sleep(POLL_MS, undefined, { signal }).catch(() => {})
+    await sleep(pollMs, undefined, { signal }).catch(() => {})
   }
 }
 
 /** A line of the log as it was last seen. */
 interface Known {
   readonly text: string
-  /** True if the entry may still change. */
-  readonly isOpen: boolean
+  /** Time of an entry that may still change; infinite if it is finished. */
+  readonly openAt: number
 }
 
-function isOpen({ state }: Delivery): boolean {
-  return state === 'pending' || state === 'unknown'
+function toKnown(delivery: Delivery): Known {
+  const isOpen = delivery.state === 'pending' || delivery.state === 'unknown'
+  return { text: toText(delivery), openAt: isOpen ? timeOf(delivery) : Number.POSITIVE_INFINITY }
 }
 
 function toText(delivery: Delivery): string {
   return JSON.stringify(toColumns(delivery))
 }
 
-/** Reads the log down to what is known and finished: each page costs one call of the rate limit. */
+function timeOf({ createdAt }: Delivery): number {
+  return createdAt?.getTime() ?? Number.NaN
+}
+
+/** Reads the log, whose newest is first, down to what is known and finished: each page costs one call of the rate limit. */
 async function readNews(
   client: Client,
   id: string,
-  known: ReadonlyMap<string, Known>,
-  signal: AbortSignal,
+  {
+    known,
+    since,
+    signal,
+  }: { readonly known: ReadonlyMap<string, Known>; readonly since: Date | undefined; readonly signal: AbortSignal },
 ): Promise<readonly Delivery[]> {
-  const open = new Set([...known].filter(([, { isOpen }]) => isOpen).map(([id]) => id))
+  let oldestOpenAt = Number.POSITIVE_INFINITY
+  for (const { openAt } of known.values()) if (openAt < oldestOpenAt) oldestOpenAt = openAt
   const news: Delivery[] = []
   for await (const delivery of client.deliveries(id, { signal })) {
-    if (open.size === 0 && known.get(delivery.id)?.text === toText(delivery)) break
-    open.delete(delivery.id)
+    const time = timeOf(delivery)
+    if (since !== undefined && time < since.getTime()) break
+    if (time < oldestOpenAt && known.get(delivery.id)?.text === toText(delivery)) break
     news.push(delivery)
   }
   return news
@@ -64,7 +77,7 @@ async function readNews(
 
 /** Only in such a log is what is new to be found at the beginning. */
 function isNewestFirst(log: readonly Delivery[]): boolean {
-  const times = log.map(({ createdAt }) => createdAt?.getTime() ?? Number.NaN)
+  const times = log.map(timeOf)
   return (
     times.length > 1 &&
     times.every((time, at) => at === 0 || time <= (times[at - 1] ?? Number.NaN)) &&
