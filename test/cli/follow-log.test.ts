@@ -5,14 +5,15 @@ import { clientOf } from '../client/support.ts'
 import { type StoredDelivery, startWebhookService } from '../client/webhook-service.ts'
 
 /** Follows the log of a webhook, look by look. */
-async function follow({ since }: { readonly since?: Date } = {}) {
+async function follow({ since, pollMs = 0 }: { readonly since?: Date; readonly pollMs?: number } = {}) {
   const service = await startWebhookService()
   onTestFinished(() => service.close())
   const webhook = service.add()._id
   const stop = new AbortController()
-  const looks = followLog(clientOf(service), webhook, since, stop.signal, 0)
+  const looks = followLog(clientOf(service), webhook, since, stop.signal, pollMs)
   let calls = 0
   return {
+    service,
     stop,
     looks,
     log: service.logs.get(webhook) ?? expect.fail(),
@@ -52,21 +53,33 @@ describe('a log that is followed', () => {
     expect(log.pages).toBe(2)
   })
 
-  it('has a line again when it changes, and is read down to what may still change', async () => {
+  it.each(['pending', 'of no known name'])(
+    'has a line again when it changes, and is read down to what may still change: %s',
+    async (status) => {
+      const log = await follow()
+      log.add('first')
+      const open = log.add('open', { status })
+      for (let n = 0; n < 250; n++) log.add(`e${n}`)
+      expect(await log.look()).toHaveLength(252)
+      await lookOn(log, 1)
+      expect(log.pages).toBe(3)
+      open.attempts++
+      expect(await log.look()).toEqual(['open'])
+      open.status = 'success'
+      expect(await log.look()).toEqual(['open'])
+      await lookOn(log, 1)
+      expect(log.pages).toBe(1)
+    },
+  )
+
+  it('has every change of lines of the same time', async () => {
     const log = await follow()
-    log.add('first')
-    const [open, odd] = [log.add('open', { status: 'pending' }), log.add('odd', { status: 'of no known name' })]
-    for (let n = 0; n < 250; n++) log.add(`e${n}`)
-    expect(await log.look()).toHaveLength(253)
-    await lookOn(log, 1)
-    expect(log.pages).toBe(3)
-    odd.status = 'success'
-    expect(await log.look()).toEqual(['odd'])
-    open.attempts++
-    expect(await log.look()).toEqual(['open'])
+    for (let n = 0; n < 120; n++) log.add(`e${n}`)
+    const open = log.add('open', { status: 'pending' })
+    log.add('last', { createdAt: open.createdAt })
+    await log.look()
     open.status = 'success'
     expect(await log.look()).toEqual(['open'])
-    await lookOn(log, 1)
     expect(log.pages).toBe(1)
   })
 
@@ -109,7 +122,8 @@ describe('a log that is followed', () => {
     log.add('open', { ...at(1), status: 'pending' })
     log.add('last', at(2))
     expect(await log.look()).toEqual(['open', 'last'])
-    await lookOn(log, 1)
+    log.add('new', at(3))
+    expect(await log.look()).toEqual(['new'])
     expect(log.pages).toBe(1)
   })
 
@@ -123,10 +137,19 @@ describe('a log that is followed', () => {
     expect(log.pages).toBe(1)
   })
 
-  it('is left when the signal aborts', async () => {
-    const { stop, looks, look } = await follow()
+  it('is left between two looks when the signal aborts', async () => {
+    const { stop, looks, look } = await follow({ pollMs: 60_000 })
     await look()
+    const end = looks.next()
     stop.abort()
-    expect(await looks.next()).toEqual({ done: true, value: undefined })
+    expect(await end).toEqual({ done: true, value: undefined })
+  })
+
+  it.each([0, 1])('is left within a look when the signal aborts: look %d', async (number) => {
+    const log = await follow()
+    for (let n = 0; n < 2; n++) log.add(`e${n}`)
+    for (let n = 0; n < number; n++) await log.look()
+    log.service.onAnswer = () => () => log.stop.abort('enough') // leaves the call without an answer
+    await expect(log.looks.next()).rejects.toBe('enough')
   })
 })

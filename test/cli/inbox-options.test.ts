@@ -112,6 +112,18 @@ describe('an inbox', () => {
     })
   })
 
+  it('is not read any more once it is closed', async () => {
+    const sqlite = join(makeTestFolder(), 'app.db')
+    await makeDeadLetters(sqlite, [{ id: 'evt_1' }])
+    const opened = await openInboxOf({ sqlite })
+    await opened[Symbol.asyncDispose]()
+    await expect(opened.inbox.counts()).rejects.toThrow()
+  })
+
+  it.each(['postgres', 'postgresql'])('has its tables in a Postgres that answers: %s', async (scheme) => {
+    await expect(migrateInbox({ postgres: `${scheme}://127.0.0.1:1/app` })).rejects.toThrow('ECONNREFUSED')
+  })
+
   it('has no tables to make in what is no Postgres', async () => {
     await expect(migrateInbox({ postgres: 'mysql://h:secret@x' })).rejects.toThrow(/^That is not a URL: [^@]*$/)
   })

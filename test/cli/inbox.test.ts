@@ -103,8 +103,13 @@ describe('postern inbox list', () => {
     if (args.includes('--after')) expect(stderr).toMatch(/^postern: .*"next page".*\n$/)
   })
 
-  it('reports that there is none', async () => {
-    await makeDeadLetters(file, [{ id: 'evt_1' }])
+  it('reports that there is none, or no further one', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }, { id: 'evt_2' }])
+    const after = String(readLines((await inbox('list', '--limit', '1', '--json')).stdout).at(-1)?.after)
+    await inbox('drop', keyOf('evt_2'), '--yes')
+    expect((await inbox('list', '--after', after)).stderr).toBe(
+      'the inbox has no further event that is a dead letter\n',
+    )
     expect(await inbox('list', '--state', 'waiting')).toEqual({
       code: 0,
       stdout: '',

@@ -78,9 +78,5 @@ async function readNews(
 /** Only in such a log is what is new to be found at the beginning. */
 function isNewestFirst(log: readonly Delivery[]): boolean {
   const times = log.map(timeOf)
-  return (
-    times.length > 1 &&
-    times.every((time, at) => at === 0 || time <= (times[at - 1] ?? Number.NaN)) &&
-    times[0] !== times.at(-1)
-  )
+  return times.every((time, at) => at === 0 || time <= (times[at - 1] ?? Number.NaN)) && times[0] !== times.at(-1)
 }
