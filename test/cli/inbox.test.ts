@@ -1,20 +1,17 @@
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from 'postern'
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
-import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters, type Unlucky } from './make-dead-letters.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
-
-const root = mkdtempSync(join(tmpdir(), 'postern-inbox-cli-'))
-afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 let folder: string
 let file: string
 beforeEach(() => {
-  folder = mkdtempSync(join(root, 'case-'))
+  folder = makeTestFolder()
   file = join(folder, 'app.db')
 })
 
