@@ -63,4 +63,7 @@ it('the service is not what else listens on that port', async (context) => {
     expect(await runCli(['webhooks', 'list'], { env: {} })).toMatchObject({
       ...{ code: 2, stderr: expect.stringContaining('The address of the service is not set.') },
     })
+  expect(await runCli(['trigger', 'contact.created'], { env: {} })).toMatchObject({
+    ...{ code: 3, stderr: expect.stringContaining('No emulator answers at http://127.0.0.1:4010. Start one') },
+  })
 })

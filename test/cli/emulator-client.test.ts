@@ -102,10 +102,22 @@ describe('a call of an emulator', () => {
     ['GET', 400, '{"message":7}', 2, '{"message":7}'],
     ['GET', 500, 'sorry', 2, 'sorry'],
     ['GET', 500, 'x'.repeat(600), 2, 'x'.repeat(500)],
+    ['GET', 502, '', 2, 'it answered 502'],
+    ['GET', 400, '{"message":""}', 2, 'it answered 400'],
   ])('that is refused ends the command: %s, %d, %s', async (method, status, text, exitCode, message) => {
     const { emulator } = await connect((_request, response) => response.writeHead(status).end(text))
     await expect(emulator.call(`${method} x`, anything)).rejects.toMatchObject({
       ...{ exitCode, message: `The emulator refused: ${message}` },
+    })
+  })
+
+  it('that is refused within its answer ends the command', async () => {
+    const { emulator } = await connect((_request, response) => {
+      response.writeHead(500, { 'content-length': 9 }).write('so')
+      setTimeout(() => response.destroy(), 20)
+    })
+    await expect(emulator.call('GET x', anything)).rejects.toMatchObject({
+      ...{ exitCode: 2, message: 'The emulator refused: it answered 500' },
     })
   })
 

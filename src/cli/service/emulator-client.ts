@@ -143,7 +143,7 @@ async function send(
   const isAbsent = response.status === 404 && method !== 'POST'
   throw new ExitError(
     isAbsent ? EXIT.failed : EXIT.usage,
-    `The emulator refused: ${toPrintable(message.slice(0, MAX_MESSAGE))}`,
+    `The emulator refused: ${toPrintable(message.slice(0, MAX_MESSAGE)) || `it answered ${response.status}`}`,
   )
 }
 
