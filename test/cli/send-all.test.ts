@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sendAll, shuffle } from '../../src/cli/service/send-all.ts'
 
@@ -59,6 +60,18 @@ describe('things that are done at a pace', () => {
   it('end with the first failure', async () => {
     const send = (one: number) => (one === 2 ? Promise.reject(new Error('cut')) : Promise.resolve())
     await expect(sendAll([1, 2, 3], send, { concurrency: 2, rate: undefined, signal: never })).rejects.toThrow('cut')
+  })
+
+  it('begin no more once one has failed', async () => {
+    const begun: number[] = []
+    const send = (one: number) => {
+      begun.push(one)
+      return Promise.reject(new Error('cut'))
+    }
+    const pace = { concurrency: 3, rate: 20, signal: never }
+    await expect(sendAll([1, 2, 3], send, pace)).rejects.toThrow('cut')
+    await sleep(120)
+    expect(begun).toEqual([1])
   })
 
   it('may be many that wait for the same signal, without a warning of Node', async () => {

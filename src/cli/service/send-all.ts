@@ -11,9 +11,11 @@ export interface Pace {
   readonly signal: AbortSignal
 }
 
-/** Does one thing after the other, some at the same time, at a pace. */
+/** Does one thing after the other, some at the same time, at a pace. Begins no more once one has failed. */
 export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<void>, pace: Pace): Promise<void> {
-  const { concurrency, rate, signal } = pace
+  const { concurrency, rate } = pace
+  const end = new AbortController()
+  const signal = AbortSignal.any([pace.signal, end.signal])
   setMaxListeners(0, signal) // one for each that waits for its turn: Node would warn of a leak
   const begin = performance.now()
   let next = 0
@@ -26,7 +28,11 @@ export async function sendAll<T>(all: readonly T[], send: (one: T) => Promise<vo
       if (one !== undefined && !signal.aborted) await send(one)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(concurrency, all.length) }, work))
+  try {
+    await Promise.all(Array.from({ length: Math.min(concurrency, all.length) }, work))
+  } finally {
+    end.abort()
+  }
 }
 
 /** Returns them in another order, any one as likely as the other. */
