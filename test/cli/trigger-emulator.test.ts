@@ -146,6 +146,16 @@ describe('postern trigger, through an emulator', () => {
     },
   )
 
+  it('says that nothing is delivered without a webhook', async () => {
+    const { emulator, trigger } = await start()
+    for (const { id } of emulator.webhooks.list()) emulator.webhooks.delete(id)
+    const { code, stderr } = await trigger('contact.created')
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('The emulator has no webhook, so nothing is delivered.'),
+    ])
+  })
+
   it('gives up in time, and suggests a fix', async () => {
     const { emulator, trigger } = await start(() => 500)
     const { code, stdout, stderr } = await trigger('contact.created', '--watch', '--timeout', '300ms', '--json')
@@ -168,6 +178,17 @@ describe('postern trigger, through an emulator', () => {
     const args = ['trigger', 'contact.created', '--watch', '--emulator', emulator.url]
     const { code, stderr } = await runCli(args, { env: {}, interrupt: stop.signal })
     expect([code, stderr]).toEqual([130, 'interrupted: 0 acknowledged, 0 failed, 1 pending\n'])
+  })
+
+  it('says that an event may have occurred if it was being sent when interrupted', async () => {
+    const { emulator } = await start()
+    const stop = new AbortController()
+    emulator.subscribe(({ type }) => {
+      if (type === 'delivery') stop.abort()
+    })
+    const args = ['trigger', 'contact.created', '--emulator', emulator.url]
+    const { code, stderr } = await runCli(args, { env: {}, interrupt: stop.signal })
+    expect([code, stderr]).toEqual([130, 'An event was being sent: it may have occurred.\n'])
   })
 
   it.each(['nothing', 'something else'])('exits 3 if %s answers, and explains how to start one', async (what) => {
