@@ -36,15 +36,21 @@ describe('an option of the emulator', () => {
     ['a latency', readLatency, '200ms', '200ms'],
     ['a latency', readLatency, '50-500ms', ['50ms', '500ms']],
     ['a latency', readLatency, '1s-2s', ['1s', '2s']],
-    ['a latency', readLatency, '50-500', '50-500'],
-    ['a latency', readLatency, '50-500msx', '50-500msx'],
-    ['a latency', readLatency, 'x50-500ms', 'x50-500ms'],
+    ['a latency', readLatency, '500ms-2s', ['500ms', '2s']],
+    ['a latency', readLatency, '0.5-1.5m', ['0.5m', '1.5m']],
+    ['a latency', readLatency, '1m30s-2m', ['1m30s', '2m']],
   ])('is read as %s: %#', (_what, readValue, text, value) => {
     expect(readValue(text)).toEqual(value)
   })
 
   it.each<[string, (value: string) => unknown, readonly string[], string]>([
     ['a port', readPort, ['65536', '-1', '1.5', '999999', 'x1', '1x', ''], 'a number up to 65535'],
+    [
+      'a latency',
+      readLatency,
+      ['50', '50-500', '50-500msx', 'x50-500ms', '1s-2s-3s', '-1s', '1s-', ''],
+      'a duration, or two',
+    ],
     ['a share', readShare, ['1.1', '-0', '1.', 'x.5', '0.5x', ''], 'a number from 0 to 1'],
   ])('is refused as %s: %#', (_what, readValue, texts, message) => {
     for (const text of texts) expect(() => readValue(text), text).toThrow(message)

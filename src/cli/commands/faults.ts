@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type * as z from 'zod'
 import { readLatency, readShare } from '../input/emulator-options.ts'
 import { readCount, readTime } from '../input/read-option.ts'
@@ -62,7 +62,7 @@ export function addFaults(program: Command, io: Io, finish: Finish): void {
     .option('--fail <share>', 'lose so many attempts before they are sent: 0.2', readShare)
     .option('--duplicate <share>', 'send so many attempts twice: 0.1', readShare)
     .option('--shuffle', 'deliver in any order')
-    .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms', readWait)
+    .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms', readLatency)
     .action(async (options: SetOptions) => {
       const bodies = toBodies(options)
       end(await setFaults(await connectToEmulator(options, io), bodies), options)
@@ -112,12 +112,6 @@ function formatFaults({ answers, deliveries }: Faults): string {
     ...(latencyMs ? [['deliveries', `after ${latencyMs.map(showTime).join(' to ')}`]] : []),
   ]
   return rows.length === 0 ? 'no faults' : formatTable(['ON', 'FAULT'], rows)
-}
-
-function readWait(value: string): string | readonly [string, string] {
-  if (!/^(\d+(ms|s)?-)?\d+(ms|s)$/.test(value))
-    throw new InvalidArgumentError('It must be a duration, or two: 200ms, 50-500ms.')
-  return readLatency(value)
 }
 
 function examples(...lines: readonly string[]): string {

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { openSqlite, type SqliteDatabase } from '../../../adapters/stores/sqlite.ts'
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
+import { parseDuration } from '../../host/duration.ts'
 import { PosternError } from '../../protocol/errors.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
@@ -28,7 +29,7 @@ export interface EmulatorCommandOptions {
   readonly fail?: number
   readonly duplicate?: number
   readonly shuffle?: true
-  readonly latency?: string
+  readonly latency?: string | readonly [string, string]
   readonly seed?: string
   readonly ordered?: true
   readonly deadline?: number
@@ -58,7 +59,7 @@ export function addEmulatorOptions(command: Command): Command {
     .option('--fail <share>', 'lose so many attempts before they are sent: 0.2', readShare)
     .option('--duplicate <share>', 'send so many attempts twice: 0.1', readShare)
     .option('--shuffle', 'deliver in any order')
-    .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms')
+    .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms', readLatency)
     .option('--seed <text>', 'the same faults and ids in every run')
     .option('--ordered', 'one attempt at a time')
     .option('--deadline <time>', 'how long an attempt waits for an answer (default: 10s)', readTime)
@@ -137,7 +138,7 @@ function toSettings(options: EmulatorCommandOptions, { stderr }: Io): EmulatorOp
     dialect: dialect as keyof typeof DIALECTS, // one of the choices
     assume: Object.fromEntries((options.assume ?? []).map(readAssumption)),
     accounts: (options.account ?? []).map(readAccount),
-    faults: { fail, duplicate, shuffle, ...(latency !== undefined && { latency: readLatency(latency) }) },
+    faults: { fail, duplicate, shuffle, ...(latency !== undefined && { latency }) },
     logger: { debug: () => {}, info: () => {}, warn: say, error: say },
     ...(clock !== undefined && { clock }),
     ...(seed !== undefined && { seed }),
@@ -163,12 +164,22 @@ function readAccount(text: string) {
   return { key, email, password }
 }
 
-/** `50-500ms` as from and to. */
+/** Reads a duration, or two with a hyphen between them, the first of which may leave out the unit of the second: `50-500ms`. */
 export function readLatency(text: string): string | readonly [string, string] {
-  const match = /^(\d+)(?:ms|s)?-(\d+)(ms|s)$/.exec(text)
-  if (match === null) return text
-  const [, from, to, unit] = match
-  return [`${from}${unit}`, `${to}${unit}`]
+  const [, unit = ''] = /([a-z]+)$/.exec(text) ?? []
+  const [from = '', to, ...others] = text.split('-').map((each) => (/\d$/.test(each) ? each + unit : each))
+  if (!isDuration(from) || !isDuration(to ?? from) || others.length > 0)
+    throw new InvalidArgumentError('It must be a duration, or two: 200ms, 50-500ms.')
+  return to === undefined ? from : [from, to]
+}
+
+function isDuration(text: string): boolean {
+  try {
+    parseDuration(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 export function readPort(value: string): number {
