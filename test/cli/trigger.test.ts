@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { styleText } from 'node:util'
 import { createReceiver, verify } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -93,6 +94,17 @@ describe('postern trigger --to', () => {
   })
 
   it.each([
+    { id: '1', type: 'x' },
+    { id: '1', data: {} },
+    { type: 'x', data: {} },
+  ])('takes data that are not a whole event: %j', async (data) => {
+    const { received, url } = await recordDeliveries()
+    const args = ['trigger', 'contact.created', '--to', url, '--data', JSON.stringify(data)]
+    expect(await runCli(args)).toMatchObject({ code: 0 })
+    expect(received.map(({ event }) => event.data)).toEqual([data])
+  })
+
+  it.each([
     ['a misspelt model', ['contcat.created'], /Did you mean contact\.created\?/],
     ['a model in other letters', ['Contact.created'], /Did you mean contact\.created\?/],
     ['a misspelt action', ['contact.create'], /Did you mean contact\.created\?/],
@@ -111,6 +123,8 @@ describe('postern trigger --to', () => {
     ['dots that follow each other', ['contact.created', '--set', 'data..email=1'], /nothing between/],
     ['data that is no JSON', ['contact.created', '--data', '{'], /not JSON/],
     ['data that is a list', ['contact.created', '--data', '[]'], /is an object/],
+    ['data that is null', ['contact.created', '--data', 'null'], /is an object/],
+    ['data that is a number', ['contact.created', '--data', '7'], /is an object/],
     ['data that is a whole event', ['contact.created', '--data', '{"id":"1","type":"x","data":{}}'], /whole event/],
     ['data of a file that is not there', ['contact.created', '--data', '@/nowhere'], /cannot be read/],
     ['standard input twice', ['contact.created', '--data', '-', '--secret-stdin'], /either the secret or the data/],
@@ -216,6 +230,17 @@ describe('postern trigger --to', () => {
     const { code, stdout, stderr } = await runCli(['trigger', 'contact.created', '--to', url])
     expect([code, stdout]).toEqual([3, expect.stringMatching(/ refused +\d+ ms\n$/)])
     expect(stderr).toContain(`nothing listens at ${url}. Is your app running`)
+    const [, attempt] = readLines((await runCli(['trigger', 'contact.created', '--to', url, '--json'])).stdout)
+    expect(attempt).toMatchObject({ status: null, error: 'refused', isAcknowledged: false })
+    expect(String(attempt?.durationMs)).toMatch(/^\d+(\.\d)?$/)
+  })
+
+  it('marks at a terminal what was acknowledged and what was not', async () => {
+    const { url } = await recordDeliveries((_request, count) => (count === 1 ? 200 : 500))
+    const args = ['trigger', 'contact.created', '--to', url, '--count', '2']
+    const { stdout } = await runCli(args, { env: { WEBHOOK_SECRET: SECRET }, isTTY: true })
+    expect(stdout).toContain(`${styleText('green', '200    ')}  `)
+    expect(stdout).toContain(`${styleText('red', '500    ')}  `)
   })
 
   it('follows no redirect, and reports it once', async () => {

@@ -1,0 +1,60 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { readName, readSecret, type SecretOptions } from '../../src/cli/input/secret.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
+import { createTestIo, type IoSetting } from './test-io.ts'
+
+let file: string
+beforeEach(() => {
+  file = join(makeTestFolder(), 'file')
+})
+const read = (options: Partial<SecretOptions>, setting: IoSetting = {}) =>
+  readSecret({ secretEnv: 'HOOK', ...options }, createTestIo(setting).io)
+
+describe('a secret', () => {
+  it.each([
+    ['whsec_1', 'whsec_1'],
+    ['whsec_1\n', 'whsec_1'],
+    ['whsec_1\r\n', 'whsec_1'],
+    ['whsec_1\n\n', 'whsec_1\n'],
+    ['one\nother\n', 'one\nother'],
+    [' whsec_1 \n', ' whsec_1 '],
+  ])('is all of a file or of standard input but its final line break: %j', async (text, secret) => {
+    await writeFile(file, text)
+    expect(await read({ secretFile: file })).toBe(secret)
+    expect(await read({ secretStdin: true }, { stdin: text })).toBe(secret)
+  })
+
+  it('is not looked for in both a file and standard input', async () => {
+    const message = 'Give --secret-file or --secret-stdin, not both.'
+    await expect(read({ secretFile: file, secretStdin: true })).rejects.toMatchObject({ exitCode: 2, message })
+  })
+
+  it.each(['env', 'envFile'])('is that of the env file in place of the environment: %s', async (option) => {
+    await writeFile(file, 'HOOK=whsec_1\n')
+    const env = { HOOK: 'other', MINE: 'other' }
+    expect(await read({ [option]: file }, { env })).toBe('whsec_1')
+    await expect(read({ [option]: file, secretEnv: 'MINE' }, { env })).rejects.toMatchObject({
+      ...{ exitCode: 2, message: expect.stringMatching(`^There is no secret: MINE is not set in ${file}\\. Set it`) },
+    })
+  })
+
+  it.each([{}, { HOOK: '' }])('is missed by the name of its variable: %j', async (env) => {
+    await expect(read({}, { env })).rejects.toMatchObject({
+      ...{ exitCode: 2, message: expect.stringMatching(/^There is no secret: HOOK is not set\. Set it/) },
+    })
+  })
+})
+
+describe('the name of a variable', () => {
+  it.each(['HOOK', '_hook', 'h', 'HOOK_2'])('is taken: %s', (name) => {
+    expect(readName(name)).toBe(name)
+  })
+
+  it.each(['whsec-1', '1HOOK', 'HOOK=x', '$HOOK', ' HOOK', ''])('is not repeated if it may be a secret: %j', (text) => {
+    expect(() => readName(text)).toThrow(
+      'An option takes the name of a variable, but got something else, such as the secret.',
+    )
+  })
+})
