@@ -82,6 +82,13 @@ describe('postern trigger --to', () => {
     expect(age).toBeLessThan(7_260_000)
   })
 
+  it('signs by a secret from standard input', async () => {
+    const { received, url } = await recordDeliveries()
+    const setting = { env: {}, stdin: 'whsec_1\n' }
+    expect(await runCli(['trigger', 'sync.failed', '--to', url, '--secret-stdin'], setting)).toMatchObject({ code: 0 })
+    expect(received.map(({ body, headers }) => verify(body, headers['x-service-signature'], 'whsec_1'))).toEqual([true])
+  })
+
   it('reads the data from a file, from standard input or from the line', async () => {
     const folder = makeTestFolder()
     await writeFile(join(folder, 'data.json'), '{"record": {"_id": "1"}}')
