@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { styleText } from 'node:util'
 import { createReceiver, verify } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -240,14 +239,6 @@ describe('postern trigger --to', () => {
     const [, attempt] = readLines((await runCli(['trigger', 'contact.created', '--to', url, '--json'])).stdout)
     expect(attempt).toMatchObject({ status: null, error: 'refused', isAcknowledged: false })
     expect(String(attempt?.durationMs)).toMatch(/^\d+(\.\d)?$/)
-  })
-
-  it('marks at a terminal what was acknowledged and what was not', async () => {
-    const { url } = await recordDeliveries((_request, count) => (count === 1 ? 200 : 500))
-    const args = ['trigger', 'contact.created', '--to', url, '--count', '2']
-    const { stdout } = await runCli(args, { env: { WEBHOOK_SECRET: SECRET }, isTTY: true })
-    expect(stdout).toContain(`${styleText('green', '200    ')}  `)
-    expect(stdout).toContain(`${styleText('red', '500    ')}  `)
   })
 
   it('follows no redirect, and reports it once', async () => {

@@ -32,7 +32,7 @@ export const CLI_TESTS: TestsByFile = {
   'input/read-bytes': ['read-bytes'],
   'input/read-delivery': ['verify'],
   'input/read-option': ['read-option'],
-  'input/secret': ['secret'],
+  'input/secret': ['secret', 'verify'],
   'input/set-values': ['set-values'],
   'input/until-quit': ['keys'],
   io: ['io'],
