@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startWebhookService } from '../client/webhook-service.ts'
+import { makeTestFolder } from '../support/test-folder.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
 import { ADA } from './serve.ts'
 
 let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
+beforeEach(() => {
+  folder = makeTestFolder()
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** A service whose webhook w1 has so many failed deliveries, of the events e0, e1 and so on. */
 async function serveFailures(count: number) {
@@ -258,7 +257,7 @@ describe('the journal', () => {
     expect(retried).toHaveLength(10)
     expect(all.map(({ stdout }) => readLines(stdout).at(-1)?.retried).toSorted()).toEqual([0, 0, 10])
     await writeFile(`${journal}.lock`, '')
-    const { stderr } = await run('--journal', journal, '--dry-run') // which changes nothing
+    const { stderr } = await run('--journal', journal, '--dry-run')
     expect(stderr).not.toContain('waiting for another run')
   })
 
@@ -271,6 +270,14 @@ describe('the journal', () => {
     expect((await run('--journal', whole, '--since', '24h')).stderr).toContain(`deliveries of any time, ${words}\n`)
     expect((await run('--journal', part)).stderr).toContain(`deliveries since 2024-02-29T00:00:00.000Z, ${words}\n`)
     expect((await run('--journal', part, '--since', '2024-02-29')).stderr).not.toContain(words)
+  })
+
+  it.each([undefined, '{"webhookId":"w1","deliv'])('stays as it is in a dry run: %s', async (text) => {
+    const { run } = await serveFailures(1)
+    const journal = join(folder, 'dry.journal')
+    if (text !== undefined) await writeFile(journal, text)
+    expect((await run('--journal', journal, '--dry-run')).code).toBe(0)
+    expect(await readFile(journal, 'utf8').catch(() => undefined)).toBe(text)
   })
 
   it('must be a journal and no other file', async () => {

@@ -1,4 +1,4 @@
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
+import { open, readFile, stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { type ReplayedEvent, type ReplayJournal, type ReplayResult, replayFailed } from '../../client/client.ts'
 import { confirm } from '../input/confirm.ts'
@@ -58,8 +58,12 @@ export function addReplay(program: Command, io: Io, finish: Finish): void {
 async function replay(options: ReplayCommandOptions, io: Io): Promise<number> {
   if (options.journal === undefined) return replayWith(undefined, options, io)
   await mustBeFile(options.journal)
+  if (options.dryRun) {
+    const text = await readJournal(options.journal)
+    return replayWith({ read: () => text.split('\n'), append: async () => {} }, options, io)
+  }
   // Two runs with one journal would both retry what neither has noted yet.
-  await using _held = options.dryRun ? undefined : await holdPlace(options.journal, async () => false, io)
+  await using _held = await holdPlace(options.journal, async () => false, io)
   await using journal = await openJournal(options.journal)
   return await replayWith(journal, options, io)
 }
@@ -76,20 +80,22 @@ async function mustBeFile(path: string): Promise<void> {
   if (!isFile) throw new ExitError(EXIT.usage, `${path} cannot be written: it is not a file`)
 }
 
-/** Opens a journal, or makes it. Ends the command if the file holds something else: lines would be added to it. */
+/** Reads a journal, which may be yet to come. Ends the command if the file holds something else: lines would be added to it. */
+async function readJournal(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw new ExitError(EXIT.usage, `${path} cannot be read: ${error.message}`)
+  })
+  if (text === '' || text.startsWith('{"webhookId":')) return text
+  throw new ExitError(EXIT.usage, `${path} is not a journal of this command. Name another file.`)
+}
+
+/** Opens a journal, or makes it. */
 async function openJournal(path: string): Promise<JournalFile> {
-  let file: FileHandle
-  let text: string
-  try {
-    file = await open(path, 'a', 0o600)
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    throw new ExitError(EXIT.usage, `${path} cannot be written: ${error instanceof Error ? error.message : error}`)
-  }
-  if (text !== '' && !text.startsWith('{"webhookId":')) {
-    await file.close()
-    throw new ExitError(EXIT.usage, `${path} is not a journal of this command. Name another file.`)
-  }
+  const text = await readJournal(path)
+  const file = await open(path, 'a', 0o600).catch((error: Error) => {
+    throw new ExitError(EXIT.usage, `${path} cannot be written: ${error.message}`)
+  })
   const append = (lines: string) =>
     file.appendFile(lines).catch((error: Error) => {
       throw new ExitError(EXIT.failed, `${path} cannot be written: ${error.message}. Nothing is retried without it.`)
@@ -103,7 +109,7 @@ async function openJournal(path: string): Promise<JournalFile> {
   }
 }
 
-async function replayWith(journal: JournalFile | undefined, options: ReplayCommandOptions, io: Io): Promise<number> {
+async function replayWith(journal: ReplayJournal | undefined, options: ReplayCommandOptions, io: Io): Promise<number> {
   const { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes } = options
   const display = new ProgressDisplay(io, options.json === true)
   display.start()
