@@ -2,12 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { runCli } from './run-cli.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'postern-completion-'))
 const script = join(folder, 'postern.bash')
-beforeAll(async () => writeFileSync(script, (await runCli(['completion', 'bash'])).stdout))
+beforeEach(async () => writeFileSync(script, (await runCli(['completion', 'bash'])).stdout))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Returns the completions of a real bash for the last of these words. */
@@ -49,6 +49,12 @@ describe('postern completion bash, in bash', () => {
     expect(execFileSync('bash', ['-c', `source "${script}"; complete -p postern`], { encoding: 'utf8' })).toBe(
       'complete -o default -F _postern postern\n',
     )
+  })
+
+  it('offers only options if the argument can be anything', () => {
+    const offered = complete('webhooks', 'get', '')
+    expect(offered).toContain('--json')
+    expect(offered.filter((word) => !word.startsWith('--'))).toEqual([])
   })
 
   it('hides the same commands as the help', () => {
@@ -102,6 +108,8 @@ it('tells fish of each place its commands, values and options, with choices, wit
     ]),
   )
   expect(stdout).toMatch(/^ {6}case ' dev' ' trigger' .* 'webhooks list' /m)
+  const [, lines = ''] = stdout.split(/\nend\n(?=complete)/)
+  expect(lines.match(/^(?!complete -c postern -n "__postern_at '[a-z- ]*'" -(f -a|l) .*).+$/gm)).toBeNull()
   expect(stdout).not.toContain("-f -a ''")
   expect(stdout).not.toContain('env-file')
 })

@@ -28,10 +28,29 @@ describe('postern emulator', () => {
     expect(readLines(emulator.stdout)).toMatchObject([{}, { type: 'summary', deliveries: 0 }])
   })
 
+  it('tells people where it listens, who can log in, and at the end what it delivered', async () => {
+    const emulator = startCli(['emulator', ...ANY_PORT, '--account', 'umbrella:eve@umbrella.test:secret'], NO_ENV)
+    await emulator.until(/^inspector/m)
+    expect(emulator.stderr).toMatch(
+      /^emulator {3}(http:\/\/127\.0\.0\.1:\d+) {3}accounts acme \(ada@acme\.test\), .*umbrella \(eve@umbrella\.test\)\ninspector {2}\1\/_inspector\n$/,
+    )
+    emulator.interrupt()
+    expect(await emulator.exitCode).toBe(130)
+    expect(emulator.stderr).toMatch(/\n0 deliveries, .*0 pending\n$/)
+    expect(emulator.stdout).toBe('')
+  })
+
+  it('ends if it is interrupted while it starts', async () => {
+    const { code } = await runCli(['emulator', ...ANY_PORT], { ...NO_ENV, interrupt: AbortSignal.abort() })
+    expect(code).toBe(130)
+  })
+
   it('lists all assumptions', async () => {
     const { code, stdout } = await runCli(['emulator', '--assumptions'], NO_ENV)
     expect(code).toBe(0)
     expect(stdout.match(/^A\d\d /gm)).toHaveLength(40)
     expect(stdout).toMatch(/^A02 {2}creationStatus {2}status of a creation\n {4}200 +200\n {2}\* 201 +201\n/m)
+    const json = await runCli(['emulator', '--assumptions', '--json'], NO_ENV)
+    expect(readLines(json.stdout)).toMatchObject([{ creationStatus: { id: 'A02', default: '201' } }])
   })
 })

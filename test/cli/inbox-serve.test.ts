@@ -22,6 +22,8 @@ function start(args: readonly string[], env = {}): RunningCli {
   return cli
 }
 
+const readUrl = ({ stderr }: RunningCli) => /http:\/\/\S+/.exec(stderr)?.[0] ?? ''
+
 describe('postern inbox serve', () => {
   it('prints an address with a new token at each start, and ends at q', async () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
@@ -66,9 +68,45 @@ describe('postern inbox serve', () => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
     const cli = start(['--sqlite', file], { POSTERN_INBOX_TOKEN: 'a token & of one’s own' })
     await cli.until(/^page/m)
-    const url = /http:\/\/\S+/.exec(cli.stderr)?.[0] ?? ''
+    const url = readUrl(cli)
     expect((await fetch(url, { redirect: 'manual' })).status).toBe(303)
     expect(new URL(url).searchParams.get('token')).toBe('a token & of one’s own')
+    const shortest = start(['--sqlite', file], { POSTERN_INBOX_TOKEN: '0123456789abcdef' })
+    await shortest.until(/^page.*token=0123456789abcdef$/m)
+  })
+
+  it('lets its page replay and drop only with --write, and then prints each action', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    const key = '7:default4:acme5:evt_1'
+    const [reading, writing] = [start(['--sqlite', file, '--json']), start(['--sqlite', file, '--write'])]
+    await reading.until(/"ready"/)
+    await writing.until(/^page/m)
+    expect(readLines(reading.stdout)).toMatchObject([{ isWritable: false }])
+    expect(writing.stderr).toContain('\nrights     whoever has the address can replay and drop\n')
+    const drop = async (url: string) => {
+      const { headers } = await fetch(url, { redirect: 'manual' })
+      return fetch(new URL('/_inspector/inbox/drop', url), {
+        method: 'POST',
+        headers: { cookie: headers.get('set-cookie') ?? '', 'content-type': 'application/json' },
+        body: JSON.stringify({ key }),
+      })
+    }
+    expect((await drop(String(readLines(reading.stdout)[0]?.url))).status).toBe(403)
+    expect(await (await drop(readUrl(writing))).json()).toEqual({ isDone: true })
+    expect(reading.stderr).toBe('')
+    expect(writing.stderr).toMatch(new RegExp(`\\n\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z  drop  ${key}\\n$`))
+  })
+
+  it('opens the page in the browser at o, and at no other key', async () => {
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    const cli = start(['--sqlite', file], { BROWSER: join(folder, 'nothing') })
+    await cli.until(/^keys/m)
+    cli.press('x')
+    cli.press('o')
+    await cli.until(/^no browser could be started/m)
+    expect(cli.stderr.match(/^no browser could be started; open .*/gm)).toEqual([
+      `no browser could be started; open ${readUrl(cli)}`,
+    ])
   })
 })
 

@@ -96,7 +96,7 @@ compdef _postern postern
 }
 
 function toFish(places: readonly Place[]): string {
-  const quote = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
+  const quote = (text: string) => `'${text.replaceAll('\n', ' ').replace(/['\\]/g, '\\$&')}'`
   const lines = places.flatMap(({ path, commands, options, values }) => {
     const begin = `complete -c postern -n "__postern_at '${path}'"`
     return [
