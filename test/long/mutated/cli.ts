@@ -2,7 +2,7 @@ import type { TestsByFile } from './tests-by-file.ts'
 
 /** Tests of the files of the command line. */
 export const CLI_TESTS: TestsByFile = {
-  'commands/check': ['check'],
+  'commands/check': ['check', 'check-options'],
   'commands/clock': ['emulator-commands'],
   'commands/completion': ['completion'],
   'commands/deliveries': ['deliveries'],
