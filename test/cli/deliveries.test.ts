@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { findFreePort } from '../support/programs.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, startCli } from './run-cli.ts'
-import { serve } from './serve.ts'
+import { serve, serveHandMade } from './serve.ts'
 
 describe('postern deliveries list', () => {
   async function serveLog() {
@@ -26,7 +26,16 @@ describe('postern deliveries list', () => {
     expect(await idsOf('--failed')).toEqual([old])
     expect(await idsOf('--type', 'sync.*')).toEqual([young])
     expect(await idsOf('--type', '*.created,*.deleted')).toEqual([old])
-    expect(await run('deliveries', 'list', id, '--type', 'contact.deleted')).toMatchObject({ code: 0, stdout: '' })
+    expect(await run('deliveries', 'list', id, '--type', 'contact.deleted')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'the log has no such delivery\n',
+    })
+    expect(await run('deliveries', 'list', id, '--type', 'contact.deleted', '--json')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
   })
 
   it('accepts a time', async () => {
@@ -36,6 +45,28 @@ describe('postern deliveries list', () => {
     expect(readLines((await run('deliveries', 'list', id, '--since', '2000-01-01', '--json')).stdout)).toHaveLength(2)
     for (const time of ['yesterday', '24', '2025-99-99'])
       expect((await run('deliveries', 'list', id, '--since', time)).code).toBe(2)
+  })
+
+  it('keeps a delivery whose time the service does not tell, and one of exactly the time', async () => {
+    const [early, since] = ['2025-01-31T11:59:59.999Z', '2025-01-31T12:00:00.000Z']
+    const log = [{ _id: 'untimed' }, { _id: 'exact', createdAt: since }, { _id: 'early', createdAt: early }]
+    const { run } = await serveHandMade({ body: log.map((each) => ({ ...each, status: 'failed' })) })
+    const { stdout } = await run('deliveries', 'list', 'w1', '--since', since, '--json')
+    expect(readLines(stdout).map(({ id }) => id)).toEqual(['untimed', 'exact'])
+  })
+
+  it('prints a table of what is new or has changed, and nothing while nothing has', async () => {
+    const { env, id, old } = await serveLog()
+    const following = startCli(['deliveries', 'list', id, '--follow', '--type', 'contact.*'], { env })
+    await following.until(new RegExp(`^DELIVERY .*\\n.* ${old} `, 'm'))
+    following.interrupt()
+    expect(await following.exitCode).toBe(130)
+    expect(following.stdout.match(/^(DELIVERY|\w+ +\d{4}-)/gm)).toHaveLength(2)
+    const none = startCli(['deliveries', 'list', id, '--follow', '--type', 'contact.deleted', '--json'], { env })
+    await none.until(/"ready"/)
+    none.interrupt()
+    expect(await none.exitCode).toBe(130)
+    expect([readLines(none.stdout), none.stderr]).toEqual([[{ type: 'ready', webhookId: id }], ''])
   })
 
   it('continues with new deliveries, until Ctrl-C', { timeout: 30_000 }, async () => {
@@ -109,6 +140,14 @@ describe('postern deliveries resend', () => {
     await crm.deliveries.whenIdle()
     expect(await resend(delivery)).toMatchObject({ code: 1, stderr: expect.stringContaining('was acknowledged') })
     expect(received).toHaveLength(1)
+  })
+
+  it('leaves an event alone whose other delivery is under way', async () => {
+    const { crm, resend, delivery } = await serveFailure(() => 500)
+    const { eventId } = crm.deliveries.list().find(({ id }) => id === delivery) ?? {}
+    crm.events.emit({ type: 'contact.created', id: eventId })
+    await crm.deliveries.whenIdle()
+    expect(await resend(delivery)).toMatchObject({ code: 1, stderr: expect.stringContaining('is under way.') })
   })
 
   it('refuses an unknown delivery', async () => {

@@ -20,10 +20,12 @@ export async function* followLog(
   let canStop = false
   for (let look = 0; !signal.aborted; look++) {
     const isWhole = look % WHOLE_EVERY === 0
-    const log =
-      isWhole || !canStop
-        ? await readLog(client, id, since, signal)
-        : await readNews(client, id, { known, since, signal })
+    const reading =
+      isWhole || !canStop ? readLog(client, id, since, signal) : readNews(client, id, { known, since, signal })
+    const log = await reading.catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
+    if (log === undefined) return
     if (isWhole) canStop = isNewestFirst(log)
     const news = log.filter((delivery) => known.get(delivery.id)?.text !== toText(delivery))
     if (isWhole) known.clear() // what the service has forgotten would be kept for ever
