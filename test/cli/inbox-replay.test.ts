@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqlite } from 'postern/sqlite'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { many, readCounts, work } from './inbox-file.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
@@ -76,6 +76,60 @@ describe('postern inbox replay', () => {
   ])('refuses %s, with code 2', async (_what, args) => {
     await makeDeadLetters(file, many(1))
     expect((await replay(...args)).code).toBe(2)
+  })
+
+  it('replays more dead letters than it reads at a time, with their times', async () => {
+    await makeDeadLetters(file, many(101))
+    const planned = await replay('--all', '--dry-run', '--json')
+    expect(planned.stderr).toBe('101 dead letters would be replayed\n')
+    const [first, ...more] = readLines(planned.stdout)
+    expect(first).toEqual({
+      ...{ type: 'item', outcome: 'planned', key: keyOf('evt_0'), eventType: 'contact.created', eventId: 'evt_0' },
+      ...{ deadSince: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), code: 'dead_letter' },
+    })
+    expect([more.length, more.at(-1)]).toEqual([101, { type: 'summary', isComplete: true, total: 101 }])
+    expect((await replay('--all', '--yes')).stderr).toBe('101 of 101 dead letters replayed\n')
+    expect(await readCounts(file)).toMatchObject({ waiting: 101, dead: 0 })
+    expect(await replay('--all', '--dry-run')).toEqual({
+      ...{ code: 0, stdout: '', stderr: 'there is no such dead letter\n' },
+    })
+    expect(await replay('--all', '--json')).toMatchObject({ code: 0, stderr: 'there is no such dead letter\n' })
+  })
+
+  it('leaves out what another process drops before the answer to its question', async () => {
+    await makeDeadLetters(file, many(2))
+    const asked = startCli(['inbox', 'replay', '--all', '--sqlite', file, '--json'])
+    await asked.until(/2 dead letters would be replayed/)
+    await runCli(['inbox', 'drop', keyOf('evt_0'), '--sqlite', file, '--yes'])
+    asked.press('y')
+    expect(await asked.exitCode).toBe(0)
+    expect(asked.stderr).toMatch(
+      /\n1 of 2 dead letters replayed, 1 left out: replayed or dropped by another process\n$/,
+    )
+    expect(readLines(asked.stdout)).toMatchObject([
+      { outcome: 'gone', eventId: 'evt_0' },
+      { outcome: 'replayed', eventId: 'evt_1' },
+      { type: 'summary', isComplete: true, total: 2, replayed: 1, gone: 1 },
+    ])
+  })
+
+  it.each([
+    ['people', [], /^replaying 1\/3 {2}33\.3% {2}eta [23] s\n/],
+    ['programs', ['--json'], /^\{"type":"progress","phase":"replaying","done":1,"total":3,"etaMs":2\d{3}\}\n/],
+  ])('tells %s after a second how far it is, and goes on after Ctrl-C', async (_who, options, progress) => {
+    await makeDeadLetters(file, many(3))
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const first = startCli(['inbox', 'replay', '--all', '--sqlite', file, '--yes', '--rate', '1/s', ...options])
+    await vi.waitFor(async () => expect(await readCounts(file)).toMatchObject({ dead: 2 }))
+    vi.advanceTimersByTime(1_000)
+    expect(first.stderr).toMatch(progress)
+    first.interrupt()
+    expect(await first.exitCode).toBe(130)
+    expect(first.stderr).toMatch(
+      /\n1 of 3 dead letters replayed\nRun the same command again to continue with the rest: .*\n$/,
+    )
+    expect(await replay('--all', '--yes')).toMatchObject({ code: 0, stderr: '2 of 2 dead letters replayed\n' })
   })
 
   it('ends with code 3 while another process has the file locked, and reports its progress', async () => {
