@@ -109,20 +109,3 @@ describe('postern inbox serve', () => {
     ])
   })
 })
-
-describe('--inbox', () => {
-  it('prints at the start of postern dev whether the inbox is there, or not yet', async () => {
-    const dev = async () => {
-      const cli = startCli(['dev', '--port', '0', '--forward', 'http://localhost:9/', '--inbox', `sqlite:${file}`], {
-        env: {},
-      })
-      await cli.until(/^inspector/m)
-      cli.interrupt()
-      await cli.exitCode
-      return cli.stderr
-    }
-    expect(await dev()).toMatch(/^inbox +sqlite .*app\.db {3}not there yet: .*app\.db does not exist/m)
-    await makeDeadLetters(file, [{ id: 'evt_1' }])
-    expect(await dev()).toMatch(/^inbox +sqlite .*app\.db {3}0 waiting, 0 running, 1 dead$/m)
-  })
-})

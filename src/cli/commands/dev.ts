@@ -103,30 +103,32 @@ function toReady(emulator: Emulator, { id, url, events, secret }: Webhook, { sho
 }
 
 async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptions, isGiven: boolean, io: Io) {
-  const { secretEnv, events = ['all that the service names'] } = options
-  const envFile = envFileOf(options)
+  const { events = ['all that the service names'] } = options
   const receiver = new URL(webhook.url)
   const isUp = await isListening(receiver)
   const [account] = emulator.accounts.list()
-  const secret =
-    envFile !== undefined
-      ? `${isGiven ? 'the one' : 'written'} in ${envFile} as ${secretEnv}: your app has to be started with it`
-      : isGiven
-        ? 'the one that was given'
-        : `${webhook.secret}   give it to your app as ${secretEnv}, or have it written: --env .env.local`
   const { port } = new URL(emulator.url)
   const where = port === String(DEFAULT_PORT) ? '' : ` --emulator ${emulator.url}`
   const lines = [
     `emulator   ${emulator.url}   account ${account?.key} (${account?.email}, ${account?.password})`,
     `receiver   ${showTarget(receiver)}   ${isUp ? 'something listens there' : 'nothing listens there yet: start your app'}`,
     `webhook    ${webhook.id} active   ${events.join(', ')}`,
-    `secret     ${secret}`,
+    `secret     ${describeSecret(webhook, options, isGiven)}`,
     ...(options.inbox === undefined ? [] : [`inbox      ${await describeInbox(options.inbox)}`]),
     `inspector  ${inspectorOf(emulator)}`,
     `try        npx postern trigger contact.created --watch${where}`,
   ]
   if (io.listenToKeys) lines.push(listKeys(emulator))
   io.stderr.write(`${lines.join('\n')}\n`)
+}
+
+function describeSecret({ secret }: Webhook, options: DevOptions, isGiven: boolean): string {
+  const { secretEnv, secretFile, secretStdin } = options
+  const envFile = envFileOf(options)
+  if (secretFile !== undefined || secretStdin || (isGiven && envFile === undefined)) return 'the one that was given'
+  return envFile === undefined
+    ? `${secret}   give it to your app as ${secretEnv}, or have it written: --env .env.local`
+    : `${isGiven ? 'the one' : 'written'} in ${envFile} as ${secretEnv}: your app has to be started with it`
 }
 
 /** An app makes its inbox when it starts, which may be later. */

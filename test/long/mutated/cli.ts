@@ -6,7 +6,7 @@ export const CLI_TESTS: TestsByFile = {
   'commands/clock': ['emulator-commands'],
   'commands/completion': ['completion'],
   'commands/deliveries': ['deliveries'],
-  'commands/dev': ['dev'],
+  'commands/dev': ['dev', 'dev-start'],
   'commands/emulator': ['emulator'],
   'commands/faults': ['emulator-commands', 'run'],
   'commands/fixtures': ['fixtures'],

@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { openSqlite } from 'postern/sqlite'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { makeTestFolder } from '../support/test-folder.ts'
+import { makeDeadLetters } from './make-dead-letters.ts'
+import { readLines, runCli, startCli } from './run-cli.ts'
+import type { IoSetting } from './test-io.ts'
+
+const NOWHERE = ['--forward', 'http://127.0.0.1:9/']
+
+let folder: string
+beforeEach(() => {
+  folder = makeTestFolder()
+})
+
+/** Returns what `postern dev` prints until it waits for deliveries. */
+async function readStart(args: readonly string[], setting: IoSetting = {}) {
+  const dev = startCli(['dev', '--port', '0', ...args], { env: {}, ...setting })
+  await dev.until(/^(try .*\n|\{"type":"ready".*\n)/m)
+  dev.interrupt()
+  expect(await dev.exitCode).toBe(130)
+  return dev
+}
+
+/** Reads the webhook that `postern dev` registers. */
+async function readWebhook(args: readonly string[], setting?: IoSetting) {
+  const [ready] = readLines((await readStart([...args, '--json', '--show-secrets'], setting)).stdout)
+  return Object(ready?.webhook)
+}
+
+describe('the start of postern dev', () => {
+  it('tells where the secret comes from', async () => {
+    const file = join(folder, 'secret')
+    const env = join(folder, '.env')
+    await writeFile(file, 'from a file\n')
+    await writeFile(env, 'CRM_SECRET=mine\n')
+    const tell = async (args: readonly string[], setting?: IoSetting) =>
+      /^secret +(.*)$/m.exec((await readStart([...NOWHERE, ...args], setting)).stderr)?.[1]
+    const inFile = `the one in ${env} as CRM_SECRET: your app has to be started with it`
+    expect(await tell(['--env', env, '--secret-env', 'CRM_SECRET'])).toBe(inFile)
+    expect(await tell(['--secret-env', 'CRM_SECRET'], { env: { CRM_SECRET: 'mine' } })).toBe('the one that was given')
+    expect(await tell(['--secret-env', 'CRM_SECRET'], { env: { CRM_SECRET: '' } })).toMatch(/^whsec_\S+ {3}give it to /)
+    for (const options of [['--secret-file', file], ['--secret-stdin'], ['--secret-file', file, '--env', env]])
+      expect(await tell(options, { stdin: 'from a pipe' })).toBe('the one that was given')
+    expect(await readFile(env, 'utf8')).toBe('CRM_SECRET=mine\n')
+  })
+
+  it('reads the secret of a file, or of standard input', async () => {
+    const file = join(folder, 'secret')
+    await writeFile(file, 'from a file\n')
+    expect(await readWebhook([...NOWHERE, '--secret-file', file])).toMatchObject({ secret: 'from a file' })
+    const setting = { stdin: 'from a pipe\n' }
+    expect(await readWebhook([...NOWHERE, '--secret-stdin'], setting)).toMatchObject({ secret: 'from a pipe' })
+  })
+
+  it.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['::1', '[::1]'],
+  ])('tells whether something listens at %s', async (address, host) => {
+    const server = createServer().listen(0, address)
+    await once(server, 'listening')
+    const { port } = Object(server.address())
+    const up = await readStart(['--forward', `http://${host}:${port}/`])
+    expect(up.stderr).toContain(`\nreceiver   http://${host}:${port}/   something listens there\n`)
+    server.close()
+    await once(server, 'close')
+    const down = await readStart(['--forward', `http://${host}:${port}/`])
+    expect(down.stderr).toContain(`:${port}/   nothing listens there yet: start your app\n`)
+  })
+
+  it('names the events, the account and the emulator to trigger at', async () => {
+    const { stderr } = await readStart([...NOWHERE, '--events', 'contact.created,lead.*'])
+    expect(stderr).toMatch(/^webhook {4}\w+ active {3}contact\.created, lead\.\*\n/m)
+    expect(stderr).toMatch(/^emulator {3}(\S+) {3}account acme [\s\S]*^try .* --watch --emulator \1$/m)
+    expect((await readStart(NOWHERE)).stderr).toMatch(/^webhook {4}\w+ active {3}all that the service names\n/m)
+  })
+
+  it('lists no keys without a terminal', async () => {
+    expect((await readStart(NOWHERE)).stderr).toMatch(/^keys /m)
+    expect((await readStart(NOWHERE, { hasKeys: false })).stderr).not.toMatch(/^keys /m)
+  })
+
+  it("does not show the receiver's query to programs", async () => {
+    const { stdout } = await readStart(['--forward', 'http://127.0.0.1:9/x?key=hidden', '--json'])
+    expect(readLines(stdout)).toMatchObject([{ webhook: { url: expect.stringContaining('http://127.0.0.1:9/x') } }, {}])
+    expect(stdout).not.toContain('hidden')
+  })
+
+  it('subscribes to types that the service does not name only with --any-type', async () => {
+    const events = ['--events', 'moon.risen']
+    expect((await runCli(['dev', '--port', '0', ...NOWHERE, ...events], { env: {} })).code).toBe(2)
+    expect(await readWebhook([...NOWHERE, ...events, '--any-type'])).toMatchObject({ events: ['moon.risen'] })
+  })
+})
+
+/** libsql keeps a file that was closed locked until its statements are collected. */
+const isLateToClose = openSqlite(':memory:').driver === 'libsql'
+
+describe.skipIf(isLateToClose)('postern dev with a data file', () => {
+  it('keeps its webhook of the last time, with the events of this time', async () => {
+    const data = [...NOWHERE, '--data', join(folder, 'dev.db')]
+    const first = await readWebhook([...data, '--events', 'contact.created'])
+    const second = await readWebhook([...data, '--events', 'sync.failed'])
+    expect(second).toEqual({ ...first, events: ['sync.failed'] })
+    const env = { WEBHOOK_SECRET: first.secret }
+    expect(await readWebhook([...data, '--events', 'sync.failed'], { env })).toEqual(second)
+  })
+
+  it('replaces its webhook if the app has another secret, and leaves those of other receivers alone', async () => {
+    const file = join(folder, 'dev.db')
+    const other = await readWebhook(['--forward', 'http://127.0.0.1:9/other', '--data', file])
+    const first = await readWebhook([...NOWHERE, '--data', file])
+    const env = { WEBHOOK_SECRET: 'of the app' }
+    const second = await readWebhook([...NOWHERE, '--data', file], { env })
+    expect(second).toMatchObject({ secret: 'of the app' })
+    expect(second.id).not.toBe(first.id)
+    expect((await readWebhook([...NOWHERE, '--data', file])).id).toBe(second.id)
+    expect((await readWebhook(['--forward', 'http://127.0.0.1:9/other', '--data', file])).id).toBe(other.id)
+  })
+
+  it("leaves an app's own webhook of the same URL alone", async () => {
+    const args = [...NOWHERE, '--data', join(folder, 'dev.db')]
+    const dev = startCli(['dev', '--port', '0', ...args, '--json'], { env: {} })
+    await dev.until(/"ready"/)
+    const url = String(readLines(dev.stdout)[0]?.url)
+    const service = { POSTERN_BASE_URL: url, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
+    const create = ['webhooks', 'create', '--url', 'http://127.0.0.1:9/', '--events', 'contact.created', '--json']
+    const created = await runCli([...create, '--secret-file', join(folder, 'own')], { env: service })
+    expect(created.code, created.stderr).toBe(0)
+    dev.interrupt()
+    await dev.exitCode
+    const env = { WEBHOOK_SECRET: 'of the app' }
+    const again = startCli(['dev', '--port', '0', ...args, '--json'], { env })
+    onTestFinished(() => again.interrupt())
+    await again.until(/"ready"/)
+    const list = await runCli(['webhooks', 'list', '--json'], {
+      env: { ...service, POSTERN_BASE_URL: String(readLines(again.stdout)[0]?.url) },
+    })
+    expect(readLines(list.stdout).map(({ id }) => id)).toContain(readLines(created.stdout)[0]?.id)
+    again.interrupt()
+    await again.exitCode
+  })
+})
+
+describe('postern dev --inbox', () => {
+  it('prints whether the inbox is there, or not yet', async () => {
+    const file = join(folder, 'app.db')
+    const start = async () => (await readStart([...NOWHERE, '--inbox', `sqlite:${file}`])).stderr
+    expect(await start()).toMatch(/^inbox +sqlite .*app\.db {3}not there yet: .*app\.db does not exist/m)
+    await makeDeadLetters(file, [{ id: 'evt_1' }])
+    expect(await start()).toMatch(/^inbox +sqlite .*app\.db {3}0 waiting, 0 running, 1 dead$/m)
+  })
+})
