@@ -15,7 +15,7 @@ export const CLI_TESTS: TestsByFile = {
   'commands/inbox-serve': ['inbox-serve'],
   'commands/logs': ['emulator-commands'],
   'commands/records': ['emulator-commands', 'run'],
-  'commands/registrations': ['registrations'],
+  'commands/registrations': ['registrations', 'registrations-options'],
   'commands/replay': ['replay'],
   'commands/reset': ['emulator-commands'],
   'commands/sign': ['verify'],
