@@ -55,6 +55,27 @@ describe('postern webhooks rotate', () => {
     expect(crm.webhooks.list()).toMatchObject([{ url, events: ['contact.created'], active: true }])
   })
 
+  it('keeps the address of the old webhook, and does not wait for a paused one', async () => {
+    const { crm, run, create } = await serve()
+    const other = create({ url: 'https://other.example.test/' })
+    const { id } = create({ active: false })
+    expect(await run('webhooks', 'rotate', id, ...place)).toMatchObject({ code: 0 })
+    expect(crm.webhooks.list()).toMatchObject([{ id: other.id }, { url: APP, active: false }])
+  })
+
+  it('reads the address of the old webhook from its own entry if the list has none', async () => {
+    const untold = { _id: 'w1', active: true, events: ['contact.created'] }
+    const { run, service } = await serveHandMade((response) => {
+      const { method, url } = response.req
+      response.writeHead(method === 'GET' ? 200 : 422, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(url?.endsWith('/w1') ? { ...untold, url: APP } : [untold]))
+    })
+    expect((await run('webhooks', 'rotate', 'w1', ...place)).code).toBe(1)
+    expect(
+      service.seen.filter(({ body }) => body.includes('events')).map(({ body }) => JSON.parse(body)),
+    ).toMatchObject([{ url: APP }])
+  })
+
   it('needs --url if the service does not return the address of the old webhook', async () => {
     const untold = { _id: 'w1', active: true, events: ['contact.created'] }
     const { run, service } = await serveHandMade({ body: { ...untold, webhooks: [untold] } })
