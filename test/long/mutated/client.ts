@@ -18,7 +18,7 @@ export const CLIENT_TESTS: TestsByFile = {
   registrations: ['ensure-webhook', 'rotate-webhook'],
   'replay-failed': ['replay-failed'],
   'replay-journal': ['replay-failed'],
-  'replay-plan': ['replay-failed'],
+  'replay-plan': ['replay-plan', 'replay-failed'],
   'rotate-webhook': ['rotate-webhook'],
   'service-error': ['refusals', 'calls', 'secrecy'],
   session: ['login', 'signals', 'calls'],
