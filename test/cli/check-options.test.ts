@@ -102,7 +102,7 @@ it.each([
   const now = performance.now.bind(performance)
   vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead)
   onTestFinished(() => void vi.restoreAllMocks())
-  const jumps = [before, after, 0]
+  const jumps = [before, after, before + after]
   class Slow extends HandWritten {
     override async handle(event: Event) {
       ahead += jumps.shift() ?? 0
