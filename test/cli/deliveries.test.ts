@@ -61,6 +61,7 @@ describe('postern deliveries list', () => {
     await following.until(new RegExp(`^DELIVERY .*\\n.* ${old} `, 'm'))
     following.interrupt()
     expect(await following.exitCode).toBe(130)
+    expect(following.stdout).toMatch(/^DELIVERY/)
     expect(following.stdout.match(/^(DELIVERY|\w+ +\d{4}-)/gm)).toHaveLength(2)
     const none = startCli(['deliveries', 'list', id, '--follow', '--type', 'contact.deleted', '--json'], { env })
     await none.until(/"ready"/)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
@@ -81,6 +82,21 @@ describe('the start of postern dev', () => {
   it('lists no keys without a terminal', async () => {
     expect((await readStart(NOWHERE)).stderr).toMatch(/^keys /m)
     expect((await readStart(NOWHERE, { hasKeys: false })).stderr).not.toMatch(/^keys /m)
+  })
+
+  it('does nothing at a key that it does not list, such as n while the clock runs by itself', async () => {
+    const dev = startCli(['dev', '--port', '0', ...NOWHERE], { env: {} })
+    await dev.until(/^keys /m)
+    await setImmediate() // it listens once it has printed them
+    for (const key of ['n', 'x', 'q']) dev.press(key)
+    expect(await dev.exitCode).toBe(0)
+    expect(dev.stderr).toMatch(/\nkeys [^\n]*\n0 deliveries, 0 attempts: [^\n]*\n$/)
+  })
+
+  it('delivers to a host that is not this machine only with --yes', async () => {
+    const forward = ['--forward', 'https://hooks.example.test/']
+    expect((await runCli(['dev', '--port', '0', ...forward], { env: {} })).code).toBe(2)
+    expect(await readWebhook([...forward, '--yes'])).toMatchObject({ url: 'https://hooks.example.test/' })
   })
 
   it("does not show the receiver's query to programs", async () => {

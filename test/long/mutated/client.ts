@@ -26,5 +26,5 @@ export const CLIENT_TESTS: TestsByFile = {
   'settle-successor': ['rotate-webhook', 'rotate-at-once'],
   sleep: ['sleep', 'signals'],
   'token-lifetime': ['token-lifetime', 'login'],
-  transport: ['calls', 'login', 'refusals', 'signals', 'rate-limit'],
+  transport: ['calls', 'login', 'refusals', 'signals', 'rate-limit', 'lists'],
 }
