@@ -7,6 +7,7 @@ import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
+import { recordDeliveries } from './recording-server.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
 import type { IoSetting } from './test-io.ts'
 
@@ -62,7 +63,8 @@ describe('the start of postern dev', () => {
     ['::1', '[::1]'],
   ])('tells whether something listens at %s', async (address, host) => {
     const server = createServer().listen(0, address)
-    await once(server, 'listening')
+    const isThere = await once(server, 'listening').catch(() => false)
+    if (!isThere) return void console.log(`this machine has no ${address}`)
     const { port } = Object(server.address())
     const up = await readStart(['--forward', `http://${host}:${port}/`])
     expect(up.stderr).toContain(`\nreceiver   http://${host}:${port}/   something listens there\n`)
@@ -90,7 +92,7 @@ describe('the start of postern dev', () => {
     await setImmediate() // it listens once it has printed them
     for (const key of ['n', 'x', 'q']) dev.press(key)
     expect(await dev.exitCode).toBe(0)
-    expect(dev.stderr).toMatch(/\nkeys [^\n]*\n0 deliveries, 0 attempts: [^\n]*\n$/)
+    expect(dev.stderr).toMatch(/\ntry [^\n]*\nkeys [^\n]*\n0 deliveries, 0 attempts: [^\n]*\n$/)
   })
 
   it('delivers to a host that is not this machine only with --yes', async () => {
@@ -109,6 +111,31 @@ describe('the start of postern dev', () => {
     const events = ['--events', 'moon.risen']
     expect((await runCli(['dev', '--port', '0', ...NOWHERE, ...events], { env: {} })).code).toBe(2)
     expect(await readWebhook([...NOWHERE, ...events, '--any-type'])).toMatchObject({ events: ['moon.risen'] })
+  })
+})
+
+describe('the key r of postern dev', () => {
+  it.each([
+    ['the second event', ['t', 'n', 't', 'n'], 2],
+    ['the first event, whose third attempt came later', ['t', 'n', 't', 'n', 'n'], 0],
+  ])('retries what failed last: %s', async (_what, keys, retried) => {
+    const { received, url } = await recordDeliveries(() => 503)
+    const dev = startCli(['dev', '--port', '0', '--forward', url, '--clock', 'manual'], { env: {} })
+    onTestFinished(async () => {
+      dev.interrupt()
+      await dev.exitCode
+    })
+    await dev.until(/^keys /m)
+    await setImmediate() // it listens once it has printed them
+    const press = async (key: string) => {
+      const attempts = received.length
+      dev.press(key)
+      await expect.poll(() => dev.stdout.match(/ 503 /g)?.length, { interval: 5 }).toBe(attempts + 1)
+    }
+    for (const key of [...keys, 'r']) await press(key)
+    const ids = received.map(({ event }) => event.id)
+    expect(ids.at(-1)).toBe(ids[retried])
+    expect(new Set(ids).size).toBe(2)
   })
 })
 
