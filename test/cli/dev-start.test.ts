@@ -34,7 +34,7 @@ async function readWebhook(args: readonly string[], setting?: IoSetting) {
 }
 
 describe('the start of postern dev', () => {
-  it('tells where the secret comes from', async () => {
+  it('tells the origin of the secret', async () => {
     const file = join(folder, 'secret')
     const env = join(folder, '.env')
     await writeFile(file, 'from a file\n')

@@ -28,7 +28,7 @@ describe('postern emulator', () => {
     expect(readLines(emulator.stdout)).toMatchObject([{}, { type: 'summary', deliveries: 0 }])
   })
 
-  it('tells people where it listens, who can log in, and at the end what it delivered', async () => {
+  it('tells people its address, who can log in, and at the end what it delivered', async () => {
     const emulator = startCli(['emulator', ...ANY_PORT, '--account', 'umbrella:eve@umbrella.test:secret'], NO_ENV)
     await emulator.until(/^inspector/m)
     expect(emulator.stderr).toMatch(

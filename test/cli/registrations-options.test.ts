@@ -16,7 +16,7 @@ beforeEach(() => {
 describe('postern webhooks ensure', () => {
   const ensure = ['webhooks', 'ensure', '--url', APP, '--events']
 
-  it('describes a new webhook by --description, and tells people where its secret is', async () => {
+  it('describes a new webhook by --description, and tells people the place of its secret', async () => {
     const { crm, run } = await serve()
     const { code, stdout, stderr } = await run(...ensure, 'contact.*', ...place, '--description', 'the app of Ada')
     expect([code, stdout]).toEqual([0, ''])
@@ -32,7 +32,7 @@ describe('postern webhooks ensure', () => {
     expect(crm.webhooks.list()).toMatchObject([{ events: ['moon.risen'] }])
   })
 
-  it('prints for programs what the service says of the webhook, which webhooks were deleted, and where the secret is', async () => {
+  it('prints for programs what the service says of the webhook, which webhooks were deleted, and the place of the secret', async () => {
     const { crm, run, create } = await serve()
     const lost = create()
     const { stdout } = await run(...ensure, 'contact.created', ...place, '--replace-active', '--json')

@@ -92,7 +92,10 @@ describe('postern webhooks ensure', () => {
     const { crm, run } = await serve()
     await mkdir(inFolder('crm.secret.webhook'))
     const { code, stderr } = await run(...ensure, '--secret-file', inFolder('crm.secret'))
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/crm\.secret cannot be written: EISDIR.*crm\.secret\..*deleted again/)])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/crm\.secret cannot be written: EISDIR.*crm\.secret\..*deleted again/),
+    ])
     expect(crm.webhooks.list()).toEqual([])
     expect(await readdir(folder)).toEqual(['crm.secret.webhook'])
   })
