@@ -4,6 +4,16 @@ export interface ConnectionFailure {
   readonly text: string
 }
 
+/** A connection that ended, or was ended, before TLS was agreed on. It has the message and the code of its cause. */
+export class HandshakeFailure extends Error {
+  readonly code: string | undefined
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(cause.message, { cause })
+    this.code = cause.code
+  }
+}
+
 /** The words for a connection that nothing listens to. */
 export const GONE = 'the connection was refused'
 
@@ -12,8 +22,11 @@ const UNREACHABLE = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT',
 /** Returns which of the usual failures an error of a connection is. */
 export function toConnectionFailure(error: NodeJS.ErrnoException): ConnectionFailure {
   if (error instanceof AggregateError && error.errors.length > 0) return toConnectionFailure(error.errors[0])
+  if (error instanceof HandshakeFailure) return { kind: 'tls', text: isCut(error) ? CUT_IN_HANDSHAKE : toText(error) }
   return { kind: toKind(error), text: toText(error) }
 }
+
+const CUT_IN_HANDSHAKE = 'the connection ended before TLS was agreed on'
 
 function toKind({ code = '', syscall }: NodeJS.ErrnoException): ConnectionFailure['kind'] {
   if (UNREACHABLE.includes(code)) return 'refused'
@@ -21,9 +34,14 @@ function toKind({ code = '', syscall }: NodeJS.ErrnoException): ConnectionFailur
   return /^ERR_(TLS|SSL)|CERT|^EPROTO$|ISSUER|LEAF_SIGNATURE|^CRL_/.test(code) ? 'tls' : 'reset'
 }
 
-function toText({ code = '', message }: NodeJS.ErrnoException): string {
+function isCut({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ECONNRESET' || code === 'EPIPE'
+}
+
+function toText(error: NodeJS.ErrnoException): string {
+  const { code = '', message } = error
   if (code === 'ECONNREFUSED') return GONE
-  if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection ended without an answer'
+  if (isCut(error)) return 'the connection ended without an answer'
   // OpenSSL writes its state and a path around the reason, on two lines.
   const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1]
   if (reason !== undefined) return `TLS failed: ${reason}`

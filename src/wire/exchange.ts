@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { HandshakeFailure } from './connection-failure.ts'
 
 /** One HTTP request, as it stands on the wire. */
 export interface WireRequest {
@@ -59,6 +60,7 @@ export function exchange(
     const open = url.protocol === 'https:' ? requestHttps : requestHttp
     const request = open(url, { ...connection, method, headers: toLists(headers) })
     let answer: IncomingMessage | undefined
+    let isShaking = false
     const parts: Uint8Array[] = []
     const finish = (error?: unknown) => {
       signal.removeEventListener('abort', cut)
@@ -70,9 +72,14 @@ export function exchange(
     signal.addEventListener('abort', cut, { once: true })
     request.on('socket', (socket) => {
       if (!socket.connecting) return onPhase('connected') // it was used before, or was given
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => onPhase('connected'))
+      if (url.protocol === 'https:') socket.once('connect', () => (isShaking = true))
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        isShaking = false
+        onPhase('connected')
+      })
     })
-    request.on('error', finish) // an answer may come before the body has left, and the connection may end behind it
+    // An answer may come before the body has left, and the connection may end behind it.
+    request.on('error', (error) => finish(isShaking ? new HandshakeFailure(error) : error))
     // Of a connection that ends behind a 101 nothing else is told.
     request.on('close', () => {
       if (answer === undefined) finish(new Error('the connection ended without an answer'))

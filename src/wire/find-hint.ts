@@ -18,7 +18,7 @@ export function findHint(result: string, target: URL): string | undefined {
     '429': '429: the receiver, or something in front of it, limits requests, and had no room for this one in time.',
     '415': '415: something before the receiver refuses the content type or encoding.',
     refused: `refused: nothing listens at ${url}. Is your app running, and on that port?`,
-    reset: 'reset: the receiver cut the connection without an answer. Did it crash? Its console may say.',
+    reset: `reset: the receiver cut the connection without an answer. Did it crash? Its console may say.${target.protocol === 'http:' ? ' If it speaks TLS, its URL begins with https.' : ''}`,
     dns: `dns: the host of ${url} has no address.`,
     tls: `tls: no connection by TLS to ${url}. Has its certificate expired, is it for another name, or self-signed (NODE_EXTRA_CA_CERTS=FILE accepts your own)? Or is it http?`,
     timeout:

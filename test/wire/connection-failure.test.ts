@@ -1,18 +1,25 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { Agent, type AgentOptions, createServer as createHttpsServer } from 'node:https'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { expect, it, onTestFinished } from 'vitest'
 import { toConnectionFailure } from '../../src/wire/connection-failure.ts'
 import { type ExchangeOptions, exchange } from '../../src/wire/exchange.ts'
-import { SELF_SIGNED, TEST_KEY, WITHOUT_ISSUER } from './certificates.ts'
+import { FOR_CLIENTS, SELF_SIGNED, TEST_KEY, WITHOUT_ISSUER } from './certificates.ts'
 
 /** Sends a request to a server, and returns the failure of the connection. */
 async function failAt(server: Server, protocol: 'http' | 'https') {
+  return toConnectionFailure(await fail(server, protocol))
+}
+
+/** Sends a request to a server, and returns the error of the connection. */
+async function fail(server: Server, protocol: 'http' | 'https', connection: Pick<AgentOptions, 'ca'> = {}) {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo // it listens at a port
-  return toConnectionFailure(await failToReach(new URL(`${protocol}://127.0.0.1:${port}/`)))
+  const agent = new Agent(connection)
+  return failToReach(new URL(`${protocol}://127.0.0.1:${port}/`), protocol === 'https' ? { agent } : {})
 }
 
 /** Sends a request, and returns the error of the connection. */
@@ -70,6 +77,30 @@ it.each([
 ])('calls a certificate of a host %s a failure of TLS', async (_, cert, text) => {
   const server = createHttpsServer({ key: TEST_KEY, cert })
   expect(await failAt(server, 'https')).toEqual({ kind: 'tls', text })
+})
+
+it('calls a certificate that is not for servers a failure of TLS', async () => {
+  const server = createHttpsServer({ key: TEST_KEY, cert: FOR_CLIENTS })
+  const error = await fail(server, 'https', { ca: FOR_CLIENTS })
+  expect(error).toMatchObject({ code: 'INVALID_PURPOSE' })
+  expect(toConnectionFailure(error)).toEqual({ kind: 'tls', text: 'unsuitable certificate purpose' })
+})
+
+it.each([
+  ['ends', (socket: Socket) => socket.end()],
+  ['is reset', (socket: Socket) => socket.resetAndDestroy()],
+])('calls a connection that %s before TLS is agreed on a failure of TLS', async (_, end) => {
+  const server = createServer((socket) => void socket.once('data', () => end(socket)))
+  const failure = { kind: 'tls', text: 'the connection ended before TLS was agreed on' }
+  expect(await failAt(server, 'https')).toEqual(failure)
+})
+
+it('calls a connection that ends once TLS is agreed on reset', async () => {
+  const server = createTlsServer({ key: TEST_KEY, cert: SELF_SIGNED }, (socket) => {
+    socket.once('data', () => socket.destroy())
+  })
+  const error = await fail(server, 'https', { ca: SELF_SIGNED })
+  expect(toConnectionFailure(error)).toEqual({ kind: 'reset', text: 'the connection ended without an answer' })
 })
 
 it('calls https to a port that speaks http a failure of TLS, in one line of text', async () => {

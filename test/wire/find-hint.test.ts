@@ -19,3 +19,8 @@ it.each(['404', '405', 'refused', 'dns', 'tls'])('advises on %s, with the URL bu
 it.each(['200', '500', '1301', '3012', '3x1', '30x', 'toString', ''])('has no advice on %j', (result) => {
   expect(findHint(result, target)).toBeUndefined()
 })
+
+it('advises https for a connection that was cut, unless it is https', () => {
+  expect(findHint('reset', target)).toMatch(/If it speaks TLS, its URL begins with https\.$/)
+  expect(findHint('reset', new URL('https://127.0.0.1:3000/hooks'))).not.toContain('TLS')
+})
