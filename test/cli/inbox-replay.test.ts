@@ -34,6 +34,17 @@ describe('postern inbox replay', () => {
     expect(runs).toEqual(['evt_1'])
   })
 
+  it('lists and replays the others beside a row whose times are damaged', async () => {
+    await makeDeadLetters(file, many(2))
+    const database = openSqlite(file)
+    database.exec("UPDATE postern_inbox SET due_at = 1e17 WHERE id = 'evt_0'")
+    database.close()
+    const listed = await runCli(['inbox', 'list', '--sqlite', file, '--json'])
+    expect(listed.code).toBe(0)
+    expect(readLines(listed.stdout)).toContainEqual(expect.objectContaining({ eventId: 'evt_0', dueAt: null }))
+    expect(await replay('--all', '--yes')).toMatchObject({ code: 0, stderr: '2 of 2 dead letters replayed\n' })
+  })
+
   it('replays all of some types, and lists them before on request', async () => {
     await makeDeadLetters(file, [...many(3), { id: 'evt_9', type: 'contact.deleted' }])
     const filter = ['--all', '--type', '*.deleted,import.*']

@@ -159,3 +159,13 @@ describe('a body', () => {
     expect(lines.at(-2)).toBe(']')
   })
 })
+
+it('shows no time for one that no date can hold, and all else of the event', () => {
+  const item: InboxEntry = { ...ITEM, dueAt: Number.MAX_SAFE_INTEGER, tries: [{ ...TRY, startedAt: Number.NaN }] }
+  expect(formatItems([item], 'waiting')).toMatch(/evt_1 +2025-01-01T00:00:00\.000Z +- +3 /)
+  expect(formatItem(item)).toMatch(/^next try +-$/m)
+  expect(toRecord(item)).toMatchObject({
+    dueAt: null,
+    tries: [{ startedAt: null, endedAt: '2025-01-01T00:00:02.050Z' }],
+  })
+})

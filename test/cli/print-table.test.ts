@@ -23,6 +23,7 @@ it.each([
 it('shows a sign for whatever a terminal could obey', () => {
   expect(toPrintable('a\u001b[2J\u0000\u009b\u202e\u2066\u2028\u2029\nZoë')).toBe('a?[2J???????Zoë')
   expect(formatTable(['A'], [['a\nb']])).toBe('A\na?b')
+  expect(formatTable(['A\u001b[2J'], [['a']])).toBe('A?[2J\na')
 })
 
 it('makes one word for a shell', () => {

@@ -7,7 +7,7 @@ import { readRate } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { ProgressLine } from '../output/progress-line.ts'
-import { showTime } from '../output/show-time.ts'
+import { showTime, toIso } from '../output/show-time.ts'
 import { getEntry, type InboxOptions, type OpenedInbox, openInboxOf } from '../service/inbox-options.ts'
 import { sendAll } from '../service/send-all.ts'
 
@@ -52,7 +52,7 @@ interface Planned {
   readonly key: string
   readonly eventType: string
   readonly eventId: string
-  readonly deadSince: string
+  readonly deadSince: string | null
   readonly code: string | undefined
 }
 
@@ -108,12 +108,12 @@ async function readPlan({ inbox }: OpenedInbox, { type, json }: ReplayOptions, i
 async function readOne(opened: OpenedInbox, key: string, options: InboxOptions): Promise<Planned> {
   const item = await getEntry(opened, key, options)
   if (item.state === 'dead') return toPlanned(item)
-  const why = item.state === 'running' ? 'it is running' : `its next try is ${new Date(item.dueAt).toISOString()}`
+  const why = item.state === 'running' ? 'it is running' : `its next try is ${toIso(item.dueAt) ?? 'unknown'}`
   throw new ExitError(EXIT.failed, `${toPrintable(item.type)} ${toPrintable(item.id)} is not a dead letter: ${why}.`)
 }
 
 function toPlanned({ key, type, id, dueAt, tries }: InboxEntry): Planned {
-  return { key, eventType: type, eventId: id, deadSince: new Date(dueAt).toISOString(), code: tries.at(-1)?.code }
+  return { key, eventType: type, eventId: id, deadSince: toIso(dueAt) ?? null, code: tries.at(-1)?.code }
 }
 
 function tellPlan(plan: readonly Planned[], { json }: ReplayOptions, io: Io): number {
@@ -121,7 +121,13 @@ function tellPlan(plan: readonly Planned[], { json }: ReplayOptions, io: Io): nu
     for (const item of plan) io.stdout.write(`${JSON.stringify({ type: 'item', outcome: 'planned', ...item })}\n`)
     io.stdout.write(`${JSON.stringify({ type: 'summary', isComplete: true, total: plan.length })}\n`)
   } else if (plan.length > 0) {
-    const rows = plan.map(({ key, eventType, eventId, deadSince, code }) => [key, eventType, eventId, deadSince, code])
+    const rows = plan.map(({ key, eventType, eventId, deadSince, code }) => [
+      key,
+      eventType,
+      eventId,
+      deadSince ?? undefined,
+      code,
+    ])
     io.stdout.write(`${formatTable(['KEY', 'TYPE', 'EVENT', 'DEAD SINCE', 'CODE'], rows)}\n`)
   }
   io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${count(plan.length)} would be replayed\n`)

@@ -5,6 +5,7 @@ import { readCount } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatBody, formatCounts, formatItem, formatItems, toRecord } from '../output/print-item.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
+import { toIso } from '../output/show-time.ts'
 import {
   addInboxOptions,
   getEntry,
@@ -119,7 +120,7 @@ async function showCounts({ json, ...options }: CommonOptions, io: Io): Promise<
   await using opened = await openInboxOf(options)
   const counts = await opened.inbox.counts()
   const { oldestDueAt } = counts
-  const oldest = oldestDueAt === undefined ? null : new Date(oldestDueAt).toISOString()
+  const oldest = oldestDueAt === undefined ? null : (toIso(oldestDueAt) ?? null)
   const record = { ...counts, oldestDueAt: oldest, countedTo: MOST_COUNTED }
   io.stdout.write(json ? `${JSON.stringify(record)}\n` : formatCounts(counts))
 }

@@ -1,7 +1,7 @@
 import type { InboxCounts, InboxEntry, InboxState } from '../../inbox/inbox.ts'
 import { MOST_COUNTED } from '../../inbox/inbox.ts'
 import { formatTable, toPrintable } from './print-table.ts'
-import { showTime } from './show-time.ts'
+import { showTime, toIso } from './show-time.ts'
 
 /** Names of the time of an item, by its state. */
 const DUE: Readonly<Record<InboxState, string>> = { dead: 'dead since', waiting: 'next try', running: 'was due' }
@@ -59,12 +59,18 @@ export function toRecord(item: InboxEntry, options: { readonly hasBody?: boolean
   const { key, state, type, id, accountKey, source, trace, receivedAt, since, dueAt, failures, deaths } = item
   return {
     ...{ key, state, eventType: type, eventId: id, accountKey, source: source ?? null, trace: trace ?? null },
-    ...{ receivedAt: toIso(receivedAt), since: toIso(since), dueAt: toIso(dueAt), failures, deaths, marks: item.marks },
+    ...toTimes({ receivedAt, since, dueAt }),
+    ...{ failures, deaths, marks: item.marks },
     tries: item.tries.map(({ dueAt: due, startedAt, endedAt, ...rest }) => ({
-      ...{ ...rest, dueAt: toIso(due), startedAt: toIso(startedAt), endedAt: toIso(endedAt) },
+      ...rest,
+      ...toTimes({ dueAt: due, startedAt, endedAt }),
     })),
     ...(options.hasBody && { bodyBase64: Buffer.from(item.bytes).toString('base64') }),
   }
+}
+
+function toTimes(times: Readonly<Record<string, number>>): Readonly<Record<string, string | null>> {
+  return Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, toIso(ms) ?? null]))
 }
 
 /** A body with a line for each value. Its numbers, its escapes and names that come twice stay as they are. */
@@ -87,10 +93,6 @@ export function formatBody(bytes: Uint8Array): string {
 
 /** Strings are taken whole, and so are empty lists and objects; blanks between values go. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+|[^\s{}[\],:"]+|"/g
-
-function toIso(ms: number): string {
-  return new Date(ms).toISOString()
-}
 
 function cut(text = ''): string {
   return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}…` : text

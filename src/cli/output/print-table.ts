@@ -18,7 +18,7 @@ export function formatTable(
   head: readonly string[],
   rows: readonly (readonly (string | number | undefined)[])[],
 ): string {
-  const cells = [head, ...rows.map((row) => row.map(toCell))]
+  const cells = [head, ...rows].map((row) => row.map(toCell))
   const widths = head.map((_, column) => cells.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0))
   return cells
     .map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())
