@@ -3,12 +3,13 @@ import { type Inbox, type InboxItem, type Logger, pollInbox } from '../../../src
 import { nameWorker } from '../../stores/name-worker.ts'
 import { Notices } from '../../stores/notices.ts'
 import { PutListeners } from '../../stores/put-listeners.ts'
+import { toCommandOptions } from './command-options.ts'
 import { Connection } from './connection.ts'
 import { findGaps } from './durability.ts'
 import { toJobId } from './job-data.ts'
 import { addJob, dropJob, getEntry, replayJob } from './jobs.ts'
 import { readCounts, readNextTurn, readPage } from './look.ts'
-import { type BullmqInboxOptions, type Checked, checkOptions, DAY_MS } from './options.ts'
+import { type BullmqInboxOptions, checkOptions, DAY_MS } from './options.ts'
 import { Room } from './room.ts'
 import { Turns } from './turns.ts'
 import { WorkTable } from './work-table.ts'
@@ -102,33 +103,5 @@ function makeSweeper(
         { dropped: dropped.length },
         `bullmqInbox dropped dead letters older than ${deadLetterMs / DAY_MS} days.`,
       )
-  }
-}
-
-/** Returns the address without a password, for the log. */
-function toCommandOptions({ backend, connection, queue, prefix }: Checked): readonly string[] {
-  const { schema }: Partial<Record<string, unknown>> = { ...connection }
-  return [
-    ...[`--${backend}`, toUrl(backend, connection)],
-    ...(queue === 'postern' ? [] : ['--queue', queue]),
-    ...(prefix === 'bull' ? [] : ['--prefix', prefix]),
-    ...(schema === undefined ? [] : ['--schema', String(schema)]),
-  ]
-}
-
-function toUrl(backend: Checked['backend'], connection: Checked['connection']): string {
-  const { url, connectionString, host, port, db, database }: Partial<Record<string, unknown>> = { ...connection }
-  const given = backend === 'redis' ? url : connectionString
-  const scheme = backend === 'redis' ? 'redis' : 'postgres'
-  try {
-    const at = new URL(typeof given === 'string' ? given : `${scheme}://${host ?? 'localhost'}`)
-    if (typeof given !== 'string' && port !== undefined) at.port = String(port)
-    if (typeof given !== 'string' && (db ?? database) !== undefined) at.pathname = `/${db ?? database}`
-    at.password = ''
-    // Both drivers also accept options there.
-    for (const name of [...at.searchParams.keys()]) if (/pass/i.test(name)) at.searchParams.delete(name)
-    return at.toString()
-  } catch {
-    return `${scheme}://…`
   }
 }

@@ -145,16 +145,6 @@ describe.each(BACKENDS)('bullmqInbox on %s', (backend, start) => {
   }, 60_000)
 })
 
-it.each([
-  [
-    'redis://user:secret@localhost:6379/1?password=secret&family=4',
-    ['--redis', 'redis://user@localhost:6379/1?family=4'],
-  ],
-  ['postgres://user:secret@localhost/app?password=secret', ['--postgres', 'postgres://user@localhost/app']],
-])('bullmqInbox names no password in what it has logged: %s', (connection, told) => {
-  expect(bullmqInbox({ connection }).commandOptions).toEqual(told)
-})
-
 describe.runIf(redisProgram !== undefined)('bullmqInbox, and a failover of Redis that leaves connections open', () => {
   it('leaves the server that has become a replica', async () => {
     const [master, next] = await Promise.all([startRedis(), startRedis()])
