@@ -13,6 +13,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
   await writeFile(join(folder, 'body.json'), BODY)
   await writeFile(join(folder, 'secret.txt'), `${SECRET}\n`)
+  await writeFile(join(folder, 'marked.txt'), `\ufeff${SECRET}\r\n`)
   await writeFile(join(folder, '.env'), `# of the app\nOTHER=1\nWEBHOOK_SECRET="${SECRET}"\n`)
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -23,6 +24,11 @@ describe('postern sign', () => {
     ['by another variable', ['sign', '--secret-env', 'MINE'], { stdin: BODY, env: { MINE: SECRET } }],
     ['by a file', ['sign', 'FOLDER/body.json', '--secret-file', 'FOLDER/secret.txt'], { env: {} }],
     ['by an env file', ['sign', 'FOLDER/body.json', '--env', 'FOLDER/.env'], { env: { WEBHOOK_SECRET: 'x' } }],
+    [
+      'by a file with a byte order mark',
+      ['sign', 'FOLDER/body.json', '--secret-file', 'FOLDER/marked.txt'],
+      { env: {} },
+    ],
     ["by Node's name for that", ['sign', 'FOLDER/body.json', '--env-file', 'FOLDER/.env'], { env: {} }],
     ['by standard input', ['sign', 'FOLDER/body.json', '--secret-stdin'], { env: {}, stdin: `${SECRET}\n` }],
   ])('accepts the secret %s', async (_what, args, setting) => {
@@ -49,6 +55,17 @@ describe('postern sign', () => {
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(message)
   })
+})
+
+it.each([
+  ['UTF-16', Buffer.from(`\ufeff${SECRET}\n`, 'utf16le')],
+  ['UTF-16 without a mark', Buffer.from(SECRET, 'utf16le')],
+  ['Latin-1', Buffer.from('sécret', 'latin1')],
+])('postern sign refuses a secret in %s, which would be another one', async (_what, bytes) => {
+  const file = join(folder, 'other.txt')
+  await writeFile(file, bytes)
+  const refusal = { code: 2, stdout: '', stderr: `postern: ${file} is not UTF-8 text.\n` }
+  expect(await runCli(['sign', '--secret-file', file], { stdin: BODY, env: {} })).toEqual(refusal)
 })
 
 it('postern sign --json prints one object', async () => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { type Command, Option } from 'commander'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import { readEnvFile } from './env-file.ts'
@@ -35,8 +36,8 @@ export async function readSecret(options: SecretOptions, io: Io): Promise<string
   const envFile = envFileOf(options)
   if (secretFile !== undefined && secretStdin)
     throw new ExitError(EXIT.usage, 'Give --secret-file or --secret-stdin, not both.')
-  if (secretStdin) return withoutFinalBreak((await readStdin(io)).toString())
-  if (secretFile !== undefined) return withoutFinalBreak((await readBytes(secretFile)).toString())
+  if (secretStdin) return toSecret(await readStdin(io), 'Standard input')
+  if (secretFile !== undefined) return toSecret(await readBytes(secretFile), secretFile)
   const secret = envFile === undefined ? io.env[secretEnv] : await readEnvFile(envFile, secretEnv)
   if (secret) return secret
   throw new ExitError(
@@ -52,8 +53,13 @@ export async function readBody(file: string | undefined, { secretStdin }: Secret
   return readStdin(io)
 }
 
-function withoutFinalBreak(text: string): string {
-  return text.replace(/\r?\n$/, '')
+/** Ends the command if the bytes are no text: read as such, they would be another secret. Some shells of Windows write UTF-16. */
+function toSecret(bytes: Buffer, source: string): string {
+  if (bytes.includes(0) || !isUtf8(bytes)) throw new ExitError(EXIT.usage, `${source} is not UTF-8 text.`)
+  return bytes
+    .toString()
+    .replace(/^\ufeff/, '')
+    .replace(/\r?\n$/, '')
 }
 
 /** The name of a variable. What is none may be the secret itself, and is not repeated. */
