@@ -122,6 +122,27 @@ describe('a server that is not an emulator', () => {
   })
 
   it.each([
+    ['an answer', ['clock']],
+    ['a line of its stream', ['logs']],
+  ])('ends a command with 3 if %s has no end', async (_what, command) => {
+    const part = Buffer.alloc(1_024 * 1_024, 'x')
+    const url = await startOther((path, response) => {
+      if (path === 'state') return void response.end(JSON.stringify({ ...state, webhooks: [] }))
+      const send = () => {
+        while (!response.destroyed && response.write(part));
+      }
+      response.write('data: {}\n\ndata: ')
+      response.on('drain', send)
+      send()
+    })
+    const { code, stderr } = await runCli([...command, '--emulator', url])
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining(`postern: The server at ${url} answers more than any emulator.\n`),
+    ])
+  })
+
+  it.each([
     ['its state', ['trigger', 'contact.created'], /^state/],
     ['an event', ['trigger', 'contact.created', '--watch'], /^events/],
     ['a delivery', ['trigger', 'contact.created', '--watch'], /^deliveries/],

@@ -1,7 +1,7 @@
-import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import * as z from 'zod'
+import { BodyTooLarge, readWhole } from '../../client/read-body.ts'
 import { isObject } from '../../protocol/envelope.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { readTargetUrl } from '../input/read-option.ts'
@@ -56,6 +56,8 @@ export function addEmulatorUrl(command: Command): Command {
 }
 
 const ANSWER_WITHIN_MS = 10_000
+/** Number of characters in a line of the stream; an event has at most 1 MiB. */
+const MAX_LINE = 64 * 1_024 * 1_024
 /** Number of characters of a refusal to show. */
 const MAX_MESSAGE = 500
 
@@ -66,7 +68,7 @@ export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Pr
   // It may be in another container; it delivers only to hosts that it was told.
   const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)
   try {
-    const ready = await (await send(url, 'GET ready', { signal: io.interrupt })).json()
+    const ready = readJson(await readText(await send(url, 'GET ready', { signal: io.interrupt })))
     if (!isObject(ready) || ready.type !== 'ready') throw new Error('no ready line')
   } catch (error) {
     io.interrupt.throwIfAborted()
@@ -86,9 +88,9 @@ or name it with --emulator URL; trigger also sends straight to a receiver, with 
 function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient {
   const call: EmulatorClient['call'] = async (line, answer, { signal = interrupt, ...settings } = {}) => {
     const response = await send(url, line, { ...settings, signal })
-    const text = await response.text().catch((cause: unknown) => {
+    const text = await readText(response).catch((cause: unknown) => {
       signal.throwIfAborted()
-      throw goneFrom(url, cause)
+      throw cause instanceof BodyTooLarge ? tooLarge(url) : goneFrom(url, cause)
     })
     return read(answer, text === '' ? undefined : readJson(text), url)
   }
@@ -108,7 +110,7 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
       const { body } = await send(url, 'GET stream', { signal, withinMs: Number.POSITIVE_INFINITY })
       if (body === null) return
       try {
-        for await (const line of createInterface({ input: Readable.fromWeb(body) }))
+        for await (const line of splitLines(Readable.fromWeb(body), url))
           if (line.startsWith('data: ')) yield toMessage(readJson(line.slice(6)), url)
       } catch (error) {
         signal.throwIfAborted()
@@ -136,7 +138,7 @@ async function send(
     throw goneFrom(url, cause)
   })
   if (response.ok) return response
-  const text = await response.text().catch(() => '')
+  const text = await readText(response).catch(() => '')
   const answer = readJson(text)
   const message = isObject(answer) && typeof answer.message === 'string' ? answer.message : text
   // An event that names no account is a slip; a record that is not there is an answer.
@@ -145,6 +147,29 @@ async function send(
     isAbsent ? EXIT.failed : EXIT.usage,
     `The emulator refused: ${toPrintable(message.slice(0, MAX_MESSAGE)) || `it answered ${response.status}`}`,
   )
+}
+
+async function readText(response: Response): Promise<string> {
+  return (await readWhole(response)).text()
+}
+
+/** Splits a stream at its line feeds. Ends the command at a line that would fill the memory. */
+async function* splitLines(parts: AsyncIterable<Uint8Array>, url: URL): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let line = ''
+  for await (const part of parts) {
+    const [end = '', ...lines] = decoder.decode(part, { stream: true }).split('\n')
+    line += end
+    for (const next of lines) {
+      yield line
+      line = next
+    }
+    if (line.length > MAX_LINE) throw tooLarge(url)
+  }
+}
+
+function tooLarge(url: URL): ExitError {
+  return new ExitError(EXIT.unreachable, `The server at ${url.origin} answers more than any emulator.`)
 }
 
 function goneFrom(url: URL, cause: unknown): ExitError {
