@@ -67,10 +67,15 @@ export async function refusalOf(response: Response, call: CallFacts, redactor: R
     const message = `${call.route}: the service redirects${targetOf(response)}. Redirects are not followed, since they would carry the credentials elsewhere. Give the final address as baseUrl.`
     return new ServiceError('redirect_refused', message, facts)
   }
-  const said = serviceMessage === undefined ? '' : `: ${serviceMessage}`
+  const said = serviceMessage === undefined ? '' : `: ${toLine(serviceMessage)}`
   if (status >= 500 && !call.isRepeatable) return outcomeUnknown(`status ${status}${said}`, facts)
   const [code, meaning] = codeFor(status, call.isLogin)
   return new ServiceError(code, `${call.route}: ${meaning} (status ${status}${said})`, facts)
+}
+
+/** Text of the service within a message: on a line of its own it could pose as another message, in a log or at a terminal. */
+function toLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 function codeFor(status: number, isLogin: boolean): readonly [ErrorCode, string] {

@@ -88,4 +88,12 @@ describe('redirects', () => {
     const options = { fetch: (request: Request) => fetch(new Request(request, { redirect: 'follow' })) }
     expect(await failureOf(clientOf(service, options).webhooks.get('w1'))).toMatchObject({ code: 'redirect_refused' })
   })
+
+  it('keeps the text of the service on the line of its message', async () => {
+    const message = 'no\r\npostern: all is well\u2028\u001b[2J'
+    service = await startService(() => ({ status: 400, body: { message } }))
+    const error = await failureOf(clientOf(service).webhooks.list())
+    expect(error.message).toMatch(/\(status 400: no postern: all is well \[2J\)$/)
+    expect(error).toMatchObject({ serviceMessage: message })
+  })
 })
