@@ -80,7 +80,7 @@ interface Rewriting {
 /** Lists what the body may have been before it was changed, the smallest changes first. */
 function rewrite(body: Uint8Array): readonly Rewriting[] {
   const text = Buffer.from(body).toString()
-  const bare = text.replace(/(\r?\n)+$/, '')
+  const bare = withoutFinalBreaks(text)
   const withLf = text.replaceAll('\r\n', '\n')
   const forms: readonly (readonly [FindingCode, readonly string[]])[] = [
     ['final_newline', [bare, `${bare}\n`, `${bare}\r\n`, text.trim()]],
@@ -89,6 +89,13 @@ function rewrite(body: Uint8Array): readonly Rewriting[] {
     ['reserialised', writeAgain(text)],
   ]
   return forms.flatMap(([code, texts]) => texts.map((each) => ({ code, bytes: Buffer.from(each) })))
+}
+
+/** Not by a pattern: it would try at each of a million line breaks within the body. */
+function withoutFinalBreaks(text: string): string {
+  let end = text.length
+  while (text.endsWith('\n', end)) end -= text.endsWith('\r\n', end) ? 2 : 1
+  return text.slice(0, end)
 }
 
 function writeAgain(text: string): readonly string[] {
