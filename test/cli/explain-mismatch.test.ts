@@ -106,3 +106,7 @@ it('explains a body of a million line breaks at once', () => {
   expect(codesOf(`${'\n'.repeat(1_000_000)}x`, right)).toEqual(['no_match'])
   expect(codesOf(`x${'\r\n'.repeat(500_000)}`, sign('x', SECRET))).toEqual(['final_newline'])
 })
+
+it('explains a body that is nested too deeply to be written again', () => {
+  expect(codesOf(`${'['.repeat(100_000)}${']'.repeat(100_000)}`, right)).toEqual(['no_match'])
+})

@@ -99,12 +99,14 @@ function withoutFinalBreaks(text: string): string {
 }
 
 function writeAgain(text: string): readonly string[] {
-  let value: unknown
   try {
-    value = JSON.parse(text.replace(/^\ufeff/, ''))
+    return listForms(JSON.parse(text.replace(/^\ufeff/, '')))
   } catch {
-    return []
+    return [] // no JSON, or nested so deeply that it can be parsed and not be written
   }
+}
+
+function listForms(value: unknown): readonly string[] {
   const four = JSON.stringify(value, null, 4)
   const pretty = formatJson(value, 'pretty')
   const plain = [JSON.stringify(value), formatJson(value, 'spaced'), pretty.trimEnd(), pretty, four, `${four}\n`]
