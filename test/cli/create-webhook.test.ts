@@ -93,7 +93,7 @@ describe('postern webhooks create', () => {
       { env: ADA },
     )
     expect([code, stdout]).toEqual([1, 'whsec_1\n'])
-    expect(stderr).toContain('it is still inactive. Once the cause is fixed: postern webhooks resume w1\n')
+    expect(stderr).toContain(`Once the cause is fixed: postern webhooks resume w1 --base-url ${service.url}\n`)
   })
 
   it('says how to resume a webhook whose activation was interrupted', async () => {

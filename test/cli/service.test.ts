@@ -49,6 +49,22 @@ describe('the service', () => {
     expect([code, stderr]).toEqual([3, expect.stringContaining('no answer')])
   })
 
+  it('is named in the commands that a command advises', async () => {
+    const { crm } = await serve()
+    const file = join(folder, "its owner's.env")
+    await writeFile(file, `MAIL=${ADA.POSTERN_EMAIL}\nPOSTERN_PASSWORD=${ADA.POSTERN_PASSWORD}\n`)
+    const named = ['--base-url', crm.url, '--email-env', 'MAIL', '--env', file, '--allow-http']
+    const wanted = ['--url', 'http://127.0.0.1:9/', '--events', 'contact.created', '--inactive']
+    const { code, stderr } = await runCli(['webhooks', 'create', ...wanted, ...named], { env: {} })
+    const [webhook] = crm.webhooks.list()
+    const quoted = `'${folder}/its owner'\\''s.env'`
+    const options = `--base-url ${crm.url} --email-env MAIL --env ${quoted} --allow-http`
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining(`then: postern webhooks resume ${webhook?.id} ${options}\n`),
+    ])
+  })
+
   it('is named with the env file that lacks a variable', async () => {
     const file = join(folder, '.env.half')
     for (const [text, name] of [

@@ -11,13 +11,14 @@ it('tells why retries have no result only if their webhook is paused', async () 
   const { io, written, interrupt } = createTestIo()
   const account = { email: ADA.POSTERN_EMAIL, password: ADA.POSTERN_PASSWORD }
   const client = createClient({ baseUrl: crm.url, ...account, logger: silentLogger })
-  await tellIfPaused(client, id, io)
+  const options = { emailEnv: 'POSTERN_EMAIL', passwordEnv: 'POSTERN_PASSWORD', retries: 5 }
+  await tellIfPaused(client, id, options, io)
   expect(written.stderr).toBe('')
   crm.webhooks.pause(id)
-  await tellIfPaused(client, id, io)
+  await tellIfPaused(client, id, options, io)
   expect(written.stderr).toBe(
     `webhook ${id} is paused, and holds back what is retried: postern webhooks resume ${id}\n`,
   )
   interrupt()
-  await expect(tellIfPaused(client, id, io)).rejects.toBe(io.interrupt.reason)
+  await expect(tellIfPaused(client, id, options, io)).rejects.toBe(io.interrupt.reason)
 })

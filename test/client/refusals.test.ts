@@ -93,7 +93,7 @@ describe('redirects', () => {
     const message = 'no\r\npostern: all is well\u2028\u001b[2J'
     service = await startService(() => ({ status: 400, body: { message } }))
     const error = await failureOf(clientOf(service).webhooks.list())
-    expect(error.message).toMatch(/\(status 400: no postern: all is well \[2J\)$/)
-    expect(error).toMatchObject({ serviceMessage: message })
+    const line = expect.stringMatching(/\(status 400: no postern: all is well \[2J\)$/)
+    expect(error).toMatchObject({ message: line, serviceMessage: message })
   })
 })

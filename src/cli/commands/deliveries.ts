@@ -100,7 +100,7 @@ async function resend(id: string, options: ResendOptions, io: Io): Promise<numbe
   if (options.json) io.stdout.write(`${JSON.stringify({ outcome, ...toRecord(after ?? delivery) })}\n`)
   else io.stdout.write(`${formatTable(['OUTCOME', ...COLUMNS], [[outcome, ...toColumns(after ?? delivery)]])}\n`)
   if (outcome === 'unresolved') {
-    await tellIfPaused(client, webhookId, io)
+    await tellIfPaused(client, webhookId, options, io)
     return EXIT.gaveUp
   }
   return outcome === 'succeeded' ? EXIT.done : EXIT.failed

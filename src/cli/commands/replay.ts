@@ -134,7 +134,7 @@ async function replayWith(journal: ReplayJournal | undefined, options: ReplayCom
       onProgress: (progress) => display.onProgress(progress),
     })
     const code = tellResult(plan === undefined ? result : addSkipped(result, plan), display, options, io)
-    if (code === EXIT.gaveUp) await tellIfPaused(client, webhookId, io)
+    if (code === EXIT.gaveUp) await tellIfPaused(client, webhookId, options, io)
     return code
   } catch (error) {
     display.end()

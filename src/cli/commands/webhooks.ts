@@ -77,7 +77,11 @@ function addChanges(add: AddWebhookCommand, io: Io, done: () => void): void {
       const { url, events, description, anyType, secretFile, inactive } = options
       const wanted = { url, events: readSubscribedTypes(events, anyType === true), description, secretFile }
       const client = await connectToService(options, io)
-      await createWebhook(client, { ...wanted, isActive: !inactive, isJson: options.json === true }, io)
+      await createWebhook(
+        client,
+        { ...wanted, isActive: !inactive, isJson: options.json === true, service: options },
+        io,
+      )
       done()
     })
   addTypes(

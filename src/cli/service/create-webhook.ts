@@ -3,6 +3,7 @@ import { hasCode } from '../../client/service-error.ts'
 import { EXIT, ExitError, type Io, writeOut } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import { reserveSecretFile } from '../output/secret-file.ts'
+import { type ServiceOptions, writeServiceOptions } from './service-client.ts'
 
 interface Wanted {
   readonly url: string
@@ -11,6 +12,8 @@ interface Wanted {
   readonly secretFile: string | undefined
   readonly isActive: boolean
   readonly isJson: boolean
+  /** Those of the command, for the commands that it advises. */
+  readonly service: ServiceOptions
 }
 
 /** A place for the secret. */
@@ -39,7 +42,7 @@ export async function createWebhook(client: Client, wanted: Wanted, io: Io): Pro
   const id = toPrintable(webhook.id)
   const where = secretFile === undefined ? 'on standard output' : `in ${secretFile}`
   io.stderr.write(`webhook ${id} is registered; its secret is ${where}, and is not shown again\n`)
-  const resume = `postern webhooks resume ${toWord(webhook.id)}`
+  const resume = `postern webhooks resume ${toWord(webhook.id)}${writeServiceOptions(wanted.service)}`
   if (!isActive) return void io.stderr.write(`it is inactive; give your receiver the secret, then: ${resume}\n`)
   try {
     await client.webhooks.resume(webhook.id, { signal: io.interrupt })
@@ -65,7 +68,7 @@ function toStandardOutput({ isJson }: Wanted, io: Io): Place {
 
 async function register(
   client: Client,
-  { url, events, description }: Wanted,
+  { url, events, description, service }: Wanted,
   place: Place,
   io: Io,
 ): Promise<CreatedWebhook> {
@@ -80,7 +83,7 @@ async function register(
       (error instanceof ServiceError && error.code === 'answer_unusable' && !error.route.includes('/auth/'))
     if (isUnclear)
       io.stderr.write(
-        'It may be registered, and its secret is lost then. Look: postern webhooks list, and delete the inactive one.\n',
+        `It may be registered, and its secret is lost then. Delete the inactive one of: postern webhooks list${writeServiceOptions(service)}\n`,
       )
     throw error
   }

@@ -6,6 +6,7 @@ import { isObject } from '../../protocol/envelope.ts'
 import { nameUrl } from '../input/read-option.ts'
 import { readName, readSecret } from '../input/secret.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
+import { toWord } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
 import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariables } from './address.ts'
 
@@ -21,18 +22,36 @@ export interface ServiceOptions extends EnvOptions {
 }
 
 const EMULATOR_ANSWERS_WITHIN_MS = 2_000
+const EMAIL = 'POSTERN_EMAIL'
+const PASSWORD = 'POSTERN_PASSWORD'
 
 export function addServiceOptions(command: Command): Command {
   return command
     .option('--base-url <url>', `where the service is; else ${BASE_URL} says it`)
-    .option('--email-env <name>', 'the environment variable that holds the e-mail address', readName, 'POSTERN_EMAIL')
-    .option('--password-env <name>', 'the one that holds the password', readName, 'POSTERN_PASSWORD')
+    .option('--email-env <name>', 'the environment variable that holds the e-mail address', readName, EMAIL)
+    .option('--password-env <name>', 'the one that holds the password', readName, PASSWORD)
     .option('--password-file <file>', 'the file that holds it')
     .option('--password-stdin', 'it comes on standard input')
     .option('--env <file>', 'the env file that sets these variables, in place of the environment')
     .addOption(new Option('--env-file <file>', 'the same, for a file that is there').hideHelp())
     .option('--retries <n>', 'how often a call is repeated after a failure, 0 to 20', readRetries, 5)
     .option('--allow-http', 'http: for other machines too; the password then goes over the network for all to read')
+}
+
+/** Writes these options for a shell, each after a blank: without them, an advised command would go to another service. */
+export function writeServiceOptions(options: ServiceOptions): string {
+  const { baseUrl, emailEnv, passwordEnv, passwordFile, passwordStdin, env, envFile, allowHttp } = options
+  const values = {
+    'base-url': baseUrl,
+    'email-env': emailEnv === EMAIL ? undefined : emailEnv,
+    'password-env': passwordEnv === PASSWORD ? undefined : passwordEnv,
+    'password-file': passwordFile,
+    env: env ?? envFile,
+  }
+  const written = Object.entries(values).map(([name, value]) =>
+    value === undefined ? '' : ` --${name} ${toWord(value)}`,
+  )
+  return [...written, passwordStdin ? ' --password-stdin' : '', allowHttp ? ' --allow-http' : ''].join('')
 }
 
 function readRetries(value: string): number {
