@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { type Command, Option } from 'commander'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import { readEnvFile } from './env-file.ts'
@@ -55,11 +54,10 @@ export async function readBody(file: string | undefined, { secretStdin }: Secret
 
 /** Ends the command if the bytes are no text: read as such, they would be another secret. Some shells of Windows write UTF-16. */
 function toSecret(bytes: Buffer, source: string): string {
-  if (bytes.includes(0) || !isUtf8(bytes)) throw new ExitError(EXIT.usage, `${source} is not UTF-8 text.`)
-  return bytes
-    .toString()
-    .replace(/^\ufeff/, '')
-    .replace(/\r?\n$/, '')
+  const text = bytes.toString()
+  if (text.includes('\0') || !Buffer.from(text).equals(bytes))
+    throw new ExitError(EXIT.usage, `${source} is not UTF-8 text.`)
+  return text.replace(/^\ufeff/, '').replace(/\r?\n$/, '')
 }
 
 /** The name of a variable. What is none may be the secret itself, and is not repeated. */
