@@ -102,7 +102,7 @@ describe('a mismatch', () => {
   })
 })
 
-it('explains a body of a million line breaks at once', () => {
+it('explains a body of a million line breaks immediately', () => {
   expect(codesOf(`${'\n'.repeat(1_000_000)}x`, right)).toEqual(['no_match'])
   expect(codesOf(`x${'\r\n'.repeat(500_000)}`, sign('x', SECRET))).toEqual(['final_newline'])
 })

@@ -12,7 +12,7 @@ interface Wanted {
   readonly secretFile: string | undefined
   readonly isActive: boolean
   readonly isJson: boolean
-  /** Those of the command, for the commands that it advises. */
+  /** Options of the command, for the commands that it advises. */
   readonly service: ServiceOptions
 }
 
