@@ -18,7 +18,7 @@ import { addSign } from './commands/sign.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { addVerify } from './commands/verify.ts'
 import { addWebhooks } from './commands/webhooks.ts'
-import { BrokenOutput, EXIT, ExitError, type Finish, type Io } from './io.ts'
+import { BrokenOutput, EXIT, ExitError, type Finish, type Io, type Output } from './io.ts'
 import { toPrintable } from './output/print-table.ts'
 
 /**
@@ -26,12 +26,13 @@ import { toPrintable } from './output/print-table.ts'
  *
  * @returns the exit code: 0 done, 1 what was asked failed, 2 usage, 3 cannot start or connect, 4 login refused, 5 gave up, 130 interrupted, 141 standard output was closed
  */
-export async function run(args: readonly string[], io: Io): Promise<number> {
+export async function run(args: readonly string[], given: Io): Promise<number> {
   let exitCode: number = EXIT.done
   const finish = (code: number) => {
     exitCode = code
   }
   const fixes = new Map<ErrorCode, string>()
+  const io = isJson(args) ? { ...given, stdout: toJsonOutput(given.stdout) } : given
   const program = createProgram({ ...io, advise: (code, fix) => fixes.set(code, fix) }, finish)
   try {
     await program.parseAsync(askForKnownHelp(program, args), { from: 'user' })
@@ -111,6 +112,16 @@ function askForKnownHelp(program: Command, args: readonly string[]): readonly st
 function isJson(args: readonly string[]): boolean {
   const at = args.indexOf('--json')
   return at >= 0 && (args[0] !== 'check' || args[at + 1] === '-')
+}
+
+/** Escapes what a terminal could obey and JSON allows: programs read the same. */
+function toJsonOutput(output: Output): Output {
+  const toUnit = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return {
+    isTTY: output.isTTY === true,
+    write: (text, callback) =>
+      output.write(text.replace(/[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu, toUnit), callback),
+  }
 }
 
 /** An error of the user or of the world, as all commands report it. */

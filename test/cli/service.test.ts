@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { PASSWORD, type Reply, startService } from '../client/support.ts'
 import { findFreePort } from '../support/programs.ts'
-import { runCli, startCli } from './run-cli.ts'
+import { readLines, runCli, startCli } from './run-cli.ts'
 import { ADA, serve, serveHandMade } from './serve.ts'
 
 let folder: string
@@ -47,6 +47,16 @@ describe('the service', () => {
     const env = { ...ADA, POSTERN_BASE_URL: `${protocol}://crm.invalid` }
     const { code, stderr } = await runCli(['webhooks', 'list', '--allow-http', '--retries', '0'], { env })
     expect([code, stderr]).toEqual([3, expect.stringContaining('no answer')])
+  })
+
+  it('reaches the terminal by no text of its own, and programs get it whole', async () => {
+    const id = 'w\u009b31m\u202e\u2028\u007f\u001b[2J'
+    const { run } = await serveHandMade({ body: [{ _id: id, active: true }] })
+    const { code, stdout } = await run('webhooks', 'list', '--json')
+    expect(stdout).toMatch(/^[ -~]+\n$/)
+    expect([code, ...readLines(stdout)]).toEqual([0, { id, active: true }])
+    const { stdout: shown } = await run('webhooks', 'list')
+    expect(shown).toContain('w?31m????[2J')
   })
 
   it('is named in the commands that a command advises', async () => {
