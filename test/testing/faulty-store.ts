@@ -35,6 +35,8 @@ export type Fault =
   | 'keeps a hundred marks at most'
   | 'says another retention'
   | 'forgets too early'
+  | 'counts the retention from the first claim'
+  | 'forgets at once what it should keep for months'
   | 'forgets a claim that lives for longer than the retention'
   | 'never forgets'
   | 'claims in two steps'
@@ -81,6 +83,8 @@ interface Row {
   until: number
   forgetAt: number
   marks: readonly string[]
+  /** Time at which the row was made. */
+  readonly since: number
 }
 
 type Places = Map<string, { readonly at: number; readonly until: number }>
@@ -167,7 +171,7 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
     if (is('ignores case')) key = key.toLowerCase()
     const known = is('looks keys up in an object') ? object[key] : rows.get(key)
     const isKnown = known !== undefined && (is('never forgets') || known.forgetAt > now())
-    const row = isKnown ? known : { done: false, token: undefined, until: 0, forgetAt: 0, marks: [] }
+    const row = isKnown ? known : { done: false, token: undefined, until: 0, forgetAt: 0, marks: [], since: now() }
     if (is('looks keys up in an object')) object[key] = row
     else rows.set(key, row)
     return row
@@ -175,7 +179,9 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
   const isLive = ({ until }: Row) =>
     until > now() + (is('compares times with the clock of its process') ? clockErrorMs() : 0)
   const isFenced = (row: Row, token: string) => row.token !== token && row.until > now()
-  const keepFor = is('forgets too early') ? retentionMs / 3 : retentionMs
+  const isTooLong = is('forgets at once what it should keep for months') && retentionMs >= 2 ** 31
+  const keepFor = is('forgets too early') ? retentionMs / 3 : isTooLong ? 1 : retentionMs
+  const keepUntil = ({ since }: Row) => (is('counts the retention from the first claim') ? since : now()) + keepFor
   const hold = (row: Row, token: string, leaseMs: number) => {
     const from = is('adds the new lease to the old one') ? Math.max(row.until, now()) : now()
     const lease = is('ends claims early') ? leaseMs / 3 : leaseMs
@@ -231,7 +237,7 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
       if (is('cannot complete once its lease has ended') && row.until <= now()) return false
       if (is('cannot complete what it does not know') && row.token === undefined) return false
       if (is('cannot repeat a complete') && row.done) return false
-      const forgetAt = is('forgets what is done with its lease') ? row.until : now() + keepFor
+      const forgetAt = is('forgets what is done with its lease') ? row.until : keepUntil(row)
       Object.assign(row, { done: true, until: 0, forgetAt })
       return true
     },
@@ -244,7 +250,7 @@ function makeClaims(is: Is, rows: Map<string, Row>, now: () => number, retention
       if (row.done && !is('is undone by a late release')) return true
       if (!is('loses the marks of a release') && !(isLate && is('loses the marks of a late release'))) add(row, marks)
       const until = is('ends a released claim with its lease') ? row.until : 0
-      Object.assign(row, { done: false, until, forgetAt: now() + keepFor })
+      Object.assign(row, { done: false, until, forgetAt: keepUntil(row) })
       return true
     },
   }

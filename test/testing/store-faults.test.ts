@@ -59,6 +59,11 @@ const FAULTS: Readonly<Record<string, readonly [Fault, ...Fault[]]>> = {
   'does not undo what is done by a late release': ['is undone by a late release'],
   'tells how long it remembers': ['says another retention'],
   'forgets what is done after the retention, and not before': ['forgets too early', 'never forgets'],
+  'remembers what is done for the retention from its end, however long it took': [
+    'counts the retention from the first claim',
+  ],
+  'keeps a mark for the retention from when it came, beside older ones': ['counts the retention from the first claim'],
+  'remembers for months if it is told to': ['forgets at once what it should keep for months'],
   'forgets marks after the retention, and not before': ['forgets too early', 'never forgets'],
   'keeps marks that came with a renewal for the retention, though the claim has long ended': [
     'loses the marks of a renewal',
