@@ -4,6 +4,7 @@ import { FAULTS, type Fault, MemoryInbox, type MemoryTable } from './memory-inbo
 import { runAtSpeed } from './run-at-speed.ts'
 
 const WAITS = 'tries again when it is told to, and not before'
+const OUTLASTS = 'leaves an item with its worker for longer than the lease'
 
 /** Faults that each case must notice. */
 const NOTICED: Readonly<Record<string, readonly Fault[]>> = {
@@ -29,24 +30,39 @@ const NOTICED: Readonly<Record<string, readonly Fault[]>> = {
     'says that it dropped what is not there',
     'shares nothing',
   ],
-  'gives a worker the item as it was put in': ['loses the source', 'has workers without a name'],
+  'gives a worker the item as it was put in': [
+    'loses the source',
+    'has workers without a name',
+    'gives workers no trace',
+    'gives workers the body as text',
+  ],
   'runs what is there already, and what another process puts in': ['shares nothing'],
   'runs as many at once as it is told, and no more': ['runs more at once than it is told', 'runs one at a time'],
   'gives an item to one of several workers': ['gives one item to several workers'],
   [WAITS]: ['tries again at once the first time', 'tries again at once from the second time on'],
-  'counts the tries that count, and keeps each': ['counts every try', 'counts no try', 'keeps the last try only'],
+  'counts the tries that count, and keeps each': [
+    'counts every try',
+    'counts no try',
+    'keeps the last try only',
+    'keeps a try that did not begin',
+    'forgets the times of tries',
+  ],
   'keeps the last 20 tries': ['keeps every try', 'keeps the last try only', 'keeps the first tries'],
   'shows what waits for its next try, and what runs': [
     'drops what runs',
     'counts what runs as waiting',
+    'counts as due what is due later',
     'never removes',
   ],
+  'tells once of each item that it settled': ['never tells what it settled', 'tells twice what it settled'],
+  [OUTLASTS]: ['never renews its leases'],
   'takes accounts in turn: the backlog of one does not stand before the first item of another': [
     'runs the backlog of an account first',
   ],
   'closes: takes nothing more, and waits for what runs': [
     'closes while items run',
     'takes more while it closes',
+    'aborts at once when it closes',
     'never removes',
   ],
   'aborts what outlasts the time to close, and settles it': [
@@ -59,6 +75,7 @@ const NOTICED: Readonly<Record<string, readonly Fault[]>> = {
     'buries without marks',
     'buries without the try',
     'removes what is to be buried',
+    'dates a dead letter by its receipt',
     'runs dead letters',
   ],
   'replays a dead letter with fresh tries and the marks that it kept': [
@@ -100,7 +117,7 @@ function casesOf(fault: Fault | 'none') {
 /** Runs a case on an inbox with a fault. Most run fast, since some faults are noticed only because something does not happen within 30 s. */
 function runCase(name: string, fault: Fault | 'none'): Promise<void> {
   const judged = casesOf(fault).find((each) => each.name === name)
-  return runAtSpeed(name === WAITS ? 1 : 30, async () => judged?.run())
+  return runAtSpeed([WAITS, OUTLASTS].includes(name) ? 1 : 30, async () => judged?.run())
 }
 
 describe('the inbox suite', () => {

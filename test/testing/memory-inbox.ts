@@ -6,6 +6,7 @@ import {
   type InboxLoop,
   type InboxPage,
   type InboxState,
+  type InboxTry,
   type InboxWorkOptions,
   type ListOptions,
   pollInbox,
@@ -23,6 +24,8 @@ export const FAULTS = [
   'keeps the body as text',
   'cuts long bodies off',
   'loses the trace',
+  'gives workers no trace',
+  'gives workers the body as text',
   'loses the source',
   'has null for what an item lacks',
   'ignores case',
@@ -45,9 +48,12 @@ export const FAULTS = [
   'keeps every try',
   'keeps the last try only',
   'keeps the first tries',
+  'keeps a try that did not begin',
+  'forgets the times of tries',
   'buries without marks',
   'buries without the try',
   'removes what is to be buried',
+  'dates a dead letter by its receipt',
   'runs dead letters',
   'replays anything',
   'never says that it replayed',
@@ -61,6 +67,7 @@ export const FAULTS = [
   'says that it dropped what is not there',
   'counts what runs as waiting',
   'knows no oldest item',
+  'counts as due what is due later',
   'lists all on one page',
   'lists the first page again and again',
   'skips an item between pages',
@@ -68,6 +75,10 @@ export const FAULTS = [
   'closes while items run',
   'takes more while it closes',
   'never aborts',
+  'aborts at once when it closes',
+  'never tells what it settled',
+  'tells twice what it settled',
+  'never renews its leases',
   'keeps what it gives back',
   'has workers without a name',
 ] as const
@@ -76,6 +87,8 @@ export type Fault = (typeof FAULTS)[number]
 interface Row extends InboxEntry {
   readonly turn: number
   readonly worker: string
+  /** End of the lease, in milliseconds since 1970. */
+  readonly leasedUntil: number
 }
 
 export type MemoryTable = Map<string, Row>
@@ -120,9 +133,18 @@ export class MemoryInbox implements Inbox {
     const more = this.#has('runs more at once than it is told') ? 1 : 0
     const concurrency = this.#has('runs one at a time') ? 1 : options.concurrency + more
     const never = new AbortController().signal
-    const given = this.#has('never aborts') ? (item: TakenItem) => run({ ...item, signal: never }) : run
-    const loop = pollInbox(table, worker, given, { ...options, concurrency, clock: systemClock })
+    const closed = new AbortController()
+    const given = (item: TakenItem) => {
+      if (this.#has('never aborts')) return run({ ...item, signal: never })
+      return run(this.#has('aborts at once when it closes') ? { ...item, signal: closed.signal } : item)
+    }
+    const onSettled: typeof options.onSettled = (...settled) => {
+      if (!this.#has('never tells what it settled')) options.onSettled(...settled)
+      if (this.#has('tells twice what it settled')) options.onSettled(...settled)
+    }
+    const loop = pollInbox(table, worker, given, { ...options, onSettled, concurrency, clock: systemClock })
     const close = (timeoutMs: number) => {
+      closed.abort()
       const closing = this.#has('takes more while it closes')
         ? later(() => loop.close(timeoutMs))
         : loop.close(timeoutMs)
@@ -135,7 +157,8 @@ export class MemoryInbox implements Inbox {
   async counts(): Promise<InboxCounts> {
     const count = (state: InboxState) => [...this.#rows.values()].filter((row) => row.state === state).length
     const dueAt = [...this.#rows.values()].filter((row) => row.state === 'waiting').map((row) => row.dueAt)
-    const oldest = dueAt.filter((at) => at <= Date.now()).sort((a, b) => a - b)[0]
+    const isLaterDue = this.#has('counts as due what is due later')
+    const oldest = dueAt.filter((at) => isLaterDue || at <= Date.now()).sort((a, b) => a - b)[0]
     const running = count('running')
     const isWrong = this.#has('counts what runs as waiting')
     return {
@@ -208,17 +231,17 @@ export class MemoryInbox implements Inbox {
   }
 
   #insert(key: string, { trace, source, bytes, ...item }: InboxItem): void {
-    const text = () => new TextEncoder().encode(new TextDecoder().decode(bytes))
     const kept = this.#has('cuts long bodies off') ? bytes.slice(0, 65_535) : bytes
     const now = Date.now()
     this.#rows.set(key, {
       ...item,
       key,
-      bytes: this.#has('keeps the body as text') ? text() : kept,
+      bytes: this.#has('keeps the body as text') ? asText(bytes) : kept,
       ...(trace && !this.#has('loses the trace') && { trace }),
       ...(source !== undefined && !this.#has('loses the source') && { source }),
       ...(source === undefined && this.#has('has null for what an item lacks') && { source: null as never }),
-      ...{ state: 'waiting', dueAt: now, since: now, failures: 0, deaths: 0, marks: [], tries: [], worker: '' },
+      ...{ state: 'waiting', dueAt: now, since: now, failures: 0, deaths: 0, marks: [], tries: [] },
+      ...{ worker: '', leasedUntil: 0 },
       turn: this.#nextTurn(item.accountKey),
     })
     this.#wake()
@@ -233,16 +256,23 @@ export class MemoryInbox implements Inbox {
     return Math.max(own, Number.isFinite(next) ? next : 0) + 1
   }
 
-  #take({ worker, limit }: TakeRequest): Taken {
+  #take({ worker, limit, leaseMs }: TakeRequest): Taken {
     const now = Date.now()
-    const isDue = ({ state, dueAt }: Row) =>
+    const isDue = ({ state, dueAt, leasedUntil }: Row) =>
       (state === 'waiting' && dueAt <= now) ||
       (state === 'dead' && this.#has('runs dead letters')) ||
+      (state === 'running' && leasedUntil <= now && this.#has('never renews its leases')) ||
       (state === 'running' && this.#has('gives one item to several workers'))
     const due = [...this.#rows.values()].filter(isDue).sort((a, b) => a.turn - b.turn)
     const items = due.slice(0, limit)
-    for (const { key } of items) this.#set(key, { state: 'running', worker })
-    return { items, hasSuspect: false }
+    for (const { key } of items) this.#set(key, { state: 'running', worker, leasedUntil: now + leaseMs })
+    return { items: items.map((row) => this.#hand(row)), hasSuspect: false }
+  }
+
+  /** Returns a row as a worker gets it. */
+  #hand({ trace, ...row }: Row): InboxEntry {
+    const bytes = this.#has('gives workers the body as text') ? asText(row.bytes) : row.bytes
+    return { ...row, bytes, ...(trace && !this.#has('gives workers no trace') && { trace }) }
   }
 
   #settle({ key, tries }: InboxEntry, worker: string, settlement: Settlement): void {
@@ -259,12 +289,13 @@ export class MemoryInbox implements Inbox {
       return
     }
     const now = Date.now()
-    const all = settlement.tried === undefined ? tries : [...tries, settlement.tried]
+    const hasTried = settlement.tried !== undefined || this.#has('keeps a try that did not begin')
+    const all = hasTried ? [...tries, settlement.tried as InboxTry] : tries
     if (settlement.next === 'bury') {
       const marks = this.#has('buries without marks') ? [] : settlement.marks
       this.#set(key, {
         state: 'dead',
-        dueAt: now,
+        dueAt: this.#has('dates a dead letter by its receipt') ? row.receivedAt : now,
         marks,
         tries: this.#has('buries without the try') ? tries : this.#cut(all),
       })
@@ -285,6 +316,8 @@ export class MemoryInbox implements Inbox {
 
   #cut(tries: InboxEntry['tries']): InboxEntry['tries'] {
     if (this.#has('keeps every try')) return tries
+    if (this.#has('forgets the times of tries'))
+      return tries.map((each) => ({ ...each, dueAt: 0, startedAt: 0, endedAt: 0 })).slice(-TRIES_KEPT)
     if (this.#has('keeps the last try only')) return tries.slice(-1)
     return this.#has('keeps the first tries') ? tries.slice(0, TRIES_KEPT) : tries.slice(-TRIES_KEPT)
   }
@@ -319,4 +352,8 @@ export class MemoryInbox implements Inbox {
 async function later<T>(work: () => Promise<T>): Promise<T> {
   await new Promise((resolve) => setTimeout(resolve, 400))
   return work()
+}
+
+function asText(bytes: Uint8Array): Uint8Array {
+  return new TextEncoder().encode(new TextDecoder().decode(bytes))
 }

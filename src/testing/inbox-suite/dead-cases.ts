@@ -14,9 +14,11 @@ export const deadCases: readonly CaseDefinition[] = [
   {
     name: 'keeps a dead letter with its try and its marks, and does not run it',
     async run(trial) {
-      const item = makeItem()
+      const before = Date.now()
+      const item = makeItem({ receivedAt: before - 60_000 })
       await buryAll(trial, [item], ['one', 'two'])
       const entry = await trial.get(item.key)
+      ok(entry.dueAt >= before - 1_000, `it says that it is dead since ${entry.dueAt}`)
       strictEqual(entry.state, 'dead')
       deepStrictEqual(entry.marks, ['one', 'two'])
       deepStrictEqual(

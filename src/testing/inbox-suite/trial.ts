@@ -16,6 +16,12 @@ const LEASE_MS = 10_000
 
 export const DONE: Settlement = { next: 'remove' }
 
+interface WorkerOptions {
+  readonly inbox?: Inbox
+  readonly concurrency?: number
+  readonly leaseMs?: number
+}
+
 /** Inbox of one case, which no other case uses, with the workers that the case started. */
 export class Trial {
   readonly inbox: Inbox
@@ -23,6 +29,8 @@ export class Trial {
   readonly another: Inbox
   /** Errors of workers: from the engine, or from a check. */
   readonly errors: unknown[] = []
+  /** What workers told of their settlements. */
+  readonly settled: { readonly key: string; readonly next: Settlement['next'] }[] = []
   readonly #loops: InboxLoop[] = []
 
   constructor(inbox: Inbox, another: Inbox) {
@@ -33,7 +41,7 @@ export class Trial {
   /** Starts a worker that runs until the case ends. */
   work(
     run: (item: TakenItem) => Settlement | Promise<Settlement>,
-    { inbox = this.inbox, concurrency = 10 }: { readonly inbox?: Inbox; readonly concurrency?: number } = {},
+    { inbox = this.inbox, concurrency = 10, leaseMs = LEASE_MS }: WorkerOptions = {},
   ): InboxLoop {
     const runOrFail = async (item: TakenItem) => {
       try {
@@ -45,10 +53,10 @@ export class Trial {
     }
     const loop = inbox.work(runOrFail, {
       concurrency,
-      leaseMs: LEASE_MS,
+      leaseMs,
       clock: systemClock,
       onError: (error) => this.errors.push(error),
-      onSettled: () => {},
+      onSettled: ({ key }, { next }) => this.settled.push({ key, next }),
     })
     this.#loops.push(loop)
     return loop

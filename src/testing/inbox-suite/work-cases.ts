@@ -1,13 +1,19 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { TakenItem } from '../../inbox/inbox.ts'
-import { type CaseDefinition, DONE, fail, makeItem, makeTry } from './trial.ts'
+import type { InboxTry, Settlement, TakenItem } from '../../inbox/inbox.ts'
+import { bury, type CaseDefinition, DONE, fail, makeItem, makeTry } from './trial.ts'
+
+/** Long enough for a worker to renew it in time on a busy machine. */
+const SHORT_LEASE_MS = 1_500
+const LONGER_THAN_LEASE_MS = 3_500
 
 export const workCases: readonly CaseDefinition[] = [
   {
     name: 'gives a worker the item as it was put in',
     async run(trial) {
-      const item = makeItem({ source: 'shop' })
+      const bytes = new Uint8Array([...Array(256).keys(), 0, 255])
+      const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', tracestate: 'a=1' }
+      const item = makeItem({ bytes, trace, source: 'shop' })
       const taken: TakenItem[] = []
       trial.work((given) => {
         taken.push(given)
@@ -15,8 +21,18 @@ export const workCases: readonly CaseDefinition[] = [
       })
       await trial.put(item)
       await trial.until('it ran', () => taken.length === 1)
-      const { key, bytes, accountKey, id, type, receivedAt, source, signal, worker } = taken[0] as TakenItem // it ran
-      deepStrictEqual({ key, bytes: new Uint8Array(bytes), accountKey, id, type, receivedAt, source }, item)
+      const { key, accountKey, id, type, receivedAt, source, signal, worker, ...rest } = taken[0] as TakenItem // it ran
+      const given = {
+        key,
+        bytes: new Uint8Array(rest.bytes),
+        accountKey,
+        id,
+        type,
+        receivedAt,
+        source,
+        trace: rest.trace,
+      }
+      deepStrictEqual(given, item)
       ok(!signal.aborted)
       ok(worker.length > 0)
     },
@@ -94,26 +110,32 @@ export const workCases: readonly CaseDefinition[] = [
     async run(trial) {
       const item = makeItem()
       const seen: TakenItem[] = []
+      const tries: InboxTry[] = []
+      const wait = (isFailure: boolean, tried?: InboxTry): Settlement => {
+        if (tried !== undefined) tries.push(tried)
+        return { next: 'wait', afterMs: 0, isFailure, ...(tried && { tried }) }
+      }
       trial.work((taken) => {
         seen.push(taken)
-        if (seen.length === 4) return DONE
-        if (seen.length === 2) return { next: 'wait', afterMs: 0, isFailure: false, tried: makeTry(taken, 'busy') }
-        return fail(taken)
+        if (seen.length === 5) return DONE
+        if (seen.length === 2) return wait(false, makeTry(taken, 'busy'))
+        return seen.length === 3 ? wait(false) : wait(true, makeTry(taken)) // the third try did not begin
       })
       await trial.put(item)
-      await trial.until('it ran four times', () => seen.length === 4)
+      await trial.until('it ran five times', () => seen.length === 5)
       deepStrictEqual(
         seen.map(({ failures }) => failures),
-        [0, 1, 1, 2],
+        [0, 1, 1, 1, 2],
       )
       deepStrictEqual(
-        seen.at(-1)?.tries.map(({ n, code, error }) => ({ n, code, error })),
+        tries.map(({ n, code }) => [n, code]),
         [
-          { n: 1, code: 'handler_failed', error: 'it failed' },
-          { n: 2, code: 'busy', error: 'it failed' },
-          { n: 3, code: 'handler_failed', error: 'it failed' },
+          [1, 'handler_failed'],
+          [2, 'busy'],
+          [3, 'handler_failed'],
         ],
       )
+      deepStrictEqual(seen.at(-1)?.tries, tries)
     },
   },
   {
@@ -153,6 +175,7 @@ export const workCases: readonly CaseDefinition[] = [
           const { waiting, running } = await trial.another.counts()
           return waiting === 1 && running === 1
         })
+        strictEqual((await trial.another.counts()).oldestDueAt, undefined)
         const entry = await trial.get(late.key)
         strictEqual(entry.state, 'waiting')
         ok(entry.dueAt > Date.now() + 30_000, `due at ${entry.dueAt}`)
@@ -171,6 +194,39 @@ export const workCases: readonly CaseDefinition[] = [
         const { waiting, running } = await trial.another.counts()
         return waiting + running === 0
       })
+    },
+  },
+  {
+    name: 'tells once of each item that it settled',
+    async run(trial) {
+      const [done, late, dead] = [makeItem(), makeItem(), makeItem()]
+      trial.work((taken) => {
+        if (taken.key === done.key) return DONE
+        return taken.key === late.key ? fail(taken, 60_000) : bury(taken)
+      })
+      await trial.put(done, late, dead)
+      await trial.until('it told of each', () => trial.settled.length >= 3)
+      await sleep(100)
+      const told = new Map(trial.settled.map(({ key, next }) => [key, next]))
+      deepStrictEqual([told.get(done.key), told.get(late.key), told.get(dead.key)], ['remove', 'wait', 'bury'])
+      strictEqual(trial.settled.length, 3)
+    },
+  },
+  {
+    name: 'leaves an item with its worker for longer than the lease',
+    async run(trial) {
+      const item = makeItem()
+      const ran: string[] = []
+      const work = async ({ worker }: TakenItem) => {
+        ran.push(worker)
+        await sleep(LONGER_THAN_LEASE_MS)
+        return DONE
+      }
+      await trial.put(item)
+      trial.work(work, { leaseMs: SHORT_LEASE_MS })
+      trial.work(work, { inbox: trial.another, leaseMs: SHORT_LEASE_MS })
+      await trial.until('it is gone', async () => (await trial.inbox.get(item.key)) === undefined)
+      strictEqual(ran.length, 1, `${ran.length} workers ran it`)
     },
   },
   {
@@ -196,9 +252,10 @@ export const workCases: readonly CaseDefinition[] = [
     async run(trial) {
       const ran: string[] = []
       const loop = trial.work(
-        async ({ key }) => {
+        async ({ key, signal }) => {
           ran.push(key)
           await sleep(200)
+          ok(!signal.aborted, 'it was aborted before the time to close was over')
           return DONE
         },
         { concurrency: 1 },
