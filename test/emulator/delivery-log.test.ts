@@ -27,11 +27,13 @@ function makeJournal() {
 const idsOf = (list: readonly StoredDelivery[]) => list.map(({ id }) => id)
 
 function end(log: DeliveryLog, status: 'success' | 'failed', ...ids: readonly string[]): void {
-  for (const id of ids) {
-    const delivery = log.find(id)
-    if (delivery === undefined) throw new Error(`there is a delivery ${id}`)
-    log.update([delivery], { status, nextAttemptAt: undefined, remaining: 0 })
-  }
+  for (const id of ids) log.update([get(log, id)], { status, nextAttemptAt: undefined, remaining: 0 })
+}
+
+function get(log: DeliveryLog, id: string): StoredDelivery {
+  const delivery = log.find(id)
+  if (delivery === undefined) throw new Error(`there is a delivery ${id}`)
+  return delivery
 }
 
 describe('the delivery log', () => {
@@ -57,12 +59,8 @@ describe('the delivery log', () => {
       ...{ number: 1, url: 'http://localhost/', at: 0, durationMs: 1, status: 500, error: 'no' },
       ...{ failure: 'status' as const, responseHeaders: { 'x-long': 'h'.repeat(94) }, responseBody: 'b'.repeat(300) },
     } as const
-    for (const id of ['1', '2']) {
-      const delivery = log.find(id)
-      if (delivery === undefined) throw new Error(`there is a delivery ${id}`)
-      const change = { status: 'failed', nextAttemptAt: undefined, attempts: [attempt] } as const
-      log.update([delivery], change)
-    }
+    for (const id of ['1', '2'])
+      log.update([get(log, id)], { status: 'failed', nextAttemptAt: undefined, attempts: [attempt] })
     log.add([make('4')]) // 804 bytes
     expect(idsOf(log.list())).toEqual(['1', '2', '3', '4'])
     end(log, 'success', '3')
@@ -93,6 +91,31 @@ describe('the delivery log', () => {
     expect(idsOf(log.list('w'))).toEqual(['1', '2', '4', '5'])
     log.add([make('6'), make('7')])
     expect(idsOf(log.list())).toEqual(['2', '4', '5', '6', '7'])
+  })
+
+  it('drops what finished first as soon as others finish, if more were pending than it keeps', () => {
+    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    log.add(['1', '2', '3', '4', '5', '6'].map((id) => make(id)))
+    end(log, 'success', '3')
+    expect(idsOf(log.list())).toEqual(['1', '2', '3', '4', '5', '6'])
+    end(log, 'failed', '1', '2', '6')
+    expect(idsOf(log.list())).toEqual(['2', '4', '5', '6'])
+    end(log, 'success', '4', '5')
+    expect(idsOf(log.list())).toEqual(['2', '4', '5', '6'])
+  })
+
+  it('drops what finished first to keep the answers of others, but not what is retried', () => {
+    const log = new DeliveryLog(createMemoryJournal(), LIMITS)
+    log.add(['1', '2', '3'].map((id) => make(id)))
+    const attempt = {
+      ...{ number: 1, url: 'http://localhost/', at: 0, durationMs: 1, status: 500, error: 'no' },
+      ...{ failure: 'status' as const, responseHeaders: {}, responseBody: 'b'.repeat(400) },
+    }
+    for (const id of ['1', '2', '3'])
+      log.update([get(log, id)], { status: 'failed', nextAttemptAt: undefined, attempts: [attempt] })
+    expect(idsOf(log.list())).toEqual(['2', '3'])
+    log.update([get(log, '2')], { status: 'pending', nextAttemptAt: 1, attempts: [attempt, attempt] })
+    expect(idsOf(log.list())).toEqual(['2'])
   })
 
   it('holds as many bytes of bodies as its limit: drops those that finished first, and accepts no more that wait', () => {
@@ -196,6 +219,8 @@ describe('the delivery log on a database', () => {
     log.add([make('1', 'v', { signedBytes: bytesOf('x') })])
     end(log, 'success', '1')
     log.add([make('2', 'w', { signedBytes: bytesOf('x') })])
+    log.add([make('3'), make('4', 'w', { signedBytes: bytesOf('x') })])
+    end(log, 'success', '4', '3')
     log.removeWebhook('w', () => {})
     for (const table of ['bodies', 'entries']) expect(database.prepare(`SELECT * FROM ${table}`).all()).toEqual([])
   })
