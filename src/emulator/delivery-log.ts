@@ -97,12 +97,13 @@ export class DeliveryLog {
     for (const delivery of dropped) this.#forget(delivery)
   }
 
-  /** Writes a change of deliveries in one transaction with `alongside`, then applies it, and drops old ones to make room. */
+  /** Writes a change of deliveries in one transaction with `alongside`, then applies it. If they finish, drops old ones to make room. */
   update(deliveries: readonly StoredDelivery[], change: DeliveryChange, alongside?: () => void): void {
     const placed = this.#place(change)
     const { kept, bytes } = this.#limits
     const added = deliveries.reduce((sum, old) => sum + sizeOf({ ...old, ...placed }) - sizeOf(old), 0)
-    const dropped = this.#listOldest(this.#all.size - kept, this.#bytes + added - bytes, new Set(deliveries))
+    const hasFinished = change.status !== 'pending'
+    const dropped = hasFinished ? this.#listOldest(this.#all.size - kept, this.#bytes + added - bytes) : []
     this.#journal.together(() => {
       alongside?.()
       for (const delivery of deliveries) this.#write({ ...delivery, ...placed }, change.bytes !== undefined)
@@ -163,17 +164,12 @@ export class DeliveryLog {
     this.#byWebhook.set(delivery.webhookId, ofWebhook)
   }
 
-  /** Lists the finished deliveries to drop, to free this many places and bytes. Omits those that are being changed. */
-  #listOldest(
-    count: number,
-    bytes: number,
-    changing: ReadonlySet<StoredDelivery> = new Set(),
-  ): readonly StoredDelivery[] {
+  /** Lists the finished deliveries to drop, to free this many places and bytes. */
+  #listOldest(count: number, bytes: number): readonly StoredDelivery[] {
     const oldest: StoredDelivery[] = []
     let left = bytes
     for (const delivery of this.#finished.values()) {
       if (oldest.length >= count && left <= 0) break
-      if (changing.has(delivery)) continue
       oldest.push(delivery)
       left -= sizeOf(delivery)
     }

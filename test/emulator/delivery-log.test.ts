@@ -104,7 +104,7 @@ describe('the delivery log', () => {
     expect(idsOf(log.list())).toEqual(['2', '4', '5', '6'])
   })
 
-  it('drops what finished first to keep the answers of others, but not what is retried', () => {
+  it('drops what finished first to keep the answers of what finishes, but not of what is pending', () => {
     const log = new DeliveryLog(createMemoryJournal(), LIMITS)
     log.add(['1', '2', '3'].map((id) => make(id)))
     const attempt = {
@@ -115,6 +115,8 @@ describe('the delivery log', () => {
       log.update([get(log, id)], { status: 'failed', nextAttemptAt: undefined, attempts: [attempt] })
     expect(idsOf(log.list())).toEqual(['2', '3'])
     log.update([get(log, '2')], { status: 'pending', nextAttemptAt: 1, attempts: [attempt, attempt] })
+    expect(idsOf(log.list())).toEqual(['2', '3'])
+    end(log, 'success', '2')
     expect(idsOf(log.list())).toEqual(['2'])
   })
 
