@@ -9,6 +9,7 @@ import type {
   ServiceEventType,
   WebhookEvent,
 } from '../protocol/events.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 import { SAMPLES } from '../wire/samples.ts'
 
@@ -58,7 +59,8 @@ const SEEDED_START = Date.UTC(2025, 0, 1)
 export function createEvents(options: { readonly seed?: string | number } = {}): EventBuilders {
   if (typeof options !== 'object' || options === null)
     throw new TypeError(`createEvents() takes its seed as { seed: ${show(options)} }.`)
-  const { seed } = options
+  const { seed, ...unknown } = options
+  new OptionChecker('createEvents').isKnown(unknown, ['seed'])
   let count = 0
   const nextHex = () => {
     count++
@@ -74,6 +76,7 @@ export function createEvents(options: { readonly seed?: string | number } = {}):
     envelope: EnvelopeOptions = {},
   ): WebhookEvent<Type> => {
     if (typeof type !== 'string') throw new TypeError(`raw() takes the type of an event, not ${show(type)}.`)
+    checkEnvelope(envelope)
     return {
       ...{ id: `evt_${nextHex()}`, type, timestamp: now(), accountKey: 'acme' },
       ...Object.fromEntries(Object.entries(envelope).filter(([, value]) => value !== undefined)),
@@ -124,6 +127,14 @@ export function createEvents(options: { readonly seed?: string | number } = {}):
     exportCompleted: data('export.completed'),
     raw,
   }
+}
+
+/** Refuses a field that a wrong name would leave without effect, such as the account of an event. */
+function checkEnvelope(envelope: EnvelopeOptions): void {
+  const check = new OptionChecker('The envelope of an event')
+  check.isObject(envelope, "{ accountKey: 'globex' }")
+  const { id: _id, accountKey: _accountKey, timestamp: _timestamp, ...unknown } = envelope
+  check.isKnown(unknown, ['id', 'accountKey', 'timestamp'])
 }
 
 /** Event builders without a seed. */

@@ -1,10 +1,11 @@
 import { systemClock } from '../host/clock.ts'
 import { parseDuration } from '../host/duration.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { ATTEMPT_DELAYS_MS } from '../protocol/schedule.ts'
 import { show } from '../protocol/show.ts'
 import { SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { type Attempt, type AttemptPlan, makeAttempt, type SenderClock } from './attempt.ts'
-import { type Sendable, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
+import { type Sendable, SIGNED_OPTIONS, type SignedDelivery, type SignedOptions, signed } from './signed.ts'
 import type { Target } from './target.ts'
 
 export interface SenderOptions extends SignedOptions {
@@ -71,6 +72,8 @@ export interface AbortOptions extends SendOptions {
  */
 export function createSender(options: SenderOptions): Sender {
   const { target, clock = systemClock, ...defaults } = options ?? {}
+  const { secret: _secret, format: _format, tamper: _tamper, seed: _seed, ...unknown } = defaults
+  new OptionChecker('createSender').isKnown(unknown, ['target', 'clock', ...SIGNED_OPTIONS])
   if (typeof target?.send !== 'function')
     throw new TypeError(
       `createSender() takes a target, not ${show(target)}: nodeTarget(app), fastifyTarget(app), fetchTarget(handler) or urlTarget(url).`,
@@ -78,7 +81,7 @@ export function createSender(options: SenderOptions): Sender {
   if (typeof clock.setTimeout !== 'function' || typeof clock.now !== 'function')
     throw new TypeError(`createSender() takes a clock such as manualClock(), not ${show(clock)}.`)
   const attempt = (event: Sendable, options: SendOptions | undefined, shape: Partial<Shape> = {}) =>
-    makeAttempt(target, clock, toPlan(signed(event, { ...defaults, ...options }), shape))
+    makeAttempt(target, clock, toPlan(signed(event, merge(defaults, options)), shape))
 
   return {
     send: async (event, options) => attempt(event, options),
@@ -103,16 +106,23 @@ export function createSender(options: SenderOptions): Sender {
         throw new RangeError(`chunked() takes the bytes of a part as its second argument, 1 or more, not ${size}.`)
       return attempt(event, options, { partSize: size })
     },
-    async abortAfter(event, time, { bytes, ...options } = {}) {
+    async abortAfter(event, time, given) {
+      const { bytes, ...options } = merge({}, given)
       if (bytes !== undefined && !(Number.isInteger(bytes) && bytes >= 0))
         throw new RangeError(`abortAfter() sends 0 bytes or more of the body, not ${bytes}.`)
       return attempt(event, options, { abortAfterMs: parseDuration(time), bytes })
     },
     deliver(event, options) {
-      const delivery = signed(event, { ...defaults, ...options })
+      const delivery = signed(event, merge(defaults, options))
       return deliver((number) => makeAttempt(target, clock, toPlan(delivery, { number })), clock)
     },
   }
+}
+
+/** Overrides the options of a sender by those of one call. */
+function merge<Defaults, Given extends object>(defaults: Defaults, given: Given | undefined): Defaults & Given {
+  if (given !== undefined) new OptionChecker('A sender').isObject(given, "{ tamper: 'flip-bit' }")
+  return { ...defaults, ...(given as Given) } // spreading undefined adds nothing
 }
 
 function checkCount(method: string, count: unknown): void {

@@ -1,4 +1,5 @@
 import type { WebhookEvent } from '../protocol/events.ts'
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 import { type Secret, SIGNATURE_HEADER, sign } from '../protocol/signature.ts'
 import { BODY_FORMATS, type BodyFormat, formatJson } from '../wire/json-forms.ts'
@@ -39,6 +40,9 @@ export interface SignedOptions {
   readonly seed?: string | number
 }
 
+/** Names of the options of `signed`. */
+export const SIGNED_OPTIONS: readonly string[] = ['secret', 'format', 'tamper', 'seed']
+
 /** Bytes and headers of one delivery. */
 export interface SignedDelivery {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -61,8 +65,12 @@ export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
 export function signed(
   event: Sendable,
   // Plain JavaScript may omit the options; then the secret is refused.
-  { secret, format = 'spaced', tamper = 'none', seed }: SignedOptions = {} as SignedOptions,
+  options: SignedOptions = {} as SignedOptions,
 ): SignedDelivery {
+  const check = new OptionChecker('signed')
+  check.isObject(options, '{ secret }')
+  const { secret, format = 'spaced', tamper = 'none', seed, ...unknown } = options
+  check.isKnown(unknown, SIGNED_OPTIONS)
   if (!TAMPERS.includes(tamper))
     throw new TypeError(`There is no tamper ${JSON.stringify(tamper)}. There are ${TAMPERS.join(', ')}.`)
   if (!BODY_FORMATS.includes(format))

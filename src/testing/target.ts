@@ -1,3 +1,4 @@
+import { OptionChecker } from '../protocol/option-checker.ts'
 import { show } from '../protocol/show.ts'
 
 /** Request of a sender. */
@@ -34,7 +35,9 @@ export interface TargetOptions {
 export function pathOf(options: TargetOptions): string {
   if (typeof options !== 'object' || options === null)
     throw new TypeError(`A target takes its path as { path: ${show(options)} }.`)
-  return options.path ?? '/webhooks'
+  const { path = '/webhooks', ...unknown } = options
+  new OptionChecker('A target').isKnown(unknown, ['path'])
+  return path
 }
 
 /** Yields the parts of a body, each in a separate turn of the event loop. A body that is cut off never ends; its connection does. */

@@ -5,10 +5,12 @@ import {
   events,
   fastifyTarget,
   fetchTarget,
+  inboxSuite,
   manualClock,
   nodeTarget,
   recordHandlers,
   signed,
+  storeSuite,
   testReceiver,
   urlTarget,
 } from 'postern/testing'
@@ -63,6 +65,24 @@ describe('is refused when it is made', () => {
     ['a path for a URL', /begins with http:.* not "\/webhooks"/, () => urlTarget('/webhooks')],
     ['nothing to record', /createReceiver\(\), not undefined/, () => loose(recordHandlers)()],
     ['an app to record', /createReceiver\(\), not an object/, () => loose(testReceiver)({})],
+    ['an unknown option', /signed has no option "tampr".*tamper/, () => loose(signed)('x', { secret, tampr: 'sha1' })],
+    ['a secret that stands alone', /signed: it takes one object/, () => loose(signed)(events.syncFailed(), secret)],
+    [
+      'an unknown option of a sender',
+      /createSender has no option "tampr"/,
+      () => loose(createSender)({ target, secret, tampr: 'sha1' }),
+    ],
+    ['an unknown option of a target', /"pth".*path/, () => loose(fetchTarget)(() => {}, { pth: '/hooks' })],
+    ['an unknown option of builders', /createEvents has no option "sed"/, () => loose(createEvents)({ sed: 1 })],
+    [
+      'an unknown field of an envelope',
+      /envelope of an event has no option "account".*accountKey/,
+      () => loose(events.contact.created)({}, { account: 'globex' }),
+    ],
+    ['an account for the envelope', /an event: it takes/, () => loose(events.contact.deleted)('c1', 'globex')],
+    ['a store for its maker', /storeSuite\(\) takes a function/, () => loose(storeSuite)({ claim() {} })],
+    ['no inbox', /inboxSuite\(\) takes a function/, () => loose(inboxSuite)()],
+    ['an unknown option of a suite', /"isshared".*isShared/, () => loose(storeSuite)(() => {}, { isshared: false })],
   ])('%s', (_what, told, make) => {
     expect(make).toThrow(told)
   })
@@ -75,6 +95,16 @@ describe('is refused when it is made', () => {
   it.each([undefined, 0, 1.5])('a body in parts of %s bytes', async (size) => {
     const sender = createSender({ target, secret })
     await expect(loose(sender.chunked)(events.syncFailed(), size)).rejects.toThrow(/bytes of a part/)
+  })
+
+  it.each([[{ tampr: 'sha1' }], ['sha1'], [null]])('a delivery with options %j', async (options) => {
+    const sender = createSender({ target, secret })
+    await expect(loose(sender.send)(events.syncFailed(), options)).rejects.toThrow(
+      /signed has no option|takes one object/,
+    )
+    await expect(loose(sender.abortAfter)(events.syncFailed(), '1s', options)).rejects.toThrow(
+      /signed has no option|takes one object/,
+    )
   })
 
   it('an event for a list of events', async () => {

@@ -1,3 +1,5 @@
+import { OptionChecker } from '../../protocol/option-checker.ts'
+import { show } from '../../protocol/show.ts'
 import type { Store } from '../../store/store.ts'
 import { claimCases } from './claim-cases.ts'
 import { completeCases } from './complete-cases.ts'
@@ -51,7 +53,10 @@ export function storeSuite(
   makeStore: (options: { readonly retentionMs?: number }) => Store | Promise<Store>,
   options: StoreSuiteOptions = {},
 ): readonly StoreCase[] {
-  const { pass, outage, transaction, isShared = true, hasOwnClock = true } = options
+  if (typeof makeStore !== 'function')
+    throw new TypeError(`storeSuite() takes a function that makes a store, not ${show(makeStore)}.`)
+  const { pass, outage, transaction, isShared = true, hasOwnClock = true, ...unknown } = options
+  new OptionChecker('storeSuite').isKnown(unknown, ['pass', 'isShared', 'hasOwnClock', 'outage', 'transaction'])
   const pairs = new Map<number | undefined, ReturnType<TrialHost['stores']>>()
   const makePair = async (given: { readonly retentionMs?: number }) => {
     const store = await makeStore(given)
