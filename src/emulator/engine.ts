@@ -140,7 +140,6 @@ export class Engine {
     this.#lanes.delete(lane.webhookId)
     this.#lanes.set(lane.webhookId, lane)
     const work = this.#carryOut(delivery, lane).finally(() => {
-      delivery.isInFlight = false
       lane.inFlight--
       this.#underWay.delete(work)
       this.#pump()
@@ -175,8 +174,16 @@ export class Engine {
   }
 
   async #carryOut(delivery: StoredDelivery, lane: Lane): Promise<void> {
-    const { clock, faults, webhooks, attempt } = this.#parts
     delivery.isInFlight = true
+    const made = await this.#waitAndAttempt(delivery, lane)
+    delivery.isInFlight = false // the next attempt may begin below
+    // If the attempt was aborted, the next process repeats it with the same number.
+    if (made !== undefined && !this.#closing.signal.aborted && this.#isPending(delivery)) this.#conclude(delivery, made)
+  }
+
+  /** Resolves with undefined if the attempt is not to be made, or not yet. */
+  async #waitAndAttempt(delivery: StoredDelivery, lane: Lane): Promise<DeliveryAttempt | undefined> {
+    const { clock, faults, webhooks, attempt } = this.#parts
     const latencyMs = faults.drawLatencyMs(delivery)
     if (latencyMs > 0) {
       this.#leaving.set(delivery, clock.now() + latencyMs)
@@ -184,17 +191,15 @@ export class Engine {
       this.#leaving.delete(delivery)
     }
     // The webhook may have been deleted, paused or changed in the meantime.
-    if (this.#closing.signal.aborted || !this.#isPending(delivery)) return
+    if (this.#closing.signal.aborted || !this.#isPending(delivery)) return undefined
     const webhook = webhooks.find(lane.webhookId)
     if (webhook === undefined || !webhook.active) {
       lane.due = new Set([delivery, ...lane.due])
-      return
+      return undefined
     }
     const work = attempt(delivery, webhook, this.#closing.signal)
     clock.track?.(work)
-    const made = await work
-    // If the attempt was aborted, the next process repeats it with the same number.
-    if (!this.#closing.signal.aborted && this.#isPending(delivery)) this.#conclude(delivery, made)
+    return work
   }
 
   /** Waits on the clock, or until the emulator closes. */
@@ -213,7 +218,6 @@ export class Engine {
   }
 
   #conclude(delivery: StoredDelivery, attempt: DeliveryAttempt): void {
-    delivery.isInFlight = false
     const attempts = [...delivery.attempts, attempt]
     const remaining = delivery.remaining - 1
     const nextAttemptAt = attempt.failure === undefined ? undefined : this.#timeAfter(delivery, attempt, remaining)

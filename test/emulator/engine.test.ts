@@ -171,6 +171,15 @@ describe('attempts that are due together', () => {
     await engine.whenIdle()
   })
 
+  it('stay marked if the next one begins as soon as one has failed', async () => {
+    const { register, emit, attempts } = makeEngine({ retryScale: 1e15 })
+    const [delivery] = emit(register())
+    await attempts[0]?.end('status')
+    expect([attempts.length, delivery?.isInFlight]).toEqual([2, true])
+    await attempts[1]?.end()
+    expect([attempts.length, delivery?.isInFlight]).toEqual([2, false])
+  })
+
   it('are drawn from the first 16 of a webhook if they are shuffled, by the place of each', async () => {
     const options = { maxInFlight: 1, results: [undefined], faults: { shuffle: true } } as const
     const { register, add, engine, faults, advance, ended } = makeEngine(options)
