@@ -29,7 +29,7 @@ export class Trial {
   readonly another: Inbox
   /** Errors of workers: from the engine, or from a check. */
   readonly errors: unknown[] = []
-  /** What workers told of their settlements. */
+  /** Settlements of which workers told. */
   readonly settled: { readonly key: string; readonly next: Settlement['next'] }[] = []
   readonly #loops: InboxLoop[] = []
 
