@@ -44,6 +44,8 @@ export interface CheckOptions {
 }
 
 const [, DEFAULT_PATIENCE_MS = 0] = ATTEMPT_DELAYS_MS
+/** Longest time that a timer takes, nearly 25 days. */
+const LONGEST_TIMER_MS = 2_147_483_647
 
 /**
  * Judges a receiver in any language by its answers over HTTP. Sends some 280 deliveries of test events to the given URL and nowhere
@@ -60,8 +62,8 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   const { timeoutMs = SERVICE_DEADLINE_MS, patienceMs = DEFAULT_PATIENCE_MS, concurrency = 8 } = options
   const { accountKey = 'check', skip = [], secret } = options
   const url = toUrl(target, options.allowRemote ?? false)
-  mustBeCount('timeoutMs', timeoutMs)
-  mustBeCount('patienceMs', patienceMs)
+  mustBeTime('timeoutMs', timeoutMs)
+  mustBeTime('patienceMs', patienceMs)
   mustBeCount('concurrency', concurrency)
   importSecret(secret)
   const cases = select(options.only)
@@ -198,6 +200,15 @@ function toUrl(target: string | URL, allowRemote: boolean): URL {
       `${url.hostname} is not this machine, and the checks send it events that look real. If this is intended, set allowRemote (--yes).`,
     )
   return url
+}
+
+function mustBeTime(name: string, ms: number): void {
+  mustBeCount(name, ms)
+  if (ms > LONGEST_TIMER_MS)
+    throw new ConfigurationError(
+      'option_invalid',
+      `${name} must be at most ${LONGEST_TIMER_MS}, the longest time that a timer takes; it is ${ms}.`,
+    )
 }
 
 function mustBeCount(name: string, value: number): void {

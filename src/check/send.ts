@@ -25,7 +25,7 @@ export interface SendOptions {
 /** Sends one delivery. Never rejects: the answer reports any failure. */
 export async function send(target: URL, delivery: Delivery, { timeoutMs, cut, agent }: SendOptions): Promise<Answer> {
   const started = performance.now()
-  const timeout = AbortSignal.timeout(timeoutMs)
+  const timeout = AbortSignal.timeout(Math.ceil(timeoutMs)) // which takes whole numbers only
   const signal = AbortSignal.any([timeout, cut])
   const conclude = (answer: Partial<Answer>) => ({ ...NOTHING, ...answer, ms: performance.now() - started })
   try {

@@ -54,9 +54,11 @@ export function isPutOff(answer: Answer): boolean {
   return (answer.status === 429 || answer.status === 503) && readRetryAfterMs(answer) !== undefined
 }
 
-/** Reads `Retry-After` in seconds or as a date; undefined if the answer does not say when to retry. */
+/** Reads `Retry-After` in seconds, even with a fraction, or as a date; undefined if the answer does not say when to retry. */
 export function readRetryAfterMs({ headers: { 'retry-after': text = '' } }: Answer): number | undefined {
-  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
+  // Date.parse reads 1.5 as a day in January 2001.
+  const isNumber = /^[-+]?\d+(\.\d+)?$/.test(text)
+  const ms = isNumber ? Number(text) * 1_000 : Date.parse(text) - Date.now()
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
 }
 

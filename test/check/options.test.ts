@@ -11,6 +11,8 @@ describe('checkReceiver', () => {
     ['an unknown check', 'http://localhost/', { only: ['accepts-valdi'] }, /no check or group "accepts-valdi"/],
     ['an unknown check to leave out', 'http://localhost/', { skip: [''] }, /no check or group/],
     ['no time at all', 'http://localhost/', { timeoutMs: 0 }, /timeoutMs/],
+    ['more time than a timer takes', 'http://localhost/', { timeoutMs: 2_147_483_648 }, /timeoutMs must be at most/],
+    ['more patience than a timer takes', 'http://localhost/', { patienceMs: 1e12 }, /patienceMs/],
     ['no patience', 'http://localhost/', { patienceMs: -1 }, /patienceMs/],
     ['no concurrency', 'http://localhost/', { concurrency: Number.NaN }, /concurrency/],
   ])('refuses %s', async (_what, url, options, message) => {

@@ -126,6 +126,12 @@ describe('the answer to a delivery', () => {
     })
   })
 
+  it('is the limit in whole milliseconds, of which AbortSignal takes no fractions', async () => {
+    const { url } = await startRecording('')
+    const answer = await send(url, deliver(), { ...OPTIONS, timeoutMs: 99.5 })
+    expect(answer).toMatchObject({ failure: 'no answer within 0.0995 s', failureKind: 'timeout' })
+  })
+
   it('is that nothing listens there', async () => {
     const url = new URL(`http://127.0.0.1:${await findFreePort()}/`)
     expect(await send(url, deliver(), OPTIONS)).toMatchObject({

@@ -70,7 +70,10 @@ describe('Retry-After', () => {
 
   it.each([
     ['seconds', '10', 10_000],
+    ['seconds and a fraction', '1.5', 1_500],
     ['no time at all', '0', 0],
+    ['less than none', '-5', 0],
+    ['less than none, with a fraction', '-0.5', 0],
     ['a date that is over', new Date(0).toUTCString(), 0],
   ])('is %s', (_what, text, ms) => {
     expect(readRetryAfterMs(withHeader(text))).toBe(ms)
