@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Secret } from '../protocol/signature.ts'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
@@ -41,13 +42,19 @@ export function createScene({
 }: SceneOptions): RunScene {
   /** Aborts deliveries that are still under way a moment after the run is interrupted. */
   const cut = new AbortController()
-  const cutSoon = () => setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
-  signal?.addEventListener('abort', cutSoon, { once: true })
+  /** Ends all waits when the run is interrupted. Each wait adds a listener, of which Node would warn as a leak. */
+  const stop = new AbortController()
+  setMaxListeners(0, stop.signal)
+  const end = () => {
+    stop.abort(signal?.reason)
+    setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
+  }
+  signal?.addEventListener('abort', end, { once: true })
   let answers = 0
   let isUnreachable = false
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
-  const wait = (ms: number): Promise<void> => sleep(ms, undefined, { signal })
+  const wait = (ms: number): Promise<void> => sleep(ms, undefined, { signal: stop.signal })
   const sendOnce = async (delivery: Delivery, agent?: KeptConnection): Promise<Answer> => {
     signal?.throwIfAborted()
     const answer = await send(target, delivery, { timeoutMs, cut: cut.signal, agent })
@@ -100,6 +107,6 @@ export function createScene({
     wait,
     isLost: () => answers === 0 && isUnreachable,
     isGone: () => answers > 0 && isUnreachable,
-    close: () => signal?.removeEventListener('abort', cutSoon),
+    close: () => signal?.removeEventListener('abort', end),
   }
 }

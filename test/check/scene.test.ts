@@ -59,6 +59,19 @@ describe('the scene of a run', () => {
   })
 })
 
+describe('a scene of many deliveries that wait', () => {
+  it('makes Node warn of no leak', async () => {
+    const warnings: string[] = []
+    const listen = (warning: Error) => warnings.push(warning.name)
+    process.on('warning', listen)
+    onTestFinished(() => void process.off('warning', listen))
+    const { scene } = await play([200], { signal: new AbortController().signal })
+    await Promise.all(Array.from({ length: 20 }, () => scene.wait(1)))
+    await scene.wait(1)
+    expect(warnings).toEqual([])
+  })
+})
+
 describe('deliveries in turn', () => {
   const sendThree = async (steps: readonly Step[]) => {
     const { scene, seen } = await play(steps)
