@@ -4,7 +4,7 @@ import { importSecret, type Secret } from '../protocol/signature.ts'
 import { isLoopback, showTarget } from '../wire/target.ts'
 import { GROUPS, type Scene, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
-import { diagnose, type Finding, findEnd, toDiagnosis } from './diagnose.ts'
+import { diagnose, type Finding, findLate, toDiagnosis } from './diagnose.ts'
 import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
@@ -97,7 +97,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   scene.close()
 
   const checks = cases.flatMap(({ id }) => results.get(id) ?? [])
-  if (finding === undefined && scene.isGone()) finding = findEnd(url, checks)
+  finding ??= findLate(scene, checks)
   return {
     schema: 1,
     tool: 'postern',

@@ -5,7 +5,8 @@ import type { Answer } from './exchange.ts'
 import { FORGED } from './forgery.ts'
 import type { CheckResult, Diagnosis } from './report.ts'
 import type { RunScene } from './scene.ts'
-import { describe, isRefusal, isSuccess } from './verdict.ts'
+import { NO_ANSWER } from './send.ts'
+import { describe, isRefusal, isSuccess, PUT_OFF } from './verdict.ts'
 import { WRONG_FORMS } from './wrong-forms.ts'
 
 /** Reason why a plain delivery is not accepted, or no longer is. */
@@ -72,13 +73,40 @@ async function findMistake({ make, send, secret }: RunScene): Promise<Finding | 
   return undefined
 }
 
+/** Finds out why a receiver that accepted a plain delivery did not accept or answer later ones. */
+export function findLate(scene: RunScene, checks: readonly CheckResult[]): Finding | undefined {
+  if (scene.isGone()) return findEnd(scene.target, checks)
+  if (scene.isSilent()) return findSilence(checks)
+  return scene.isPutOff() ? findLimit(checks) : undefined
+}
+
+const idsOf = (checks: readonly CheckResult[], words: string) =>
+  checks.filter(({ reason }) => reason.includes(words)).map(({ id }) => id)
+
 /** Makes the finding for a receiver that has answered, but no longer listens. */
 export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
   const text = `The receiver answered, and then nothing listened at ${showTarget(target)} any more: a delivery ended its process. See the first checks whose connection ended without an answer, and the log of the receiver.`
-  const after = checks.filter(({ reason }) => reason.includes(GONE))
-  return { code: 'ended', text, isAbsent: false, also: after.map(({ id }) => id) }
+  return { code: 'ended', text, isAbsent: false, also: idsOf(checks, GONE) }
 }
 
+/** Makes the finding for a receiver that has answered, but hangs. */
+function findSilence(checks: readonly CheckResult[]): Finding {
+  const text =
+    'The receiver answered, and then no delivery got an answer in time any more: it hangs. Often it waits for something that an earlier request has not given back, such as a connection to its database or a lock. Give it back on every way out of the request, refusals and errors too.'
+  return { code: 'no_answer', text, isAbsent: false, also: idsOf(checks, NO_ANSWER) }
+}
+
+/** Makes the finding for a receiver that puts deliveries off for too long; undefined if no check failed because of it. */
+function findLimit(checks: readonly CheckResult[]): Finding | undefined {
+  const also = idsOf(checks, PUT_OFF)
+  const isHarmed = checks.some(({ id, status }) => also.includes(id) && (status === 'fail' || status === 'warn'))
+  const text =
+    'The receiver, or something in front of it, limits requests: it put deliveries off (429 or 503 with Retry-After) for longer than this run waits. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
+  return isHarmed ? { code: 'put_off', text, isAbsent: false, also } : undefined
+}
+
+/** Codes of a receiver that accepted a plain delivery at first, if there is a receiver. */
+export const LATE: readonly Diagnosis['code'][] = ['ended', 'no_answer', 'put_off']
 /** Codes of a receiver that fails on every delivery. */
 const FAILING: readonly Diagnosis['code'][] = ['server_error', 'cut_off']
 /** Checks that are judged even if a plain delivery is not accepted. */
@@ -89,6 +117,6 @@ export function toDiagnosis({ code, text, also }: Finding, checks: readonly Chec
   const isJudged = ({ id, group }: CheckResult) => JUDGED.includes(id) || JUDGED.includes(group)
   const follows = checks
     .filter(({ id, status }) => id !== 'accepts-valid' && (status === 'fail' || status === 'warn'))
-    .filter((check) => also.includes(check.id) || FAILING.includes(code) || (code !== 'ended' && !isJudged(check)))
+    .filter((check) => also.includes(check.id) || FAILING.includes(code) || (!LATE.includes(code) && !isJudged(check)))
   return { code, text, follows: follows.map(({ id }) => id) }
 }

@@ -1,4 +1,5 @@
 import { GROUPS } from './case.ts'
+import { LATE } from './diagnose.ts'
 import {
   type CheckResult,
   type Diagnosis,
@@ -45,7 +46,7 @@ function toTestCase(check: CheckResult, { diagnosis }: Report): string {
   const { id, group, status, ms, reason } = check
   const isFollowing = diagnosis?.follows.includes(id) === true
   const head = id === 'accepts-valid' && status === 'fail' && diagnosis !== undefined ? [diagnosis.text] : []
-  const cause = diagnosis?.code === 'ended' ? diagnosis.text : 'follows from accepts-valid'
+  const cause = diagnosis !== undefined && LATE.includes(diagnosis.code) ? diagnosis.text : 'follows from accepts-valid'
   const detail = escapeXml(isFollowing ? cause : [...head, ...toDetail(check)].join('\n'))
   const inner = {
     pass: '',

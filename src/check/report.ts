@@ -21,7 +21,7 @@ export interface CheckResult {
   readonly repro: string
 }
 
-/** Reason why a plain delivery is not accepted, or no longer is, and therefore why most checks fail. */
+/** Reason why a plain delivery is not accepted, or no longer is, and therefore why many checks fail. */
 export interface Diagnosis {
   readonly code: DiagnosisCode
   /** Describes the mistake and its fix. */
@@ -55,7 +55,7 @@ export interface Report {
   readonly startedAt: string
   /** False if nothing answered at all. */
   readonly isReachable: boolean
-  /** Present only if a plain delivery is not accepted, or the receiver ended during the run. */
+  /** Present only if a plain delivery is not accepted, or if the receiver ended, hung or limited requests during the run. */
   readonly diagnosis?: Diagnosis
   readonly summary: Readonly<Record<Status, number>>
   readonly checks: readonly CheckResult[]

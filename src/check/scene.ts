@@ -10,6 +10,8 @@ import { send } from './send.ts'
 import { isPutOff, readRetryAfterMs } from './verdict.ts'
 
 const GRACE_MS = 1_000
+/** As many checks as run at the same time by default: no single one has made all of them wait. */
+const SILENT_DELIVERIES = 8
 
 export interface SceneOptions {
   readonly target: URL
@@ -27,6 +29,10 @@ export interface RunScene extends Scene {
   isLost(): boolean
   /** Returns true if nothing listens at the target any more. */
   isGone(): boolean
+  /** Returns true if the receiver has answered, but none of the last deliveries. */
+  isSilent(): boolean
+  /** Returns true if a delivery was put off for longer than `patienceMs`. */
+  isPutOff(): boolean
   /** Removes the listener from the signal. */
   close(): void
 }
@@ -52,6 +58,7 @@ export function createScene({
   signal?.addEventListener('abort', end, { once: true })
   let answers = 0
   let isUnreachable = false
+  let unansweredInARow = 0
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, { signal: stop.signal })
@@ -61,6 +68,7 @@ export function createScene({
     if (answer.status === undefined) cut.signal.throwIfAborted()
     if (answer.status !== undefined) answers++
     isUnreachable = answer.isUnreachable
+    unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
     return answer
   }
   const sendPatiently = async (attempt: () => Promise<Answer>): Promise<Answer> => {
@@ -107,6 +115,8 @@ export function createScene({
     wait,
     isLost: () => answers === 0 && isUnreachable,
     isGone: () => answers > 0 && isUnreachable,
+    isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
+    isPutOff: () => patience === 0,
     close: () => signal?.removeEventListener('abort', end),
   }
 }

@@ -4,6 +4,8 @@ import { exchange, type KeptConnection, type WireRequest } from '../wire/exchang
 import type { Answer, Delivery } from './exchange.ts'
 
 const MAX_READ_BYTES = 64 * 1_024
+/** Words about a delivery that got no answer in time. */
+export const NO_ANSWER = 'no answer within'
 const NOTHING = {
   status: undefined,
   failure: undefined,
@@ -34,7 +36,7 @@ export async function send(target: URL, delivery: Delivery, { timeoutMs, cut, ag
     return conclude({ status, words: reason, headers, body: body.toString('utf8', 0, MAX_READ_BYTES) })
   } catch (error) {
     if (error === timeout.reason)
-      return conclude({ failure: `no answer within ${timeoutMs / 1_000} s`, failureKind: 'timeout' })
+      return conclude({ failure: `${NO_ANSWER} ${timeoutMs / 1_000} s`, failureKind: 'timeout' })
     const { kind, text } = toConnectionFailure(error as NodeJS.ErrnoException) // of node:http
     return conclude({ failure: text, failureKind: kind, isUnreachable: kind !== 'reset' })
   }

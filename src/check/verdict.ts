@@ -41,8 +41,10 @@ export function isSuccess({ status = 0 }: Answer): boolean {
   return status >= 200 && status < 300
 }
 
-export function isRefusal({ status = 0 }: Answer): boolean {
-  return status >= 400 && status < 500
+/** Returns true for a 4xx, unless it only puts the delivery off: such a receiver has not judged it. */
+export function isRefusal(answer: Answer): boolean {
+  const { status = 0 } = answer
+  return status >= 400 && status < 500 && !isPutOff(answer)
 }
 
 export function isRedirect({ status = 0 }: Answer): boolean {
@@ -66,9 +68,17 @@ export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {
   return { status, reason: describe(answer) + note }
 }
 
+/** Words about an answer that puts the delivery off. */
+export const PUT_OFF = 'put off for'
+
 /** Describes the status and its time, or why there is none. Never includes the body. */
-export function describe({ status, failure, isUnreachable, ms }: Answer): string {
-  if (status !== undefined) return `${status} after ${Math.round(ms)} ms`
+export function describe(answer: Answer): string {
+  const { status, failure, isUnreachable, ms } = answer
+  if (status !== undefined) {
+    const waitMs = isPutOff(answer) ? readRetryAfterMs(answer) : undefined
+    const wait = waitMs === undefined ? '' : `, ${PUT_OFF} ${Math.ceil(waitMs / 1_000)} s`
+    return `${status} after ${Math.round(ms)} ms${wait}`
+  }
   return isUnreachable
     ? `${failure}; where earlier deliveries got answers, one of them may have ended the process`
     : (failure ?? 'no answer')

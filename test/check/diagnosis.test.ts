@@ -1,10 +1,10 @@
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { checkReceiver, formatReport } from 'postern/check'
 import { describe, expect, it } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
 import { endsAfter } from './ends-after.ts'
-import { HandWritten, SECRET } from './faulty/hand-written.ts'
+import { type Answer, HandWritten, SECRET } from './faulty/hand-written.ts'
 import { MISTAKES, withKey } from './faulty/mistakes.ts'
 import { Reserialising, UnequalLengthCompare } from './faulty/signatures.ts'
 import { told } from './judge.ts'
@@ -128,6 +128,50 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(follows).toContain('alive-after-all')
     expect(formatReport(report, 'junit').split(text.slice(0, 40)).length - 1).toBe(follows.length)
     expect(Object.keys(told(report, 'pass'))).not.toContain('leak-stack')
+  })
+
+  it('is put_off for a receiver that limits requests after some, and does not pass what it never judged', async () => {
+    class Bans extends HandWritten {
+      #refusals = 0
+
+      override async answer(request: IncomingMessage): Promise<Answer> {
+        const answer = this.#refusals < 5 ? await super.answer(request) : undefined
+        if (answer?.status === 401) this.#refusals++
+        return answer ?? { status: 429, headers: { 'retry-after': '60' } }
+      }
+    }
+    const report = await check(new Bans())
+    const { code, text = '', follows = [] } = report.diagnosis ?? {}
+    expect(code).toBe('put_off')
+    expect(text).toContain('limits requests')
+    const own = Object.keys(told(report, 'fail', 'warn')).filter((id) => !follows.includes(id))
+    expect(own).toEqual([])
+    expect(follows).toContain('late-retry')
+    expect(follows).toContain('signature-null')
+    expect(told(report, 'fail')['late-retry']).toMatch(/^429 after \d+ ms, put off for 60 s$/)
+    expect(formatReport(report, 'junit').split(text.slice(0, 40)).length - 1).toBe(follows.length)
+    expect(formatReport(report, 'junit')).not.toContain('follows from accepts-valid')
+  })
+
+  it('is no_answer for a receiver that hangs after some requests, and blames no check for it', async () => {
+    class GivesNothingBack extends HandWritten {
+      #connections = 5
+
+      override refuse(): Answer {
+        this.#connections--
+        return { status: 401 }
+      }
+
+      override async answer(request: IncomingMessage): Promise<Answer> {
+        return this.#connections > 0 ? super.answer(request) : new Promise(() => {})
+      }
+    }
+    const { port, close } = await listen(new GivesNothingBack().createServer())
+    const options = { secret: SECRET, only: ['accepts-valid', 'signature', 'time'], timeoutMs: 300 }
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options).finally(close)
+    expect(report.diagnosis).toMatchObject({ code: 'no_answer', text: expect.stringContaining('it hangs') })
+    expect(report.diagnosis?.follows).toEqual(Object.keys(told(report, 'fail', 'warn')))
+    expect(report.diagnosis?.follows).toContain('late-retry')
   })
 
   it('reports if a URL of http leads to a TLS server', async () => {

@@ -37,6 +37,13 @@ describe('the verdict on an answer', () => {
     expect(mustBeTurnedAway(toAnswer({ status: 415 })).reason).toBe('415 after 5 ms')
   })
 
+  it('is no refusal if the delivery is only put off: nobody has judged it', () => {
+    const limited = toAnswer({ status: 429, headers: { 'retry-after': '60' } })
+    const verdicts = [mustBeRefused, mustBeTurnedAway, shouldBeRefused, mustNotCrash].map((judge) => judge(limited))
+    expect(verdicts).toEqual(Array(4).fill({ status: 'fail', reason: '429 after 5 ms, put off for 60 s' }))
+    expect(mustBeRefused(toAnswer({ status: 429 })).status).toBe('pass')
+  })
+
   it('is skipped for want of an accepted event, and tells why', () => {
     expect(notAccepted(toAnswer({ status: 401 }))).toEqual({
       status: 'skipped',

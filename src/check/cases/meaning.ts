@@ -1,6 +1,14 @@
 import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import type { Case, Maker, SingleCase, TestEvent } from '../case.ts'
-import { countAnswers, describe, isSuccess, mustBeAccepted, mustNotCrash, shouldBeAccepted } from '../verdict.ts'
+import {
+  countAnswers,
+  describe,
+  isPutOff,
+  isSuccess,
+  mustBeAccepted,
+  mustNotCrash,
+  shouldBeAccepted,
+} from '../verdict.ts'
 import { records } from './records.ts'
 import { sendAtOnce } from './send-at-once.ts'
 
@@ -124,6 +132,7 @@ export const meaning: readonly Case[] = [
       const others = answers.filter((answer) => !isSuccess(answer))
       const reason = countAnswers(answers)
       if (others.length === 0) return { status: 'pass', reason }
+      if (answers.every(isPutOff)) return { status: 'skipped', reason: `no delivery was accepted: ${reason}` }
       const isOnlyBusy = others.length < COPIES && others.every(({ status }) => BUSY.includes(status ?? 0))
       return { status: isOnlyBusy ? 'warn' : 'fail', reason }
     },
