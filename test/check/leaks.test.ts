@@ -131,8 +131,13 @@ describe('a stack trace in a refusal', () => {
     ['JavaScript on Windows', String.raw`at check (C:\app\receiver.js:12:7)`],
     ['JavaScript without a folder', 'at check (receiver.js:123:7)'],
     ['a module of JavaScript', 'at file:///srv/app/receiver.js:12:7'],
+    ['a module of TypeScript', 'at async Hooks.receive (/srv/app/hooks.mts:12:7)'],
+    ['Node itself', 'at process.processTicksAndRejections (node:internal/process/task_queues:95:5)'],
+    ['JavaScript in HTML', '<pre>Error: no<br> &nbsp; &nbsp;at check (/srv/my app/receiver.cjs:12:7)</pre>'],
     ['Python', '<pre>Traceback (most recent call last):\n  File "/srv/app.py", line 3, in post</pre>'],
     ['Java', '\tat com.example.Hooks.receive(Hooks.java:12)'],
+    ['Java as JSON, as Spring writes it', String.raw`{"trace":"X\n\tat com.example.Hooks.receive(Hooks.java:12)"}`],
+    ['Java, of a constructor in a module', 'at java.base/com.example.Hooks.<init>(Hooks.java:12)'],
     ['Java, of a nested class', 'at com.example.Hooks$Inner.receive(Hooks.java:1)'],
     ['Kotlin', 'at com.example.HooksKt.receive(Hooks_2.kt:123)'],
     ['Scala', 'at com.example.Hooks.receive(Hooks.scala:12)'],
@@ -157,6 +162,9 @@ describe('a stack trace in a refusal', () => {
 
   it.each([
     '{"error":"no signature at 12:30:45"}',
+    'refused at 2026/11/23 10:15:42',
+    '<p>Blocked at the edge.</p><p>Time: 10:15:42</p>',
+    '203.0.113.9 at [23/Nov/2026:10:15:42 +0000]',
     'Look at https://docs.example.test/webhooks for help.',
     'We look at (all) requests: 12:30',
     'format (/a:12:7)',

@@ -105,9 +105,9 @@ export const leak: readonly Case[] = [
 
 /** Stack traces of JavaScript, Python, Java, C#, Go, Ruby and PHP. */
 const STACKS: readonly RegExp[] = [
-  /\bat .+[/\\(].+:\d+:\d+/,
+  /\bat .*(\.[cm]?[jt]sx?|\bnode:[\w/]+):\d+:\d+/,
   /Traceback \(most recent call last\)/,
-  /\bat [\w$.]+\([\w$]+\.(java|kt|scala):\d+\)/,
+  /(\b|\\t)at [\w$./<>@-]+\([\w$]+\.(java|kt|scala):\d+\)/,
   /\bat .+ in .+:line \d+/,
   /goroutine \d+ \[/,
   /\.rb:\d+:in /,
