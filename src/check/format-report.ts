@@ -67,7 +67,7 @@ function toMarkdown(report: Report): string {
   const table = ['| status | check | sent | came back |', '|---|---|---|---|', ...rows].join('\n')
   const failures = own
     .filter(({ status }) => status === 'fail')
-    .map((check) => `### ${check.id}\n\n${toDetail(check).map(escapeText).join('\n\n')}\n`)
+    .map((check) => `### ${check.id}\n\n${toSection(check)}\n`)
   const parts = [
     '## postern check',
     `\`${target.replaceAll('`', '%60')}\`: ${showSummary(summary)}`,
@@ -76,6 +76,12 @@ function toMarkdown(report: Report): string {
     ...failures,
   ]
   return `${parts.join('\n\n').trimEnd()}\n`
+}
+
+/** Writes the details of a check. Its commands are code, so that nobody has to remove the marks of Markdown from them. */
+function toSection(check: CheckResult): string {
+  const again = `again:\n\n\`\`\`sh\n${check.repro}\n\`\`\``
+  return [...toText(check).map(escapeText), `explained: \`${check.doc}\``, again].join('\n\n')
 }
 
 function toParagraph(diagnosis: Diagnosis): string {
@@ -87,16 +93,12 @@ function toParagraph(diagnosis: Diagnosis): string {
 }
 
 /** Lists the details of a check that did not pass, one per line. */
-export function toDetail({ sent, expected, reason, why, hint, doc, repro }: CheckResult): readonly string[] {
-  return [
-    `sent: ${sent}`,
-    `expected: ${expected}`,
-    `came back: ${reason}`,
-    `why: ${why}`,
-    `hint: ${hint}`,
-    `explained: ${doc}`,
-    `again: ${repro}`,
-  ]
+export function toDetail(check: CheckResult): readonly string[] {
+  return [...toText(check), `explained: ${check.doc}`, `again: ${check.repro}`]
+}
+
+function toText({ sent, expected, reason, why, hint }: CheckResult): readonly string[] {
+  return [`sent: ${sent}`, `expected: ${expected}`, `came back: ${reason}`, `why: ${why}`, `hint: ${hint}`]
 }
 
 function seconds(ms: number): string {

@@ -95,7 +95,11 @@ describe('a report', () => {
   })
 
   it('is Markdown of this form', () => {
-    const checks = [toResult('pass'), toResult('warn'), toResult('fail', { why: '<b> *[x]* a_b', reason: '401' })]
+    const checks = [
+      toResult('pass'),
+      toResult('warn'),
+      toResult('fail', { why: '<b> *[x]* a_b', reason: '401', repro: 'curl "\\/_<x>*"' }),
+    ]
     const report: Report = { ...REPORT, target: 'http://localhost/`x`', summary: summarize(checks), checks }
     expect(formatReport(report, 'markdown').split('\n')).toEqual([
       ...['## postern check', ''],
@@ -104,7 +108,8 @@ describe('a report', () => {
       '| fail | `is-fail` | A \\| B | 401 |',
       ...['| warn | `is-warn` | A \\| B | one\\|two three |', ''],
       ...['### is-fail', '', 'sent: A | B', '', 'expected: 2xx', '', 'came back: 401', ''],
-      ...['why: \\<b\\> \\*\\[x\\]\\* a\\_b', '', 'hint: Hint.', '', 'explained: doc', '', 'again: curl', ''],
+      ...['why: \\<b\\> \\*\\[x\\]\\* a\\_b', '', 'hint: Hint.', ''],
+      ...['explained: `doc`', '', 'again:', '', '```sh', 'curl "\\/_<x>*"', '```', ''],
     ])
     const sound: Report = { ...REPORT, summary: summarize([]), checks: [toResult('pass')] }
     expect(formatReport(sound, 'markdown')).toBe(
