@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
+import { text as readText } from 'node:stream/consumers'
+import { toConnectionFailure } from '../wire/connection-failure.ts'
 
 const TIMEOUT_MS = 10_000
 
@@ -26,8 +27,8 @@ export function urlProbe(url: URL): Probe {
     const init = { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) } as const
     const response = await fetch(question, init).catch((error: Error) => {
       // The error says only "fetch failed"; its cause has the reason.
-      const { message } = error.cause instanceof Error ? error.cause : error
-      throw new Error(`the probe did not answer: ${message}`, { cause: error })
+      const { text } = toConnectionFailure(error.cause instanceof Error ? error.cause : error)
+      throw new Error(`the probe did not answer: ${text}`, { cause: error })
     })
     if (!response.ok) throw new Error(`the probe answered ${response.status}`)
     return response.text()
@@ -49,7 +50,7 @@ export function commandProbe(command: string): Probe {
       stdio: ['ignore', 'pipe', 'inherit'],
       detached: HAS_GROUPS,
     })
-    const [output, code] = await Promise.all([text(child.stdout), waitFor(child)])
+    const [output, code] = await Promise.all([readText(child.stdout), waitFor(child)])
     if (code !== 0) throw new Error(`the probe command ended with code ${code}`)
     return output
   }

@@ -61,7 +61,7 @@ describe('a probe over HTTP', () => {
 
   it('says why nothing answers', async () => {
     const probe = urlProbe(new URL(`http://127.0.0.1:${await findFreePort()}/probe`))
-    await expect(probe.runs('evt_chk_1')).rejects.toThrow(/^the probe did not answer: .*ECONNREFUSED/)
+    await expect(probe.runs('evt_chk_1')).rejects.toThrow('the probe did not answer: the connection was refused')
   })
 })
 
