@@ -57,7 +57,9 @@ function toCode({ status, failureKind }: Answer): Diagnosis['code'] {
 
 function toText(code: Diagnosis['code'], answer: Answer, target: URL): string {
   if (code === 'refused')
-    return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It may have another secret than the one given here (each webhook has its own), accept only events of one account (pass that as account key), or read another header than X-Service-Signature, or a proxy in front of it may change the body. Compare the two secrets, and compute the digest over the raw bytes.`
+    return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It may have another secret than the one given here (each webhook has its own), accept only events of one account (pass that as account key), or read another header than X-Service-Signature, or something in front of it may change the body or refuse every request (a login, a firewall, the CSRF protection of its framework). Compare the two secrets, and compute the digest over the raw bytes.`
+  if ([502, 503, 504].includes(answer.status ?? 0))
+    return `${describe(answer)}: this mostly comes from a proxy or tunnel in front of the receiver that cannot reach it. Is the receiver running, on the port to which the proxy forwards? If the receiver answers this itself, its log says why.`
   const text = `The receiver fails at a plain delivery: ${describe(answer)}. Its log says why`
   if (code === 'server_error') return `${text}; often a body parser has read the body before it.`
   return target.protocol === 'http:' ? `${text}. If it speaks TLS, its URL begins with https.` : `${text}.`

@@ -24,7 +24,7 @@ export const reach: readonly Case[] = [
     sends: 'A contact.created event, signed with the given secret.',
     expects: '2xx',
     why: 'Anything but a 2xx is a failed attempt; after five of them the event is lost.',
-    fix: 'Is the secret the one of this receiver? Is the signature computed over the bytes as received, before any JSON parser? The diagnosis of the report names the mistake if it is one of the usual ones.',
+    fix: 'The diagnosis of the report names the reason if it is one of the usual ones. If the receiver refuses the delivery: is the secret the one of this receiver, and is the signature computed over the bytes as received, before any JSON parser? If no answer came, is only the first request slow?',
     alone: true,
     deliver: (make) => make.delivery(make.event()),
     judge: mustBeAccepted,
