@@ -94,7 +94,7 @@ export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
 /** Makes the finding for a receiver that has answered, but hangs. */
 function findSilence(checks: readonly CheckResult[]): Finding {
   const text =
-    'The receiver answered, and then no delivery got an answer in time any more: it hangs. Often it waits for something that an earlier request has not given back, such as a connection to its database or a lock. Give it back on every way out of the request, refusals and errors too.'
+    'The receiver answered, and then no delivery got an answer in time any more: it hangs. Often it waits for something that earlier requests still hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals and errors too.'
   return { code: 'no_answer', text, isAbsent: false, also: idsOf(checks, NO_ANSWER) }
 }
 

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Secret } from '../protocol/signature.ts'
 import { type KeptConnection, keepConnection } from '../wire/exchange.ts'
@@ -48,20 +47,15 @@ export function createScene({
 }: SceneOptions): RunScene {
   /** Aborts deliveries that are still under way a moment after the run is interrupted. */
   const cut = new AbortController()
-  /** Ends all waits when the run is interrupted. Each wait adds a listener, of which Node would warn as a leak. */
-  const stop = new AbortController()
-  setMaxListeners(0, stop.signal)
-  const end = () => {
-    stop.abort(signal?.reason)
-    setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
-  }
-  signal?.addEventListener('abort', end, { once: true })
+  const cutSoon = () => setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
+  signal?.addEventListener('abort', cutSoon, { once: true })
   let answers = 0
   let isUnreachable = false
   let unansweredInARow = 0
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
-  const wait = (ms: number): Promise<void> => sleep(ms, undefined, { signal: stop.signal })
+  // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
+  const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
   const sendOnce = async (delivery: Delivery, agent?: KeptConnection): Promise<Answer> => {
     signal?.throwIfAborted()
     const answer = await send(target, delivery, { timeoutMs, cut: cut.signal, agent })
@@ -117,6 +111,6 @@ export function createScene({
     isGone: () => answers > 0 && isUnreachable,
     isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
     isPutOff: () => patience === 0,
-    close: () => signal?.removeEventListener('abort', end),
+    close: () => signal?.removeEventListener('abort', cutSoon),
   }
 }

@@ -64,21 +64,18 @@ export function readRetryAfterMs({ headers: { 'retry-after': text = '' } }: Answ
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
 }
 
-export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {
-  return { status, reason: describe(answer) + note }
-}
-
 /** Words about an answer that puts the delivery off. */
 export const PUT_OFF = 'put off for'
 
+export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {
+  const waitMs = isPutOff(answer) ? readRetryAfterMs(answer) : undefined
+  const wait = waitMs === undefined ? '' : `, ${PUT_OFF} ${Math.ceil(waitMs / 1_000)} s`
+  return { status, reason: describe(answer) + wait + note }
+}
+
 /** Describes the status and its time, or why there is none. Never includes the body. */
-export function describe(answer: Answer): string {
-  const { status, failure, isUnreachable, ms } = answer
-  if (status !== undefined) {
-    const waitMs = isPutOff(answer) ? readRetryAfterMs(answer) : undefined
-    const wait = waitMs === undefined ? '' : `, ${PUT_OFF} ${Math.ceil(waitMs / 1_000)} s`
-    return `${status} after ${Math.round(ms)} ms${wait}`
-  }
+export function describe({ status, failure, isUnreachable, ms }: Answer): string {
+  if (status !== undefined) return `${status} after ${Math.round(ms)} ms`
   return isUnreachable
     ? `${failure}; where earlier deliveries got answers, one of them may have ended the process`
     : (failure ?? 'no answer')

@@ -41,6 +41,7 @@ describe('a check with a probe', () => {
     ['effect-after-forgery', [401, 200], [0, 1], 'pass: first 401, then 200; the work was done'],
     ['effect-after-forgery', [401, 200], [0], 'fail: first 401, then 200; the work was not done'],
     ['effect-after-forgery', [401], [1], 'fail: first 401, then 401; the work was not done'],
+    ['effect-after-forgery', [401, [429, '60']], [0], 'skipped: the event was not accepted: 429'],
     ['effect-ack-after-work', [500], [0], 'pass: 500'],
     ['effect-ack-after-work', [200], [0, 1], 'pass: 200; the work was done once'],
     ['effect-ack-after-work', [200], [0], 'fail: 200; the work was done 0 times'],

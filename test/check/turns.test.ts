@@ -28,6 +28,8 @@ describe('a check of several deliveries', () => {
     ['duplicates-at-once', [409], 'fail: 8 × 409'],
     ['duplicates-at-once', [[429, '1']], 'skipped: no delivery was accepted: 8 × 429'],
     ['signature-no-secret', [[429, '1']], 'fail: 429, put off for 1 s'],
+    ['keep-alive', [200, [429, '1']], 'skipped: put off: 200, then 429, then 429'],
+    ['keep-alive', [200, 200, [429, '1']], 'fail: 200, then 200, then 429'],
     ['duplicates-at-once', [200, 409, 500], 'fail: 1 × 200, 1 × 409, 6 × 500'],
     ['duplicates-at-once', [200, 'cut'], 'fail: 1 × 200, 7 × the connection ended without an answer'],
     ['signature-no-secret', [401], 'pass: 401'],

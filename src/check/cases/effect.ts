@@ -141,6 +141,7 @@ export const effect: readonly Case[] = [
       const event = make.event()
       const forged = await send(make.delivery(event, FORGED))
       const genuine = await send(make.delivery(event))
+      if (isPutOff(genuine)) return notAccepted(genuine)
       const isDone = isSuccess(genuine) && (await readRuns(scene, event.id)) > 0
       const what = isDone ? 'the work was done' : 'the work was not done'
       return {
