@@ -103,7 +103,9 @@ describe('postern webhooks create', () => {
     const args = ['webhooks', 'create', '--url', APP, '--events', 'sync.failed', '--base-url', service.url]
     const running = startCli(args, { env: ADA })
     expect([await running.exitCode, running.stdout]).toEqual([130, 'whsec_1\n'])
-    expect(running.stderr).toContain('it is still inactive. Once the cause is fixed: postern webhooks resume w1\n')
+    expect(running.stderr).toContain(
+      `it is still inactive. Once the cause is fixed: postern webhooks resume w1 --base-url ${service.url}\n`,
+    )
   })
 
   it('knows that nothing was registered if the login failed', async () => {

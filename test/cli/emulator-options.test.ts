@@ -120,7 +120,7 @@ describe('an emulator of the command line', () => {
       let peak = 0
       const { received, url } = await recordDeliveries(async () => {
         peak = Math.max(peak, ++running)
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        await new Promise((resolve) => setTimeout(resolve, peak < most ? 1_000 : 50)) // until all that may run do
         running--
         return 200
       })
