@@ -17,6 +17,11 @@ export default defineConfig({
     // Without a terminal: failures only, and what tests print.
     reporters: [process.stdout.isTTY ? 'default' : ['minimal', { silent: false }], progress(), closingLine],
     pool: 'forks',
+    // A process runs many files, and loads each module once: otherwise a third of the time would go into loading.
+    isolate: false,
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
     // Most tests wait: for processes, for leases to end, for engines that are away.
     maxWorkers: 4,
     maxConcurrency: 12,

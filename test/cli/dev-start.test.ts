@@ -3,8 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 import { recordDeliveries } from './recording-server.ts'
@@ -138,9 +138,6 @@ describe('the key r of postern dev', () => {
     expect(new Set(ids).size).toBe(2)
   })
 })
-
-/** libsql keeps a file that was closed locked until its statements are collected. */
-const isLateToClose = openSqlite(':memory:').driver === 'libsql'
 
 describe.skipIf(isLateToClose)('postern dev with a data file', () => {
   it('keeps its webhook of the last time, with the events of this time', async () => {

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import {
   addEmulatorOptions,
@@ -12,13 +11,11 @@ import {
   readPort,
   readShare,
 } from '../../src/cli/input/emulator-options.ts'
+import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
 import { findFreePort } from '../support/programs.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { createTestIo } from './test-io.ts'
-
-/** libsql keeps a file that was closed locked until its statements are collected. */
-const isLateToClose = openSqlite(':memory:').driver === 'libsql'
 
 let folder: string
 beforeEach(() => {

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { LateInbox } from '../../src/cli/service/late-inbox.ts'
+import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
 import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
@@ -63,19 +64,22 @@ describe('an inbox that may come later', () => {
     expect(links().filter((name) => name === file)).toHaveLength(opened)
   })
 
-  it('does not block its process while another one has the file locked, and comes back afterwards', async () => {
-    await makeDeadLetters(file, [{ id: 'evt_1' }])
-    const holder = openSqlite(file)
-    holder.pragma('locking_mode = EXCLUSIVE')
-    holder.exec('BEGIN EXCLUSIVE; CREATE TABLE t (a)')
-    await using inbox = new LateInbox({ sqlite: file })
-    const started = performance.now()
-    await expect(inbox.counts()).rejects.toThrow('another process has it locked')
-    expect(performance.now() - started).toBeLessThan(1_000)
-    holder.exec('ROLLBACK')
-    holder.close()
-    expect(await counts(inbox)).toBe(1)
-  })
+  it.skipIf(isLateToClose)(
+    'does not block its process while another one has the file locked, and comes back',
+    async () => {
+      await makeDeadLetters(file, [{ id: 'evt_1' }])
+      const holder = openSqlite(file)
+      holder.pragma('locking_mode = EXCLUSIVE')
+      holder.exec('BEGIN EXCLUSIVE; CREATE TABLE t (a)')
+      await using inbox = new LateInbox({ sqlite: file })
+      const started = performance.now()
+      await expect(inbox.counts()).rejects.toThrow('another process has it locked')
+      expect(performance.now() - started).toBeLessThan(1_000)
+      holder.exec('ROLLBACK')
+      holder.close()
+      expect(await counts(inbox)).toBe(1)
+    },
+  )
 
   it.skipIf(redisProgram === undefined)('comes back with its Redis', { timeout: 30_000 }, async () => {
     const server = await startRedis()

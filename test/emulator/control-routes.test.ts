@@ -219,7 +219,7 @@ describe('the deliveries of the control interface', () => {
     const { id: webhookId } = crm.webhooks.create({
       ...FIELDS,
       events: ['b.c'],
-      url: 'http://localhost:1/',
+      url: 'http://127.0.0.1:1/',
       active: true,
     })
     const [id] = crm.events.emit({ type: 'b.c' }).deliveries

@@ -37,8 +37,8 @@ async function makeFile(): Promise<string> {
 
 async function fillDatabase(database: SqliteDatabase): Promise<void> {
   const crm = await startEmulator({ clock: 'manual', logger: quiet, database })
-  crm.webhooks.create({ url: 'http://localhost:9/', events: EVENTS, active: false })
-  crm.webhooks.create({ url: 'http://localhost:9/', events: EVENTS })
+  crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: EVENTS, active: false })
+  crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: EVENTS })
   for (let made = 0; made < 50; made++) crm.records.create('contact', { note: 'x'.repeat(2_000) })
   await crm.close()
 }

@@ -10,7 +10,7 @@ function make(options: EmulatorOptions = {}) {
   const messages: FeedMessage[] = []
   service.feed.subscribe((message) => messages.push(message))
   const register = (events: readonly string[], fields: object = {}, accountKey = 'acme') =>
-    service.webhooks.create(accountKey, { url: 'http://localhost:1/', events, ...fields }).id
+    service.webhooks.create(accountKey, { url: 'http://127.0.0.1:1/', events, ...fields }).id
   const bodies = () => service.log.list().map(({ bytes }) => JSON.parse(new TextDecoder().decode(bytes)))
   return { ...service, messages, register, bodies }
 }
@@ -41,7 +41,7 @@ describe('an event', () => {
     for (const delivery of log.list())
       expect(delivery).toMatchObject({
         ...{ accountKey: 'acme', eventId: emitted?.id, eventType: 'sync.failed', createdAt: at, nextAttemptAt: at },
-        ...{ firstUrl: 'http://localhost:1/', status: 'pending', attempts: [], remaining: 5, signing: 'valid' },
+        ...{ firstUrl: 'http://127.0.0.1:1/', status: 'pending', attempts: [], remaining: 5, signing: 'valid' },
         ...{ resendOf: undefined, note: undefined, signedBytes: undefined },
       })
     expect(messages).toEqual(log.list().map((delivery) => ({ type: 'delivery', delivery })))

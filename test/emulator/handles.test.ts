@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { call, start } from './support.ts'
 
-const FIELDS = { url: 'http://localhost:1/', events: ['a.b', 'deal.created'], active: false }
+const FIELDS = { url: 'http://127.0.0.1:1/', events: ['a.b', 'deal.created'], active: false }
 
 /** An emulator without a port, which keeps the deliveries of paused webhooks. */
 const scene = (assume: object = {}) => start({ port: false, assume: { A31: 'kept', ...assume } })

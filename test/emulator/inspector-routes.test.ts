@@ -39,7 +39,7 @@ describe('the page', () => {
 describe('routes of the page', () => {
   it('rows: the newest first, one part at a time', async () => {
     const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
-    crm.webhooks.create({ url: 'http://localhost:9/', events: ['sync.failed'], active: false })
+    crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'], active: false })
     const ids = crm.events.emitMany({ type: 'sync.failed' }, 5).map(({ deliveries }) => deliveries[0])
     const first = (await call(crm, 'GET /_emulator/rows?limit=2')).json
     expect(first).toMatchObject({ total: 5, rows: [{ id: ids[4] }, { id: ids[3], last: null, attempts: 0 }] })
@@ -51,7 +51,7 @@ describe('routes of the page', () => {
 
   it('webhooks: created, changed, deleted, and the secret only on request', async () => {
     const crm = await start()
-    const fields = { url: 'http://localhost:9/', events: ['sync.failed'], accountKey: 'globex' }
+    const fields = { url: 'http://127.0.0.1:9/', events: ['sync.failed'], accountKey: 'globex' }
     const made = await call(crm, 'POST /_emulator/webhooks', { body: fields })
     const path = `/_emulator/webhooks/${pick(made.json, 'id')}`
     const { secret } = crm.webhooks.get(pick(made.json, 'id'))
@@ -168,7 +168,7 @@ describe('a signature, step by step', () => {
 
   it('has digests of common mistakes', async () => {
     const crm = await start()
-    const { secret } = crm.webhooks.create({ url: 'http://localhost:9/', events: ['sync.failed'] })
+    const { secret } = crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'] })
     crm.events.emit({ type: 'sync.failed' })
     const [delivery] = crm.deliveries.list()
     const compact = JSON.stringify(JSON.parse(Buffer.from(delivery?.bytes ?? []).toString()))

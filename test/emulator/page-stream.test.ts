@@ -50,7 +50,7 @@ describe('the stream of the page', () => {
   it('never cuts a reader off, no matter how much happens at the same time', async () => {
     const crm = await start()
     const batches = await listen(crm)
-    crm.webhooks.create({ url: 'http://localhost:9/', events: ['sync.failed'] })
+    crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'] })
     crm.events.emitMany({ type: 'sync.failed' }, 5_000)
     await until(() => new Set(rowsIn(batches).map(({ id }) => id)).size === 5_000)
   })
@@ -58,7 +58,7 @@ describe('the stream of the page', () => {
   it('contains calls, webhooks, warnings, the time and a reset', async () => {
     const crm = await start()
     const batches = await listen(crm)
-    crm.webhooks.create({ url: 'http://localhost:9/', events: ['invoice.paid'] })
+    crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['invoice.paid'] })
     await call(crm, 'GET /api/sales/contacts')
     await crm.clock.advance('1m')
     crm.reset()

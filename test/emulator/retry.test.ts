@@ -14,7 +14,7 @@ function make(options: EmulatorOptions = {}) {
   const { assume, ...rest } = options
   const service = makeService({ ...rest, assume: { A31: 'kept', ...assume } })
   const { log, events, webhooks, feed } = service
-  const fields = { url: 'http://localhost:1/', events: ['a.b'], active: false }
+  const fields = { url: 'http://127.0.0.1:1/', events: ['a.b'], active: false }
   const webhookId = webhooks.create('acme', fields).id
   const emit = (): StoredDelivery => {
     const [{ deliveries } = { deliveries: [''] }] = events.emit('acme', { type: 'a.b', data: {}, id: 'evt_1' })

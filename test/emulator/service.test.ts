@@ -5,7 +5,7 @@ import type { FeedMessage } from '../../src/emulator/feed.ts'
 import { LIMITS } from '../../src/emulator/service.ts'
 import { makeService, onEnd, quiet } from './support.ts'
 
-const FIELDS = { url: 'http://localhost:1/', events: ['a.b', 'deal.created'], active: false }
+const FIELDS = { url: 'http://127.0.0.1:1/', events: ['a.b', 'deal.created'], active: false }
 const KEYS = ['acme', 'globex']
 
 function makeDatabase() {

@@ -84,7 +84,7 @@ describe('an emulator in code', () => {
     onEnd(async () => database.close())
     const options = { database, port: false, assume: { A31: 'kept' }, logger: quiet } as const
     const one = await startEmulator(options)
-    const { id } = one.webhooks.create({ url: 'http://localhost:1/', events: ['a.b'], active: false })
+    const { id } = one.webhooks.create({ url: 'http://127.0.0.1:1/', events: ['a.b'], active: false })
     one.events.emit({ type: 'a.b' })
     database.exec(`UPDATE entries SET value = replace(value, '"active":false', '"active":true') WHERE id = '${id}'`)
     await one.close()

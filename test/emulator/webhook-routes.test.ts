@@ -77,7 +77,7 @@ describe('the webhooks of an account', () => {
 
   it('that are resumed get what was waiting, and those that stay paused do not', async () => {
     const { ask, crm, create } = await scene()
-    const { id } = create({ url: 'http://localhost:1/' })
+    const { id } = create({ url: 'http://127.0.0.1:1/' })
     crm.events.emit({ type: 'a.b' })
     await ask(`PUT /${id}`, { description: 'mine' })
     await crm.clock.advance(0)
@@ -135,7 +135,7 @@ describe('the delivery log of a webhook', () => {
     ['success', 200, { success: true }],
   ])('takes the retry of a failed delivery, answered with %s (A12)', async (A12, status, json) => {
     const { ask, crm, create } = await scene({ A12, A32: 'dropped' })
-    const { id } = create({ url: 'http://localhost:1/', active: true })
+    const { id } = create({ url: 'http://127.0.0.1:1/', active: true })
     const [deliveryId] = crm.events.emit({ type: 'a.b' }).deliveries
     await crm.clock.advance(0)
     expect((await ask(`POST /${id}/retry/${deliveryId}`)).status).toBe(409)

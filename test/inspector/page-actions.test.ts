@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
 
   it('shows a secret on request, pauses, resumes and deletes', async () => {
     const crm = await start({ clock: 'manual' })
-    const { id, secret } = crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['contact.created'] })
+    const { id, secret } = crm.webhooks.create({ url: 'http://127.0.0.1:9/hooks', events: ['contact.created'] })
     const { page, complaints } = await open(context, crm, '?screen=webhooks')
     expect(await page.content()).not.toContain(secret)
     await page.getByRole('button', { name: 'Reveal secret' }).click()
@@ -140,12 +140,12 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used in Chromium', () =>
     await page.getByRole('button', { name: 'Resume' }).click()
     await page.locator('.card').getByText('active').waitFor()
     await page.getByRole('button', { name: 'New webhook' }).click()
-    await page.getByLabel('URL').fill('http://localhost:9/second')
+    await page.getByLabel('URL').fill('http://127.0.0.1:9/second')
     await page.getByRole('button', { name: 'Register' }).click()
-    await page.getByText('http://localhost:9/second').waitFor()
+    await page.getByText('http://127.0.0.1:9/second').waitFor()
     await page.locator('.card').first().getByRole('button', { name: 'Delete…' }).click()
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
-    await expect.poll(() => crm.webhooks.list().map(({ url }) => url)).toEqual(['http://localhost:9/second'])
+    await expect.poll(() => crm.webhooks.list().map(({ url }) => url)).toEqual(['http://127.0.0.1:9/second'])
     expect(complaints).toEqual([])
   })
 

@@ -1,7 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openSqlite } from 'postern/sqlite'
 import { afterAll, onTestFinished } from 'vitest'
+
+/** True if a database that was closed stays open until its statements are collected, as with libsql. */
+export const isLateToClose = openSqlite(':memory:').driver === 'libsql'
 
 /** Makes a folder for the database files of one test file, and removes it at the end. */
 export function makeFolder(): (name: string) => string {
