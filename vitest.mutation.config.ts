@@ -9,6 +9,7 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
+    isolate: true, // a mutant in what a module does when it is loaded counts only if the module is loaded again
     include: (process.env.MUTATION_TESTS ?? '{protocol,store,receiver}/**/*')
       .split(',')
       .map((name) => `test/${name}.test.ts`),

@@ -1,8 +1,7 @@
 import { openSqlite } from 'postern/sqlite'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { Accounts } from '../../src/emulator/accounts.ts'
 import { createMemoryJournal, openJournal } from '../../src/emulator/journal.ts'
-import { onEnd } from './support.ts'
 
 const make = (key: string) => ({ key, email: `${key}@test`, password: `of ${key}` })
 const refusal = (kind: string) => expect.objectContaining({ kind })
@@ -40,7 +39,7 @@ it('at most 1000 accounts can exist', () => {
 
 it('accounts are read back in their order', () => {
   const database = openSqlite(':memory:')
-  onEnd(async () => database.close())
+  onTestFinished(async () => database.close())
   const journal = openJournal(database)
   const accounts = new Accounts(journal)
   for (const key of ['b', 'a', 'c']) accounts.add(make(key))

@@ -4,22 +4,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmulator } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Program, start as startProgram } from '../support/programs.ts'
-import { call, onEnd, pick, quiet, sink, start, until } from './support.ts'
+import { call, pick, quiet, sink, start, until } from './support.ts'
 
 /** Starting a program through a compiler takes long on a busy machine. */
 const SLOW = 60_000
 
 async function makeFile(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
-  onEnd(() => rm(folder, { recursive: true, force: true }))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return join(folder, 'emulator.db')
 }
 
 async function startChild(file: string): Promise<{ program: Program; url: string }> {
   const program = startProgram('--import', {}, 'tsx', 'test/emulator/program.ts', file)
-  onEnd(async () => program.child.kill('SIGKILL'))
+  onTestFinished(() => void program.child.kill('SIGKILL'))
   const url = () => /^ready (\S+)$/m.exec(program.output)?.[1]
   await until(() => url() !== undefined || program.child.exitCode !== null, 30_000)
   return { program, url: url() ?? '' }
@@ -82,7 +82,7 @@ describe('a crash', () => {
   it('while a manual clock moves leaves it at the end of its last attempt', async () => {
     const file = await makeFile()
     const database = openSqlite(file)
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const one = await start({ database })
     const receiver = await sink(one.clock, 500)
     one.webhooks.create({ url: receiver.url, events: ['contact.created'] })
@@ -93,7 +93,7 @@ describe('a crash', () => {
     })
     await one.clock.advance('3h')
     const left = openSqlite(copy)
-    onEnd(async () => left.close())
+    onTestFinished(async () => left.close())
     const two = await start({ database: left })
     const [delivery] = two.deliveries.list()
     expect(delivery?.attempts).toHaveLength(3)
@@ -105,7 +105,7 @@ describe('a crash', () => {
 describe('a database', () => {
   it('keeps accounts, tokens, webhooks, records and deliveries, bytes and all', async () => {
     const database = openSqlite(await makeFile())
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const receiver = await sink(Date, 500)
     const one = await startEmulator({ clock: 'manual', logger: quiet, database })
     one.accounts.add({ key: 'third', email: 'third@test', password: 'pw' })
@@ -132,7 +132,7 @@ describe('a database', () => {
 
   it('repeats an attempt that a closing cut off, with the same number', async () => {
     const database = openSqlite(await makeFile())
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const receiver = await sink(Date, 0, 200)
     const one = await startEmulator({ clock: 'manual', logger: quiet, database })
     one.webhooks.create({ url: receiver.url, events: ['contact.created'] })
@@ -160,7 +160,7 @@ describe('a database', () => {
 
   it('forgets its content at a reset, and keeps later events', async () => {
     const database = openSqlite(await makeFile())
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const receiver = await sink(Date, 500)
     const one = await startEmulator({ clock: 'manual', logger: quiet, database })
     one.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
@@ -187,7 +187,7 @@ describe('a database', () => {
 
   it('continues with a manual clock at its time', async () => {
     const database = openSqlite(await makeFile())
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const one = await startEmulator({ clock: 'manual', logger: quiet, database })
     await one.clock.advance('5h')
     const at = one.clock.now()

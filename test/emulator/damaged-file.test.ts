@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { startEmulator } from 'postern/emulator'
 import { openSqlite, type SqliteDatabase } from 'postern/sqlite'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { runCli } from '../cli/run-cli.ts'
-import { call, onEnd, quiet, sink, start } from './support.ts'
+import { call, quiet, sink, start } from './support.ts'
 
 const EVENTS = ['contact.created']
 const isRoot = process.geteuid?.() === 0
 
 async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
-  onEnd(() => rm(folder, { recursive: true, force: true }))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
@@ -91,13 +91,13 @@ describe('a file that cannot be used', () => {
       const file = await makeFile()
       await damage(file)
       const database = openSqlite(file)
-      onEnd(async () => database.close())
+      onTestFinished(async () => database.close())
       await expect(startEmulator({ database })).rejects.toMatchObject({
         code: 'database_unusable',
         message: expect.stringContaining(told),
       })
       const other = openSqlite(file, { busyTimeoutMs: 0 })
-      onEnd(async () => other.close())
+      onTestFinished(async () => other.close())
       expect(other.prepare('SELECT name FROM sqlite_master').all()).not.toEqual([])
     },
   )
@@ -114,7 +114,7 @@ describe('a file that cannot be used', () => {
     expect([code, stderr]).toEqual([3, expect.stringMatching(/^postern: [^\n]+ Give another file\.\n$/)])
     expect(stderr).toContain(file)
     const other = openSqlite(file)
-    onEnd(async () => other.close())
+    onTestFinished(async () => other.close())
     expect(other.prepare('SELECT sql FROM sqlite_master').all()).toHaveLength(sql.split(';').length)
   })
 
@@ -160,7 +160,7 @@ describe('a disk that is full while the emulator runs', () => {
   const scene = async (status: number) => {
     const file = join(await makeFolder(), 'emulator.db')
     const database = openSqlite(file)
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const crm = await start({ database })
     const receiver = await sink(crm.clock, status)
     const webhook = crm.webhooks.create({ url: receiver.url, events: EVENTS })
@@ -220,7 +220,7 @@ describe('a disk that is full while the emulator runs', () => {
   it('makes the planned attempts, and repeats after a restart those that were not written', async () => {
     const warnings: string[] = []
     const database = openSqlite(':memory:')
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const crm = await start({ database, logger: { ...quiet, warn: (_fields, message) => warnings.push(message) } })
     const receiver = await sink(crm.clock, 500, 500, 200)
     crm.webhooks.create({ url: receiver.url, events: EVENTS })
@@ -241,7 +241,7 @@ describe('a disk that is full while the emulator runs', () => {
 
 it('a database that never was on a disk is reported as such', async () => {
   const database = openSqlite(':memory:')
-  onEnd(async () => database.close())
+  onTestFinished(async () => database.close())
   database.exec('CREATE TABLE users (id INTEGER)')
   await expect(startEmulator({ database })).rejects.toThrow('the database in memory: it belongs to another program')
 })

@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { systemClock, verify } from 'postern'
 import type { EmulatorOptions } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
-import { describe, expect, it } from 'vitest'
-import { call, onEnd, serve, sink, start, until } from './support.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { call, serve, sink, start, until } from './support.ts'
 
 const EVENTS = ['contact.created']
 
@@ -21,7 +21,7 @@ async function listenRaw(onData: (write: (text: string) => void, end: () => void
     )
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  onEnd(async () => server.close())
+  onTestFinished(() => void server.close())
   const address = server.address()
   return `127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
 }
@@ -362,7 +362,7 @@ describe('faults', () => {
 
     it('is repeated by the next start if the emulator closes before it was sent', async () => {
       const database = openSqlite(':memory:')
-      onEnd(async () => database.close())
+      onTestFinished(async () => database.close())
       const { crm, receiver } = await scene({ database })
       crm.records.create('contact')
       await crm.clock.advance('1s')

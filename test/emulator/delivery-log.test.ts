@@ -1,10 +1,9 @@
 import { openSqlite } from 'postern/sqlite'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { StoredDelivery } from '../../src/emulator/delivery.ts'
 import { DeliveryLog } from '../../src/emulator/delivery-log.ts'
 import { newDelivery } from '../../src/emulator/events.ts'
 import { createMemoryJournal, openJournal } from '../../src/emulator/journal.ts'
-import { onEnd } from './support.ts'
 
 const LIMITS = { kept: 4, pending: 5, bytes: 1_000 }
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -20,7 +19,7 @@ function make(id: string, webhookId = 'w', fields: Partial<StoredDelivery> = {})
 
 function makeJournal() {
   const database = openSqlite(':memory:')
-  onEnd(async () => database.close())
+  onTestFinished(async () => database.close())
   return { database, journal: openJournal(database) }
 }
 

@@ -1,11 +1,10 @@
 import { request as requestHttp } from 'node:http'
 import { Hono, type MiddlewareHandler } from 'hono'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Env } from '../../src/emulator/http/env.ts'
 import { guardHost, guardOrigin, limitBody } from '../../src/emulator/http/guards.ts'
 import { listen, stop, urlOf } from '../../src/emulator/http/listen.ts'
 import { Refusal } from '../../src/emulator/refusal.ts'
-import { onEnd } from './support.ts'
 
 function makeApp(guard: MiddlewareHandler<Env>): Hono<Env> {
   const app = new Hono<Env>()
@@ -123,7 +122,7 @@ describe('the limit of bodies', () => {
     /** Sends a body in two parts, with any method. */
     async function send(method: string, size: number, headers: Readonly<Record<string, string>>): Promise<string> {
       const server = await listen(makeApp(limitBody()).fetch, { port: 0, host: '127.0.0.1', owner: 'The test' })
-      onEnd(() => stop(server))
+      onTestFinished(() => stop(server))
       return new Promise((resolve, reject) => {
         const request = requestHttp(urlOf(server, '127.0.0.1'), { method, headers, agent: false }, (response) => {
           let text = ''

@@ -2,10 +2,10 @@ import { createHash, createHmac } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { verify } from 'postern'
 import { startEmulator } from 'postern/emulator'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { ASSUMPTIONS } from '../../src/emulator/assumptions.ts'
 import { SIGNINGS } from '../../src/emulator/signing.ts'
-import { call, onEnd, pick, quiet, serve, sink, start } from './support.ts'
+import { call, pick, quiet, serve, sink, start } from './support.ts'
 
 describe('the page', () => {
   it('redirects from its address with a slash at the end', async () => {
@@ -197,7 +197,7 @@ describe('pages of other sites', () => {
 
 it('splits an attempt into its parts', async () => {
   const crm = await startEmulator({ logger: quiet }) // on the machine's clock
-  onEnd(() => crm.close())
+  onTestFinished(() => crm.close())
   const receiver = await serve((request, response) => {
     request.resume()
     setTimeout(() => {

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmulator } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createMemoryJournal, openJournal } from '../../src/emulator/journal.ts'
-import { onEnd, start } from './support.ts'
+import { start } from './support.ts'
 
 function makeDatabase() {
   const database = openSqlite(':memory:')
-  onEnd(async () => database.close())
+  onTestFinished(async () => database.close())
   return database
 }
 
@@ -93,17 +93,17 @@ it('a closed journal refuses to write, and another may be opened on the database
 
 it('the file is locked for others from the start to the close', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
-  onEnd(() => rm(folder, { recursive: true, force: true }))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'emulator.db')
   const database = openSqlite(file)
-  onEnd(async () => database.close())
+  onTestFinished(async () => database.close())
   const journal = openJournal(database)
   expect(() => openSqlite(file, { busyTimeoutMs: 0 })).toThrow()
   journal.save('meta', 'a', 1)
   expect(() => openSqlite(file, { busyTimeoutMs: 0 })).toThrow()
   journal.close()
   const other = openSqlite(file, { busyTimeoutMs: 0 })
-  onEnd(async () => other.close())
+  onTestFinished(async () => other.close())
   expect(other.prepare('SELECT id FROM entries').all()).toEqual([{ id: 'a' }])
 })
 
@@ -116,10 +116,10 @@ it.each([
   ],
 ])('a database %s is refused, and stays as it is', async (_what, sql, told) => {
   const folder = await mkdtemp(join(tmpdir(), 'postern-emulator-'))
-  onEnd(() => rm(folder, { recursive: true, force: true }))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'other.db')
   const database = openSqlite(file)
-  onEnd(async () => database.close())
+  onTestFinished(async () => database.close())
   database.exec(sql)
   const tables = () => database.prepare('SELECT name, sql FROM sqlite_master').all()
   const before = tables()
@@ -132,7 +132,7 @@ it.each([
     )
   expect(tables()).toEqual(before)
   const other = openSqlite(file, { busyTimeoutMs: 0 })
-  onEnd(async () => other.close())
+  onTestFinished(async () => other.close())
 })
 
 it('a database of the emulator may have further tables', () => {

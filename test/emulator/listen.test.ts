@@ -1,14 +1,14 @@
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { listen, stop, urlOf } from '../../src/emulator/http/listen.ts'
-import { onEnd, until } from './support.ts'
+import { until } from './support.ts'
 
 const answer = () => new Response('hello')
 
 async function open(options: { port?: number; host?: string } = {}, fetch: (request: Request) => unknown = answer) {
   const server = await listen(fetch, { port: 0, host: '127.0.0.1', owner: 'The test', ...options })
-  onEnd(async () => {
+  onTestFinished(async () => {
     if (server.listening) await stop(server)
   })
   return server

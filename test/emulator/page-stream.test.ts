@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Emulator } from 'postern/emulator'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Batch } from '../../src/inspector/shapes.ts'
-import { call, onEnd, sink, start, until } from './support.ts'
+import { call, sink, start, until } from './support.ts'
 
 /** Listens as the page does. */
 async function listen(crm: Pick<Emulator, 'url'>) {
   const stop = new AbortController()
-  onEnd(async () => stop.abort())
+  onTestFinished(async () => stop.abort())
   const response = await fetch(`${crm.url}/_emulator/stream?form=rows`, { signal: stop.signal })
   const batches: Batch[] = []
   let text = ''

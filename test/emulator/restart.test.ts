@@ -1,15 +1,15 @@
 import type { Emulator, EmulatorOptions } from 'postern/emulator'
 import { openSqlite, type SqliteDatabase } from 'postern/sqlite'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { LIMITS } from '../../src/emulator/service.ts'
-import { call, onEnd, sink, start } from './support.ts'
+import { call, sink, start } from './support.ts'
 
 const EVENTS = ['contact.created']
 const WEBHOOKS = '/api/integrations/webhooks'
 
 function makeDatabase(): SqliteDatabase {
   const database = openSqlite(':memory:')
-  onEnd(async () => database.close())
+  onTestFinished(async () => database.close())
   return database
 }
 

@@ -1,8 +1,8 @@
 import { startEmulator } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
 import { manualClock } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
-import { onEnd, quiet, sink, start } from './support.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { quiet, sink, start } from './support.ts'
 
 describe('an emulator in code', () => {
   it('answers without a port', async () => {
@@ -71,7 +71,7 @@ describe('an emulator in code', () => {
 
   it('releases its database if it cannot listen', async () => {
     const database = openSqlite(':memory:')
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const crm = await start()
     await expect(startEmulator({ database, port: Number(new URL(crm.url).port) })).rejects.toMatchObject({
       code: 'port_in_use',
@@ -81,7 +81,7 @@ describe('an emulator in code', () => {
 
   it('goes on with the attempts that are due, from its start', async () => {
     const database = openSqlite(':memory:')
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const options = { database, port: false, assume: { A31: 'kept' }, logger: quiet } as const
     const one = await startEmulator(options)
     const { id } = one.webhooks.create({ url: 'http://127.0.0.1:1/', events: ['a.b'], active: false })

@@ -1,11 +1,11 @@
 import type { Emulator } from 'postern/emulator'
-import { expect, it } from 'vitest'
-import { call, onEnd, start, until } from './support.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { call, start, until } from './support.ts'
 
 /** Opens a stream; `text` grows as it is read. */
 async function open(crm: Pick<Emulator, 'url'>, query = '') {
   const stop = new AbortController()
-  onEnd(async () => stop.abort())
+  onTestFinished(async () => stop.abort())
   const response = await fetch(`${crm.url}/_emulator/stream${query}`, { signal: stop.signal })
   const stream = { status: response.status, text: '', hasEnded: false, stop: () => stop.abort() }
   const read = async () => {

@@ -1,28 +1,23 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
 import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
 import { silentLogger } from 'postern/testing'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { checkOptions } from '../../src/emulator/options.ts'
 import { createService, type Service } from '../../src/emulator/service.ts'
-
-const cleanUps: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
-})
 
 export const quiet = { ...silentLogger, error: console.error }
 
 /** An emulator on a manual clock, which ends with the test. */
 export async function start(options: EmulatorOptions = {}): Promise<Emulator> {
   const emulator = await startEmulator({ clock: 'manual', logger: quiet, ...options })
-  cleanUps.push(() => emulator.close())
+  onTestFinished(() => emulator.close())
   return emulator
 }
 
 /** The service without HTTP, on a manual clock, which ends with the test. */
 export function makeService(options: EmulatorOptions = {}): Service {
   const service = createService(checkOptions({ clock: 'manual', format: 'compact', logger: quiet, ...options }))
-  cleanUps.push(() => service.close())
+  onTestFinished(() => service.close())
   return service
 }
 
@@ -116,18 +111,13 @@ export async function sink(clock: { now(): number } = Date, ...answers: readonly
 export async function serve(listener: RequestListener): Promise<{ readonly url: string; readonly server: Server }> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  cleanUps.push(async () => {
+  onTestFinished(async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
   return { url: `http://127.0.0.1:${address.port}`, server }
-}
-
-/** Ends with the test. */
-export function onEnd(cleanUp: () => Promise<unknown>): void {
-  cleanUps.push(cleanUp)
 }
 
 export async function until(isTrue: () => boolean, withinMs = 15_000): Promise<void> {

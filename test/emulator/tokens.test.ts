@@ -1,11 +1,11 @@
 import { openSqlite } from 'postern/sqlite'
 import { manualClock } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Accounts } from '../../src/emulator/accounts.ts'
 import { assumeAll } from '../../src/emulator/dialects.ts'
 import { createMemoryJournal, type Journal, openJournal } from '../../src/emulator/journal.ts'
 import { Tokens } from '../../src/emulator/tokens.ts'
-import { call, onEnd, start } from './support.ts'
+import { call, start } from './support.ts'
 
 it.each([
   ['1ms', 0],
@@ -132,7 +132,7 @@ describe('a token', () => {
 
   it('is valid for every service on the same journal', async () => {
     const database = openSqlite(':memory:')
-    onEnd(async () => database.close())
+    onTestFinished(async () => database.close())
     const journal = openJournal(database)
     journal.save('meta', 'another entry', 'x')
     const { accessToken } = await make({ journal }).tokens.issue(ACCOUNT)

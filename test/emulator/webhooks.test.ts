@@ -1,12 +1,11 @@
 import { openSqlite } from 'postern/sqlite'
 import { manualClock, silentLogger } from 'postern/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { assumeAll } from '../../src/emulator/dialects.ts'
 import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
 import { createMemoryJournal, type Journal, openJournal } from '../../src/emulator/journal.ts'
 import { createIds, createRandom } from '../../src/emulator/random.ts'
 import { type WebhookFields, Webhooks } from '../../src/emulator/webhooks.ts'
-import { onEnd } from './support.ts'
 
 const FIELDS: WebhookFields = { url: 'http://localhost/', events: ['sync.failed'] }
 const refusal = (kind: string, told = '') => expect.objectContaining({ kind, message: expect.stringContaining(told) })
@@ -21,7 +20,7 @@ function make(assume: Readonly<Record<string, string>> = {}, journal: Journal = 
 
 function makeJournal(): Journal {
   const database = openSqlite(':memory:')
-  onEnd(async () => database.close())
+  onTestFinished(async () => database.close())
   return openJournal(database)
 }
 

@@ -12,7 +12,7 @@ database.transaction(() => database.exec('CREATE TABLE IF NOT EXISTS effects (ev
 const insert = database.prepare('INSERT INTO effects VALUES (?, ?)')
 const receiver = createReceiver({
   secret: SECRET,
-  leaseMs: 2_000,
+  leaseMs: 6_000,
   store: sqliteStore({ database }),
   logger: { debug() {}, info() {}, warn() {}, error: (fields, message) => console.error(message, fields) },
 })
