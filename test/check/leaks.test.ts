@@ -160,6 +160,15 @@ describe('a stack trace in a refusal', () => {
     expect((await judge(() => ({ words: text }))).statuses.stack).toBe('fail')
   })
 
+  it.each(['we met at the house in the city of ', 'at ', 'at ) in ', '#0 ', 'in .php', 'at node:a', '"file": "a.'])(
+    'is looked for in a long line of one kind in no time: %s',
+    async (words) => {
+      const started = performance.now()
+      expect(await statusOf(words.repeat(65_536 / words.length))).toBe('pass')
+      expect(performance.now() - started).toBeLessThan(4_000)
+    },
+  )
+
   it.each([
     '{"error":"no signature at 12:30:45"}',
     'refused at 2026/11/23 10:15:42',

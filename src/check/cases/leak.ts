@@ -103,15 +103,15 @@ export const leak: readonly Case[] = [
   },
 ]
 
-/** Stack traces of JavaScript, Python, Java, C#, Go, Ruby and PHP. */
+/** Stack traces of JavaScript, Python, Java, C#, Go, Ruby and PHP. Without limits, a page on one long line would take minutes. */
 const STACKS: readonly RegExp[] = [
-  /\bat .*(\.[cm]?[jt]sx?|\bnode:[\w/]+):\d+:\d+/,
+  /\bat .{0,500}(\.[cm]?[jt]sx?|\bnode:[\w/]+):\d+:\d+/,
   /Traceback \(most recent call last\)/,
   /(\b|\\t)at [\w$./<>@-]+\([\w$]+\.(java|kt|scala):\d+\)/,
-  /\bat .+ in .+:line \d+/,
+  /:line \d+(?<=\bat .{1,500}\) in .{1,500})/,
   /goroutine \d+ \[/,
   /\.rb:\d+:in /,
-  /#0 .+\.php\(\d+\)/,
-  /\bin .+\.php(<\/b>)? on line /,
+  /#0 .{1,500}\.php\(\d+\)/,
+  /\bin .{1,500}\.php(<\/b>)? on line /,
   /"file": ?"[^"]+\.\w+", ?"line": ?\d/,
 ]
