@@ -77,6 +77,16 @@ describe('a refusal', () => {
     expect(leaking.reasons[0]).toBe('an answer holds the expected digest')
   })
 
+  it('leaks no digest if it repeats the headers that were sent', async () => {
+    const echo = (_digest: string, { rawHeaders }: IncomingMessage) => ({ text: JSON.stringify(rawHeaders) })
+    expect((await judge(echo)).statuses).toEqual(TIGHT)
+  })
+
+  it('leaks the digest to a forgery even if it repeats the headers that were sent', async () => {
+    const leaking = await judge((digest, { rawHeaders }) => ({ text: `sha256=${digest} ${rawHeaders}` }))
+    expect(leaking.statuses).toEqual({ ...TIGHT, digest: 'fail' })
+  })
+
   it('leaks no digest if it holds another one', async () => {
     expect((await judge((digest) => ({ text: digest.replace(/./, 'g') }))).statuses).toEqual(TIGHT)
   })
@@ -111,6 +121,19 @@ describe('a refusal', () => {
     onTestFinished(close)
     const { checks } = await checkReceiver(`http://127.0.0.1:${port}/`, { secret: SECRET, only: ['leak'] })
     expect(checks.map(({ status, reason }) => `${status}: ${reason}`)).toEqual(Array(3).fill('skipped: no answer came'))
+  })
+
+  it('is not judged if one was put off and no other leaks', async () => {
+    const limited = (_digest: string, { method }: IncomingMessage): Partial<Answer> =>
+      method === 'GET' ? {} : { status: 429, headers: { 'retry-after': '60' } }
+    const { statuses, reasons } = await judge(limited)
+    expect(statuses).toEqual({ digest: 'skipped', secret: 'skipped', stack: 'skipped' })
+    expect(reasons).toEqual(Array(3).fill('7 of 8 deliveries were put off'))
+    const leaking = await judge((digest, request) => ({
+      text: request.method === 'GET' ? digest : SECRET,
+      ...limited(digest, request),
+    }))
+    expect(leaking.statuses.secret).toBe('fail')
   })
 
   it('is judged if only one came', async () => {

@@ -1,9 +1,17 @@
 import type { Case, Scene, Verdict } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
 import { FORGED } from '../forgery.ts'
+import { isPutOff } from '../verdict.ts'
 
-/** Sends deliveries to be refused, and returns each answer with the digest that would have been right. */
-async function collectRefusals({ make, send }: Scene): Promise<readonly (Answer & { readonly digest: string })[]> {
+interface Refusal extends Answer {
+  /** Digest that would have been right. */
+  readonly digest: string
+  /** Signatures that were sent. */
+  readonly sent: readonly string[]
+}
+
+/** Sends deliveries to be refused, and returns their answers. */
+async function collectRefusals({ make, send }: Scene): Promise<readonly Refusal[]> {
   const event = make.event()
   const digestOf = ({ signatures: [right = ''] }: Delivery) => right.slice('sha256='.length)
   const notJson = make.delivery('{"id": "evt_chk_')
@@ -17,9 +25,12 @@ async function collectRefusals({ make, send }: Scene): Promise<readonly (Answer 
   ]
   const huge = make.delivery(make.event({ note: 'x'.repeat(2 ** 21) }))
   const digest = digestOf(make.delivery(event))
+  const collect = async (delivery: Delivery, right: string) => {
+    return { ...(await send(delivery)), digest: right, sent: delivery.signatures }
+  }
   return Promise.all([
-    ...wrong.map(async (delivery) => ({ ...(await send(delivery)), digest })),
-    ...[notJson, huge].map(async (delivery) => ({ ...(await send(delivery)), digest: digestOf(delivery) })),
+    ...wrong.map((delivery) => collect(delivery, digest)),
+    ...[notJson, huge].map((delivery) => collect(delivery, digestOf(delivery))),
   ])
 }
 
@@ -30,8 +41,9 @@ const FIX = 'Answer with a fixed error code, and write the details to your own l
 /** A shorter secret may be part of common words. */
 const MIN_SECRET_BYTES = 8
 
-/** Joins everything in an answer except its status. */
-const textOf = ({ words, headers, body }: Answer) => [words, ...Object.values(headers), body].join('\n')
+/** Joins everything in an answer except its status and the signatures that were sent, which the receiver may repeat. */
+const textOf = ({ words, headers, body, sent }: Refusal) =>
+  sent.reduce((text, signature) => text.replaceAll(signature, ''), [words, ...Object.values(headers), body].join('\n'))
 
 /** Returns true if a text holds these bytes in one of the usual forms: hexadecimal digits, base64 or a list of numbers. */
 function holds(text: string, bytes: Buffer): boolean {
@@ -43,8 +55,6 @@ function holds(text: string, bytes: Buffer): boolean {
   )
 }
 
-type Refusal = Awaited<ReturnType<typeof collectRefusals>>[number]
-
 /** Refusals by run: all checks of this group search the same ones. */
 const refusals = new WeakMap<Scene, ReturnType<typeof collectRefusals>>()
 
@@ -54,11 +64,13 @@ function refusalsOf(scene: Scene): ReturnType<typeof collectRefusals> {
   return collected
 }
 
-/** Searches all refusals; skipped if no answer came. */
+/** Searches all refusals; skipped if no answer came, or if some deliveries were not judged. */
 async function search(scene: Scene, what: string, isTold: (answer: Refusal) => boolean): Promise<Verdict> {
   const answers = await refusalsOf(scene)
   if (answers.some(isTold)) return { status: 'fail', reason: `an answer holds ${what}` }
   if (answers.every(({ status }) => status === undefined)) return { status: 'skipped', reason: 'no answer came' }
+  const putOff = answers.filter(isPutOff).length
+  if (putOff > 0) return { status: 'skipped', reason: `${putOff} of ${answers.length} deliveries were put off` }
   return { status: 'pass', reason: 'no answer holds it' }
 }
 
