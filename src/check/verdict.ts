@@ -56,6 +56,11 @@ export function isPutOff(answer: Answer): boolean {
   return (answer.status === 429 || answer.status === 503) && readRetryAfterMs(answer) !== undefined
 }
 
+/** Returns true if the receiver gave no answer, or only put the delivery off. */
+export function isUnjudged(answer: Answer): boolean {
+  return answer.status === undefined || isPutOff(answer)
+}
+
 /** Reads `Retry-After` in seconds, even with a fraction, or as a date; undefined if the answer does not say when to retry. */
 export function readRetryAfterMs({ headers: { 'retry-after': text = '' } }: Answer): number | undefined {
   // Date.parse reads 1.5 as a day in January 2001.

@@ -9,6 +9,7 @@ import {
   isRedirect,
   isRefusal,
   isSuccess,
+  isUnjudged,
   mustBeAccepted,
   shouldBeAccepted,
   toVerdict,
@@ -43,6 +44,7 @@ export const reach: readonly Case[] = [
       // A delivery that is put off after its work has begun is late, however fast the next attempt is answered.
       const answer = isPutOff(first) && first.ms <= COMFORTABLE_MS ? await send(delivery) : first
       if (answer.status === undefined || answer.ms >= SERVICE_DEADLINE_MS) return toVerdict('fail', answer)
+      if (isPutOff(answer) && answer !== first) return toVerdict('fail', answer)
       return toVerdict(answer.ms > COMFORTABLE_MS ? 'warn' : 'pass', answer)
     },
   },
@@ -55,7 +57,7 @@ export const reach: readonly Case[] = [
     fix: 'Register the URL that the redirect leads to, with or without the slash, and with https if the host asks for it.',
     alone: true,
     deliver: (make) => make.delivery(make.event()),
-    judge: (answer) => toVerdict(isRedirect(answer) ? 'fail' : answer.status === undefined ? 'fail' : 'pass', answer),
+    judge: (answer) => toVerdict(isRedirect(answer) || isUnjudged(answer) ? 'fail' : 'pass', answer),
   },
   {
     id: 'header-lower-case',
@@ -105,6 +107,6 @@ export const reach: readonly Case[] = [
     why: 'A route that answers 2xx to everything also does so if the receiver is not mounted, and nobody notices.',
     fix: 'Mount the receiver for POST only.',
     deliver: (make) => make.delivery('', { method: 'GET', signature: () => undefined }),
-    judge: (answer) => toVerdict(isSuccess(answer) || answer.status === undefined ? 'warn' : 'pass', answer),
+    judge: (answer) => toVerdict(isSuccess(answer) || isUnjudged(answer) ? 'warn' : 'pass', answer),
   },
 ]

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Case, SingleCase } from '../case.ts'
 import { FORGED, signWith } from '../forgery.ts'
-import { describe, isSuccess, mustBeRefused, mustBeTurnedAway, notAccepted, toVerdict } from '../verdict.ts'
+import { describe, isSuccess, isUnjudged, mustBeRefused, mustBeTurnedAway, notAccepted, toVerdict } from '../verdict.ts'
 
 const WHY = 'Anyone who knows the URL can send events that the service never sent.'
 const FIX = 'Compute HMAC-SHA256 over the raw bytes with the secret, and answer 401 unless the header is its digest.'
@@ -160,7 +160,7 @@ export const signature: readonly Case[] = [
     run: async ({ make, send }) => {
       const deliver = (signed: Uint8Array) => send(make.delivery(signed, { contentEncoding: 'gzip' }))
       const answer = await deliver(gzipSync(make.delivery(make.event()).body))
-      if (!isSuccess(answer)) return toVerdict(answer.status === undefined ? 'fail' : 'pass', answer)
+      if (!isSuccess(answer)) return toVerdict(isUnjudged(answer) ? 'fail' : 'pass', answer)
       const other = await deliver(Buffer.from('no gzip'))
       return isSuccess(other)
         ? { status: 'pass', reason: `${describe(answer)}; it takes any signed bytes unseen` }
