@@ -28,9 +28,17 @@ export async function diagnose(scene: RunScene): Promise<Finding | undefined> {
   const isAnswered = (isRefusal(answer) && code !== 'put_off') || code === 'server_error'
   const refused = isAnswered ? await findRefusedEvent(scene, answer) : undefined
   if (refused !== undefined) return refused
-  const text = findHint(String(answer.status ?? answer.failureKind), target) ?? describe(answer)
-  if (!REFUSALS.includes(code)) return { code, text, isAbsent: true, also: [] }
-  return (await findMistake(scene)) ?? { code, text: toText(code, answer, target), isAbsent: false, also: [] }
+  if (!REFUSALS.includes(code)) return { code, text: toAbsence(answer, target), isAbsent: true, also: [] }
+  const isOpen = isSuccess(await send(make.delivery(make.event(), { signature: () => undefined })))
+  const mistake = await findMistake(scene, isOpen)
+  return mistake ?? { code, text: toText(code, answer, target, isOpen), isAbsent: false, also: [] }
+}
+
+function toAbsence(answer: Answer, target: URL): string {
+  const { status, failureKind } = answer
+  if (failureKind === 'timeout') return `${describe(answer)}. Acknowledge first, or do less before the answer.`
+  const text = findHint(String(status ?? failureKind), target) ?? describe(answer)
+  return status === 404 ? `${text} If it answers 404 to a wrong signature as well: compare the two secrets.` : text
 }
 
 /** Finds a receiver that refuses a wrong signature with another status: such a receiver has accepted the right signature. */
@@ -55,7 +63,9 @@ function toCode({ status, failureKind }: Answer): Diagnosis['code'] {
   return status < 500 ? 'refused' : 'server_error'
 }
 
-function toText(code: Diagnosis['code'], answer: Answer, target: URL): string {
+function toText(code: Diagnosis['code'], answer: Answer, target: URL, isOpen: boolean): string {
+  if (isOpen)
+    return `The receiver does not accept a plain delivery (${describe(answer)}), and accepts one without a signature. Its code may have mixed up the two cases, or may fail only when it verifies; its log says why. Until then, anyone can send it events.`
   if (code === 'refused')
     return `The receiver refuses a plain delivery in every form: ${describe(answer)}. It may have another secret than the one given here (each webhook has its own), accept only events of one account (pass that as account key), or read another header than X-Service-Signature, or something in front of it may change the body or refuse every request (a login, a firewall, the CSRF protection of its framework). Compare the two secrets, and compute the digest over the raw bytes.`
   if ([502, 503, 504].includes(answer.status ?? 0))
@@ -65,8 +75,10 @@ function toText(code: Diagnosis['code'], answer: Answer, target: URL): string {
   return target.protocol === 'http:' ? `${text}. If it speaks TLS, its URL begins with https.` : `${text}.`
 }
 
-async function findMistake({ make, send, secret }: RunScene): Promise<Finding | undefined> {
+/** Tries the wrong forms. A receiver that accepts deliveries without a signature need not read any other header. */
+async function findMistake({ make, send, secret }: RunScene, isOpen: boolean): Promise<Finding | undefined> {
   for (const [code, mistake] of Object.entries(WRONG_FORMS)) {
+    if (isOpen && code === 'other_header') continue
     const answers = await Promise.all(mistake.deliver(make, Buffer.from(secret)).map(send))
     const also = 'also' in mistake ? mistake.also : []
     if (answers.some(isSuccess))
@@ -85,6 +97,11 @@ export function findLate(scene: RunScene, checks: readonly CheckResult[]): Findi
 const idsOf = (checks: readonly CheckResult[], words: string) =>
   checks.filter(({ reason }) => reason.includes(words)).map(({ id }) => id)
 
+/** Reason of a check, or part of it, that begins with a 2xx. */
+const ACCEPTED = /(^|: )2\d\d after/
+/** Part of a reason that counts answers of 2xx. */
+const SOME_ACCEPTED = /× 2\d\d/
+
 /** Makes the finding for a receiver that has answered, but no longer listens. */
 export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
   const text = `The receiver answered, and then nothing listened at ${showTarget(target)} any more: a delivery ended its process. See the first checks whose connection ended without an answer, and the log of the receiver.`
@@ -94,14 +111,18 @@ export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
 /** Makes the finding for a receiver that has answered, but hangs. */
 function findSilence(checks: readonly CheckResult[]): Finding {
   const text =
-    'The receiver answered, and then no delivery got an answer in time any more: it hangs. Often it waits for something that earlier requests still hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals and errors too.'
-  return { code: 'no_answer', text, isAbsent: false, also: idsOf(checks, NO_ANSWER) }
+    'The receiver answered, and then no delivery got an answer in time any more: it hangs, or still works on earlier requests. Often it waits for something that these hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals and errors too.'
+  // A receiver that answered some of a burst did not hang before it.
+  const hanging = checks.filter(({ reason }) => !SOME_ACCEPTED.test(reason))
+  return { code: 'no_answer', text, isAbsent: false, also: idsOf(hanging, NO_ANSWER) }
 }
 
 /** Makes the finding for a receiver that puts deliveries off for too long; undefined if no check failed because of it. */
 function findLimit(checks: readonly CheckResult[]): Finding | undefined {
   const also = idsOf(checks, PUT_OFF)
-  const isHarmed = checks.some(({ id, status }) => also.includes(id) && (status === 'fail' || status === 'warn'))
+  const harmed = checks.filter(({ id, status }) => also.includes(id) && (status === 'fail' || status === 'warn'))
+  // A receiver that answers 503 to nothing but forgeries limits nothing: it fails when it verifies.
+  const isHarmed = harmed.some(({ group, reason }) => group !== 'signature' || reason.includes('429 after'))
   const text =
     'The receiver, or something in front of it, limits requests: it put deliveries off (429 or 503 with Retry-After) for longer than this run waits. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
   return isHarmed ? { code: 'put_off', text, isAbsent: false, also } : undefined
@@ -113,12 +134,17 @@ export const LATE: readonly Diagnosis['code'][] = ['ended', 'no_answer', 'put_of
 const FAILING: readonly Diagnosis['code'][] = ['server_error', 'cut_off']
 /** Checks that are judged even if a plain delivery is not accepted. */
 const JUDGED = ['signature', 'leak', 'https', 'get-not-2xx']
+/** Checks that are judged even if the receiver fails on every delivery, unless it accepts what it must not. */
+const TOLD = ['leak-secret', 'leak-digest']
 
 /** Makes the diagnosis of the report from the finding, and adds the failures that follow from it. */
 export function toDiagnosis({ code, text, also }: Finding, checks: readonly CheckResult[]): Diagnosis {
   const isJudged = ({ id, group }: CheckResult) => JUDGED.includes(id) || JUDGED.includes(group)
+  const isFailure = ({ id, reason }: CheckResult) => !TOLD.includes(id) && !ACCEPTED.test(reason)
+  const isFollowing = (check: CheckResult) =>
+    FAILING.includes(code) ? isFailure(check) : !LATE.includes(code) && !isJudged(check)
   const follows = checks
     .filter(({ id, status }) => id !== 'accepts-valid' && (status === 'fail' || status === 'warn'))
-    .filter((check) => also.includes(check.id) || FAILING.includes(code) || (!LATE.includes(code) && !isJudged(check)))
+    .filter((check) => also.includes(check.id) || isFollowing(check))
   return { code, text, follows: follows.map(({ id }) => id) }
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { findFreePort } from '../support/programs.ts'
 import { endsAfter } from './ends-after.ts'
-import { type Answer, HandWritten, SECRET } from './faulty/hand-written.ts'
+import { type Answer, type Event, HandWritten, SECRET } from './faulty/hand-written.ts'
 import { MISTAKES, withKey } from './faulty/mistakes.ts'
 import { Reserialising, UnequalLengthCompare } from './faulty/signatures.ts'
 import { told } from './judge.ts'
@@ -151,6 +151,49 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(told(report, 'fail')['late-retry']).toMatch(/^429 after \d+ ms, put off for 60 s$/)
     expect(formatReport(report, 'junit').split(text.slice(0, 40)).length - 1).toBe(follows.length)
     expect(formatReport(report, 'junit')).not.toContain('follows from accepts-valid')
+  })
+
+  it('is missing for a receiver that puts off only forgeries by 503: its code fails when it verifies', async () => {
+    class PutsForgeriesOff extends HandWritten {
+      override refuse(): Answer {
+        return { status: 503, headers: { 'retry-after': '5' } }
+      }
+    }
+    const report = await check(new PutsForgeriesOff())
+    expect(report).not.toHaveProperty('diagnosis')
+    expect(told(report, 'fail')['signature-missing']).toMatch(/^503 after \d+ ms, put off for 5 s$/)
+  })
+
+  it('folds a burst of which nothing was accepted, once a limit is reached', async () => {
+    let requests = 0
+    const receiver = new HandWritten().createServer()
+    const server = createServer((request, response) => {
+      if (++requests <= 5) receiver.emit('request', request, response)
+      else response.writeHead(429, { 'retry-after': '60' }).end()
+    })
+    const { port, close } = await listen(server)
+    const options = { secret: SECRET, only: ['bytes', 'burst'], patienceMs: 200 }
+    const { diagnosis, checks } = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options).finally(close)
+    expect(diagnosis).toMatchObject({ code: 'put_off', follows: expect.arrayContaining(['bytes-charset', 'burst']) })
+    expect(checks.at(-1)).toMatchObject({ status: 'fail', reason: expect.stringContaining('; 50 × 429') })
+  })
+
+  it('is no_answer for a receiver that works on after a burst, and does not fold the burst', async () => {
+    class OneWorker extends HandWritten {
+      #last: Promise<unknown> = Promise.resolve()
+
+      override async receive(event: Event): Promise<Answer> {
+        this.#last = this.#last.then(() => new Promise((resolve) => setTimeout(resolve, 50)))
+        await this.#last
+        return super.receive(event)
+      }
+    }
+    const { port, close } = await listen(new OneWorker().createServer())
+    const options = { secret: SECRET, only: ['load'], timeoutMs: 600 }
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options).finally(close)
+    expect(report.diagnosis).toMatchObject({ code: 'no_answer', text: expect.stringContaining('still works') })
+    expect(report.diagnosis?.follows).toEqual(['alive-after-all'])
+    expect(told(report, 'fail').burst).toMatch(/^\d+ × 200, \d+ × no answer within 0.6 s$/)
   })
 
   it('is no_answer for a receiver that hangs after some requests, and blames no check for it', async () => {

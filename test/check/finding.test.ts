@@ -63,12 +63,32 @@ describe('the reason why a plain delivery is not accepted', () => {
   })
 
   it('is the first form that is accepted, with the checks that fail because of it', async () => {
-    expect((await find(401, 401, 200)).finding).toMatchObject({ code: 'other_header', isAbsent: false, also: [] })
+    expect((await find(401, 401, 401, 200)).finding).toMatchObject({ code: 'other_header', isAbsent: false, also: [] })
     const others = Array<Step>(21).fill(401) // the headers of other services, and the name in lower case
-    expect((await find(401, 401, ...others, 200)).finding).toMatchObject({
+    expect((await find(401, 401, 401, ...others, 200)).finding).toMatchObject({
       code: 'no_prefix',
       also: ['signature-no-prefix'],
     })
+  })
+
+  it.each<readonly [code: string, status: number]>([
+    ['refused', 401],
+    ['server_error', 500],
+  ])(
+    'is %s, and not another header, for a receiver that answers %d unless the signature is missing',
+    async (code, status) => {
+      const { finding } = await find(status, status, 200, status)
+      expect(finding).toMatchObject({
+        code,
+        text: expect.stringContaining('accepts one without a signature'),
+        also: [],
+      })
+    },
+  )
+
+  it('names the secret if there may be a receiver that answers 404 to it', async () => {
+    expect((await find(404)).finding?.text).toContain('compare the two secrets')
+    expect((await find(405)).finding?.text).not.toContain('secret')
   })
 
   it('is that nothing listens, or answers in time', async () => {
@@ -78,7 +98,12 @@ describe('the reason why a plain delivery is not accepted', () => {
     })
     const { scene } = await play(['never'], { timeoutMs: 100 })
     expect(await diagnose(scene)).toEqual({
-      ...{ code: 'no_answer', text: expect.stringContaining('Acknowledge first'), isAbsent: true, also: [] },
+      ...{
+        code: 'no_answer',
+        text: expect.stringMatching(/^no answer within 0.1 s. Acknowledge first/),
+        isAbsent: true,
+        also: [],
+      },
     })
   })
 })
@@ -120,6 +145,17 @@ describe('the checks that follow from a diagnosis', () => {
   it.each(['server_error', 'cut_off'] as const)('are all if the receiver fails at everything: %s', (code) => {
     const all = ['signature-missing', 'signature-sha1', 'leak-stack', 'https', 'get-not-2xx']
     expect(followsOf(code)).toEqual(['late-retry', 'timestamp-ahead', ...all])
+  })
+
+  it.each(['server_error', 'cut_off'] as const)('are none that show more than the failure: %s', (code) => {
+    const own = [
+      toResult('signature-missing', { group: 'signature', reason: '200 after 3 ms' }),
+      toResult('signature-other-types', { group: 'signature', reason: 'without a type: 204 after 3 ms' }),
+      toResult('get-not-2xx', { group: 'reach', status: 'warn', reason: '200 after 1 ms' }),
+      toResult('leak-secret', { group: 'leak', reason: 'an answer holds the secret' }),
+      toResult('leak-digest', { group: 'leak', reason: 'an answer holds the expected digest' }),
+    ]
+    expect(toDiagnosis({ code, text: 'Text.', isAbsent: false, also: [] }, own).follows).toEqual([])
   })
 
   it('are only those that found nothing listening, once the receiver has ended', () => {

@@ -79,9 +79,12 @@ export const load: readonly Case[] = [
       const events = Array.from({ length: BURST }, () => make.delivery(make.event()))
       const answers = await sendAtOnce(scene, events)
       const others = answers.filter((answer) => !isSuccess(answer))
-      const isOnlyPutOff = others.length < BURST && others.every(isPutOff)
-      const status = others.length === 0 ? 'pass' : isOnlyPutOff ? 'warn' : 'fail'
-      return { status, reason: countAnswers(answers) }
+      const reason = countAnswers(answers)
+      if (others.length === 0) return { status: 'pass', reason }
+      if (!others.every(isPutOff)) return { status: 'fail', reason }
+      const [limited] = answers
+      if (others.length === BURST && limited !== undefined) return toVerdict('fail', limited, `; ${reason}`)
+      return { status: 'warn', reason }
     },
   },
   {
