@@ -124,7 +124,7 @@ function findLimit(checks: readonly CheckResult[]): Finding | undefined {
   // A receiver that answers 503 to nothing but forgeries limits nothing: it fails when it verifies.
   const isHarmed = harmed.some(({ group, reason }) => group !== 'signature' || reason.includes('429 after'))
   const text =
-    'The receiver, or something in front of it, limits requests: it put deliveries off (429 or 503 with Retry-After) for longer than this run waits. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
+    'The receiver, or something in front of it, limits requests: it put deliveries off (429, or 503 with Retry-After) for longer than this run waits, or without a time. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
   return isHarmed ? { code: 'put_off', text, isAbsent: false, also } : undefined
 }
 
@@ -134,7 +134,7 @@ export const LATE: readonly Diagnosis['code'][] = ['ended', 'no_answer', 'put_of
 const FAILING: readonly Diagnosis['code'][] = ['server_error', 'cut_off']
 /** Checks that are judged even if a plain delivery is not accepted. */
 const JUDGED = ['signature', 'leak', 'https', 'get-not-2xx']
-/** Checks that are judged even if the receiver fails on every delivery, unless it accepts what it must not. */
+/** Leaks that are told even if the receiver fails on every delivery. */
 const TOLD = ['leak-secret', 'leak-digest']
 
 /** Makes the diagnosis of the report from the finding, and adds the failures that follow from it. */

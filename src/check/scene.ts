@@ -30,7 +30,7 @@ export interface RunScene extends Scene {
   isGone(): boolean
   /** Returns true if the receiver has answered, but none of the last deliveries. */
   isSilent(): boolean
-  /** Returns true if a delivery was put off for longer than `patienceMs`. */
+  /** Returns true if a delivery was put off for longer than `patienceMs`, or for an unknown time. */
   isPutOff(): boolean
   /** Removes the listener from the signal. */
   close(): void
@@ -54,6 +54,7 @@ export function createScene({
   let unansweredInARow = 0
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
+  let isTooLong = false
   // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
   const sendOnce = async (delivery: Delivery, agent?: KeptConnection): Promise<Answer> => {
@@ -70,12 +71,13 @@ export function createScene({
     for (;;) {
       const answer = await attempt()
       if (!isPutOff(answer)) return answer
-      const waitMs = Math.max(readRetryAfterMs(answer) ?? 0, 50)
+      const waitMs = Math.max(readRetryAfterMs(answer) ?? Infinity, 50)
       // Counts from the first answer, so that a delivery put off by exactly `patienceMs` is still sent again.
       const now = performance.now()
       end ??= now + patience
       if (now + waitMs > end) {
-        patience = 0
+        isTooLong = true
+        if (waitMs !== Infinity) patience = 0
         return answer
       }
       await wait(waitMs)
@@ -110,7 +112,7 @@ export function createScene({
     isLost: () => answers === 0 && isUnreachable,
     isGone: () => answers > 0 && isUnreachable,
     isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
-    isPutOff: () => patience === 0,
+    isPutOff: () => isTooLong,
     close: () => signal?.removeEventListener('abort', cutSoon),
   }
 }

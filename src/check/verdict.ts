@@ -51,9 +51,9 @@ export function isRedirect({ status = 0 }: Answer): boolean {
   return status >= 300 && status < 400
 }
 
-/** Returns true if the receiver has not processed the delivery and says when to retry. */
+/** Returns true if the receiver has not processed the delivery: for 503, it has to say when to retry. */
 export function isPutOff(answer: Answer): boolean {
-  return (answer.status === 429 || answer.status === 503) && readRetryAfterMs(answer) !== undefined
+  return answer.status === 429 || (answer.status === 503 && readRetryAfterMs(answer) !== undefined)
 }
 
 /** Returns true if the receiver gave no answer, or only put the delivery off. */
@@ -73,9 +73,14 @@ export function readRetryAfterMs({ headers: { 'retry-after': text = '' } }: Answ
 export const PUT_OFF = 'put off for'
 
 export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {
-  const waitMs = isPutOff(answer) ? readRetryAfterMs(answer) : undefined
-  const wait = waitMs === undefined ? '' : `, ${PUT_OFF} ${Math.ceil(waitMs / 1_000)} s`
-  return { status, reason: describe(answer) + wait + note }
+  return { status, reason: describe(answer) + showWait(answer) + note }
+}
+
+/** Adds for how long an answer puts the delivery off; nothing if it does not. */
+export function showWait(answer: Answer): string {
+  if (!isPutOff(answer)) return ''
+  const ms = readRetryAfterMs(answer)
+  return `, ${PUT_OFF} ${ms === undefined ? 'an unknown time' : `${Math.ceil(ms / 1_000)} s`}`
 }
 
 /** Describes the status and its time, or why there is none. Never includes the body. */

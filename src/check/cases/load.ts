@@ -1,5 +1,14 @@
 import type { Case } from '../case.ts'
-import { countAnswers, isPutOff, isRefusal, isSuccess, mustBeAccepted, mustNotCrash, toVerdict } from '../verdict.ts'
+import {
+  countAnswers,
+  isPutOff,
+  isRefusal,
+  isSuccess,
+  mustBeAccepted,
+  mustNotCrash,
+  showWait,
+  toVerdict,
+} from '../verdict.ts'
 import { sendAtOnce } from './send-at-once.ts'
 
 const KIB = 1_024
@@ -70,7 +79,7 @@ export const load: readonly Case[] = [
     id: 'burst',
     level: 'fail',
     sends: `${BURST} events concurrently.`,
-    expects: '2xx to all; a warning if some get 429 or 503 with Retry-After while others get 2xx.',
+    expects: '2xx to all; a warning if some get 429, or 503 with Retry-After, while others get 2xx.',
     why: 'An import or a sync sends many events at the same moment.',
     fix: 'Queue them instead of refusing them, and keep database connections in a pool.',
     alone: true,
@@ -83,7 +92,8 @@ export const load: readonly Case[] = [
       if (others.length === 0) return { status: 'pass', reason }
       if (!others.every(isPutOff)) return { status: 'fail', reason }
       const [limited] = answers
-      if (others.length === BURST && limited !== undefined) return toVerdict('fail', limited, `; ${reason}`)
+      if (others.length === BURST && limited !== undefined)
+        return { status: 'fail', reason: reason + showWait(limited) }
       return { status: 'warn', reason }
     },
   },

@@ -8,7 +8,7 @@ export async function sendAtOnce(
   deliveries: readonly Delivery[],
 ): Promise<readonly Answer[]> {
   const answers = await Promise.all(deliveries.map(sendOnce))
-  const waitMs = Math.max(...answers.map((answer) => readRetryAfterMs(answer) ?? 0))
+  const waitMs = Math.max(...answers.map((answer) => readRetryAfterMs(answer) ?? Infinity))
   if (!answers.every(isPutOff) || waitMs > patienceMs) return answers
   await wait(waitMs)
   return Promise.all(deliveries.map(sendOnce))
