@@ -1,4 +1,4 @@
-import { GONE } from '../wire/connection-failure.ts'
+import { CUT_IN_HANDSHAKE, GONE } from '../wire/connection-failure.ts'
 import { findHint } from '../wire/find-hint.ts'
 import { showTarget } from '../wire/target.ts'
 import type { Answer } from './exchange.ts'
@@ -104,8 +104,14 @@ const SOME_ACCEPTED = /× 2\d\d/
 
 /** Makes the finding for a receiver that has answered, but no longer listens. */
 export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
-  const text = `The receiver answered, and then nothing listened at ${showTarget(target)} any more: a delivery ended its process. See the first checks whose connection ended without an answer, and the log of the receiver.`
-  return { code: 'ended', text, isAbsent: false, also: idsOf(checks, GONE) }
+  const refused = idsOf(checks, GONE)
+  const also = refused.length > 0 ? refused : idsOf(checks, CUT_IN_HANDSHAKE)
+  const end =
+    refused.length > 0
+      ? `nothing listened at ${showTarget(target)} any more: a delivery ended its process`
+      : `no connection to ${showTarget(target)} came about any more: a delivery ended its process, or what is in front of it fails`
+  const text = `The receiver answered, and then ${end}. See the first checks whose connection ended without an answer, and the log of the receiver.`
+  return { code: 'ended', text, isAbsent: false, also }
 }
 
 /** Makes the finding for a receiver that has answered, but hangs. */

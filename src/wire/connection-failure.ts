@@ -26,7 +26,8 @@ export function toConnectionFailure(error: NodeJS.ErrnoException): ConnectionFai
   return { kind: toKind(error), text: toText(error) }
 }
 
-const CUT_IN_HANDSHAKE = 'the connection ended before TLS was agreed on'
+/** The words for a connection that ended before TLS was agreed on. */
+export const CUT_IN_HANDSHAKE = 'the connection ended before TLS was agreed on'
 
 function toKind({ code = '', syscall }: NodeJS.ErrnoException): ConnectionFailure['kind'] {
   if (UNREACHABLE.includes(code)) return 'refused'

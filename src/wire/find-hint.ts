@@ -20,7 +20,7 @@ export function findHint(result: string, target: URL): string | undefined {
     refused: `refused: nothing listens at ${url}. Is your app running, and on that port?`,
     reset: `reset: the receiver cut the connection without an answer. Did it crash? Its console may say.${target.protocol === 'http:' ? ' If it speaks TLS, its URL begins with https.' : ''}`,
     dns: `dns: the host of ${url} has no address.`,
-    tls: `tls: no connection by TLS to ${url}. Has its certificate expired, is it for another name, or self-signed (NODE_EXTRA_CA_CERTS=FILE accepts your own)? Or is it http?`,
+    tls: `tls: no connection by TLS to ${url}. Has its certificate expired, is it for another name, or self-signed (NODE_EXTRA_CA_CERTS=FILE accepts your own)? Does it require a certificate of its clients? Or is it http?`,
     timeout:
       'timeout: no answer within 10 s, the limit of the service. Acknowledge first, or do less before the answer.',
   }

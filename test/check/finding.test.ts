@@ -166,4 +166,12 @@ describe('the checks that follow from a diagnosis', () => {
     expect(finding.text).toContain('nothing listened at http://xxx:xxx@localhost:3000/x?token=xxx any more')
     expect(toDiagnosis(finding, all)).toEqual({ code: 'ended', text: finding.text, follows: ['burst'] })
   })
+
+  it('are those that were cut before TLS, if a proxy still listens for the receiver that has ended', () => {
+    const cut = toResult('burst', { group: 'load', reason: '50 × the connection ended before TLS was agreed on' })
+    const finding = findEnd(new URL('https://localhost:3000/x'), [...checks, cut])
+    expect(finding).toMatchObject({ code: 'ended', also: ['burst'] })
+    expect(finding.text).toContain('no connection to https://localhost:3000/x came about any more')
+    expect(finding.text).not.toContain('nothing listened')
+  })
 })
