@@ -87,17 +87,13 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
     results.set(single.id, toResult(single, trial, toCommand(showTarget(url), single.id)))
     options.onProgress?.({ done: results.size, total: cases.length })
     const isRefused = single.id === 'accepts-valid' && trial.verdict.status === 'fail'
-    if (isRefused)
-      finding = await diagnose(scene).catch((error: unknown) => {
-        if (signal?.aborted !== true) throw error
-        return undefined
-      })
+    if (isRefused) finding = await unlessInterrupted(diagnose(scene), signal)
   }
   for (const batch of toBatches(cases)) await runAll(batch, concurrency, check)
-  scene.close()
 
   const checks = cases.flatMap(({ id }) => results.get(id) ?? [])
-  finding ??= findLate(scene, checks)
+  finding ??= await unlessInterrupted(findLate(scene, checks), signal)
+  scene.close()
   return {
     schema: 1,
     tool: 'postern',
@@ -108,6 +104,14 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
     summary: summarize(checks),
     checks,
   }
+}
+
+/** Waits for a finding; there is none if the run is interrupted. */
+async function unlessInterrupted(search: Promise<Finding | undefined>, signal: AbortSignal | undefined) {
+  return search.catch((error: unknown) => {
+    if (signal?.aborted !== true) throw error
+    return undefined
+  })
 }
 
 interface Trial {

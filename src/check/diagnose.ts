@@ -88,9 +88,13 @@ async function findMistake({ make, send, secret }: RunScene, isOpen: boolean): P
 }
 
 /** Finds out why a receiver that accepted a plain delivery did not accept or answer later ones. */
-export function findLate(scene: RunScene, checks: readonly CheckResult[]): Finding | undefined {
+export async function findLate(scene: RunScene, checks: readonly CheckResult[]): Promise<Finding | undefined> {
+  const { make, send } = scene
+  const isKnown = checks.some(({ id, status }) => id === 'alive-after-all' && status !== 'skipped')
+  // Without that check, nobody has seen if the receiver survived a delivery that it did not answer.
+  const last = scene.isShaken() && !isKnown ? await send(make.delivery(make.event())) : undefined
   if (scene.isGone()) return findEnd(scene.target, checks)
-  if (scene.isSilent()) return findSilence(checks)
+  if (scene.isSilent() || last?.failureKind === 'timeout') return findSilence(checks)
   return scene.isPutOff() ? findLimit(checks) : undefined
 }
 
@@ -105,9 +109,10 @@ const SOME_ACCEPTED = /× 2\d\d/
 /** Makes the finding for a receiver that has answered, but no longer listens. */
 export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
   const refused = idsOf(checks, GONE)
-  const also = refused.length > 0 ? refused : idsOf(checks, CUT_IN_HANDSHAKE)
+  const cut = refused.length === 0 ? idsOf(checks, CUT_IN_HANDSHAKE) : []
+  const also = [...refused, ...cut]
   const end =
-    refused.length > 0
+    cut.length === 0
       ? `nothing listened at ${showTarget(target)} any more: a delivery ended its process`
       : `no connection to ${showTarget(target)} came about any more: a delivery ended its process, or what is in front of it fails`
   const text = `The receiver answered, and then ${end}. See the first checks whose connection ended without an answer, and the log of the receiver.`

@@ -30,6 +30,8 @@ export interface RunScene extends Scene {
   isGone(): boolean
   /** Returns true if the receiver has answered, but none of the last deliveries. */
   isSilent(): boolean
+  /** Returns true if the receiver has answered, but not every delivery. */
+  isShaken(): boolean
   /** Returns true if a delivery was put off for longer than `patienceMs`, or for an unknown time. */
   isPutOff(): boolean
   /** Removes the listener from the signal. */
@@ -51,6 +53,7 @@ export function createScene({
   signal?.addEventListener('abort', cutSoon, { once: true })
   let answers = 0
   let isUnreachable = false
+  let isUnanswered = false
   let unansweredInARow = 0
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
   let patience = patienceMs
@@ -62,6 +65,7 @@ export function createScene({
     const answer = await send(target, delivery, { timeoutMs, cut: cut.signal, agent })
     if (answer.status === undefined) cut.signal.throwIfAborted()
     if (answer.status !== undefined) answers++
+    else isUnanswered = true
     isUnreachable = answer.isUnreachable
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
     return answer
@@ -112,6 +116,7 @@ export function createScene({
     isLost: () => answers === 0 && isUnreachable,
     isGone: () => answers > 0 && isUnreachable,
     isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
+    isShaken: () => answers > 0 && isUnanswered,
     isPutOff: () => isTooLong,
     close: () => signal?.removeEventListener('abort', cutSoon),
   }

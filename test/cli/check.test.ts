@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -109,6 +109,27 @@ describe('postern check', () => {
     const { code, stderr } = await runCli(['check', url, '--only', 'effect-once'])
     expect(code).toBe(1)
     expect(stderr).toBe('Nothing was judged: every check was skipped.\n')
+  })
+
+  it.each<readonly [what: string, text: RegExp, onHuge: (server: Server) => void]>([
+    ['ended', /nothing listened at/, (server) => server.close().closeAllConnections()],
+    ['hangs', /it hangs/, () => {}],
+  ])('exits 1 if the receiver %s, though no check that was asked for shows it', async (_what, text, onHuge) => {
+    let isDown = false
+    const server = createServer(async (request, response) => {
+      let length = 0
+      for await (const part of request) length += part.length
+      isDown ||= length > 1_000_000
+      if (isDown) onHuge(server)
+      else response.writeHead(401).end()
+    })
+    const { port, close } = await listen(server)
+    onTestFinished(() => close().catch(() => {}))
+    const asked = ['--only', 'leak', '--timeout', '500ms']
+    const { code, stdout } = await runCli(['check', `http://127.0.0.1:${port}/`, ...asked])
+    expect(stdout).toMatch(text)
+    expect(stdout).toContain(' 0 failed, 0 warnings')
+    expect(code).toBe(1)
   })
 
   it('exits 3 if there is no TLS server', async () => {

@@ -36,6 +36,9 @@ interface CheckCommandOptions extends SecretOptions {
   readonly explain?: string
 }
 
+/** Codes of a receiver that no longer answers, though no check may have failed. */
+const DOWN: readonly (string | undefined)[] = ['ended', 'no_answer']
+
 /** `postern check`: judges a receiver over HTTP. */
 export function addCheck(program: Command, io: Io, finish: Finish): void {
   const command = program
@@ -94,6 +97,8 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     io.stderr.write('Nothing was judged: every check was skipped.\n')
     return EXIT.failed
   }
+  // The check that shows this may not have been asked for.
+  if (DOWN.includes(report.diagnosis?.code)) return EXIT.failed
   return fail > 0 || (options.strict === true && warn > 0) ? EXIT.failed : EXIT.done
 }
 
@@ -147,7 +152,7 @@ function explain(id: string): string {
 }
 
 const EXAMPLES = `
-Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned) or all were skipped, 2 usage, 3 nothing answers there, 130 interrupted.
+Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), all were skipped or the receiver ended, 2 usage, 3 nothing answers there, 130 interrupted.
 
 Examples:
   $ postern check http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET
