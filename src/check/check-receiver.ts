@@ -4,7 +4,7 @@ import { importSecret, type Secret } from '../protocol/signature.ts'
 import { isLoopback, showTarget } from '../wire/target.ts'
 import { GROUPS, type Scene, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
-import { diagnose, type Finding, findLate, toDiagnosis } from './diagnose.ts'
+import { createHangTest, diagnose, type Finding, findLate, toDiagnosis } from './diagnose.ts'
 import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
@@ -74,15 +74,18 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   const startedAt = new Date().toISOString()
   const results = new Map<string, CheckResult>()
   let finding: Finding | undefined
-  const reasonToLeaveOut = (single: GroupedCase) => {
+  const isHanging = createHangTest(scene)
+  const reasonToLeaveOut = async (single: GroupedCase) => {
     if (isNamed(single, skip)) return 'not asked for'
     if (signal?.aborted === true) return 'interrupted'
     if (scene.isLost()) return 'nothing answers there'
     if (finding?.isAbsent === true) return 'no receiver answers there'
+    // The last check is the one that fails then.
+    if (single.id !== 'alive-after-all' && (await unlessInterrupted(isHanging(), signal))) return 'the receiver hangs'
     return finding !== undefined && single.group === 'effect' ? 'a plain delivery is not accepted' : undefined
   }
   const check = async (single: GroupedCase) => {
-    const reason = reasonToLeaveOut(single)
+    const reason = await reasonToLeaveOut(single)
     const trial = await (reason === undefined ? carryOut(single, scene, signal) : leaveOut(reason))
     results.set(single.id, toResult(single, trial, toCommand(showTarget(url), single.id)))
     options.onProgress?.({ done: results.size, total: cases.length })
@@ -106,8 +109,8 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
   }
 }
 
-/** Waits for a finding; there is none if the run is interrupted. */
-async function unlessInterrupted(search: Promise<Finding | undefined>, signal: AbortSignal | undefined) {
+/** Waits for what deliveries of the checker find out; undefined if the run is interrupted. */
+async function unlessInterrupted<T>(search: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   return search.catch((error: unknown) => {
     if (signal?.aborted !== true) throw error
     return undefined

@@ -89,13 +89,20 @@ async function findMistake({ make, send, secret }: RunScene, isOpen: boolean): P
 
 /** Finds out why a receiver that accepted a plain delivery did not accept or answer later ones. */
 export async function findLate(scene: RunScene, checks: readonly CheckResult[]): Promise<Finding | undefined> {
-  const { make, send } = scene
   const isKnown = checks.some(({ id, status }) => id === 'alive-after-all' && status !== 'skipped')
   // Without that check, nobody has seen if the receiver survived a delivery that it did not answer.
-  const last = scene.isShaken() && !isKnown ? await send(make.delivery(make.event())) : undefined
-  if (scene.isGone()) return findEnd(scene.target, checks)
+  const last = scene.isShaken() && !isKnown ? await sendLast(scene) : undefined
+  if (scene.isGone() || last?.failureKind === 'reset') return findEnd(scene.target, checks, last)
   if (scene.isSilent() || last?.failureKind === 'timeout') return findSilence(checks)
   return scene.isPutOff() ? findLimit(checks) : undefined
+}
+
+/** Sends a plain delivery, and again if its connection was cut: a process that is ending still takes some. */
+async function sendLast({ make, send, wait }: RunScene): Promise<Answer> {
+  const answer = await send(make.delivery(make.event()))
+  if (answer.failureKind !== 'reset') return answer
+  await wait(END_MS)
+  return send(make.delivery(make.event()))
 }
 
 const idsOf = (checks: readonly CheckResult[], words: string) =>
@@ -106,15 +113,27 @@ const ACCEPTED = /(^|: )2\d\d after/
 /** Part of a reason that counts answers of 2xx. */
 const SOME_ACCEPTED = /× 2\d\d/
 
+/** Creates a function that returns true if the receiver hangs: it answered none of the last deliveries, nor one more that is plain. */
+export function createHangTest({ make, send, isSilent }: RunScene): () => Promise<boolean> {
+  let hangs: Promise<boolean> | undefined
+  return async () => {
+    if (!isSilent()) return false
+    hangs ??= send(make.delivery(make.event())).then(({ failureKind }) => failureKind === 'timeout')
+    const current = hangs
+    if (!(await current) && hangs === current) hangs = undefined
+    return current
+  }
+}
+
 /** Makes the finding for a receiver that has answered, but no longer listens. */
-export function findEnd(target: URL, checks: readonly CheckResult[]): Finding {
+export function findEnd(target: URL, checks: readonly CheckResult[], last?: Answer): Finding {
   const refused = idsOf(checks, GONE)
   const cut = refused.length === 0 ? idsOf(checks, CUT_IN_HANDSHAKE) : []
   const also = [...refused, ...cut]
   const end =
-    cut.length === 0
+    cut.length === 0 && last?.failureKind !== 'reset'
       ? `nothing listened at ${showTarget(target)} any more: a delivery ended its process`
-      : `no connection to ${showTarget(target)} came about any more: a delivery ended its process, or what is in front of it fails`
+      : `no connection to ${showTarget(target)} was answered any more: a delivery ended its process, or what is in front of it fails`
   const text = `The receiver answered, and then ${end}. See the first checks whose connection ended without an answer, and the log of the receiver.`
   return { code: 'ended', text, isAbsent: false, also }
 }
@@ -138,6 +157,9 @@ function findLimit(checks: readonly CheckResult[]): Finding | undefined {
     'The receiver, or something in front of it, limits requests: it put deliveries off (429, or 503 with Retry-After) for longer than this run waits, or without a time. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
   return isHarmed ? { code: 'put_off', text, isAbsent: false, also } : undefined
 }
+
+/** Time for the end of a process. */
+const END_MS = 300
 
 /** Codes of a receiver that accepted a plain delivery at first, if there is a receiver. */
 export const LATE: readonly Diagnosis['code'][] = ['ended', 'no_answer', 'put_off']

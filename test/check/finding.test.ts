@@ -171,7 +171,7 @@ describe('the checks that follow from a diagnosis', () => {
     const cut = toResult('burst', { group: 'load', reason: '50 × the connection ended before TLS was agreed on' })
     const finding = findEnd(new URL('https://localhost:3000/x'), [...checks, cut])
     expect(finding).toMatchObject({ code: 'ended', also: ['burst'] })
-    expect(finding.text).toContain('no connection to https://localhost:3000/x came about any more')
+    expect(finding.text).toContain('no connection to https://localhost:3000/x was answered any more')
     expect(finding.text).not.toContain('nothing listened')
   })
 })

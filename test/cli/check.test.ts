@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -111,8 +111,9 @@ describe('postern check', () => {
     expect(stderr).toBe('Nothing was judged: every check was skipped.\n')
   })
 
-  it.each<readonly [what: string, text: RegExp, onHuge: (server: Server) => void]>([
+  it.each<readonly [what: string, text: RegExp, onHuge: (server: Server, request: IncomingMessage) => void]>([
     ['ended', /nothing listened at/, (server) => server.close().closeAllConnections()],
+    ['ended behind a proxy', /was answered any more/, (_server, request) => request.socket.destroy()],
     ['hangs', /it hangs/, () => {}],
   ])('exits 1 if the receiver %s, though no check that was asked for shows it', async (_what, text, onHuge) => {
     let isDown = false
@@ -120,7 +121,7 @@ describe('postern check', () => {
       let length = 0
       for await (const part of request) length += part.length
       isDown ||= length > 1_000_000
-      if (isDown) onHuge(server)
+      if (isDown) onHuge(server, request)
       else response.writeHead(401).end()
     })
     const { port, close } = await listen(server)
