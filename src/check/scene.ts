@@ -51,21 +51,18 @@ export function createScene({
   const cut = new AbortController()
   const cutSoon = () => setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
   signal?.addEventListener('abort', cutSoon, { once: true })
-  let answers = 0
+  let [sent, answers, unansweredInARow] = [0, 0, 0]
   let isUnreachable = false
-  let isUnanswered = false
-  let unansweredInARow = 0
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
-  let patience = patienceMs
-  let isTooLong = false
+  let [patience, isTooLong] = [patienceMs, false]
   // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
   const sendOnce = async (delivery: Delivery, agent?: KeptConnection): Promise<Answer> => {
     signal?.throwIfAborted()
     const answer = await send(target, delivery, { timeoutMs, cut: cut.signal, agent })
     if (answer.status === undefined) cut.signal.throwIfAborted()
-    if (answer.status !== undefined) answers++
-    else isUnanswered = true
+    else answers++
+    sent++
     isUnreachable = answer.isUnreachable
     unansweredInARow = answer.failureKind === 'timeout' ? unansweredInARow + 1 : 0
     return answer
@@ -81,7 +78,7 @@ export function createScene({
       end ??= now + patience
       if (now + waitMs > end) {
         isTooLong = true
-        if (waitMs !== Infinity) patience = 0
+        patience = waitMs === Infinity ? patience : 0
         return answer
       }
       await wait(waitMs)
@@ -116,7 +113,7 @@ export function createScene({
     isLost: () => answers === 0 && isUnreachable,
     isGone: () => answers > 0 && isUnreachable,
     isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
-    isShaken: () => answers > 0 && isUnanswered,
+    isShaken: () => answers > 0 && sent > answers,
     isPutOff: () => isTooLong,
     close: () => signal?.removeEventListener('abort', cutSoon),
   }
