@@ -152,6 +152,11 @@ describe('a body', () => {
     expect(bodyOf(text)).toBe(`${shown}\n`)
   })
 
+  it('is shown even if it has a string of 10 MB', () => {
+    const text = `${'x'.repeat(10_000_000)}${'\\n'.repeat(5_000_000)}`
+    expect(bodyOf(`["${text}"]`) === `[\n  "${text}"\n]\n`).toBe(true)
+  })
+
   it('is indented to a depth of 40', () => {
     const lines = bodyOf(`${'['.repeat(50)}1${']'.repeat(50)}`).split('\n')
     expect(lines[40]).toBe(`${' '.repeat(80)}[`)

@@ -75,11 +75,13 @@ function toTimes(times: Readonly<Record<string, number>>): Readonly<Record<strin
 
 /** A body with a line for each value. Its numbers, its escapes and names that come twice stay as they are. */
 export function formatBody(bytes: Uint8Array): string {
-  let depth = 0
+  let [depth, isInString] = [0, false]
   const line = () => `\n${'  '.repeat(Math.min(Math.max(depth, 0), DEEPEST))}`
   const written = Buffer.from(bytes)
     .toString()
     .replace(TOKENS, (token) => {
+      if (token === '"') isInString = !isInString
+      if (isInString) return toPrintable(token)
       if (/^\s/.test(token)) return ''
       if (/^[{[]\s*[}\]]$/.test(token)) return token.replace(/\s/g, '')
       if (token === '}' || token === ']') depth--
@@ -91,8 +93,8 @@ export function formatBody(bytes: Uint8Array): string {
   return `${written}\n`
 }
 
-/** Strings are taken whole, and so are empty lists and objects; blanks between values go. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+|[^\s{}[\],:"]+|"/g
+/** Empty lists and objects are taken whole. Strings are not: a pattern for a string of 10 MB would fill the stack. */
+const TOKENS = /"|\\.|\{\s*\}|\[\s*\]|[{}[\],:]|\s+|[^\s{}[\],:"\\]+|\\/g
 
 function cut(text = ''): string {
   return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}…` : text
