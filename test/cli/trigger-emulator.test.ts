@@ -96,8 +96,38 @@ describe('postern trigger, through an emulator', () => {
     const { code, stderr } = await trigger('contact.created', '--watch')
     expect([code, stderr]).toEqual([
       1,
-      expect.stringContaining(`is paused, so nothing is delivered: postern webhooks resume ${webhook?.id}\n`),
+      expect.stringContaining(
+        `Webhook ${webhook?.id} subscribes to contact.created and is paused, so nothing is delivered. Resume it at ${emulator.url}/_inspector\n`,
+      ),
     ])
+  })
+
+  it('counts deliveries that the emulator has dropped while they were watched', async () => {
+    const { emulator, trigger } = await start(() => 500)
+    const [webhook] = emulator.webhooks.list()
+    const { url } = await recordDeliveries()
+    emulator.webhooks.create({ url, events: ['contact.created'] })
+    let isFirst = true
+    emulator.subscribe(({ type }) => {
+      if (type === 'attempt' && isFirst) setTimeout(() => emulator.webhooks.delete(`${webhook?.id}`), 300)
+      isFirst &&= type !== 'attempt'
+    })
+    const { code, stdout, stderr } = await trigger('contact.created', '--watch', '--json')
+    expect(readLines(stdout).at(-1)).toEqual({ type: 'summary', succeeded: 1, failed: 0, pending: 0, gone: 1 })
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/1 acknowledged, 0 failed, 0 pending, 1 gone: the emulator/),
+    ])
+  })
+
+  it('says how many events have occurred if a further one fails', async () => {
+    const { emulator, trigger } = await start()
+    let count = 0
+    emulator.subscribe(({ type }) => {
+      if (type === 'delivery' && ++count === 2) emulator.close()
+    })
+    const { code, stderr } = await trigger('contact.created', '--count', '5', '--watch')
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/^[12] of 5 events have occurred\n.*no longer answers/)])
   })
 
   it('shows each attempt once, with advice, and exits 1 if the delivery has failed', async () => {
@@ -135,7 +165,7 @@ describe('postern trigger, through an emulator', () => {
       true,
       'No active webhook of that account subscribes to sync.failed, so nothing is delivered. postern dev takes',
     ],
-    ['acme', false, 'subscribes to sync.failed and is paused, so nothing is delivered: postern webhooks resume'],
+    ['acme', false, 'subscribes to sync.failed and is paused, so nothing is delivered. Resume it at'],
     ['globex', false, 'No active webhook of that account subscribes to sync.failed'],
     ['globex', true, 'No active webhook of that account subscribes to sync.failed'],
   ])(
@@ -168,7 +198,7 @@ describe('postern trigger, through an emulator', () => {
     expect(emulator.deliveries.list()).toHaveLength(1)
     const manual = await start(() => 500, { clock: 'manual' })
     expect((await manual.trigger('contact.created', '--watch', '--timeout', '300ms')).stderr).toContain(
-      'clock of this emulator stands still',
+      `clock of this emulator stands still: move it with postern clock --next --emulator ${manual.emulator.url}`,
     )
   })
 

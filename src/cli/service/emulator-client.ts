@@ -42,7 +42,8 @@ export interface EmulatorClient {
   readState(settings?: CallSettings): Promise<EmulatorState>
   /** Lets an event occur, so many times with the same id. Returns the ids of the deliveries. */
   emit(event: EmittedFields, count: number): Promise<readonly string[]>
-  readDelivery(id: string): Promise<WatchedDelivery>
+  /** Resolves with undefined if the emulator has dropped the delivery. */
+  readDelivery(id: string): Promise<WatchedDelivery | undefined>
   /** Yields what happens from now on, until the emulator ends. Rejects with the signal's reason. */
   listen(signal: AbortSignal): AsyncGenerator<EmulatorMessage>
 }
@@ -105,7 +106,11 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
       const { events } = await call('POST events', emitted, { body: { ...event, count } })
       return events.flatMap(({ deliveries }) => deliveries)
     },
-    readDelivery: (id) => call(`GET deliveries/${encodeURIComponent(id)}`, watchedDelivery),
+    readDelivery: (id) =>
+      call(`GET deliveries/${encodeURIComponent(id)}`, watchedDelivery).catch((error: unknown) => {
+        if (error instanceof ExitError && error.exitCode === EXIT.failed) return undefined
+        throw error
+      }),
     async *listen(signal) {
       const { body } = await send(url, 'GET stream', { signal, withinMs: Number.POSITIVE_INFINITY })
       if (body === null) return

@@ -3,8 +3,9 @@ import type { WebhookEvent } from '../../protocol/events.ts'
 import { EXIT, hasColour, type Io } from '../io.ts'
 import { formatAttempt, standAfter, toLine, toRecord, toResult } from '../output/attempt-line.ts'
 import { createHints } from '../output/hints.ts'
-import { toPrintable, toWord } from '../output/print-table.ts'
+import { toPrintable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
+import { EMULATOR_URL } from './address.ts'
 import type { EmulatorClient, EmulatorState, WatchedDelivery } from './emulator-client.ts'
 import { sendAll, shuffle } from './send-all.ts'
 
@@ -39,9 +40,11 @@ export async function triggerEmulator(
   if (json) io.stdout.write(`${JSON.stringify({ type: 'ready', emulator: emulator.url })}\n`)
   const state = await emulator.readState()
   const watched: string[] = []
+  let emitted = 0
   const emit = async (event: WebhookEvent) => {
     const { timestamp, ...untimed } = event
     const deliveries = await emulator.emit(isTimed ? event : untimed, duplicate)
+    emitted++
     watched.push(...deliveries)
     const { id: eventId, type: eventType } = event
     const count = deliveries.length === 1 ? '1 delivery' : `${deliveries.length} deliveries`
@@ -49,19 +52,22 @@ export async function triggerEmulator(
   }
   const all = options.shuffle ? shuffle(events, Math.random) : events
   await sendAll(all, emit, { concurrency, rate, signal: io.interrupt }).catch((error: unknown) => {
+    if (!io.interrupt.aborted && events.length > 1)
+      io.stderr.write(`${emitted} of ${events.length} events have occurred\n`)
     unlessInterrupted(io)(error)
     io.stderr.write('An event was being sent: it may have occurred.\n')
   })
-  if (watched.length === 0 && !io.interrupt.aborted) io.stderr.write(`${tellWhyNone(events, state)}\n`)
+  if (watched.length === 0 && !io.interrupt.aborted) io.stderr.write(`${tellWhyNone(events, state, emulator)}\n`)
   if (!watch) return io.interrupt.aborted ? EXIT.interrupted : EXIT.done
   return watchDeliveries(emulator, watched, state, options, io)
 }
 
-function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorState): string {
+function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorState, { url }: EmulatorClient): string {
   const { type = '', accountKey } = events[0] ?? {}
   const paused = webhooks.find((each) => each.accountKey === accountKey && each.events.includes(type) && !each.active)
+  // `postern webhooks resume` would need the address of this emulator, and the password of that account.
   if (paused !== undefined)
-    return `Webhook ${toPrintable(paused.id)} subscribes to ${type} and is paused, so nothing is delivered: postern webhooks resume ${toWord(paused.id)}`
+    return `Webhook ${toPrintable(paused.id)} subscribes to ${type} and is paused, so nothing is delivered. Resume it at ${url}/_inspector`
   return webhooks.length === 0
     ? 'The emulator has no webhook, so nothing is delivered. Register one, or start it as postern dev --forward URL.'
     : `No active webhook of that account subscribes to ${type}, so nothing is delivered. postern dev takes --events ${type}.`
@@ -77,12 +83,17 @@ async function watchDeliveries(
 ): Promise<number> {
   const show = createPrinter(state, json === true, io)
   const shown = new Map(ids.map((id) => [id, 0]))
-  const tally = { succeeded: 0, failed: 0 }
+  const tally = { succeeded: 0, failed: 0, gone: 0 }
   const deadline = performance.now() + timeout
   while (shown.size > 0 && !io.interrupt.aborted && performance.now() < deadline) {
     for (const [id, from] of shown) {
       const delivery = await emulator.readDelivery(id).catch(unlessInterrupted(io))
-      if (delivery === undefined) break
+      if (io.interrupt.aborted) break
+      if (delivery === undefined) {
+        shown.delete(id)
+        tally.gone++
+        continue
+      }
       show(delivery, from)
       shown.set(id, delivery.attempts.length)
       if (delivery.status === 'pending') continue
@@ -91,19 +102,23 @@ async function watchDeliveries(
     }
     if (shown.size > 0) await sleep(POLL_MS, undefined, { signal: io.interrupt }).catch(ignore)
   }
-  const { succeeded, failed } = tally
+  const { succeeded, failed, gone } = tally
   const pending = shown.size
-  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', succeeded, failed, pending })}\n`)
+  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', succeeded, failed, pending, gone })}\n`)
   const begin = io.interrupt.aborted ? 'interrupted: ' : ''
-  io.stderr.write(`${begin}${succeeded} acknowledged, ${failed} failed, ${pending} pending\n`)
+  const end = gone === 0 ? '' : `, ${gone} gone: the emulator no longer has them, nor their results`
+  io.stderr.write(`${begin}${succeeded} acknowledged, ${failed} failed, ${pending} pending${end}\n`)
   if (io.interrupt.aborted) return EXIT.interrupted
-  if (pending === 0) return failed > 0 || ids.length === 0 ? EXIT.failed : EXIT.done
-  io.stderr.write(`Not done after ${showTime(timeout)}. ${state.isManual ? STANDS_STILL : GOES_ON}\n`)
+  if (pending === 0) return failed + gone > 0 || ids.length === 0 ? EXIT.failed : EXIT.done
+  io.stderr.write(`Not done after ${showTime(timeout)}. ${state.isManual ? standsStill(emulator) : GOES_ON}\n`)
   return EXIT.gaveUp
 }
 
-const STANDS_STILL =
-  'The clock of this emulator stands still: move it with postern clock --next (or key n in postern dev).'
+function standsStill({ url }: EmulatorClient): string {
+  const where = url === EMULATOR_URL ? '' : ` --emulator ${url}`
+  return `The clock of this emulator stands still: move it with postern clock --next${where} (or key n in postern dev).`
+}
+
 const GOES_ON =
   'The emulator continues its attempts; watch longer with --timeout 3h, or start it with --retry-scale 600.'
 
