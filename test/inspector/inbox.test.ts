@@ -67,6 +67,23 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     return { cli, url: /http:\/\/\S+/.exec(cli.stderr)?.[0] ?? '' }
   }
 
+  it('shows a row whose times are damaged, and the others', async () => {
+    const scene = await fill()
+    await scene.deliver(events.contact.updated({}, { id: 'evt_damaged' }))
+    await until('both have failed', async () => {
+      const { entries } = await scene.inbox.list('waiting', { limit: 10 })
+      return entries.filter(({ tries }) => tries.length === 1).length === 2
+    })
+    scene.database.exec(`UPDATE postern_inbox SET due_at = 9007199254740991, since = 9007199254740991,
+      received_at = 9007199254740990 WHERE id = 'evt_damaged'`)
+    const { page, complaints } = await openAt(context, (await serve(scene)).url)
+    await press(page, /^Waiting 2/)
+    await expect.poll(() => linksOf(page).count()).toBe(2)
+    await page.locator('a.item[data-key$=evt_damaged]').click()
+    await expect.poll(() => page.locator('.facts').innerText()).toMatch(/received\s+unknown\s+last queued\s+unknown/)
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
+  })
+
   it('shows alone dead, waiting and running events, replays and drops them, by the keyboard too', async () => {
     const scene = await fill()
     const { cli, url } = await serve(scene, '--write')

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import type { LastResult } from '../shapes.ts'
-import { showAgo, showExact, showIn } from '../text/times.ts'
+import { showAgo, showExact, showIn, toIso } from '../text/times.ts'
 import { useNow } from './ticker.ts'
 
 interface TimeOptions {
@@ -14,7 +14,7 @@ interface TimeOptions {
 /** A time in the past, relative to now. Its tooltip shows the exact time. */
 export function Ago({ at, isReal }: TimeOptions): JSX.Element {
   return (
-    <time dateTime={new Date(at).toISOString()} title={showExact(at)}>
+    <time dateTime={toIso(at)} title={showExact(at)}>
       {showAgo(at, useNow(isReal))}
     </time>
   )
@@ -23,7 +23,7 @@ export function Ago({ at, isReal }: TimeOptions): JSX.Element {
 /** A countdown. Its tooltip shows the exact time. */
 export function In({ at, isReal }: TimeOptions): JSX.Element {
   return (
-    <time dateTime={new Date(at).toISOString()} title={showExact(at)}>
+    <time dateTime={toIso(at)} title={showExact(at)}>
       {showIn(at, useNow(isReal))}
     </time>
   )

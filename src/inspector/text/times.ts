@@ -23,6 +23,7 @@ function trim(number: string): string {
 
 /** A time in the past, relative to now: `now`, `12 s ago`, `5 min ago`. */
 export function showAgo(at: number, now: number): string {
+  if (!isTime(at)) return 'unknown'
   const ms = now - at
   if (ms < 1_000) return 'now'
   return `${showLength(roundDown(ms))} ago`
@@ -30,6 +31,7 @@ export function showAgo(at: number, now: number): string {
 
 /** A time in the future, relative to now: `now`, `in 12 s`, `in 5 min 30 s`. */
 export function showIn(at: number, now: number): string {
+  if (!isTime(at)) return 'unknown'
   const ms = at - now
   if (ms <= 0) return 'now'
   return ms < 1_000 ? `in ${Math.round(ms)} ms` : `in ${showLength(Math.ceil(ms / 1_000) * 1_000)}`
@@ -43,5 +45,14 @@ function roundDown(ms: number): number {
 
 /** The exact time, as the tooltip of a relative one. */
 export function showExact(at: number): string {
-  return new Date(at).toISOString().replace('T', ' ')
+  return toIso(at)?.replace('T', ' ') ?? 'unknown'
+}
+
+/** Returns a time in ISO 8601, or undefined for one that no date can hold, such as in a damaged row of an inbox. */
+export function toIso(at: number): string | undefined {
+  return isTime(at) ? new Date(at).toISOString() : undefined
+}
+
+function isTime(at: number): boolean {
+  return !Number.isNaN(new Date(at).getTime())
 }
