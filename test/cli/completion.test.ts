@@ -114,6 +114,23 @@ it('tells fish of each place its commands, values and options, with choices, wit
   expect(stdout).not.toContain('env-file')
 })
 
+describe.skipIf(spawnSync('zsh', ['-c', '']).error)('a zsh that loads the script', () => {
+  const compinit = 'autoload -Uz compinit; compinit -i'
+  it.each([
+    ['after its completion was turned on', [compinit, 'SCRIPT']],
+    ['before', ['SCRIPT', compinit]],
+    ['and never turns its completion on', ['SCRIPT']],
+  ])('completes the command: %s', async (_when, lines) => {
+    const file = join(folder, 'load.zsh')
+    writeFileSync(file, (await runCli(['completion', 'zsh'])).stdout)
+    const atPrompt = 'for each in $precmd_functions; do $each; done; print $_comps[postern] $#precmd_functions'
+    const text = [...lines, atPrompt].join('; ').replace('SCRIPT', `source ${file}`)
+    const env = { ...process.env, HOME: folder, ZDOTDIR: folder }
+    const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', text], { encoding: 'utf8', env })
+    expect([stdout, stderr]).toEqual(['_postern 0\n', ''])
+  })
+})
+
 it('tells zsh the choices of each option that takes a value, and of each place', async () => {
   const { stdout } = await runCli(['completion', 'zsh'])
   expect(stdout.split('\n')).toEqual(

@@ -91,7 +91,16 @@ ${listValueArms(places, arm)}    *)
 ${places.map((place) => `        '${place.path}') compadd -- ${listWords(place)} || _files ;;\n`).join('')}      esac ;;
   esac
 }
-compdef _postern postern
+if (( $+functions[compdef] )); then
+  compdef _postern postern
+else # completion is turned on further below in ~/.zshrc, or not at all: that is known at the first prompt
+  _postern_begin() {
+    add-zsh-hook -d precmd _postern_begin
+    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
+    compdef _postern postern
+  }
+  autoload -Uz add-zsh-hook && add-zsh-hook precmd _postern_begin
+fi
 `
 }
 
