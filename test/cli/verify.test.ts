@@ -68,6 +68,14 @@ it.each([
   expect(await runCli(['sign', '--secret-file', file], { stdin: BODY, env: {} })).toEqual(refusal)
 })
 
+it('postern sign refuses a secret in an env file that is not UTF-8, which would be another one', async () => {
+  const file = join(folder, 'latin1.env')
+  await writeFile(file, Buffer.from('# Stra\u00dfe\nWEBHOOK_SECRET=s\u00e9cret\nOTHER=whsec_1\n', 'latin1'))
+  const refusal = { code: 2, stdout: '', stderr: 'postern: The value of WEBHOOK_SECRET is not UTF-8 text.\n' }
+  expect(await runCli(['sign', '--env', file], { stdin: BODY, env: {} })).toEqual(refusal)
+  expect(await runCli(['sign', '--env', file, '--secret-env', 'OTHER'], { stdin: BODY })).toMatchObject({ code: 0 })
+})
+
 it('postern sign --json prints one object', async () => {
   const { stdout } = await runCli(['sign', '--json'], { stdin: BODY })
   expect(JSON.parse(stdout)).toEqual({ signature: sign(BODY, SECRET) })

@@ -38,6 +38,8 @@ export async function readSecret(options: SecretOptions, io: Io): Promise<string
   if (secretStdin) return toSecret(await readStdin(io), 'Standard input')
   if (secretFile !== undefined) return toSecret(await readBytes(secretFile), secretFile)
   const secret = envFile === undefined ? io.env[secretEnv] : await readEnvFile(envFile, secretEnv)
+  // That is what stands for bytes that are not UTF-8.
+  if (secret?.includes('\ufffd')) throw new ExitError(EXIT.usage, `The value of ${secretEnv} is not UTF-8 text.`)
   if (secret) return secret
   throw new ExitError(
     EXIT.usage,
