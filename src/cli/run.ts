@@ -110,6 +110,7 @@ function askForKnownHelp(program: Command, args: readonly string[]): readonly st
 
 /** The `--json` of `check` names a file. */
 function isJson(args: readonly string[]): boolean {
+  if (args[0] === 'check' && args.includes('--json=-')) return true
   const at = args.indexOf('--json')
   return at >= 0 && (args[0] !== 'check' || args[at + 1] === '-')
 }

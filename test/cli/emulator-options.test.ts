@@ -168,6 +168,8 @@ describe('an emulator of the command line', () => {
 
   it.each([
     [['--data', '/nowhere/at/all.db'], 3, '/nowhere/at/all.db cannot be written: ENOENT'],
+    [['--data', ' '], 2, '--data takes the path of a file.'],
+    [['--data', ':memory:'], 2, '--data takes the path of a file.'],
     [['--assume', 'listBody'], 2, '--assume listBody: write it as listBody=items, or A04=items.'],
     [['--assume', '=items'], 2, '--assume =items: write it as'],
     [['--assume', 'listBody='], 2, '--assume listBody=: write it as'],

@@ -53,6 +53,7 @@ describe('postern', () => {
     ['an unknown option', ['sign', '--json', '--secret', 'x'], 'usage', 2, /unknown option/],
     ['a secret that is missing', ['sign', '--json'], 'usage', 2, /There is no secret/],
     ['a check without a URL', ['check', '--json', '-'], 'usage', 2, /URL of the receiver/],
+    ['a check without a URL, in one word', ['check', '--json=-'], 'usage', 2, /URL of the receiver/],
     ['a port that is taken', ['emulator', '--json', '--port', 'PORT'], 'port_in_use', 3, /cannot listen/],
   ])('writes an error as one JSON object: %s', async (_what, args, code, exitCode, message) => {
     const { port, close } = await listen(createServer())

@@ -104,6 +104,8 @@ export function countPending({ deliveries }: Emulator): number {
 }
 
 async function openDatabase(file: string): Promise<SqliteDatabase> {
+  if (file.trim() === '' || file === ':memory:')
+    throw new ExitError(EXIT.usage, '--data takes the path of a file. Without it, everything is kept in memory.')
   try {
     // It holds secrets: a new one is for its owner only.
     await writeFile(file, '', { flag: 'a', mode: 0o600 })
