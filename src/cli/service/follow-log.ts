@@ -7,6 +7,8 @@ import { toColumns } from '../output/print-delivery.ts'
 const POLL_MS = 2_000
 /** The log is read whole at one look in so many: a delivery that was finished long ago may have been retried by hand. */
 const WHOLE_EVERY = 30
+/** A look that reads more lines is paid for by looks at the newest alone: each page costs one call of the account's rate limit. */
+const LINES_PER_LOOK = 500
 
 /** Yields what is new in a delivery log or has changed, the newest last, until the signal aborts. Begins with the whole log. */
 export async function* followLog(
@@ -17,11 +19,12 @@ export async function* followLog(
   pollMs = POLL_MS,
 ): AsyncGenerator<readonly Delivery[]> {
   const known = new Map<string, Known>()
-  let canStop = false
+  let [canStop, nextWhole, nextDeep] = [false, 0, 0]
   for (let look = 0; !signal.aborted; look++) {
-    const isWhole = look % WHOLE_EVERY === 0
+    const isWhole = look >= nextWhole
+    const isDeep = look >= nextDeep
     const reading =
-      isWhole || !canStop ? readLog(client, id, since, signal) : readNews(client, id, { known, since, signal })
+      isWhole || !canStop ? readLog(client, id, since, signal) : readNews(client, id, { known, since, signal, isDeep })
     const log = await reading.catch((error: unknown) => {
       if (!signal.aborted) throw error
     })
@@ -30,6 +33,9 @@ export async function* followLog(
     const news = log.filter((delivery) => known.get(delivery.id)?.text !== toText(delivery))
     if (isWhole) known.clear() // what the service has forgotten would be kept for ever
     for (const delivery of log) known.set(delivery.id, toKnown(delivery))
+    const paid = Math.floor(log.length / LINES_PER_LOOK)
+    if (isWhole) nextWhole = look + Math.max(WHOLE_EVERY, paid)
+    if (isWhole || isDeep) nextDeep = look + 1 + paid
     yield news.toReversed()
     await sleep(pollMs, undefined, { signal }).catch(() => {})
   }
@@ -55,18 +61,22 @@ function timeOf({ createdAt }: Delivery): number {
   return createdAt?.getTime() ?? Number.NaN
 }
 
-/** Reads the log, whose newest is first, down to what is known and finished: each page costs one call of the rate limit. */
+interface NewsOptions {
+  readonly known: ReadonlyMap<string, Known>
+  readonly since: Date | undefined
+  readonly signal: AbortSignal
+  /** True to read further, down to the oldest line that may still change. */
+  readonly isDeep: boolean
+}
+
+/** Reads the log, whose newest is first, down to what is known. */
 async function readNews(
   client: Client,
   id: string,
-  {
-    known,
-    since,
-    signal,
-  }: { readonly known: ReadonlyMap<string, Known>; readonly since: Date | undefined; readonly signal: AbortSignal },
+  { known, since, signal, isDeep }: NewsOptions,
 ): Promise<readonly Delivery[]> {
   let oldestOpenAt = Number.POSITIVE_INFINITY
-  for (const { openAt } of known.values()) if (openAt < oldestOpenAt) oldestOpenAt = openAt
+  if (isDeep) for (const { openAt } of known.values()) if (openAt < oldestOpenAt) oldestOpenAt = openAt
   const news: Delivery[] = []
   for await (const delivery of client.deliveries(id, { signal })) {
     const time = timeOf(delivery)
