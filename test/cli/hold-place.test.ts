@@ -1,4 +1,4 @@
-import { readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { readdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { holdPlace, type LockTimes } from '../../src/cli/output/hold-place.ts'
@@ -96,10 +96,15 @@ describe('a place that is held', () => {
     expect(await readdir(folder)).toEqual(['file.lock'])
   })
 
-  it('may lose its lock to another run, which takes it for dead', async () => {
+  it('may be lost to another run, which takes it for dead, knows it, and leaves it to that one', async () => {
     const held = await hold({ beatMs: 10_000 })
-    await rm(lock)
-    await expect(held[Symbol.asyncDispose]()).resolves.toBeUndefined()
+    expect(await held.isHeld()).toBe(true)
+    const next = await hold()
+    expect([await held.isHeld(), await next.isHeld()]).toEqual([false, true])
+    await held[Symbol.asyncDispose]()
+    expect(await readdir(folder)).toEqual(['file.lock'])
+    await next[Symbol.asyncDispose]()
+    expect([await next.isHeld(), await readdir(folder)]).toEqual([false, []])
   })
 
   it('says once that it waits, and is left at Ctrl-C', async () => {

@@ -168,17 +168,40 @@ it.each(['>/dev/null', '>&-'])('no webhook is created whose secret would go to %
   expect(await program.start(`${create} --secret-file ${to.length}.secret ${to}`, env).exitCode).toBe(0)
 })
 
+it('a replay that was stopped retries nothing more once another has taken its journal over', {
+  timeout: SLOW,
+}, async () => {
+  const { id, env } = await haveOutage()
+  const replay = `exec postern replay --webhook ${id} --yes --journal taken.journal --json`
+  const first = program.start(replay, env)
+  const journal = join(program.folder, 'taken.journal')
+  await first.until(/"type":"progress","phase":"retrying".*"retried":[2-7]\d,/)
+  first.interrupt('SIGSTOP')
+  const next = program.start(replay, env)
+  expect(await next.exitCode, next.stderr).toBe(0)
+  first.interrupt('SIGCONT')
+  await first.exitCode
+  const asked = readLines(await readFile(journal, 'utf8')).filter(({ step }) => step === 'asked')
+  // Two retries were under way when it was stopped: of those, none can know more.
+  expect(asked.length).toBeLessThanOrEqual(EVENTS + 2)
+  expect(first.stderr).toContain('Another run has taken over taken.journal, while this one stood still.')
+})
+
 it('a journal that cannot be written ends a replay before anything is retried', { timeout: SLOW }, async () => {
   const { id, handled, env } = await haveOutage()
   const replay = `postern replay --webhook ${id} --yes --journal`
   const device = program.start(`${replay} /dev/full`, env)
   expect(await device.exitCode).toBe(2)
   expect(device.stderr).toBe('postern: /dev/full cannot be written: it is not a file\n')
-  const full = program.start(`trap '' XFSZ; ulimit -f 0; ${replay} full.journal --json`, env)
-  expect(await full.exitCode).toBe(1)
-  expect(full.stderr).toMatch(/^postern: full.journal cannot be written: EFBIG.* Nothing is retried without it.$/m)
-  expect(readLines(full.stdout)).toMatchObject([{ error: { code: 'failed' } }])
+  const full = program.start(`trap '' XFSZ; ulimit -f 0; ${replay} full.journal --json; echo $?; ls full.journal*`, env)
+  await full.exitCode
+  expect(full.stdout).toMatch(/"code":"usage".*\n2\n$/)
+  expect(full.stderr).toMatch(/^postern: full.journal cannot be written: EFBIG.*$/m)
   expect(handled.size).toBe(0)
+  const nearly = program.start(`trap '' XFSZ; ulimit -f 1; ${replay} nearly.journal --json`, env)
+  expect(await nearly.exitCode).toBe(1)
+  expect(nearly.stderr).toMatch(/^postern: nearly.journal cannot be written: EFBIG.* Nothing is retried without it.$/m)
+  expect(readLines(nearly.stdout).at(-1)).toMatchObject({ error: { code: 'failed' } })
 })
 
 it('the program itself: login refused, and no service there', { timeout: SLOW }, async () => {

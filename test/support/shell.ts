@@ -8,7 +8,7 @@ export interface CommandLine {
   readonly exitCode: Promise<number | null>
   /** Resolves once the output contains the text; rejects if the program ends without it. */
   until(pattern: RegExp): Promise<void>
-  interrupt(signal?: 'SIGINT' | 'SIGTERM'): void
+  interrupt(signal?: 'SIGINT' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'): void
   /** Ends it immediately, without a last word. */
   kill(): void
 }

@@ -5,7 +5,7 @@ import { confirm } from '../input/confirm.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { readCount, readTime } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
-import { holdPlace } from '../output/hold-place.ts'
+import { type HeldPlace, holdPlace } from '../output/hold-place.ts'
 import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
 import { ProgressDisplay } from '../output/replay-progress.ts'
@@ -63,8 +63,8 @@ async function replay(options: ReplayCommandOptions, io: Io): Promise<number> {
     return replayWith({ read: () => text.split('\n'), append: async () => {} }, options, io)
   }
   // Two runs with one journal would both retry what neither has noted yet.
-  await using _held = await holdPlace(options.journal, async () => false, io)
-  await using journal = await openJournal(options.journal)
+  await using held = await holdPlace(options.journal, async () => false, io)
+  await using journal = await openJournal(options.journal, held)
   return await replayWith(journal, options, io)
 }
 
@@ -91,15 +91,18 @@ async function readJournal(path: string): Promise<string> {
 }
 
 /** Opens a journal, or makes it. */
-async function openJournal(path: string): Promise<JournalFile> {
+async function openJournal(path: string, held: HeldPlace): Promise<JournalFile> {
   const text = await readJournal(path)
   const file = await open(path, 'a', 0o600).catch((error: Error) => {
     throw new ExitError(EXIT.usage, `${path} cannot be written: ${error.message}`)
   })
-  const append = (lines: string) =>
-    file.appendFile(lines).catch((error: Error) => {
+  const append = async (lines: string) => {
+    if (!(await held.isHeld()))
+      throw new ExitError(EXIT.failed, `Another run has taken over ${path}, while this one stood still.`)
+    await file.appendFile(lines).catch((error: Error) => {
       throw new ExitError(EXIT.failed, `${path} cannot be written: ${error.message}. Nothing is retried without it.`)
     })
+  }
   // A line that a crash has cut must not run into the next one.
   if (text !== '' && !text.endsWith('\n')) await append('\n')
   return {

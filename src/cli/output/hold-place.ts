@@ -1,4 +1,5 @@
-import { rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT, ExitError, type Io } from '../io.ts'
 
@@ -14,6 +15,12 @@ export interface LockTimes {
   readonly lookMs: number
 }
 
+/** A place that no other run fills until it is disposed of. */
+export interface HeldPlace extends AsyncDisposable {
+  /** False once another run has taken it over, because this one stood still, as after Ctrl-Z. */
+  isHeld(): Promise<boolean>
+}
+
 const TIMES: LockTimes = { beatMs: 500, abandonedAfterMs: 5_000, tellAfterMs: 1_000, waitMs: 20_000, lookMs: 100 }
 
 /**
@@ -26,12 +33,13 @@ export async function holdPlace(
   isFilled: () => Promise<boolean>,
   io: Io,
   times: LockTimes = TIMES,
-): Promise<AsyncDisposable> {
+): Promise<HeldPlace> {
   const lock = `${path}.lock`
+  const owner = randomUUID()
   const start = performance.now()
   let [beat, beatAt, isTold] = [0, start, false]
   while (!(await isFilled())) {
-    if (await take(lock, path)) return hold(lock, times)
+    if (await take(lock, owner, path)) return hold(lock, owner, times)
     const last = await readBeat(lock)
     const now = performance.now()
     if (last !== beat) [beat, beatAt] = [last, now]
@@ -46,26 +54,33 @@ export async function holdPlace(
     }
     await sleep(times.lookMs, undefined, { signal: io.interrupt }).catch(() => io.interrupt.throwIfAborted())
   }
-  return { async [Symbol.asyncDispose]() {} }
+  return { isHeld: async () => false, async [Symbol.asyncDispose]() {} }
 }
 
-function hold(lock: string, { beatMs }: LockTimes): AsyncDisposable {
+function hold(lock: string, owner: string, { beatMs }: LockTimes): HeldPlace {
   const timer = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), beatMs)
+  const isHeld = () =>
+    readFile(lock, 'utf8').then(
+      (text) => text === owner,
+      () => false,
+    )
   return {
+    isHeld,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await rm(lock, { force: true })
+      if (await isHeld()) await rm(lock, { force: true })
     },
   }
 }
 
 /** Tries to take the lock, and returns true if it succeeded. */
-async function take(lock: string, path: string): Promise<boolean> {
+async function take(lock: string, owner: string, path: string): Promise<boolean> {
   try {
-    await writeFile(lock, '', { flag: 'wx', mode: 0o600 })
+    await writeFile(lock, owner, { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
     if (Object(error).code === 'EEXIST') return false
+    await rm(lock, { force: true }) // on a full disk there is a file, and nothing in it
     throw new ExitError(EXIT.usage, `${path} cannot be written: ${error instanceof Error ? error.message : error}`)
   }
 }
