@@ -10,16 +10,16 @@ export class BodyTooLarge extends Error {
 }
 
 /** Returns the answer with its whole body read, so that a connection that breaks is noticed while the request can still be retried. */
-export async function readWhole(response: Response): Promise<Response> {
+export async function readWhole(response: Response, maxBytes: number = MAX_BODY_BYTES): Promise<Response> {
   const { status, headers } = response
   // A custom fetch may follow redirects although `redirect` is `manual`, or hide them.
   if (response.redirected || response.type === 'opaqueredirect')
     return new Response(null, { status: 302, headers: { location: response.url } })
-  const text = await readText(response)
+  const text = await readText(response, maxBytes)
   return new Response(WITHOUT_BODY.has(status) ? null : text, { status, headers })
 }
 
-async function readText({ body }: Response): Promise<string> {
+async function readText({ body }: Response, maxBytes: number): Promise<string> {
   if (body === null) return ''
   const decoder = new TextDecoder()
   let text = ''
@@ -28,7 +28,7 @@ async function readText({ body }: Response): Promise<string> {
   try {
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
       length += chunk.value.length
-      if (length > MAX_BODY_BYTES) throw new BodyTooLarge(`it has over ${MAX_BODY_BYTES} bytes`)
+      if (length > maxBytes) throw new BodyTooLarge(`it has over ${maxBytes} bytes`)
       text += decoder.decode(chunk.value, { stream: true })
     }
     return text

@@ -146,6 +146,13 @@ describe('postern faults', () => {
 })
 
 describe('postern records', () => {
+  it('lists more than 64 MB', async () => {
+    const { crm, run } = await serveEmulator()
+    for (let n = 0; n < 70; n++) crm.records.create('contact', { notes: 'x'.repeat(1_000_000) })
+    const { code, stdout } = await run('records', 'list', 'contact', '--json')
+    expect([code, stdout.split('\n').length]).toEqual([0, 71])
+  })
+
   it('creates, lists, updates and deletes, and each change fires its event', async () => {
     const { received, url } = await recordDeliveries()
     const { crm, run } = await serveEmulator()

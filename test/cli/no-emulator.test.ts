@@ -118,7 +118,7 @@ describe('a server that is not an emulator', () => {
       response.end(JSON.stringify(path === 'state' ? { ...state, webhooks: [webhook] } : { events: [] })),
     )
     const { stderr } = await runCli(['trigger', 'contact.created', '--emulator', lying])
-    expect(stderr).toContain(`postern webhooks resume 'x'\\''; rm -rf .'\n`)
+    expect(stderr).toContain(`so nothing is delivered. Resume it at ${lying}/_inspector\n`)
   })
 
   it.each([

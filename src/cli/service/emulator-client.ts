@@ -57,6 +57,8 @@ export function addEmulatorUrl(command: Command): Command {
 }
 
 const ANSWER_WITHIN_MS = 10_000
+/** An emulator has up to 256 MiB of records, which it lists at once. */
+const MAX_ANSWER_BYTES = 320 * 1_024 * 1_024
 /** Number of characters in a line of the stream; an event has at most 1 MiB. */
 const MAX_LINE = 64 * 1_024 * 1_024
 /** Number of characters of a refusal to show. */
@@ -155,7 +157,7 @@ async function send(
 }
 
 async function readText(response: Response): Promise<string> {
-  return (await readWhole(response)).text()
+  return (await readWhole(response, MAX_ANSWER_BYTES)).text()
 }
 
 /** Splits a stream at its line feeds. Ends the command at a line that would fill the memory. */
