@@ -57,7 +57,7 @@ export function addEmulatorUrl(command: Command): Command {
 }
 
 const ANSWER_WITHIN_MS = 10_000
-/** An emulator has up to 256 MiB of records, which it lists at once. */
+/** An emulator has up to 256 MiB of records, all of which one answer may list. */
 const MAX_ANSWER_BYTES = 320 * 1_024 * 1_024
 /** Number of characters in a line of the stream; an event has at most 1 MiB. */
 const MAX_LINE = 64 * 1_024 * 1_024
