@@ -23,7 +23,7 @@ export default defineConfig({
     unstubEnvs: true,
     unstubGlobals: true,
     // Most tests wait: for processes, for leases to end, for engines that are away.
-    maxWorkers: 4,
+    maxWorkers: 6,
     maxConcurrency: 12,
     testTimeout: 20_000,
     hookTimeout: 20_000,

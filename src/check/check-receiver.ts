@@ -28,7 +28,7 @@ export interface CheckOptions {
   readonly patienceMs?: number
   /** Number of checks that run at the same time; default 8. */
   readonly concurrency?: number
-  /** Ids or groups of the checks to run; all by default. */
+  /** Ids or groups of the checks to run; all by default. Without `accepts-valid`, a receiver that refuses everything may pass. */
   readonly only?: readonly string[]
   /** Ids or groups of checks to leave out and report as skipped. */
   readonly skip?: readonly string[]

@@ -64,7 +64,7 @@ it.each([
   const url = await start(new HandWritten())
   expect(await check(url, '--only', 'effect-once', ...toOptions(url))).toEqual({
     code: 0,
-    statuses: { 'effect-once': 'pass' },
+    statuses: { 'accepts-valid': 'pass', 'effect-once': 'pass' },
   })
 })
 
@@ -86,10 +86,10 @@ it.each([
   expect(arrived).not.toHaveBeenCalled()
 })
 
-it('checks a host that is not this machine with --yes', async () => {
+it('goes to a host that is not this machine with --yes', async () => {
   expect(await check('https://hooks.example.test/', '--only', 'https', '--yes')).toEqual({
-    code: 0,
-    statuses: { https: 'pass' },
+    code: 3,
+    statuses: { 'accepts-valid': 'fail', https: 'skipped' },
   })
 })
 

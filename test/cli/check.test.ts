@@ -2,6 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { verify } from 'postern'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
@@ -118,11 +120,10 @@ describe('postern check', () => {
   ])('exits 1 if the receiver %s, though no check that was asked for shows it', async (_what, text, onHuge) => {
     let isDown = false
     const server = createServer(async (request, response) => {
-      let length = 0
-      for await (const part of request) length += part.length
-      isDown ||= length > 1_000_000
+      const body = await buffer(request)
+      isDown ||= body.length > 1_000_000
       if (isDown) onHuge(server, request)
-      else response.writeHead(401).end()
+      else response.writeHead(verify(body, request.headers['x-service-signature'], SECRET) ? 200 : 401).end()
     })
     const { port, close } = await listen(server)
     onTestFinished(() => close().catch(() => {}))
@@ -131,6 +132,15 @@ describe('postern check', () => {
     expect(stdout).toMatch(text)
     expect(stdout).toContain(' 0 failed, 0 warnings')
     expect(code).toBe(1)
+  })
+
+  it('exits 1 if a plain delivery is not accepted, though only what has to be refused was asked for', async () => {
+    const { port, close } = await listen(createServer((_request, response) => response.writeHead(401).end()))
+    onTestFinished(close)
+    const { code, stdout } = await runCli(['check', `http://127.0.0.1:${port}/`, '--only', 'signature'])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^The receiver refuses a plain delivery in every form/)
+    expect(stdout).toContain(' 1 failed, 0 warnings')
   })
 
   it('exits 3 if there is no TLS server', async () => {

@@ -36,6 +36,8 @@ interface CheckCommandOptions extends SecretOptions {
   readonly explain?: string
 }
 
+/** The check that a plain delivery is accepted. */
+const PLAIN = 'accepts-valid'
 /** Codes of a receiver that no longer answers, though no check may have failed. */
 const DOWN: readonly (string | undefined)[] = ['ended', 'no_answer']
 
@@ -82,7 +84,8 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     ...(patience !== undefined && { patienceMs: patience }),
     concurrency,
     accountKey,
-    ...(only !== undefined && { only }),
+    // Otherwise a receiver that refuses everything would pass the checks of what it has to refuse.
+    ...(only !== undefined && { only: [PLAIN, ...only] }),
     ...(skip !== undefined && { skip }),
     ...(probe !== undefined && { probe }),
     allowRemote: yes === true,
@@ -90,10 +93,12 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     onProgress: createProgress(io),
   })
   await writeReports(report, options, io)
-  const { fail, warn, skipped } = report.summary
+  const { fail, warn } = report.summary
   if (io.interrupt.aborted) return EXIT.interrupted
   if (!report.isReachable) return EXIT.unreachable
-  if (skipped === report.checks.length) {
+  const isAdded = only !== undefined && !only.includes(PLAIN) && !only.includes('reach')
+  const asked = report.checks.filter(({ id }) => id !== PLAIN || !isAdded)
+  if (asked.every(({ status }) => status === 'skipped')) {
     io.stderr.write('Nothing was judged: every check was skipped.\n')
     return EXIT.failed
   }
@@ -152,7 +157,7 @@ function explain(id: string): string {
 }
 
 const EXAMPLES = `
-Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), all were skipped or the receiver ended, 2 usage, 3 nothing answers there, 130 interrupted.
+Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), all were skipped, or the receiver ended or hangs, 2 usage, 3 nothing answers there, 130 interrupted.
 
 Examples:
   $ postern check http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET
