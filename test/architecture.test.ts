@@ -271,3 +271,12 @@ describe('a tree that breaks one rule', () => {
     ])
   })
 })
+
+// Test files share processes: such a hook would run only for the first file that imports its module.
+it('the modules of the tests have no hooks at their top, unless they are test files', () => {
+  const modules = listFiles('test', '.ts').filter(
+    (path) => !path.endsWith('.test.ts') && !path.startsWith('test/long/'),
+  )
+  expect(modules.length).toBeGreaterThan(50)
+  expect(modules.filter((path) => /^(before|after)(Each|All)\(/m.test(readText(path)))).toEqual([])
+})
