@@ -25,7 +25,7 @@ it('says first how many files run and how long that takes, then how far it is, w
   // A CI without a terminal may still want colours.
   const plain = (await runFiles(24)).replaceAll(COLOURS, '')
   const lines = plain.split('\n').filter((line) => / files/.test(line))
-  expect(lines[0]).toBe('24 test files, about 60 s on two cores')
+  expect(lines[0]).toBe('24 test files, about 30 s on two cores')
   expect(lines[1]).toMatch(/^\d+ of 24 files, \d+ tests passed, 0 failed/)
   expect(lines).toContainEqual(expect.stringMatching(/^12 of 24 files, 12 tests passed, 0 failed, about \d+ s left$/))
   expect(lines.at(-1)).toMatch(/^23 of 24 files/)

@@ -87,7 +87,7 @@ it.each([
 })
 
 it('goes to a host that is not this machine with --yes', async () => {
-  expect(await check('https://hooks.example.test/', '--only', 'https', '--yes')).toEqual({
+  expect(await check('https://0.0.0.0:1/', '--only', 'https', '--yes')).toEqual({
     code: 3,
     statuses: { 'accepts-valid': 'fail', https: 'skipped' },
   })

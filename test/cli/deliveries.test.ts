@@ -92,7 +92,7 @@ describe('postern deliveries resend', () => {
   async function serveFailure(answer: () => number = () => 200) {
     const scene = await serve()
     const { received, url } = await recordDeliveries(answer)
-    scene.create()
+    scene.create({ url: 'http://127.0.0.1:9/' })
     const { id } = scene.create({ url: `http://127.0.0.1:${await findFreePort()}/` })
     scene.crm.events.emit({ type: 'contact.created' })
     await scene.crm.clock.advance('3h')
