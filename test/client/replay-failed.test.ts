@@ -5,6 +5,7 @@ import { clientOf, failureOf, HastyClock } from './support.ts'
 import {
   Doomed,
   expectEndAtAnyStep,
+  recordRetries,
   type StoredDelivery,
   startWebhookService,
   type WebhookService,
@@ -15,12 +16,7 @@ let retried: string[]
 beforeEach(async () => {
   service = await startWebhookService()
   service.add()
-  retried = []
-  const succeed = service.onRetry
-  service.onRetry = (delivery) => {
-    retried.push(delivery.eventId)
-    succeed(delivery)
-  }
+  retried = recordRetries(service)
 })
 afterEach(() => service.close())
 

@@ -1,19 +1,14 @@
 import { replayFailed } from 'postern/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { clientOf } from './support.ts'
-import { startWebhookService, type WebhookService } from './webhook-service.ts'
+import { recordRetries, startWebhookService, type WebhookService } from './webhook-service.ts'
 
 let service: WebhookService
 let retried: string[]
 beforeEach(async () => {
   service = await startWebhookService()
   service.add()
-  retried = []
-  const succeed = service.onRetry
-  service.onRetry = (delivery) => {
-    retried.push(delivery.eventId)
-    succeed(delivery)
-  }
+  retried = recordRetries(service)
 })
 afterEach(() => service.close())
 

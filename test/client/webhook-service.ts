@@ -192,3 +192,14 @@ export async function expectEndAtAnyStep(
     expect(end, `request ${step}`).toBe(calls < step ? 'finished' : reason)
   }
 }
+
+/** Returns the events whose deliveries are retried from now on, each as it is retried. */
+export function recordRetries(service: WebhookService): string[] {
+  const retried: string[] = []
+  const retry = service.onRetry
+  service.onRetry = (delivery) => {
+    retried.push(delivery.eventId)
+    retry(delivery)
+  }
+  return retried
+}
