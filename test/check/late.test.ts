@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import { createHangTest, findLate } from '../../src/check/diagnose.ts'
+import type { CheckResult } from '../../src/check/report.ts'
+import { play, type Step } from './play.ts'
+
+/** Time for an answer: a busy machine takes a while for the quickest. */
+const LIMITS = { timeoutMs: 500, patienceMs: 1_000 }
+
+/** A receiver that has answered once, and then so many of these steps, at the same time; the others are still to come. */
+async function open(steps: readonly Step[], sent = 0) {
+  const played = await play([200, ...steps], LIMITS)
+  const sendMany = (count: number) => Promise.all(Array.from({ length: count }, played.send))
+  await played.send()
+  await sendMany(sent)
+  const before = played.seen.length
+  return {
+    ...played,
+    sendMany,
+    /** Number of requests since then. */
+    get asked() {
+      return played.seen.length - before
+    },
+  }
+}
+
+const never = (count: number) => Array<Step>(count).fill('never')
+
+describe('what a run knows of its receiver', () => {
+  it('is silence after eight deliveries without an answer in a row, if it has ever answered', async () => {
+    const { scene, send, sendMany } = await open([...never(7), 200, ...never(8)], 7)
+    expect(scene.isSilent()).toBe(false)
+    await send()
+    await sendMany(7)
+    expect(scene.isSilent()).toBe(false)
+    await send()
+    expect(scene.isSilent()).toBe(true)
+    const other = await play(['never'], LIMITS)
+    await Promise.all(Array.from({ length: 9 }, other.send))
+    expect(other.scene.isSilent()).toBe(false)
+  })
+
+  it('is that a delivery got no answer, if it has ever answered', async () => {
+    const { scene, send } = await open([200, 'cut', 200])
+    expect(scene.isShaken()).toBe(false)
+    for (let n = 0; n < 3; n++) await send()
+    expect(scene.isShaken()).toBe(true)
+    const other = await play(['cut'])
+    await other.send()
+    expect(other.scene.isShaken()).toBe(false)
+  })
+
+  it('is that a delivery was put off for too long, or for an unknown time, which uses up no patience', async () => {
+    const { scene, send } = await open([[503, '0'], 200, [429, 'soon'], [503, '0'], 200])
+    expect((await send()).status).toBe(200)
+    expect(scene.isPutOff()).toBe(false)
+    expect((await send()).status).toBe(429)
+    expect(scene.isPutOff()).toBe(true)
+    expect((await send()).status).toBe(200)
+    const other = await open([[503, '60']], 1)
+    expect(other.scene.isPutOff()).toBe(true)
+  })
+})
+
+describe('the look for a receiver that hangs', () => {
+  it('sends nothing as long as deliveries are answered', async () => {
+    const receiver = await open(never(7), 7)
+    expect(await createHangTest(receiver.scene)()).toBe(false)
+    expect(receiver.asked).toBe(0)
+  })
+
+  it('sends one more delivery for all that ask, and none once the receiver is known to hang', async () => {
+    const receiver = await open(never(9), 8)
+    const isHanging = createHangTest(receiver.scene)
+    expect(await Promise.all([isHanging(), isHanging()])).toEqual([true, true])
+    expect(await isHanging()).toBe(true)
+    expect(receiver.asked).toBe(1)
+  })
+
+  it('looks again after a receiver that was only slow', async () => {
+    const receiver = await open([...never(8), 200, ...never(9)], 8)
+    const isHanging = createHangTest(receiver.scene)
+    expect([await isHanging(), await isHanging(), receiver.asked]).toEqual([false, false, 1])
+    await receiver.sendMany(8)
+    expect([await isHanging(), receiver.asked]).toEqual([true, 10])
+  })
+})
+
+describe('a receiver that accepted deliveries at first', () => {
+  const toCheck = (id: string, reason: string, changes: Partial<CheckResult> = {}): CheckResult => ({
+    ...{ id, group: 'time', level: 'fail', status: 'fail', ms: 1, sent: '', expected: '', reason },
+    ...{ why: '', hint: '', doc: '', repro: '' },
+    ...changes,
+  })
+  const alive = (status: CheckResult['status']) => toCheck('alive-after-all', '', { group: 'load', status })
+  const codeOf = async (steps: readonly Step[], checks: readonly CheckResult[], sent = 1) => {
+    const receiver = await open(steps, sent)
+    return [(await findLate(receiver.scene, checks))?.code, receiver.asked]
+  }
+
+  it('is asked once more if one got no answer and no check has seen it alive afterwards', async () => {
+    expect(await codeOf(['cut', 200], [])).toEqual([undefined, 1])
+    expect(await codeOf(['cut', 200], [toCheck('burst', ''), alive('skipped')])).toEqual([undefined, 1])
+    expect(await codeOf(['cut', 'cut'], [toCheck('burst', ''), alive('pass')])).toEqual([undefined, 0])
+    expect(await codeOf([200, 'cut'], [])).toEqual([undefined, 0])
+  })
+
+  it('has ended if its connections are cut, and still are a moment later', async () => {
+    const { scene } = await open(['cut'], 1)
+    const finding = await findLate(scene, [])
+    expect(finding).toMatchObject({ code: 'ended', isAbsent: false })
+    expect(finding?.text).toContain('was answered any more: a delivery ended its process, or what is in front of it')
+    expect(await codeOf(['cut', 'cut', 200], [])).toEqual([undefined, 2])
+  })
+
+  it('hangs if it gives no answer, and the checks follow of which nothing was accepted', async () => {
+    const { scene } = await open(['never'], 1)
+    const checks = [
+      toCheck('late-retry', 'no answer within 0.5 s'),
+      toCheck('burst', '3 × 200, 47 × no answer within 0.5 s'),
+      toCheck('signature-sha1', '200 after 3 ms', { group: 'signature' }),
+    ]
+    expect(await findLate(scene, checks)).toMatchObject({ code: 'no_answer', isAbsent: false, also: ['late-retry'] })
+    expect(await codeOf(never(8), [alive('fail')], 8)).toEqual(['no_answer', 0])
+  })
+
+  it.each<readonly [what: string, check: CheckResult | undefined, code: string | undefined]>([
+    ['none was', undefined, undefined],
+    ['one failed by it', toCheck('late-retry', '503 after 1 ms, put off for 60 s'), 'put_off'],
+    ['one warns of it', toCheck('duplicates', '503 after 1 ms, put off for 60 s', { status: 'warn' }), 'put_off'],
+    ['one was skipped for it', toCheck('late-retry', 'put off for 60 s', { status: 'skipped' }), undefined],
+    ['one failed by something else', toCheck('late-retry', '401 after 1 ms'), undefined],
+    ['a forgery got 429', toCheck('x', '429 after 1 ms, put off for 60 s', { group: 'signature' }), 'put_off'],
+    ['a forgery got 503', toCheck('x', '503 after 1 ms, put off for 60 s', { group: 'signature' }), undefined],
+  ])('limits requests if deliveries were put off and a check suffers from it: %s', async (_what, check, code) => {
+    const passed = toCheck('accepts-valid', '200 after 1 ms', { status: 'pass' })
+    const checks = check === undefined ? [passed] : [passed, check]
+    expect(await codeOf([[503, '60']], checks)).toEqual([code, 0])
+    expect(await codeOf([200], checks)).toEqual([undefined, 0])
+  })
+})
