@@ -49,7 +49,9 @@ describe('a place that is held', () => {
   })
 
   it('needs no lock if it is filled', async () => {
-    await (await hold({}, async () => true))[Symbol.asyncDispose]()
+    const place = await hold({}, async () => true)
+    expect(await place.isHeld()).toBe(false)
+    await place[Symbol.asyncDispose]()
     expect(await readdir(folder)).toEqual([])
   })
 
