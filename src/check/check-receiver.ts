@@ -4,7 +4,7 @@ import { importSecret, type Secret } from '../protocol/signature.ts'
 import { isLoopback, showTarget } from '../wire/target.ts'
 import { GROUPS, type Scene, type Verdict } from './case.ts'
 import { CASES, type GroupedCase } from './cases.ts'
-import { createHangTest, diagnose, type Finding, findLate, toDiagnosis } from './diagnose.ts'
+import { createHangTest, diagnose, type Finding, findLate, HANGS, toDiagnosis } from './diagnose.ts'
 import type { Probe } from './probe.ts'
 import { type CheckResult, type Report, summarize } from './report.ts'
 import { toCommand, toCurl } from './repro.ts'
@@ -81,7 +81,7 @@ export async function checkReceiver(target: string | URL, options: CheckOptions)
     if (scene.isLost()) return 'nothing answers there'
     if (finding?.isAbsent === true) return 'no receiver answers there'
     // The last check is the one that fails then.
-    if (single.id !== 'alive-after-all' && (await unlessInterrupted(isHanging(), signal))) return 'the receiver hangs'
+    if (single.id !== 'alive-after-all' && (await unlessInterrupted(isHanging(), signal))) return HANGS
     return finding !== undefined && single.group === 'effect' ? 'a plain delivery is not accepted' : undefined
   }
   const check = async (single: GroupedCase) => {

@@ -93,7 +93,9 @@ export async function findLate(scene: RunScene, checks: readonly CheckResult[]):
   // Without that check, nobody has seen if the receiver survived a delivery that it did not answer.
   const last = scene.isShaken() && !isKnown ? await sendLast(scene) : undefined
   if (scene.isGone() || last?.failureKind === 'reset') return findEnd(scene.target, checks, last)
-  if (scene.isSilent() || last?.failureKind === 'timeout') return findSilence(checks)
+  // A receiver that answers again at the end has not been judged by the checks that were left out.
+  const hung = scene.isSilent() || last?.failureKind === 'timeout' || checks.some(({ reason }) => reason === HANGS)
+  if (hung) return findSilence(checks)
   return scene.isPutOff() ? findLimit(checks) : undefined
 }
 
@@ -112,6 +114,9 @@ const idsOf = (checks: readonly CheckResult[], words: string) =>
 const ACCEPTED = /(^|: )2\d\d after/
 /** Part of a reason that counts answers of 2xx. */
 const SOME_ACCEPTED = /× 2\d\d/
+
+/** Reason of a check that was left out since the receiver hangs. */
+export const HANGS = 'the receiver hangs'
 
 /** Creates a function that returns true if the receiver hangs: it answered none of the last deliveries, nor one more that is plain. */
 export function createHangTest({ make, send, isSilent }: RunScene): () => Promise<boolean> {
@@ -141,7 +146,7 @@ export function findEnd(target: URL, checks: readonly CheckResult[], last?: Answ
 /** Makes the finding for a receiver that has answered, but hangs. */
 function findSilence(checks: readonly CheckResult[]): Finding {
   const text =
-    'The receiver answered, and then no delivery got an answer in time any more: it hangs, or still works on earlier requests. Often it waits for something that these hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals and errors too.'
+    'The receiver answered, and then no delivery got an answer in time any more: it hangs, or still works on earlier requests. Often it waits for something that these hold, such as connections to its database or a lock. Every way out of a request has to release them, refusals and errors too. If it only works on one request after the other, lower the concurrency of the checks.'
   // A receiver that answered some of a burst did not hang before it.
   const hanging = checks.filter(({ reason }) => !SOME_ACCEPTED.test(reason))
   return { code: 'no_answer', text, isAbsent: false, also: idsOf(hanging, NO_ANSWER) }

@@ -3,6 +3,7 @@ import { LATE } from './diagnose.ts'
 import {
   type CheckResult,
   type Diagnosis,
+  isDown,
   listOwn,
   type Report,
   showFollowing,
@@ -39,7 +40,21 @@ function toJunit(report: Report): string {
         '  </testsuite>',
       ].join('\n')
     })
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="postern check">\n${suites.join('\n')}\n</testsuites>\n`
+  const all = [...suites, ...toDownSuite(report)].join('\n')
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="postern check">\n${all}\n</testsuites>\n`
+}
+
+/** Writes a suite with the diagnosis if the receiver ended or hung and no check failed: the exit code is 1 then. */
+function toDownSuite(report: Report): readonly string[] {
+  const { diagnosis, startedAt, summary, target } = report
+  if (diagnosis === undefined || !isDown(report) || summary.fail > 0) return []
+  const place = `timestamp="${startedAt}" hostname="${escapeXml(new URL(target).hostname)}"`
+  const failure = `<failure message="${escapeXml(diagnosis.text)}"/>`
+  return [
+    `  <testsuite name="diagnosis" tests="1" failures="1" skipped="0" time="0.000" ${place}>`,
+    `    <testcase name="${diagnosis.code}" classname="postern.check.diagnosis" time="0.000">${failure}</testcase>`,
+    '  </testsuite>',
+  ]
 }
 
 function toTestCase(check: CheckResult, { diagnosis }: Report): string {

@@ -227,6 +227,27 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(performance.now() - started).toBeLessThan(2_400)
   })
 
+  it('is no_answer for a receiver that hung, though it answers again at the end', async () => {
+    class Blocked extends HandWritten {
+      #requests = 0
+
+      override async answer(request: IncomingMessage): Promise<Answer> {
+        this.#requests++
+        // Eight checks, and the delivery that finds out if it hangs.
+        const isBlocked = this.#requests > 1 && this.#requests <= 10
+        return isBlocked ? new Promise(() => {}) : super.answer(request)
+      }
+    }
+    const { port, close } = await listen(new Blocked().createServer())
+    const only = ['accepts-valid', 'bytes', 'alive-after-all']
+    const options = { secret: SECRET, only, timeoutMs: 200, concurrency: 1 }
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options).finally(close)
+    expect(told(report, 'skipped')).toMatchObject({ 'bytes-chunked': 'the receiver hangs' })
+    expect(told(report, 'pass')).toHaveProperty('alive-after-all')
+    expect(report.diagnosis).toMatchObject({ code: 'no_answer', text: expect.stringContaining('concurrency') })
+    expect(report.diagnosis?.follows).toEqual(Object.keys(told(report, 'fail', 'warn')))
+  })
+
   it('is missing for a receiver that lets only forgeries wait, and all checks are judged', async () => {
     class Tarpit extends HandWritten {
       override async answer(request: IncomingMessage): Promise<Answer> {

@@ -125,7 +125,7 @@ describe('a report with a diagnosis', () => {
     toResult('warn', { id: 'id-long', reason: '401' }),
     toResult('fail', { id: 'own' }),
   ]
-  const withDiagnosis = (code: 'refused' | 'ended', follows: readonly string[]): Report => ({
+  const withDiagnosis = (code: 'refused' | 'ended' | 'no_answer', follows: readonly string[]): Report => ({
     ...{ ...REPORT, checks, summary: summarize(checks) },
     diagnosis: { code, text: 'It has *another* secret.', follows },
   })
@@ -161,5 +161,21 @@ describe('a report with a diagnosis', () => {
     const junit = formatReport(withDiagnosis('ended', ['late-retry']), 'junit')
     expect(junit).toContain('three">It has *another* secret.</failure>')
     expect(junit).not.toContain('follows from')
+    expect(junit).not.toContain('name="diagnosis"')
   })
+
+  it.each(['ended', 'no_answer'] as const)(
+    'is a failure of its own in JUnit if it is %s and no check failed',
+    (code) => {
+      const passed = [toResult('pass'), toResult('warn')]
+      const down = { ...withDiagnosis(code, []), checks: passed, summary: summarize(passed) }
+      const junit = formatReport(down, 'junit')
+      expect(junit).toContain('<testsuite name="diagnosis" tests="1" failures="1" skipped="0"')
+      expect(junit).toContain(`<testcase name="${code}" classname="postern.check.diagnosis" time="0.000"><failure`)
+      expect(junit.match(/It has/g)).toHaveLength(1)
+      expect(formatReport({ ...down, diagnosis: { code: 'put_off', text: '', follows: [] } }, 'junit')).not.toContain(
+        '<failure',
+      )
+    },
+  )
 })

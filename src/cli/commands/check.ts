@@ -12,7 +12,7 @@ import {
   urlProbe,
 } from '../../check/check.ts'
 import { toPage } from '../../check/page.ts'
-import { showSummary } from '../../check/report.ts'
+import { isDown, showSummary } from '../../check/report.ts'
 import { collectWords, readCount, readTime } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, ExitError, type Finish, hasColour, type Io } from '../io.ts'
@@ -38,8 +38,6 @@ interface CheckCommandOptions extends SecretOptions {
 
 /** The check that a plain delivery is accepted. */
 const PLAIN = 'accepts-valid'
-/** Codes of a receiver that no longer answers, though no check may have failed. */
-const DOWN: readonly (string | undefined)[] = ['ended', 'no_answer']
 
 /** `postern check`: judges a receiver over HTTP. */
 export function addCheck(program: Command, io: Io, finish: Finish): void {
@@ -103,7 +101,7 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     return EXIT.failed
   }
   // The check that shows this may not have been asked for.
-  if (DOWN.includes(report.diagnosis?.code)) return EXIT.failed
+  if (isDown(report)) return EXIT.failed
   return fail > 0 || (options.strict === true && warn > 0) ? EXIT.failed : EXIT.done
 }
 
