@@ -1,6 +1,6 @@
 import type { Case, Scene } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
-import { countAnswers, describe, isSuccess, notAccepted, readRetryAfterMs } from '../verdict.ts'
+import { countAnswers, describe, isSuccess, notAccepted, readRetryAfterMs, showWait } from '../verdict.ts'
 import { readRuns, timesDone, withProbe } from './with-probe.ts'
 
 const COPIES = 8
@@ -18,8 +18,11 @@ async function sendUntilAccepted({ sendOnce, patienceMs, wait }: Scene, delivery
   return answer
 }
 
-/** Returns true if the receiver has not started on the event: nothing listens, a rate limit is reached, or the secret is wrong. */
-const isUnseen = ({ status, isUnreachable }: Answer) => isUnreachable || status === 429 || status === 401
+/** Statuses of a receiver that has not started on the event: the secret is wrong, or a rate limit is reached. */
+const UNSEEN: readonly (number | undefined)[] = [401, 429]
+
+/** Returns true if the receiver has not started on the event, or nothing listens. */
+const isUnseen = ({ status, isUnreachable }: Answer) => isUnreachable || UNSEEN.includes(status)
 
 /** Checks the outcome of an event whose work fails. */
 export const effectFailure: readonly Case[] = [
@@ -80,10 +83,11 @@ export const effectFailure: readonly Case[] = [
           reason: `first ${describe(first)}, so there is no retry; see effect-ack-after-work`,
         }
       const last = await sendUntilAccepted(scene, make.delivery(event))
-      if (first.status === 401 && last.status === 401) return notAccepted(last)
+      if (first.status === last.status && UNSEEN.includes(last.status)) return notAccepted(last)
       const isDone = isSuccess(last) && (await readRuns(scene, event.id)) > 0
       const what = isDone ? 'the work was done' : 'the work was not done'
-      return { status: isDone ? 'pass' : 'fail', reason: `first ${describe(first)}, then ${describe(last)}; ${what}` }
+      const reason = `first ${describe(first)}, then ${describe(last)}${showWait(last)}; ${what}`
+      return { status: isDone ? 'pass' : 'fail', reason }
     }),
   },
 ]

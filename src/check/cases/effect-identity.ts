@@ -1,5 +1,5 @@
 import type { Case } from '../case.ts'
-import { describe, isSuccess, notAccepted } from '../verdict.ts'
+import { describe, isSuccess, notAccepted, showWait } from '../verdict.ts'
 import { readRuns, withProbe } from './with-probe.ts'
 
 const agoOf = (ms: number) => new Date(Date.now() - ms).toISOString()
@@ -24,9 +24,9 @@ export const effectIdentity: readonly Case[] = [
       if (!isSuccess(answer)) return notAccepted(answer)
       if ((await readRuns(scene, first.id)) === 0)
         return { status: 'skipped', reason: 'the work of contact.updated events is not counted' }
-      await send(make.delivery(second))
-      const isDone = (await readRuns(scene, second.id)) > 0
-      return { status: isDone ? 'pass' : 'fail', reason: isDone ? 'both were done' : 'the second was not done' }
+      const last = await send(make.delivery(second))
+      if ((await readRuns(scene, second.id)) > 0) return { status: 'pass', reason: 'both were done' }
+      return { status: 'fail', reason: `the second was not done: ${describe(last)}${showWait(last)}` }
     }),
   },
   {
@@ -50,7 +50,8 @@ export const effectIdentity: readonly Case[] = [
         for (const [at, id] of ids.entries()) {
           const answer = await send(make.delivery({ ...make.event(), id }))
           if (!isSuccess(answer) && at === 0) break // another check reports it
-          if (!isSuccess(answer)) return { status: 'warn', reason: `ids differ ${what}: ${describe(answer)}` }
+          if (!isSuccess(answer))
+            return { status: 'warn', reason: `ids differ ${what}: ${describe(answer)}${showWait(answer)}` }
           const isDone = (await readRuns(scene, id)) > 0
           if (!isDone && at === 0) break
           if (!isDone) return { status: 'warn', reason: `ids differ ${what}: the work of the second was not done` }

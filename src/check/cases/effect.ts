@@ -1,7 +1,7 @@
 import type { Case, Scene, TestEvent } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
 import { FORGED } from '../forgery.ts'
-import { countAnswers, describe, isPutOff, isSuccess, notAccepted } from '../verdict.ts'
+import { countAnswers, describe, isPutOff, isSuccess, isUnjudged, notAccepted, showWait } from '../verdict.ts'
 import { type ProbedScene, readRuns, readSettled, timesDone, withProbe } from './with-probe.ts'
 
 const COPIES = 8
@@ -9,15 +9,19 @@ const COPIES = 8
 const OTHERS = 50
 const TOGETHER = 20
 
-/** Passes if the work of an event is done once, though the event is sent again: `more` sends what follows the first delivery. */
-const once = (more: (scene: ProbedScene, event: TestEvent) => Promise<unknown>) =>
+/** Passes if the work of an event is done once, though the event is sent again: `more` does this, and returns the answer. */
+const once = (more: (scene: ProbedScene, event: TestEvent) => Promise<Answer>) =>
   withProbe(async (scene) => {
     const event = scene.make.event()
     const first = await scene.send(scene.make.delivery(event))
     if (!isSuccess(first)) return notAccepted(first)
-    await more(scene, event)
+    const second = await more(scene, event)
     await readRuns(scene, event.id)
     const runs = await readSettled(scene, event.id)
+    if (runs === 1 && isUnjudged(second)) {
+      const reason = `the second delivery was not judged: ${describe(second)}${showWait(second)}`
+      return { status: 'skipped', reason }
+    }
     return { status: runs === 1 ? 'pass' : 'fail', reason: timesDone(runs) }
   })
 
@@ -89,7 +93,7 @@ export const effect: readonly Case[] = [
     run: once(async (scene, event) => {
       const others = Array.from({ length: OTHERS }, () => scene.make.delivery(scene.make.event()))
       await sendAll(scene, others)
-      await scene.send(scene.make.delivery(event))
+      return scene.send(scene.make.delivery(event))
     }),
   },
   {
