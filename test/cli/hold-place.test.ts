@@ -1,4 +1,4 @@
-import { readdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { holdPlace, type LockTimes } from '../../src/cli/output/hold-place.ts'
@@ -124,6 +124,32 @@ describe('a place that is held', () => {
     await refused
     expect(terminal.written.stderr).toBe(`waiting for another run that is using ${file}\n`)
     expect(await readdir(folder)).toEqual(['file.lock'])
+  })
+
+  it('is the same under another name: a link to the file, or to its folder', async () => {
+    const linked = join(folder, 'linked')
+    const below = join(folder, 'folder')
+    await mkdir(below)
+    await symlink(below, linked)
+    file = join(below, 'file')
+    const first = await hold()
+    const taken = { exitCode: 5 }
+    file = join(linked, 'file')
+    await expect(hold({ waitMs: 50 })).rejects.toMatchObject(taken)
+    await writeFile(file, '')
+    file = join(folder, 'link')
+    await symlink(join(below, 'file'), file)
+    await expect(hold({ waitMs: 50 })).rejects.toMatchObject(taken)
+    await first[Symbol.asyncDispose]()
+    expect(await readdir(folder)).toEqual(['folder', 'link', 'linked'])
+    expect(await readdir(below)).toEqual(['file'])
+  })
+
+  it('is refused if a lock without life cannot be removed', async () => {
+    await mkdir(lock)
+    await expect(hold()).rejects.toMatchObject({
+      ...{ exitCode: 2, message: expect.stringContaining('file.lock cannot be removed: ') },
+    })
   })
 
   it('is in a folder that can be written', async () => {

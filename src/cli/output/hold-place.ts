@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { readFile, realpath, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EXIT, ExitError, type Io } from '../io.ts'
 
@@ -34,7 +35,7 @@ export async function holdPlace(
   io: Io,
   times: LockTimes = TIMES,
 ): Promise<HeldPlace> {
-  const lock = `${path}.lock`
+  const lock = `${await toOneName(path)}.lock`
   const owner = randomUUID()
   const start = performance.now()
   let [beat, beatAt, isTold] = [0, start, false]
@@ -43,7 +44,7 @@ export async function holdPlace(
     const last = await readBeat(lock)
     const now = performance.now()
     if (last !== beat) [beat, beatAt] = [last, now]
-    else if (now - beatAt > times.abandonedAfterMs) await rm(lock, { force: true })
+    else if (now - beatAt > times.abandonedAfterMs) await removeAbandoned(lock)
     if (now - start > times.waitMs)
       throw new ExitError(EXIT.gaveUp, `Another run is using ${path}.`, {
         fix: 'Run the command again when that one has ended.',
@@ -55,6 +56,20 @@ export async function holdPlace(
     await sleep(times.lookMs, undefined, { signal: io.interrupt }).catch(() => io.interrupt.throwIfAborted())
   }
   return { isHeld: async () => false, async [Symbol.asyncDispose]() {} }
+}
+
+/** Resolves links: a lock under another name would hold nothing. */
+async function toOneName(path: string): Promise<string> {
+  const inFolder = async () => join(await realpath(dirname(path)), basename(path))
+  return realpath(path)
+    .catch(inFolder) // the file is yet to come
+    .catch(() => path)
+}
+
+async function removeAbandoned(lock: string): Promise<void> {
+  await rm(lock, { force: true }).catch((error: Error) => {
+    throw new ExitError(EXIT.usage, `${lock} cannot be removed: ${error.message}`)
+  })
 }
 
 function hold(lock: string, owner: string, { beatMs }: LockTimes): HeldPlace {
