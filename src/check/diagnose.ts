@@ -152,12 +152,14 @@ function findSilence(checks: readonly CheckResult[]): Finding {
   return { code: 'no_answer', text, isAbsent: false, also: idsOf(hanging, NO_ANSWER) }
 }
 
-/** Makes the finding for a receiver that puts deliveries off for too long; undefined if no check failed because of it. */
+/** Makes the finding for a receiver that puts deliveries off for too long; undefined if no check failed or was skipped because of it. */
 function findLimit(checks: readonly CheckResult[]): Finding | undefined {
   const also = idsOf(checks, PUT_OFF)
-  const harmed = checks.filter(({ id, status }) => also.includes(id) && (status === 'fail' || status === 'warn'))
+  const harmed = checks.filter(({ id, status }) => also.includes(id) && status !== 'pass')
   // A receiver that answers 503 to nothing but forgeries limits nothing: it fails when it verifies.
-  const isHarmed = harmed.some(({ group, reason }) => group !== 'signature' || reason.includes('429 after'))
+  const isHarmed = harmed.some(
+    ({ group, status, reason }) => reason.includes('429 after') || (group !== 'signature' && status !== 'skipped'),
+  )
   const text =
     'The receiver, or something in front of it, limits requests: it put deliveries off (429, or 503 with Retry-After) for longer than this run waits, or without a time. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
   return isHarmed ? { code: 'put_off', text, isAbsent: false, also } : undefined

@@ -34,7 +34,7 @@ export function mustNotCrash(answer: Answer): Verdict {
 
 /** Skips a check: an event that it needs was not acknowledged. */
 export function notAccepted(answer: Answer): Verdict {
-  return { status: 'skipped', reason: `the event was not accepted: ${describe(answer)}` }
+  return { status: 'skipped', reason: `the event was not accepted: ${describe(answer)}${showWait(answer)}` }
 }
 
 export function isSuccess({ status = 0 }: Answer): boolean {

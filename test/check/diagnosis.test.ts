@@ -170,6 +170,21 @@ describe('the diagnosis', { timeout: 60_000 }, () => {
     expect(told(report, 'fail')['signature-missing']).toMatch(/^503 after \d+ ms, put off for 5 s$/)
   })
 
+  it('is put_off even if the checks that the limit kept from judging were only skipped', async () => {
+    let requests = 0
+    const receiver = new HandWritten().createServer()
+    const server = createServer((request, response) => {
+      if (++requests <= 1) receiver.emit('request', request, response)
+      else response.writeHead(429, { 'retry-after': '60' }).end()
+    })
+    const { port, close } = await listen(server)
+    const probe = { runs: async () => 1, fail: async () => {} }
+    const options = { secret: SECRET, only: ['accepts-valid', 'effect-once'], patienceMs: 200, probe }
+    const report = await checkReceiver(`http://127.0.0.1:${port}/webhooks`, options).finally(close)
+    expect(report.summary).toMatchObject({ pass: 1, skipped: 1 })
+    expect(report.diagnosis).toMatchObject({ code: 'put_off', follows: [] })
+  })
+
   it('folds a burst of which nothing was accepted, once a limit is reached', async () => {
     let requests = 0
     const receiver = new HandWritten().createServer()
