@@ -3,7 +3,6 @@ import { LATE } from './diagnose.ts'
 import {
   type CheckResult,
   type Diagnosis,
-  isDown,
   listOwn,
   type Report,
   showFollowing,
@@ -40,14 +39,13 @@ function toJunit(report: Report): string {
         '  </testsuite>',
       ].join('\n')
     })
-  const all = [...suites, ...toDownSuite(report)].join('\n')
+  const all = [...suites, ...toDiagnosisSuite(report)].join('\n')
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="postern check">\n${all}\n</testsuites>\n`
 }
 
-/** Writes a suite with the diagnosis if the receiver ended or hung and no check failed: the exit code is 1 then. */
-function toDownSuite(report: Report): readonly string[] {
-  const { diagnosis, startedAt, summary, target } = report
-  if (diagnosis === undefined || !isDown(report) || summary.fail > 0) return []
+/** Writes a suite with the diagnosis if no check failed, as when those that would have were skipped: the exit code is 1 then. */
+function toDiagnosisSuite({ diagnosis, startedAt, summary, target }: Report): readonly string[] {
+  if (diagnosis === undefined || summary.fail > 0) return []
   const place = `timestamp="${startedAt}" hostname="${escapeXml(new URL(target).hostname)}"`
   const failure = `<failure message="${escapeXml(diagnosis.text)}"/>`
   return [

@@ -61,14 +61,6 @@ export interface Report {
   readonly checks: readonly CheckResult[]
 }
 
-/** Codes of a receiver that no longer answers, or did not for a time. */
-const DOWN: readonly (DiagnosisCode | undefined)[] = ['ended', 'no_answer']
-
-/** Returns true if the receiver ended or hung, even if no check that was asked for shows it. */
-export function isDown({ diagnosis }: Report): boolean {
-  return DOWN.includes(diagnosis?.code)
-}
-
 /** Counts the checks of each status. */
 export function summarize(checks: readonly CheckResult[]): Report['summary'] {
   const summary = { pass: 0, fail: 0, warn: 0, info: 0, skipped: 0 }

@@ -12,7 +12,7 @@ import {
   urlProbe,
 } from '../../check/check.ts'
 import { toPage } from '../../check/page.ts'
-import { isDown, showSummary } from '../../check/report.ts'
+import { showSummary } from '../../check/report.ts'
 import { collectWords, readCount, readTime } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
 import { EXIT, ExitError, type Finish, hasColour, type Io } from '../io.ts'
@@ -100,8 +100,8 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     io.stderr.write('Nothing was judged: every check was skipped.\n')
     return EXIT.failed
   }
-  // The check that shows this may not have been asked for.
-  if (isDown(report)) return EXIT.failed
+  // The checks that would fail may have been left out: the receiver ended, hung or limited requests.
+  if (report.diagnosis !== undefined) return EXIT.failed
   return fail > 0 || (options.strict === true && warn > 0) ? EXIT.failed : EXIT.done
 }
 
@@ -155,7 +155,7 @@ function explain(id: string): string {
 }
 
 const EXAMPLES = `
-Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), all were skipped, or the receiver ended or hangs, 2 usage, 3 nothing answers there, 130 interrupted.
+Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), all were skipped, or the receiver ended, hung or limited requests, 2 usage, 3 nothing answers there, 130 interrupted.
 
 Examples:
   $ postern check http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET
