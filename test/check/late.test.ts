@@ -112,7 +112,7 @@ describe('a receiver that accepted deliveries at first', () => {
     expect(await codeOf(['cut', 'cut', 200], [])).toEqual([undefined, 2])
   })
 
-  it('hangs if it gives no answer, and the checks follow of which nothing was accepted', async () => {
+  it('hangs if it answers nothing, and the checks follow of which nothing was accepted', async () => {
     const { scene } = await open(['never'], 1)
     const checks = [
       toCheck('late-retry', 'no answer within 0.5 s'),

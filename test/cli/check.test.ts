@@ -143,6 +143,17 @@ describe('postern check', () => {
     expect(stdout).toContain(' 1 failed, 0 warnings')
   })
 
+  it('exits 1 if a limit kept checks from judging the receiver, though none failed', async () => {
+    let requests = 0
+    const server = createServer((_request, response) => response.writeHead(++requests > 1 ? 429 : 200).end())
+    const { port, close } = await listen(server)
+    onTestFinished(close)
+    const { code, stdout } = await runCli(['check', `http://127.0.0.1:${port}/`, '--only', 'leak'])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^The receiver, or something in front of it, limits requests/)
+    expect(stdout).toContain(' 0 failed, 0 warnings')
+  })
+
   it('exits 3 if there is no TLS server', async () => {
     const url = await start(new HandWritten())
     const { code, stdout } = await runCli(['check', url.replace('http:', 'https:')])
