@@ -96,7 +96,7 @@ export async function findLate(scene: RunScene, checks: readonly CheckResult[]):
   // A receiver that answers again at the end has not been judged by the checks that were left out.
   const hung = scene.isSilent() || last?.failureKind === 'timeout' || checks.some(({ reason }) => reason === HANGS)
   if (hung) return findSilence(checks)
-  return scene.isPutOff() ? findLimit(checks) : undefined
+  return scene.isPutOff() ? findLimit(checks, scene.isLimiting()) : undefined
 }
 
 /** Sends a plain delivery, and again if its connection was cut: a process that is ending still takes some. */
@@ -152,17 +152,16 @@ function findSilence(checks: readonly CheckResult[]): Finding {
   return { code: 'no_answer', text, isAbsent: false, also: idsOf(hanging, NO_ANSWER) }
 }
 
-/** Makes the finding for a receiver that puts deliveries off for too long; undefined if no check failed or was skipped because of it. */
-function findLimit(checks: readonly CheckResult[]): Finding | undefined {
+/** Makes the finding for a receiver that puts deliveries off for too long; undefined if only 503 did, and no check suffers from it. */
+function findLimit(checks: readonly CheckResult[], isLimiting: boolean): Finding | undefined {
   const also = idsOf(checks, PUT_OFF)
-  const harmed = checks.filter(({ id, status }) => also.includes(id) && status !== 'pass')
   // A receiver that answers 503 to nothing but forgeries limits nothing: it fails when it verifies.
-  const isHarmed = harmed.some(
-    ({ group, status, reason }) => reason.includes('429 after') || (group !== 'signature' && status !== 'skipped'),
+  const isHarmed = checks.some(
+    ({ id, group, status }) => also.includes(id) && group !== 'signature' && (status === 'fail' || status === 'warn'),
   )
   const text =
     'The receiver, or something in front of it, limits requests: it put deliveries off (429, or 503 with Retry-After) for longer than this run waits, or without a time. The checks that follow from this say nothing else about the receiver. Lift the limit for the run, wait longer (patience), or run fewer checks at the same time (concurrency).'
-  return isHarmed ? { code: 'put_off', text, isAbsent: false, also } : undefined
+  return isLimiting || isHarmed ? { code: 'put_off', text, isAbsent: false, also } : undefined
 }
 
 /** Time for the end of a process. */

@@ -34,6 +34,8 @@ export interface RunScene extends Scene {
   isShaken(): boolean
   /** Returns true if a delivery was put off for longer than `patienceMs`, or for an unknown time. */
   isPutOff(): boolean
+  /** Returns true if one was by 429: something limits requests. */
+  isLimiting(): boolean
   /** Removes the listener from the signal. */
   close(): void
 }
@@ -54,7 +56,7 @@ export function createScene({
   let [sent, answers, unansweredInARow] = [0, 0, 0]
   let isUnreachable = false
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
-  let [patience, isTooLong] = [patienceMs, false]
+  let [patience, isTooLong, isLimiting] = [patienceMs, false, false]
   // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
   const sendOnce = async (delivery: Delivery, agent?: KeptConnection): Promise<Answer> => {
@@ -78,6 +80,7 @@ export function createScene({
       end ??= now + patience
       if (now + waitMs > end) {
         isTooLong = true
+        isLimiting ||= answer.status === 429
         patience = waitMs === Infinity ? patience : 0
         return answer
       }
@@ -115,6 +118,7 @@ export function createScene({
     isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
     isShaken: () => answers > 0 && sent > answers,
     isPutOff: () => isTooLong,
+    isLimiting: () => isLimiting,
     close: () => signal?.removeEventListener('abort', cutSoon),
   }
 }

@@ -54,10 +54,10 @@ describe('what a run knows of its receiver', () => {
     expect((await send()).status).toBe(200)
     expect(scene.isPutOff()).toBe(false)
     expect((await send()).status).toBe(429)
-    expect(scene.isPutOff()).toBe(true)
+    expect([scene.isPutOff(), scene.isLimiting()]).toEqual([true, true])
     expect((await send()).status).toBe(200)
     const other = await open([[503, '60']], 1)
-    expect(other.scene.isPutOff()).toBe(true)
+    expect([other.scene.isPutOff(), other.scene.isLimiting()]).toEqual([true, false])
   })
 })
 
@@ -123,18 +123,21 @@ describe('a receiver that accepted deliveries at first', () => {
     expect(await codeOf(never(8), [alive('fail')], 8)).toEqual(['no_answer', 0])
   })
 
-  it.each<readonly [what: string, check: CheckResult | undefined, code: string | undefined]>([
-    ['none was', undefined, undefined],
-    ['one failed by it', toCheck('late-retry', '503 after 1 ms, put off for 60 s'), 'put_off'],
-    ['one warns of it', toCheck('duplicates', '503 after 1 ms, put off for 60 s', { status: 'warn' }), 'put_off'],
-    ['one was skipped for it', toCheck('late-retry', 'put off for 60 s', { status: 'skipped' }), undefined],
-    ['one failed by something else', toCheck('late-retry', '401 after 1 ms'), undefined],
-    ['a forgery got 429', toCheck('x', '429 after 1 ms, put off for 60 s', { group: 'signature' }), 'put_off'],
-    ['a forgery got 503', toCheck('x', '503 after 1 ms, put off for 60 s', { group: 'signature' }), undefined],
-  ])('limits requests if deliveries were put off and a check suffers from it: %s', async (_what, check, code) => {
-    const passed = toCheck('accepts-valid', '200 after 1 ms', { status: 'pass' })
-    const checks = check === undefined ? [passed] : [passed, check]
-    expect(await codeOf([[503, '60']], checks)).toEqual([code, 0])
-    expect(await codeOf([200], checks)).toEqual([undefined, 0])
-  })
+  it.each<readonly [what: string, check: CheckResult | undefined, by503: string | undefined]>([
+    ['none', undefined, undefined],
+    ['one that failed', toCheck('late-retry', '503 after 1 ms, put off for 60 s'), 'put_off'],
+    ['one that warns', toCheck('duplicates', '503 after 1 ms, put off for 60 s', { status: 'warn' }), 'put_off'],
+    ['one that was skipped', toCheck('late-retry', 'put off for 60 s', { status: 'skipped' }), undefined],
+    ['one that failed otherwise', toCheck('late-retry', '401 after 1 ms'), undefined],
+    ['a forgery', toCheck('x', '503 after 1 ms, put off for 60 s', { group: 'signature' }), undefined],
+  ])(
+    'limits requests if 429 put a delivery off, or if 503 did and a check suffers: %s',
+    async (_what, check, by503) => {
+      const passed = toCheck('accepts-valid', '200 after 1 ms', { status: 'pass' })
+      const checks = check === undefined ? [passed] : [passed, check]
+      expect(await codeOf([[503, '60']], checks)).toEqual([by503, 0])
+      expect(await codeOf([429], checks)).toEqual(['put_off', 0])
+      expect(await codeOf([200], checks)).toEqual([undefined, 0])
+    },
+  )
 })

@@ -125,7 +125,7 @@ describe('a report with a diagnosis', () => {
     toResult('warn', { id: 'id-long', reason: '401' }),
     toResult('fail', { id: 'own' }),
   ]
-  const withDiagnosis = (code: 'refused' | 'ended' | 'no_answer', follows: readonly string[]): Report => ({
+  const withDiagnosis = (code: 'refused' | 'ended' | 'no_answer' | 'put_off', follows: readonly string[]): Report => ({
     ...{ ...REPORT, checks, summary: summarize(checks) },
     diagnosis: { code, text: 'It has *another* secret.', follows },
   })
