@@ -96,7 +96,7 @@ export async function findLate(scene: RunScene, checks: readonly CheckResult[]):
   // A receiver that answers again at the end has not been judged by the checks that were left out.
   const hung = scene.isSilent() || last?.failureKind === 'timeout' || checks.some(({ reason }) => reason === HANGS)
   if (hung) return findSilence(checks)
-  return scene.isPutOff() ? findLimit(checks, scene.isLimiting()) : undefined
+  return scene.putOffBy.size > 0 ? findLimit(checks, scene.putOffBy.has(429)) : undefined
 }
 
 /** Sends a plain delivery, and again if its connection was cut: a process that is ending still takes some. */

@@ -32,10 +32,8 @@ export interface RunScene extends Scene {
   isSilent(): boolean
   /** Returns true if the receiver has answered, but not every delivery. */
   isShaken(): boolean
-  /** Returns true if a delivery was put off for longer than `patienceMs`, or for an unknown time. */
-  isPutOff(): boolean
-  /** Returns true if one was by 429: something limits requests. */
-  isLimiting(): boolean
+  /** Statuses by which deliveries were put off for longer than `patienceMs`, or for an unknown time. */
+  readonly putOffBy: ReadonlySet<Answer['status']>
   /** Removes the listener from the signal. */
   close(): void
 }
@@ -56,7 +54,8 @@ export function createScene({
   let [sent, answers, unansweredInARow] = [0, 0, 0]
   let isUnreachable = false
   /** Patience that is left for all deliveries, once one delivery has used all of it. */
-  let [patience, isTooLong, isLimiting] = [patienceMs, false, false]
+  let patience = patienceMs
+  const putOffBy = new Set<Answer['status']>()
   // A signal of its own for each wait: of many listeners at one signal, Node would warn as a leak.
   const wait = (ms: number): Promise<void> => sleep(ms, undefined, signal && { signal: AbortSignal.any([signal]) })
   const sendOnce = async (delivery: Delivery, agent?: KeptConnection): Promise<Answer> => {
@@ -79,9 +78,8 @@ export function createScene({
       const now = performance.now()
       end ??= now + patience
       if (now + waitMs > end) {
-        isTooLong = true
-        isLimiting ||= answer.status === 429
-        patience = waitMs === Infinity ? patience : 0
+        putOffBy.add(answer.status)
+        if (waitMs < Infinity) patience = 0
         return answer
       }
       await wait(waitMs)
@@ -117,8 +115,7 @@ export function createScene({
     isGone: () => answers > 0 && isUnreachable,
     isSilent: () => answers > 0 && unansweredInARow >= SILENT_DELIVERIES,
     isShaken: () => answers > 0 && sent > answers,
-    isPutOff: () => isTooLong,
-    isLimiting: () => isLimiting,
+    putOffBy,
     close: () => signal?.removeEventListener('abort', cutSoon),
   }
 }

@@ -52,12 +52,12 @@ describe('what a run knows of its receiver', () => {
   it('is that a delivery was put off for too long, or for an unknown time, which uses up no patience', async () => {
     const { scene, send } = await open([[503, '0'], 200, [429, 'soon'], [503, '0'], 200])
     expect((await send()).status).toBe(200)
-    expect(scene.isPutOff()).toBe(false)
+    expect([...scene.putOffBy]).toEqual([])
     expect((await send()).status).toBe(429)
-    expect([scene.isPutOff(), scene.isLimiting()]).toEqual([true, true])
+    expect([...scene.putOffBy]).toEqual([429])
     expect((await send()).status).toBe(200)
     const other = await open([[503, '60']], 1)
-    expect([other.scene.isPutOff(), other.scene.isLimiting()]).toEqual([true, false])
+    expect([...other.scene.putOffBy]).toEqual([503])
   })
 })
 
