@@ -38,15 +38,8 @@ export interface RunScene extends Scene {
   close(): void
 }
 
-export function createScene({
-  target,
-  secret,
-  accountKey,
-  timeoutMs,
-  patienceMs,
-  probe,
-  signal,
-}: SceneOptions): RunScene {
+export function createScene(options: SceneOptions): RunScene {
+  const { target, secret, accountKey, timeoutMs, patienceMs, probe, signal } = options
   /** Aborts deliveries that are still under way a moment after the run is interrupted. */
   const cut = new AbortController()
   const cutSoon = () => setTimeout(() => cut.abort(signal?.reason), GRACE_MS).unref()
