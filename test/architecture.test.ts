@@ -98,6 +98,7 @@ const FLOORS: Floors = {
       'src/inspector/',
       'src/protocol/schedule.ts',
       'src/protocol/show.ts',
+      'src/protocol/iso-time.ts',
       'src/wire/code-word.ts',
       'src/wire/find-hint.ts',
     ],

@@ -3,7 +3,7 @@ import { findHint } from '../wire/find-hint.ts'
 import { showTarget } from '../wire/target.ts'
 import type { Answer } from './exchange.ts'
 import { FORGED } from './forgery.ts'
-import type { CheckResult, Diagnosis } from './report.ts'
+import { type CheckResult, type Diagnosis, LATE } from './report.ts'
 import type { RunScene } from './scene.ts'
 import { NO_ANSWER } from './send.ts'
 import { describe, isRefusal, isSuccess, PUT_OFF } from './verdict.ts'
@@ -167,8 +167,6 @@ function findLimit(checks: readonly CheckResult[], isLimiting: boolean): Finding
 /** Time for the end of a process. */
 const END_MS = 300
 
-/** Codes of a receiver that accepted a plain delivery at first, if there is a receiver. */
-export const LATE: readonly Diagnosis['code'][] = ['ended', 'no_answer', 'put_off']
 /** Codes of a receiver that fails on every delivery. */
 const FAILING: readonly Diagnosis['code'][] = ['server_error', 'cut_off']
 /** Checks that are judged even if a plain delivery is not accepted. */

@@ -1,8 +1,8 @@
 import { GROUPS } from './case.ts'
-import { LATE } from './diagnose.ts'
 import {
   type CheckResult,
   type Diagnosis,
+  LATE,
   listOwn,
   type Report,
   showFollowing,

@@ -45,6 +45,9 @@ type DiagnosisCode =
   | 'ended'
   | keyof typeof WRONG_FORMS
 
+/** Codes of a receiver that accepted a plain delivery at first, if there is a receiver. */
+export const LATE: readonly DiagnosisCode[] = ['ended', 'no_answer', 'put_off']
+
 /** Result of a run. Serializes to JSON as it is. */
 export interface Report {
   readonly schema: 1

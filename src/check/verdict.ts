@@ -34,7 +34,7 @@ export function mustNotCrash(answer: Answer): Verdict {
 
 /** Skips a check: an event that it needs was not acknowledged. */
 export function notAccepted(answer: Answer): Verdict {
-  return { status: 'skipped', reason: `the event was not accepted: ${describe(answer)}${showWait(answer)}` }
+  return { status: 'skipped', reason: `the event was not accepted: ${describeWithWait(answer)}` }
 }
 
 export function isSuccess({ status = 0 }: Answer): boolean {
@@ -73,7 +73,12 @@ export function readRetryAfterMs({ headers: { 'retry-after': text = '' } }: Answ
 export const PUT_OFF = 'put off for'
 
 export function toVerdict(status: Status, answer: Answer, note = ''): Verdict {
-  return { status, reason: describe(answer) + showWait(answer) + note }
+  return { status, reason: describeWithWait(answer) + note }
+}
+
+/** Describes an answer, and for how long it puts the delivery off. */
+export function describeWithWait(answer: Answer): string {
+  return describe(answer) + showWait(answer)
 }
 
 /** Adds for how long an answer puts the delivery off; nothing if it does not. */

@@ -108,11 +108,11 @@ function askForKnownHelp(program: Command, args: readonly string[]): readonly st
   return args
 }
 
-/** The `--json` of `check` names a file. */
+/** The `--json` of `check` names a file, or `-` for standard output. */
 function isJson(args: readonly string[]): boolean {
-  if (args[0] === 'check' && args.includes('--json=-')) return true
   const at = args.indexOf('--json')
-  return at >= 0 && (args[0] !== 'check' || args[at + 1] === '-')
+  if (args[0] !== 'check') return at >= 0
+  return args.includes('--json=-') || (at >= 0 && args[at + 1] === '-')
 }
 
 /** Escapes what a terminal could obey and JSON allows: programs read the same. */

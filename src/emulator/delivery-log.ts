@@ -85,9 +85,8 @@ export class DeliveryLog {
 
   /** Writes new deliveries in one transaction with `alongside`, and drops old ones to make room. */
   add(deliveries: readonly StoredDelivery[], alongside?: () => void): void {
-    const { kept, bytes } = this.#limits
     const added = deliveries.reduce((sum, delivery) => sum + sizeOf(delivery), 0)
-    const dropped = this.#listOldest(this.#all.size + deliveries.length - kept, this.#bytes + added - bytes)
+    const dropped = this.#listOldest(deliveries.length, added)
     this.#journal.together(() => {
       alongside?.()
       for (const delivery of deliveries) this.#write(delivery, true)
@@ -100,10 +99,8 @@ export class DeliveryLog {
   /** Writes a change of deliveries in one transaction with `alongside`, then applies it. If they finish, drops old ones to make room. */
   update(deliveries: readonly StoredDelivery[], change: DeliveryChange, alongside?: () => void): void {
     const placed = this.#place(change)
-    const { kept, bytes } = this.#limits
-    const added = deliveries.reduce((sum, old) => sum + sizeOf({ ...old, ...placed }) - sizeOf(old), 0)
-    const hasFinished = change.status !== 'pending'
-    const dropped = hasFinished ? this.#listOldest(this.#all.size - kept, this.#bytes + added - bytes) : []
+    const growth = () => deliveries.reduce((sum, old) => sum + sizeOf({ ...old, ...placed }) - sizeOf(old), 0)
+    const dropped = change.status === 'pending' ? [] : this.#listOldest(0, growth())
     this.#journal.together(() => {
       alongside?.()
       for (const delivery of deliveries) this.#write({ ...delivery, ...placed }, change.bytes !== undefined)
@@ -164,10 +161,12 @@ export class DeliveryLog {
     this.#byWebhook.set(delivery.webhookId, ofWebhook)
   }
 
-  /** Lists the finished deliveries to drop, to free this many places and bytes. */
-  #listOldest(count: number, bytes: number): readonly StoredDelivery[] {
+  /** Lists the finished deliveries to drop if this many deliveries and bytes are added. */
+  #listOldest(addedCount: number, addedBytes: number): readonly StoredDelivery[] {
+    const { kept, bytes } = this.#limits
     const oldest: StoredDelivery[] = []
-    let left = bytes
+    const count = this.#all.size + addedCount - kept
+    let left = this.#bytes + addedBytes - bytes
     for (const delivery of this.#finished.values()) {
       if (oldest.length >= count && left <= 0) break
       oldest.push(delivery)

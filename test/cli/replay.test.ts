@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { startWebhookService } from '../client/webhook-service.ts'
+import { recordRetries, startWebhookService } from '../client/webhook-service.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
 import { ADA } from './serve.ts'
@@ -18,12 +18,7 @@ async function serveFailures(count: number) {
   onTestFinished(() => service.close())
   service.add()
   for (let n = 0; n < count; n++) service.fail('w1', `e${n}`)
-  const retried: string[] = []
-  const succeed = service.onRetry
-  service.onRetry = (delivery) => {
-    retried.push(delivery.eventId)
-    succeed(delivery)
-  }
+  const retried = recordRetries(service)
   const env = { ...ADA, POSTERN_BASE_URL: service.url }
   const args = (more: readonly string[]) => ['replay', '--webhook', 'w1', '--retries', '0', ...more]
   return {

@@ -4,7 +4,7 @@ import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import packageJson from '../../package.json' with { type: 'json' }
-import { run } from '../../scripts/release/run.ts'
+import { run } from './package.ts'
 import { listFiles, ROOT, readText } from './repository.ts'
 
 const DOCUMENTS = packageJson.files.filter((file) => file !== 'dist')

@@ -1,6 +1,6 @@
 import type { Case, Scene } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
-import { countAnswers, describe, isSuccess, notAccepted, readRetryAfterMs, showWait } from '../verdict.ts'
+import { countAnswers, describe, describeWithWait, isSuccess, notAccepted, readRetryAfterMs } from '../verdict.ts'
 import { readRuns, timesDone, withProbe } from './with-probe.ts'
 
 const COPIES = 8
@@ -86,7 +86,7 @@ export const effectFailure: readonly Case[] = [
       if (first.status === last.status && UNSEEN.includes(last.status)) return notAccepted(last)
       const isDone = isSuccess(last) && (await readRuns(scene, event.id)) > 0
       const what = isDone ? 'the work was done' : 'the work was not done'
-      const reason = `first ${describe(first)}, then ${describe(last)}${showWait(last)}; ${what}`
+      const reason = `first ${describe(first)}, then ${describeWithWait(last)}; ${what}`
       return { status: isDone ? 'pass' : 'fail', reason }
     }),
   },

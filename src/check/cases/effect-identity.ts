@@ -1,5 +1,5 @@
 import type { Case } from '../case.ts'
-import { describe, isSuccess, notAccepted, showWait } from '../verdict.ts'
+import { describeWithWait, isSuccess, notAccepted } from '../verdict.ts'
 import { readRuns, withProbe } from './with-probe.ts'
 
 const agoOf = (ms: number) => new Date(Date.now() - ms).toISOString()
@@ -26,7 +26,7 @@ export const effectIdentity: readonly Case[] = [
         return { status: 'skipped', reason: 'the work of contact.updated events is not counted' }
       const last = await send(make.delivery(second))
       if ((await readRuns(scene, second.id)) > 0) return { status: 'pass', reason: 'both were done' }
-      return { status: 'fail', reason: `the second was not done: ${describe(last)}${showWait(last)}` }
+      return { status: 'fail', reason: `the second was not done: ${describeWithWait(last)}` }
     }),
   },
   {
@@ -50,8 +50,7 @@ export const effectIdentity: readonly Case[] = [
         for (const [at, id] of ids.entries()) {
           const answer = await send(make.delivery({ ...make.event(), id }))
           if (!isSuccess(answer) && at === 0) break // another check reports it
-          if (!isSuccess(answer))
-            return { status: 'warn', reason: `ids differ ${what}: ${describe(answer)}${showWait(answer)}` }
+          if (!isSuccess(answer)) return { status: 'warn', reason: `ids differ ${what}: ${describeWithWait(answer)}` }
           const isDone = (await readRuns(scene, id)) > 0
           if (!isDone && at === 0) break
           if (!isDone) return { status: 'warn', reason: `ids differ ${what}: the work of the second was not done` }

@@ -1,7 +1,7 @@
 import type { Case, Scene, TestEvent } from '../case.ts'
 import type { Answer, Delivery } from '../exchange.ts'
 import { FORGED } from '../forgery.ts'
-import { countAnswers, describe, isPutOff, isSuccess, isUnjudged, notAccepted, showWait } from '../verdict.ts'
+import { countAnswers, describe, describeWithWait, isPutOff, isSuccess, isUnjudged, notAccepted } from '../verdict.ts'
 import { type ProbedScene, readRuns, readSettled, timesDone, withProbe } from './with-probe.ts'
 
 const COPIES = 8
@@ -18,10 +18,8 @@ const once = (more: (scene: ProbedScene, event: TestEvent) => Promise<Answer>) =
     const second = await more(scene, event)
     await readRuns(scene, event.id)
     const runs = await readSettled(scene, event.id)
-    if (runs === 1 && isUnjudged(second)) {
-      const reason = `the second delivery was not judged: ${describe(second)}${showWait(second)}`
-      return { status: 'skipped', reason }
-    }
+    if (runs === 1 && isUnjudged(second))
+      return { status: 'skipped', reason: `the second delivery was not judged: ${describeWithWait(second)}` }
     return { status: runs === 1 ? 'pass' : 'fail', reason: timesDone(runs) }
   })
 

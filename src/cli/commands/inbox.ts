@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type InboxState, MOST_COUNTED, MOST_LISTED } from '../../inbox/inbox.ts'
+import { toIso } from '../../protocol/iso-time.ts'
 import { mustBeMeant } from '../input/confirm.ts'
 import { readCount } from '../input/read-option.ts'
 import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
 import { formatBody, formatCounts, formatItem, formatItems, toRecord } from '../output/print-item.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
-import { toIso } from '../output/show-time.ts'
 import {
   addInboxOptions,
   getEntry,

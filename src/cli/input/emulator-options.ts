@@ -94,7 +94,7 @@ export async function openEmulator(options: EmulatorCommandOptions, io: Io): Pro
 }
 
 /** Address of the page in which people see and send deliveries. */
-export function inspectorOf({ url }: Emulator): string {
+export function inspectorOf({ url }: Pick<Emulator, 'url'>): string {
   return `${url}/_inspector`
 }
 

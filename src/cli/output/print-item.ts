@@ -1,7 +1,8 @@
 import type { InboxCounts, InboxEntry, InboxState } from '../../inbox/inbox.ts'
 import { MOST_COUNTED } from '../../inbox/inbox.ts'
+import { toIso } from '../../protocol/iso-time.ts'
 import { formatTable, toPrintable } from './print-table.ts'
-import { showTime, toIso } from './show-time.ts'
+import { showTime } from './show-time.ts'
 
 /** Names of the time of an item, by its state. */
 const DUE: Readonly<Record<InboxState, string>> = { dead: 'dead since', waiting: 'next try', running: 'was due' }

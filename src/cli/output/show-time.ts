@@ -17,9 +17,3 @@ export function showTime(ms: number): string {
   }
   return parts.slice(0, 2).join(' ')
 }
-
-/** A time in ISO 8601; undefined for one that no date can hold, as in a damaged row. */
-export function toIso(ms: number): string | undefined {
-  const date = new Date(ms)
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
-}

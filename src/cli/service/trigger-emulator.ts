@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebhookEvent } from '../../protocol/events.ts'
+import { inspectorOf } from '../input/emulator-options.ts'
 import { EXIT, hasColour, type Io } from '../io.ts'
 import { formatAttempt, standAfter, toLine, toRecord, toResult } from '../output/attempt-line.ts'
 import { createHints } from '../output/hints.ts'
@@ -62,12 +63,12 @@ export async function triggerEmulator(
   return watchDeliveries(emulator, watched, state, options, io)
 }
 
-function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorState, { url }: EmulatorClient): string {
+function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorState, emulator: EmulatorClient): string {
   const { type = '', accountKey } = events[0] ?? {}
   const paused = webhooks.find((each) => each.accountKey === accountKey && each.events.includes(type) && !each.active)
   // `postern webhooks resume` would need the address of this emulator, and the password of that account.
   if (paused !== undefined)
-    return `Webhook ${toPrintable(paused.id)} subscribes to ${type} and is paused, so nothing is delivered. Resume it at ${url}/_inspector`
+    return `Webhook ${toPrintable(paused.id)} subscribes to ${type} and is paused, so nothing is delivered. Resume it at ${inspectorOf(emulator)}`
   return webhooks.length === 0
     ? 'The emulator has no webhook, so nothing is delivered. Register one, or start it as postern dev --forward URL.'
     : `No active webhook of that account subscribes to ${type}, so nothing is delivered. postern dev takes --events ${type}.`

@@ -1,8 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
+import { toIso } from '../../protocol/iso-time.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import type { LastResult } from '../shapes.ts'
-import { showAgo, showExact, showIn, toIso } from '../text/times.ts'
+import { showAgo, showExact, showIn } from '../text/times.ts'
 import { useNow } from './ticker.ts'
 
 interface TimeOptions {

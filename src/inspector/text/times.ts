@@ -1,3 +1,5 @@
+import { isTime, toIso } from '../../protocol/iso-time.ts'
+
 const UNITS = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -46,13 +48,4 @@ function roundDown(ms: number): number {
 /** The exact time, as the tooltip of a relative one. */
 export function showExact(at: number): string {
   return toIso(at)?.replace('T', ' ') ?? 'unknown'
-}
-
-/** Returns a time in ISO 8601, or undefined for one that no date can hold, such as in a damaged row of an inbox. */
-export function toIso(at: number): string | undefined {
-  return isTime(at) ? new Date(at).toISOString() : undefined
-}
-
-function isTime(at: number): boolean {
-  return !Number.isNaN(new Date(at).getTime())
 }
