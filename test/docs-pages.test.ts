@@ -77,14 +77,4 @@ describe('docs/decisions', () => {
     ])
     expect(listed.sort()).toEqual(expected.sort())
   })
-
-  it('are marked in the list if they are superseded, and in their second line', () => {
-    const isMarked = (path: string) =>
-      /^\*\*(?:Superseded|In part superseded) by \[/.test(readText(path).split('\n')[2] ?? '')
-    const inList = rows.filter((row) => row.includes('superseded')).map((row) => row.slice(3, 7))
-    expect(inList.sort()).toEqual(
-      notes.filter(isMarked).map((path) => path.slice('docs/decisions/'.length).slice(0, 4)),
-    )
-    expect(inList).not.toEqual([])
-  })
 })
