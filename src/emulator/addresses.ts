@@ -73,6 +73,9 @@ const LOOPBACK = listOf('127.0.0.0/8', '::1/128')
 const FORBIDDEN = listOf(
   '169.254.0.0/16',
   'fe80::/10',
+  // The same by NAT64 and 6to4.
+  '64:ff9b::a9fe:0/112',
+  '2002:a9fe::/32',
   // Metadata services outside of link-local networks.
   'fd00:ec2::254/128',
   '100.100.100.200/32',
@@ -87,42 +90,19 @@ const PRIVATE = listOf(
   '192.168.0.0/16',
   '198.18.0.0/15',
   '224.0.0.0/3',
-  '::/128',
+  '::/96',
+  '2002::/16',
   'fc00::/7',
   'fec0::/10',
   'ff00::/8',
 )
 
 function placeOf(address: string): Place {
-  const plain = address.replace(/%.*$/, '')
-  const ip = unwrapIpv4(plain)
+  const ip = address.replace(/%.*$/, '')
   const family = isIP(ip) === 6 ? 'ipv6' : 'ipv4'
   if (FORBIDDEN.check(ip, family)) return 'forbidden'
   if (LOOPBACK.check(ip, family)) return 'loopback'
   return PRIVATE.check(ip, family) ? 'private' : 'public'
-}
-
-/** Returns the IPv4 address inside an IPv6 address: mapped, compatible, NAT64 or 6to4. */
-function unwrapIpv4(address: string): string {
-  if (isIP(address) !== 6) return address
-  const groups = toGroups(address)
-  const from = (index: number) => {
-    const [high = 0, low = 0] = groups.slice(index)
-    return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
-  }
-  if (groups[0] === 0x2002) return from(1)
-  if (groups[0] === 0x64 && groups[1] === 0xff9b) return from(6)
-  const isEmbedded = groups.slice(0, 5).every((group) => group === 0) && [0, 0xffff].includes(groups[5] ?? 1)
-  return isEmbedded && (groups[6] !== 0 || (groups[7] ?? 0) > 1) ? from(6) : address
-}
-
-function toGroups(address: string): readonly number[] {
-  // The URL parser normalizes every form to one without a dotted part.
-  const written = new URL(`http://[${address}]`).hostname.slice(1, -1)
-  const [head = '', tail] = written.split('::').map((part) => part.split(':').filter(Boolean))
-  const before = [...head].map((group) => Number.parseInt(group, 16))
-  const after = (tail ?? []).map((group) => Number.parseInt(group, 16))
-  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after]
 }
 
 function listOf(...networks: readonly string[]): BlockList {

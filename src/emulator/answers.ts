@@ -1,6 +1,6 @@
 import { MAX_ATTEMPTS } from '../protocol/schedule.ts'
 import type { Assumed } from './assumptions.ts'
-import type { Delivery, DeliveryAttempt } from './delivery.ts'
+import type { DeliveryAttempt, EmulatorDelivery } from './delivery.ts'
 import type { Webhook } from './webhooks.ts'
 
 /** Value that can be serialized as JSON. */
@@ -65,7 +65,7 @@ export function showList(name: string, form: Assumed['listBody'], { items, total
 }
 
 /** Writes an entry of the delivery log (A05, A09, A10). */
-export function showDelivery(delivery: Delivery & { readonly bytes: Uint8Array }, assumed: Assumed): Json {
+export function showDelivery(delivery: EmulatorDelivery & { readonly bytes: Uint8Array }, assumed: Assumed): Json {
   const time = (ms: number) => (assumed.logEntry === 'epoch-milliseconds' ? ms : new Date(ms).toISOString())
   const head = { ...showId(delivery.id, assumed), status: wordFor(delivery, assumed.deliveryWords) }
   const createdAt = time(delivery.createdAt)
@@ -104,7 +104,7 @@ function showId(id: string, { idName }: Assumed): Readonly<Record<string, string
   return { ...(idName !== 'id' && { _id: id }), ...(idName !== '_id' && { id }) }
 }
 
-function wordFor({ status, isInFlight, attempts }: Delivery, words: Assumed['deliveryWords']): string {
+function wordFor({ status, isInFlight, attempts }: EmulatorDelivery, words: Assumed['deliveryWords']): string {
   switch (words) {
     case 'pending':
       return status

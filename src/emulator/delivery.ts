@@ -46,7 +46,7 @@ export interface DeliveryAttempt {
 export type DeliveryStatus = 'pending' | 'success' | 'failed'
 
 /** Delivery of one event to one webhook. Service text, section 3.2. */
-export interface Delivery {
+export interface EmulatorDelivery {
   readonly id: string
   readonly accountKey: string
   readonly webhookId: string
@@ -68,7 +68,7 @@ export interface Delivery {
 }
 
 /** Mutable delivery of the log and the engine. */
-export interface StoredDelivery extends Delivery {
+export interface StoredDelivery extends EmulatorDelivery {
   status: DeliveryStatus
   attempts: readonly DeliveryAttempt[]
   nextAttemptAt: number | undefined

@@ -1,7 +1,7 @@
 import type { Account } from './accounts.ts'
 import type { EmulatorClock } from './clock.ts'
-import type { ResendOptions } from './deliveries.ts'
-import type { Delivery } from './delivery.ts'
+import type { EmulatorDelivery } from './delivery.ts'
+import type { ResendOptions } from './delivery-actions.ts'
 import type { EmittedEvent, EventInput } from './events.ts'
 import type { FeedListener } from './feed.ts'
 import type { EmulatorRecord } from './records.ts'
@@ -13,7 +13,7 @@ export interface OfAccount {
 }
 
 /** Delivery with its exact body. */
-export interface DeliveryWithBody extends Delivery {
+export interface DeliveryWithBody extends EmulatorDelivery {
   readonly bytes: Uint8Array
 }
 
@@ -39,9 +39,9 @@ export interface EmulatorDeliveries {
   list(filter?: { readonly webhookId?: string; readonly eventId?: string }): readonly DeliveryWithBody[]
   get(id: string): DeliveryWithBody
   /** Retries a failed delivery, like the manual retry of the service's API. */
-  retry(id: string): Delivery
+  retry(id: string): EmulatorDelivery
   /** Sends the same event again as a separate delivery. */
-  resend(id: string, options?: ResendOptions): Delivery
+  resend(id: string, options?: ResendOptions): EmulatorDelivery
   /** Resolves when no attempt is in progress. Does not wait for attempts that are due later. */
   whenIdle(): Promise<void>
 }

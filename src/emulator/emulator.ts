@@ -8,8 +8,14 @@ export {
   type AssumptionName,
 } from './assumptions.ts'
 export type { EmulatorClock } from './clock.ts'
-export type { ResendOptions } from './deliveries.ts'
-export type { AttemptPhases, Delivery, DeliveryAttempt, DeliveryStatus, FailureKind } from './delivery.ts'
+export type {
+  AttemptPhases,
+  DeliveryAttempt,
+  DeliveryStatus,
+  EmulatorDelivery as Delivery,
+  FailureKind,
+} from './delivery.ts'
+export type { ResendOptions } from './delivery-actions.ts'
 export { DIALECTS, type Dialect } from './dialects.ts'
 export type {
   DeliveryWithBody,

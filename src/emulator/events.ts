@@ -6,7 +6,7 @@ import { SAMPLES } from '../wire/samples.ts'
 import { readEvent } from './answers.ts'
 import type { Assumed } from './assumptions.ts'
 import { writeAsJson } from './check-input.ts'
-import type { Delivery, StoredDelivery } from './delivery.ts'
+import type { EmulatorDelivery, StoredDelivery } from './delivery.ts'
 import type { DeliveryLog } from './delivery-log.ts'
 import type { Engine } from './engine.ts'
 import type { Feed } from './feed.ts'
@@ -161,7 +161,7 @@ function sampleFor(key: string): object {
 /** Makes a delivery that is due immediately, with the whole schedule ahead. */
 export function newDelivery(
   { id: webhookId, accountKey, url }: Webhook,
-  about: Pick<Delivery, 'id' | 'eventId' | 'eventType' | 'createdAt'> & { readonly bytes: Uint8Array },
+  about: Pick<EmulatorDelivery, 'id' | 'eventId' | 'eventType' | 'createdAt'> & { readonly bytes: Uint8Array },
 ): StoredDelivery {
   return {
     ...about,

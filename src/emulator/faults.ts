@@ -1,4 +1,4 @@
-import type { Delivery } from './delivery.ts'
+import type { EmulatorDelivery } from './delivery.ts'
 import type { Random } from './random.ts'
 
 /** Random faults of deliveries. */
@@ -52,23 +52,23 @@ export class Faults {
   }
 
   /** Returns true if the next attempt of a delivery has that fault. */
-  draw(fault: 'fail' | 'duplicate', delivery: Delivery): boolean {
+  draw(fault: 'fail' | 'duplicate', delivery: EmulatorDelivery): boolean {
     return this.#numberOf(fault, delivery) < this.deliveries[fault]
   }
 
   /** Returns the position of a delivery among shuffled ones: the lowest is sent first. */
-  place(delivery: Delivery): number {
+  place(delivery: EmulatorDelivery): number {
     return this.#numberOf('shuffle', delivery)
   }
 
-  drawLatencyMs(delivery: Delivery): number {
+  drawLatencyMs(delivery: EmulatorDelivery): number {
     if (this.deliveries.latencyMs === undefined) return 0
     const [from, to] = this.deliveries.latencyMs
     return from + this.#numberOf('latency', delivery) * (to - from)
   }
 
   /** Returns a number that depends only on the fault and the attempt, and not on the order of calls or on other deliveries. */
-  #numberOf(fault: string, { id, attempts }: Delivery): number {
+  #numberOf(fault: string, { id, attempts }: EmulatorDelivery): number {
     return this.#random.numberOf(`${fault}:${id}:${attempts.length}`)
   }
 

@@ -1,10 +1,10 @@
 import type { Logger } from '../host/logger.ts'
-import type { Delivery, DeliveryAttempt } from './delivery.ts'
+import type { DeliveryAttempt, EmulatorDelivery } from './delivery.ts'
 
 /** Message about a change in the emulator. */
 export type FeedMessage =
-  | { readonly type: 'delivery'; readonly delivery: Delivery }
-  | { readonly type: 'attempt'; readonly delivery: Delivery; readonly attempt: DeliveryAttempt }
+  | { readonly type: 'delivery'; readonly delivery: EmulatorDelivery }
+  | { readonly type: 'attempt'; readonly delivery: EmulatorDelivery; readonly attempt: DeliveryAttempt }
   | {
       readonly type: 'webhook'
       readonly change: 'created' | 'updated' | 'deleted'

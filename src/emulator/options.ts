@@ -4,11 +4,10 @@ import { parseDuration } from '../host/duration.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
 import { SERVICE_DEADLINE_MS } from '../protocol/schedule.ts'
 import { BODY_FORMATS, type BodyFormat } from '../wire/json-forms.ts'
 import { type Account, SEEDED_ACCOUNTS } from './accounts.ts'
-import type { Assumed, AssumedOptions } from './assumptions.ts'
+import type { AssumedOptions } from './assumptions.ts'
 import { account } from './check-input.ts'
 import { assumeAll, type Dialect } from './dialects.ts'
 import type { DeliveryFaults } from './faults.ts'
@@ -76,30 +75,6 @@ export interface FaultOptions {
   readonly latency?: Duration | readonly [Duration, Duration]
 }
 
-/** Options after validation. */
-export interface Settings {
-  readonly port: number | false
-  readonly host: string
-  readonly hostAllow: readonly string[]
-  readonly clock: Clock | 'manual' | undefined
-  readonly retryScale: number
-  readonly deadlineMs: number
-  readonly tokenTtlMs: number
-  readonly rateLimit: RateLimit
-  readonly loginRateLimit: RateLimit
-  readonly format: BodyFormat
-  readonly debugHeaders: boolean
-  readonly ordered: boolean
-  readonly faults: DeliveryFaults
-  readonly seed: string | undefined
-  readonly assumed: Assumed
-  readonly dialect: string
-  readonly accounts: readonly Account[]
-  readonly database: EmulatorDatabase | undefined
-  readonly inbox: InboxView | undefined
-  readonly logger: Logger
-}
-
 const duration = z.union([z.number(), z.string()]).transform((value, context) => {
   try {
     return parseDuration(value)
@@ -134,14 +109,44 @@ export const deliveryFaults = z
   })
   .transform(({ latency, ...rest }): DeliveryFaults => ({ ...rest, latencyMs: latency }))
 
-const object = <T extends object>(told: string) =>
-  z.custom<T>((value) => typeof value === 'object' && value !== null, told)
+/** Schema of an object that has these methods, or of this word. */
+const withMethods = <T extends object, Word extends string = never>(
+  told: string,
+  methods: readonly (keyof T & string)[],
+  word?: Word,
+) => {
+  const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+  const findMissing = (value: object) => methods.find((method) => typeof Reflect.get(value, method) !== 'function')
+  return z.custom<T | Word>((value) => value === word || (isObject(value) && findMissing(value) === undefined), {
+    error: ({ input }) =>
+      isObject(input) ? `has no method ${findMissing(input)}(); it needs ${methods.join(', ')}` : told,
+  })
+}
+
+const accounts = z
+  .array(account)
+  .default([])
+  .transform((added): readonly Account[] => [...SEEDED_ACCOUNTS, ...added])
+  .superRefine((all, context) => {
+    for (const [field, name] of [
+      ['key', 'key'],
+      ['email', 'user'],
+    ] as const) {
+      const values = all.map((each) => each[field])
+      const twice = values.find((value, index) => values.indexOf(value) < index)
+      if (twice !== undefined) context.addIssue(`two accounts have the ${name} ${twice}; give one of them another.`)
+    }
+  })
 
 const schema = z.strictObject({
   port: z.union([z.literal(false), z.number().int().min(0).max(65_535)]).default(0),
   host: z.string().min(1).default('127.0.0.1'),
   hostAllow: z.array(z.string().min(1)).default([]),
-  clock: z.union([z.literal('manual'), object<Clock>('must be a clock')]).optional(),
+  clock: withMethods<Clock, 'manual'>(
+    'must be "manual" or a clock',
+    ['now', 'monotonic', 'setTimeout', 'clearTimeout'],
+    'manual',
+  ).optional(),
   // With a smaller value, the times of attempts would exceed the range of dates.
   retryScale: z.number().min(0.001).finite().default(1),
   deadline: timed.refine((ms) => ms > 0, NOTHING).default(SERVICE_DEADLINE_MS),
@@ -155,42 +160,32 @@ const schema = z.strictObject({
   seed: z.union([z.string(), z.number()]).transform(String).optional(),
   dialect: z.string().default('default'),
   assume: z.record(z.string(), z.string()).default({}),
-  accounts: z.array(account).default([]),
-  database: object<EmulatorDatabase>('must be a database that openSqlite of postern/sqlite opened').optional(),
-  inbox: object<InboxView>('must be an inbox, such as that of sqliteInbox').optional(),
-  logger: object<Logger>('must be an object').default(consoleLogger),
+  accounts,
+  database: withMethods<EmulatorDatabase>('must be a database that openSqlite of postern/sqlite opened', [
+    'exec',
+    'prepare',
+    'pragma',
+    'transaction',
+  ]).optional(),
+  inbox: withMethods<InboxView>('must be an inbox, such as that of sqliteInbox', [
+    'counts',
+    'list',
+    'get',
+    'replay',
+    'drop',
+  ]).optional(),
+  logger: withMethods<Logger>('must be an object', ['debug', 'info', 'warn', 'error']).default(consoleLogger),
 })
 
+/** Options of the emulator after the check. */
+export type EmulatorSettings = ReturnType<typeof checkEmulatorOptions>
+
 /** @throws ConfigurationError `option_unknown`, `option_invalid` */
-export function checkOptions(options: EmulatorOptions): Settings {
+export function checkEmulatorOptions(options: EmulatorOptions) {
   const checked = schema.safeParse(options)
   if (!checked.success) throw toError(checked.error.issues)
-  const { deadline, tokenTtl, assume, seed, clock, database, inbox, ...rest } = checked.data
-  const check = new OptionChecker('startEmulator')
-  if (clock !== undefined && clock !== 'manual')
-    check.hasMethods('clock', clock, ['now', 'monotonic', 'setTimeout', 'clearTimeout'])
-  if (database !== undefined) check.hasMethods('database', database, ['exec', 'prepare', 'pragma', 'transaction'])
-  if (inbox !== undefined) check.hasMethods('inbox', inbox, ['counts', 'list', 'get', 'replay', 'drop'])
-  check.hasMethods('logger', rest.logger, ['debug', 'info', 'warn', 'error'])
-  const accounts = [...SEEDED_ACCOUNTS, ...rest.accounts]
-  const [key, email] = [findTwice(accounts.map((each) => each.key)), findTwice(accounts.map((each) => each.email))]
-  if (key !== undefined) throw check.invalid(`two accounts have the key ${key}; give one of them another.`)
-  if (email !== undefined) throw check.invalid(`two accounts have the user ${email}; give one of them another.`)
-  return {
-    ...rest,
-    seed,
-    clock,
-    database,
-    inbox,
-    deadlineMs: deadline,
-    tokenTtlMs: tokenTtl,
-    assumed: assumeAll(rest.dialect, assume),
-    accounts,
-  }
-}
-
-function findTwice(texts: readonly string[]): string | undefined {
-  return texts.find((text, index) => texts.indexOf(text) < index)
+  const { deadline: deadlineMs, tokenTtl: tokenTtlMs, assume, ...rest } = checked.data
+  return { ...rest, deadlineMs, tokenTtlMs, assumed: assumeAll(rest.dialect, assume) }
 }
 
 function toError(issues: readonly z.core.$ZodIssue[]): ConfigurationError {

@@ -1,6 +1,6 @@
 import { Accounts } from './accounts.ts'
 import { createClock, type EmulatorClock } from './clock.ts'
-import { Deliveries } from './deliveries.ts'
+import { DeliveryActions } from './delivery-actions.ts'
 import { DeliveryLog } from './delivery-log.ts'
 import { Engine } from './engine.ts'
 import { Events } from './events.ts'
@@ -8,7 +8,7 @@ import { Faults } from './faults.ts'
 import { Feed } from './feed.ts'
 import { createMemoryJournal, type Journal, openJournal } from './journal.ts'
 import { createAttempts } from './make-attempt.ts'
-import type { Settings } from './options.ts'
+import type { EmulatorSettings } from './options.ts'
 import { createIds, createRandom } from './random.ts'
 import { RateLimiter } from './rate-limit.ts'
 import { Records } from './records.ts'
@@ -30,14 +30,14 @@ export const LIMITS = {
 
 /** Service without its HTTP interface. */
 export interface Service {
-  readonly settings: Settings
+  readonly settings: EmulatorSettings
   readonly clock: EmulatorClock
   readonly accounts: Accounts
   readonly tokens: Tokens
   readonly webhooks: Webhooks
   readonly records: Records
   readonly events: Events
-  readonly deliveries: Deliveries
+  readonly deliveries: DeliveryActions
   readonly log: DeliveryLog
   readonly engine: Engine
   readonly faults: Faults
@@ -59,7 +59,7 @@ export interface Service {
  *
  * @throws PosternError `database_unusable`
  */
-export function createService(settings: Settings): Service {
+export function createService(settings: EmulatorSettings): Service {
   const journal = settings.database === undefined ? createMemoryJournal() : openJournal(settings.database)
   try {
     return createOn(journal, settings)
@@ -69,7 +69,7 @@ export function createService(settings: Settings): Service {
   }
 }
 
-function createOn(journal: Journal, settings: Settings): Service {
+function createOn(journal: Journal, settings: EmulatorSettings): Service {
   const { assumed, format, logger } = settings
   const boot = countBoot(journal)
   const random = createRandom(settings.seed === undefined ? undefined : `${settings.seed}:${boot}`)
@@ -114,7 +114,7 @@ function createOn(journal: Journal, settings: Settings): Service {
     ...{ journal, ids, max: LIMITS.records, maxBytes: LIMITS.recordBytes },
     announce: (change, write) => events.announce(change, write),
   })
-  const deliveries = new Deliveries({ clock, assumed, ids, log, webhooks, engine, feed, format })
+  const deliveries = new DeliveryActions({ clock, assumed, ids, log, webhooks, engine, feed, format })
   const rate = new RateLimiter(clock, settings.rateLimit)
   const loginRate = new RateLimiter(clock, settings.loginRateLimit)
   return {
@@ -156,7 +156,7 @@ function readMeta(journal: Journal, name: string): number {
   return Number(journal.load<number>('meta').find(({ id }) => id === name)?.value ?? 0)
 }
 
-function seedAccounts(accounts: Accounts, settings: Settings): Accounts {
+function seedAccounts(accounts: Accounts, settings: EmulatorSettings): Accounts {
   for (const account of settings.accounts) {
     if (accounts.find(account.key) === undefined) accounts.add(account)
     else accounts.replace(account)

@@ -3,7 +3,7 @@ import type { Emulator } from './emulator-api.ts'
 import { createHandles } from './handles.ts'
 import { createApp } from './http/create-app.ts'
 import { listen, stop, urlOf } from './http/listen.ts'
-import { checkOptions, type EmulatorOptions, type Settings } from './options.ts'
+import { checkEmulatorOptions, type EmulatorOptions, type EmulatorSettings } from './options.ts'
 import { Refusal } from './refusal.ts'
 import { createService } from './service.ts'
 
@@ -19,7 +19,7 @@ import { createService } from './service.ts'
  * await crm.clock.advance('30s')
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const settings = checkOptions(options)
+  const settings = checkEmulatorOptions(options)
   const service = createService(settings)
   let url = 'http://emulator.localhost'
   const app = createApp(service, () => ({ type: 'ready', url }))
@@ -54,7 +54,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 
 async function open(
   fetch: (request: Request) => unknown,
-  { port, host }: Pick<Settings, 'port' | 'host'>,
+  { port, host }: Pick<EmulatorSettings, 'port' | 'host'>,
 ): Promise<Server | undefined> {
   return port === false ? undefined : listen(fetch, { port, host, owner: 'The emulator' })
 }

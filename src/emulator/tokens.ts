@@ -7,7 +7,7 @@ import type { Journal } from './journal.ts'
 import { Refusal } from './refusal.ts'
 
 /** Answer to a login. Service text, section 2.2. */
-export interface Login {
+export interface LoginAnswer {
   readonly accessToken: string
   readonly expiresIn: number
 }
@@ -40,7 +40,7 @@ export class Tokens {
     if (kept === undefined) parts.journal.save('meta', KEY, this.#key)
   }
 
-  async issue({ key, email }: Account): Promise<Login> {
+  async issue({ key, email }: Account): Promise<LoginAnswer> {
     const now = this.#clock.now()
     const expiresAt = now + this.#ttlMs
     const iat = Math.floor(now / 1_000)

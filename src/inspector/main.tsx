@@ -12,21 +12,21 @@ import { Header } from './parts/header.tsx'
 import { Assumptions } from './screens/assumptions.tsx'
 import { Calls } from './screens/calls.tsx'
 import { ClockAndFaults } from './screens/clock-and-faults.tsx'
-import { Deliveries } from './screens/deliveries.tsx'
-import { Failed } from './screens/failed.tsx'
-import { Inbox } from './screens/inbox.tsx'
-import { Records } from './screens/records.tsx'
-import { Webhooks } from './screens/webhooks.tsx'
+import { DeliveriesScreen } from './screens/deliveries.tsx'
+import { FailedScreen } from './screens/failed.tsx'
+import { InboxScreen } from './screens/inbox.tsx'
+import { RecordsScreen } from './screens/records.tsx'
+import { WebhooksScreen } from './screens/webhooks.tsx'
 
 const SCREENS: Readonly<Record<Screen, () => JSX.Element>> = {
-  deliveries: Deliveries,
-  failed: Failed,
-  webhooks: Webhooks,
-  records: Records,
+  deliveries: DeliveriesScreen,
+  failed: FailedScreen,
+  webhooks: WebhooksScreen,
+  records: RecordsScreen,
   calls: Calls,
   clock: ClockAndFaults,
   assumptions: Assumptions,
-  inbox: Inbox,
+  inbox: InboxScreen,
 }
 
 function App(): JSX.Element {

@@ -3,7 +3,7 @@
 /** The state of a delivery. */
 type RowStatus = 'pending' | 'success' | 'failed'
 
-/** A delivery as one line of the list. Times are in milliseconds since 1970. */
+/** A delivery as one line of the list. Times are ISO 8601, as everywhere in these messages but those of an inbox. */
 export interface Row {
   readonly id: string
   readonly account: string
@@ -17,9 +17,9 @@ export interface Row {
   readonly resendOf: string | null
   /** Reason of a failure without an attempt. */
   readonly note: string | null
-  readonly at: number
+  readonly at: string
   /** Time at which the next attempt is due. */
-  readonly nextAt: number | null
+  readonly nextAt: string | null
   readonly attempts: number
   readonly last: LastResult | null
 }
@@ -31,14 +31,14 @@ export interface LastResult {
   /** The code word, if a receiver of this package answered. */
   readonly code: string | null
   readonly isAcknowledged: boolean
-  readonly at: number
+  readonly at: string
   readonly ms: number
 }
 
 /** A page of the list, newest first. */
 export interface RowPage {
   readonly bootId: string
-  readonly now: number
+  readonly now: string
   readonly rows: readonly Row[]
   /** Number of deliveries that the emulator has. */
   readonly total: number
@@ -47,7 +47,7 @@ export interface RowPage {
 /** A call of the service's API. */
 export interface ApiCall {
   readonly id: number
-  readonly at: number
+  readonly at: string
   readonly method: string
   readonly path: string
   readonly status: number
@@ -59,13 +59,12 @@ export interface ApiCall {
 export type Notice =
   | { readonly type: 'webhook'; readonly change: string; readonly webhookId: string }
   | { readonly type: 'call'; readonly call: ApiCall }
-  | { readonly type: 'clock'; readonly now: number }
-  | { readonly type: 'reset' }
+  | { readonly type: 'clock' | 'reset' }
   | { readonly type: 'warning'; readonly message: string }
 
 /** Everything that happened since the previous message. Notices come first: deliveries made after a reset are in `rows`. */
 export interface Batch {
-  readonly now: number
+  readonly now: string
   readonly notices: readonly Notice[]
   readonly rows: readonly Row[]
 }
@@ -81,7 +80,6 @@ interface Phases {
 export interface AttemptDetail {
   readonly number: number
   readonly url: string
-  /** ISO 8601. */
   readonly at: string
   readonly durationMs: number
   readonly phases?: Phases
@@ -103,7 +101,6 @@ export interface DeliveryDetail {
   readonly signing: string
   readonly resendOf?: string
   readonly note?: string
-  /** ISO 8601. */
   readonly createdAt: string
   readonly nextAttemptAt: string | null
   readonly attempts: readonly AttemptDetail[]
@@ -141,7 +138,7 @@ export interface WebhookShape {
   readonly createdAt: string
 }
 
-/** The clock of the emulator. Times are ISO 8601. */
+/** The clock of the emulator. */
 interface ClockShape {
   readonly isManual: boolean
   readonly now: string

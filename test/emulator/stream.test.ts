@@ -38,10 +38,10 @@ const dataOf = (text: string, type: string) =>
 it('begins with the run of the emulator and its time', async () => {
   const crm = await start()
   const { bootId } = Object((await call(crm, 'GET /_emulator/state')).json)
-  expect(dataOf((await open(crm)).text, 'ready')).toEqual([{ bootId, now: crm.clock.now() }])
+  expect(dataOf((await open(crm)).text, 'ready')).toEqual([{ bootId, now: new Date(crm.clock.now()).toISOString() }])
 })
 
-it('describes deliveries without their bodies, and the rest as it is', async () => {
+it('describes deliveries without their bodies, and times as text', async () => {
   const crm = await start({ assume: { A31: 'kept' } })
   const stream = await open(crm)
   const webhook = crm.webhooks.create({ url: 'http://localhost/', events: ['a.b'], active: false })
@@ -54,7 +54,7 @@ it('describes deliveries without their bodies, and the rest as it is', async () 
   expect(dataOf(stream.text, 'webhook')).toEqual([
     { type: 'webhook', change: 'created', webhookId: webhook.id, accountKey: 'acme' },
   ])
-  expect(dataOf(stream.text, 'clock')).toEqual([{ type: 'clock', now: crm.clock.now() }])
+  expect(dataOf(stream.text, 'clock')).toEqual([{ type: 'clock', now: new Date(crm.clock.now()).toISOString() }])
 })
 
 it('is grouped for a page that asks for rows', async () => {

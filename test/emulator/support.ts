@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
 import { silentLogger } from 'postern/testing'
 import { onTestFinished } from 'vitest'
-import { checkOptions } from '../../src/emulator/options.ts'
+import { checkEmulatorOptions } from '../../src/emulator/options.ts'
 import { createService, type Service } from '../../src/emulator/service.ts'
 
 export const quiet = { ...silentLogger, error: console.error }
@@ -16,7 +16,7 @@ export async function start(options: EmulatorOptions = {}): Promise<Emulator> {
 
 /** The service without HTTP, on a manual clock, which ends with the test. */
 export function makeService(options: EmulatorOptions = {}): Service {
-  const service = createService(checkOptions({ clock: 'manual', format: 'compact', logger: quiet, ...options }))
+  const service = createService(checkEmulatorOptions({ clock: 'manual', format: 'compact', logger: quiet, ...options }))
   onTestFinished(() => service.close())
   return service
 }

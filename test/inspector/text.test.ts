@@ -11,7 +11,7 @@ import { fromBase64, showExactly, toBase64, toHex } from '../../src/inspector/te
 import { toCurl, toFixture, toVitest } from '../../src/inspector/text/copies.ts'
 import { diffLines } from '../../src/inspector/text/diff-lines.ts'
 import { adviseOnData, readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
-import { SIGNINGS as SHOWN } from '../../src/inspector/text/explain.ts'
+import { SIGNING_OPTIONS } from '../../src/inspector/text/explain.ts'
 import { toPretty } from '../../src/inspector/text/pretty-json.ts'
 import { showAgo, showIn, showLength } from '../../src/inspector/text/times.ts'
 import { listen } from '../adapters/http/hosts.ts'
@@ -20,8 +20,15 @@ const run = promisify(execFile)
 
 const ROW: Row = {
   ...{ id: 'd1', account: 'acme', webhook: 'w1', event: 'evt_1', type: 'contact.created', status: 'pending' },
-  ...{ signing: 'valid', resendOf: null, note: null, at: 1_000_000, nextAt: 1_030_000, attempts: 1 },
-  last: { result: '401', code: 'unauthorized', isAcknowledged: false, at: 1_000_000, ms: 4 },
+  ...{
+    signing: 'valid',
+    resendOf: null,
+    note: null,
+    at: '1970-01-01T00:16:40.000Z',
+    nextAt: '1970-01-01T00:17:10.000Z',
+    attempts: 1,
+  },
+  last: { result: '401', code: 'unauthorized', isAcknowledged: false, at: '1970-01-01T00:16:40.000Z', ms: 4 },
 }
 
 describe('a filter', () => {
@@ -305,5 +312,5 @@ describe('a copied delivery', () => {
 })
 
 it('offers every kind of signature that the emulator makes', () => {
-  expect(SHOWN.map(([name]) => name)).toEqual(SIGNINGS)
+  expect(SIGNING_OPTIONS.map(([name]) => name)).toEqual(SIGNINGS)
 })

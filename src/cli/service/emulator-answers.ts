@@ -6,7 +6,6 @@ const writtenTime = z
   .string()
   .transform((text) => Date.parse(text))
   .refine((ms) => !Number.isNaN(ms))
-const time = z.number().refine((ms) => !Number.isNaN(new Date(ms).getTime()))
 const nextAttemptAt = writtenTime.nullish().transform((ms) => ms ?? undefined)
 
 const delivery = z.looseObject({
@@ -19,6 +18,7 @@ const delivery = z.looseObject({
 
 const attempt = z.looseObject({
   number: z.number(),
+  at: writtenTime,
   durationMs: z.number(),
   status: z.number().optional(),
   failure: z.string().optional(),
@@ -27,14 +27,10 @@ const attempt = z.looseObject({
 })
 
 /** `GET deliveries/ID`: a delivery with its attempts. */
-export const watchedDelivery = delivery.extend({ attempts: z.array(attempt.extend({ at: writtenTime })) })
+export const watchedDelivery = delivery.extend({ attempts: z.array(attempt) })
 
 /** The message of `GET stream` about an attempt that has ended. */
-export const attemptMessage = z.looseObject({
-  type: z.literal('attempt'),
-  delivery,
-  attempt: attempt.extend({ at: time }),
-})
+export const attemptMessage = z.looseObject({ type: z.literal('attempt'), delivery, attempt })
 
 /** Faults in force. */
 export const faults = z.looseObject({

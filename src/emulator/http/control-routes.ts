@@ -1,16 +1,14 @@
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import * as z from 'zod'
-import { account as accountShape, eventFields } from '../check-input.ts'
+import { account as accountShape, eventFields, signingShape } from '../check-input.ts'
 import { CallLog } from '../inspector/call-log.ts'
 import { createInspectorRoutes } from '../inspector/inspector-routes.ts'
 import { deliveryFaults } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
-import { createDeliveryRoutes } from './delivery-routes.ts'
-import { describeClock, describeState } from './describe.ts'
+import { describeClock, describeDelivery, describeState } from './describe.ts'
 import type { Env } from './env.ts'
 import { readJson, readObject } from './read-json.ts'
-import { createRecordRoutes } from './record-routes.ts'
 import { createStreamRoute } from './stream-route.ts'
 
 const move = z.union([
@@ -30,6 +28,14 @@ const fault = z.union([
   }),
   z.strictObject({ deliveries: deliveryFaults }),
 ])
+
+const resend = z.strictObject({
+  body: z.string().optional(),
+  sign: signingShape,
+  count: z.number().int().min(1).max(1_000).optional(),
+})
+
+const MAX_LISTED = 500
 
 /** Creates the control interface below `/_emulator`, which the real service does not have. */
 export function createControlRoutes(service: Service, readyLine: () => object): Hono<Env> {
@@ -77,9 +83,47 @@ export function createControlRoutes(service: Service, readyLine: () => object): 
     return c.json({ answers: faults.answers, deliveries: faults.deliveries })
   })
 
-  app.route('/records', createRecordRoutes(service))
-  app.route('/deliveries', createDeliveryRoutes(service))
+  addRecordRoutes(app, service)
+  addDeliveryRoutes(app, service)
   app.route('/stream', createStreamRoute(service, calls))
   app.route('/', createInspectorRoutes(service, calls))
   return app
+}
+
+/** Adds the routes of records of any model, of the first account unless the query names another. Each change emits an event. */
+function addRecordRoutes(app: Hono<Env>, { accounts, records }: Service): void {
+  const keyOf = (c: Context<Env>) => accounts.get(c.req.query('accountKey')).key
+
+  app.get('/records/:model', (c) => c.json(records.list(keyOf(c), c.req.param('model'))))
+  app.get('/records/:model/:id', (c) => c.json(records.get(keyOf(c), c.req.param('model'), c.req.param('id'))))
+  app.post('/records/:model', async (c) =>
+    c.json(records.create(keyOf(c), c.req.param('model'), await readObject(c)), 201),
+  )
+  app.put('/records/:model/:id', async (c) =>
+    c.json(records.update(keyOf(c), c.req.param('model'), c.req.param('id'), await readObject(c))),
+  )
+  app.delete('/records/:model/:id', (c) => {
+    records.delete(keyOf(c), c.req.param('model'), c.req.param('id'))
+    return c.body(null, 204)
+  })
+}
+
+/** Adds the routes of the deliveries of all accounts, with their bodies. */
+function addDeliveryRoutes(app: Hono<Env>, { deliveries, log }: Service): void {
+  app.get('/deliveries', (c) => {
+    const webhookId = c.req.query('webhookId')
+    const eventId = c.req.query('eventId')
+    const all = log.list(webhookId).filter((delivery) => eventId === undefined || delivery.eventId === eventId)
+    return c.json(all.slice(-MAX_LISTED).toReversed().map(describeDelivery))
+  })
+  app.get('/deliveries/:id', (c) => {
+    const delivery = deliveries.get(c.req.param('id'))
+    const bytes = Buffer.from(delivery.bytes)
+    return c.json({ ...describeDelivery(delivery), body: { base64: bytes.toString('base64'), text: bytes.toString() } })
+  })
+  app.post('/deliveries/:id/resend', async (c) => {
+    const { count, ...options } = await readJson(c, resend)
+    const resendOne = () => describeDelivery(deliveries.resend(c.req.param('id'), options))
+    return c.json(count === undefined ? resendOne() : Array.from({ length: count }, resendOne), 202)
+  })
 }

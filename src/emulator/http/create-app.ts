@@ -4,8 +4,7 @@ import { secureHeaders } from 'hono/secure-headers'
 import { PosternError } from '../../protocol/errors.ts'
 import { createInboxRoutes } from '../inspector/inbox-routes.ts'
 import { createPageRoute } from '../inspector/page-route.ts'
-import { Refusal } from '../refusal.ts'
-import { assumedStatusOf, showError, statusOf } from '../refusal-answer.ts'
+import { assumedStatusOf, Refusal, STATUS_OF, showError } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import { createControlRoutes } from './control-routes.ts'
 import type { Env } from './env.ts'
@@ -19,7 +18,7 @@ export function createApp(service: Service, readyLine: () => object): Hono<Env> 
   const app = new Hono<Env>()
   const refuse = (c: Context<Env>, refusal: Refusal) => {
     const isControl = c.req.path.startsWith('/_')
-    const status = isControl ? statusOf(refusal.kind) : assumedStatusOf(refusal.kind, settings.assumed)
+    const status = isControl ? STATUS_OF[refusal.kind] : assumedStatusOf(refusal.kind, settings.assumed)
     // The rest of such a body is not read, so the connection cannot carry another request.
     if (refusal.kind === 'too-large') c.header('connection', 'close')
     const shown = showError(refusal, status, isControl ? 'flat' : settings.assumed.errorBody)

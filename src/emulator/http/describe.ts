@@ -1,30 +1,85 @@
-import type { AttemptPhases, Delivery } from '../delivery.ts'
+import type { Row } from '../../inspector/shapes.ts'
+import { readCode } from '../../wire/code-word.ts'
+import type { AttemptPhases, DeliveryAttempt, EmulatorDelivery } from '../delivery.ts'
+import type { FeedMessage } from '../feed.ts'
 import { LIMITS, type Service } from '../service.ts'
 import type { Webhook } from '../webhooks.ts'
 
 /** Describes a delivery with everything except its body. */
-export function describeDelivery({ attempts, ...delivery }: Delivery): object {
+export function describeDelivery({ attempts, ...delivery }: EmulatorDelivery): object {
   const { id, accountKey, webhookId, eventId, eventType, status, isInFlight, resendOf, signing, note } = delivery
   return {
     ...{ id, accountKey, webhookId, eventId, eventType, status, isInFlight, signing },
     ...(resendOf !== undefined && { resendOf }),
     ...(note !== undefined && { note }),
-    createdAt: toIso(delivery.createdAt),
-    nextAttemptAt: toIso(delivery.nextAttemptAt),
-    attempts: attempts.map((attempt) => ({
-      ...attempt,
-      at: toIso(attempt.at),
-      durationMs: Math.round(attempt.durationMs),
-      ...(attempt.phases !== undefined && { phases: roundAll(attempt.phases) }),
-    })),
+    createdAt: writeTime(delivery.createdAt),
+    nextAttemptAt: writeDue(delivery.nextAttemptAt),
+    attempts: attempts.map(describeAttempt),
+  }
+}
+
+function describeAttempt(attempt: DeliveryAttempt): object {
+  return {
+    ...attempt,
+    at: writeTime(attempt.at),
+    durationMs: Math.round(attempt.durationMs),
+    ...(attempt.phases !== undefined && { phases: roundAll(attempt.phases) }),
+  }
+}
+
+/** Describes a delivery as a line of the page's list, without bodies and headers, so that ten thousand can be sent. */
+export function describeRow(delivery: EmulatorDelivery): Row {
+  const { id, attempts, status, signing, resendOf = null, note = null, nextAttemptAt } = delivery
+  const last = attempts.at(-1)
+  return {
+    id,
+    account: delivery.accountKey,
+    webhook: delivery.webhookId,
+    event: delivery.eventId,
+    type: delivery.eventType,
+    status,
+    signing,
+    resendOf,
+    note,
+    at: writeTime(delivery.createdAt),
+    nextAt: writeDue(nextAttemptAt),
+    attempts: attempts.length,
+    last:
+      last === undefined
+        ? null
+        : {
+            result: last.status === undefined ? (last.failure ?? '') : String(last.status),
+            code: readCode(last.responseBody),
+            isAcknowledged: last.failure === undefined,
+            at: writeTime(last.at),
+            ms: Math.round(last.durationMs),
+          },
+  }
+}
+
+/** Describes a message of the feed, with times as text like the other answers of the control interface. */
+export function describeMessage(message: FeedMessage): object {
+  switch (message.type) {
+    case 'delivery':
+      return { ...message, delivery: describeDelivery(message.delivery) }
+    case 'attempt':
+      return {
+        ...message,
+        delivery: describeDelivery(message.delivery),
+        attempt: describeAttempt(message.attempt),
+      }
+    case 'clock':
+      return { ...message, now: writeTime(message.now) }
+    default:
+      return message
   }
 }
 
 export function describeClock({ clock, engine }: Service): object {
   return {
     isManual: clock.isManual,
-    now: toIso(clock.now()),
-    nextDueAt: toIso(engine.nextDueAt),
+    now: writeTime(clock.now()),
+    nextDueAt: writeDue(engine.nextDueAt),
     inFlight: engine.inFlight,
   }
 }
@@ -52,11 +107,16 @@ export function describeWebhook({ secret: _secret, ...shown }: Webhook): object 
   return shown
 }
 
+/** Writes a time of the emulator's clock as every answer of the control interface has it: in ISO 8601, UTC. */
+export function writeTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+function writeDue(ms: number | undefined): string | null {
+  return ms === undefined ? null : writeTime(ms)
+}
+
 /** Rounds times to a tenth of a millisecond. */
 function roundAll(phases: AttemptPhases): object {
   return Object.fromEntries(Object.entries(phases).map(([name, ms]) => [name, Math.round(ms * 10) / 10]))
-}
-
-function toIso(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString()
 }

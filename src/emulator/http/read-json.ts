@@ -3,9 +3,6 @@ import type * as z from 'zod'
 import { checkInput } from '../check-input.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Maximum depth of JSON: deeper JSON can be parsed, but overflows the stack when it is serialized. */
-const MAX_DEPTH = 200
-
 /** Reads the body as an object of that shape. */
 export async function readJson<T>(context: Context, shape: z.ZodType<T>): Promise<T> {
   return checkInput(await readObject(context), shape)
@@ -30,26 +27,9 @@ async function readText(context: Context): Promise<string> {
 }
 
 function parse(text: string): unknown {
-  if (isTooDeep(text)) throw new Refusal('bad-json', `the body is nested more than ${MAX_DEPTH} deep`)
   try {
     return JSON.parse(text)
   } catch {
     throw new Refusal('bad-json', 'the body is not JSON')
   }
-}
-
-/** Reads each character once: a crafted body could make a regular expression slow. */
-function isTooDeep(text: string): boolean {
-  let depth = 0
-  let isInString = false
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at]
-    if (character === '\\') at++
-    else if (character === '"') isInString = !isInString
-    else if (isInString) continue
-    else if (character === '[' || character === '{') depth++
-    else if (character === ']' || character === '}') depth--
-    if (depth > MAX_DEPTH) return true
-  }
-  return false
 }

@@ -1,12 +1,13 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
-import { showList } from '../answers.ts'
+import { showDelivery, showList, showOne, showWebhook } from '../answers.ts'
+import { checkInput, webhookChangeShape, webhookFields, webhookShape } from '../check-input.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
+import type { Webhook } from '../webhooks.ts'
 import type { Env } from './env.ts'
 import { pageOf } from './page.ts'
-import { readJson } from './read-json.ts'
-import { createWebhookRoutes } from './webhook-routes.ts'
+import { readJson, readObject } from './read-json.ts'
 
 const login = z.object({ email: z.string(), password: z.string() })
 
@@ -31,4 +32,83 @@ export function createServiceRoutes(service: Service): Hono<Env> {
 
   app.route('/integrations/webhooks', createWebhookRoutes(service))
   return app
+}
+
+/** Creates the routes of the webhooks of the token's account, and of their logs. Service text, section 4. */
+function createWebhookRoutes(service: Service): Hono<Env> {
+  const { webhooks, engine } = service
+  const { assumed } = service.settings
+  const app = new Hono<Env>()
+
+  app.post('/', async (c) => {
+    const webhook = webhooks.create(c.var.account.key, await readJson(c, webhookShape))
+    return c.json(showWebhook(webhook, assumed, { isNew: true }), assumed.creationStatus === '200' ? 200 : 201)
+  })
+
+  app.get('/', (c) => {
+    const all = webhooks.list(c.var.account.key)
+    const show = (webhook: Webhook) => showWebhook(webhook, assumed, { isNew: false })
+    const page = pageOf(c, all, { style: assumed.webhookPaging, limit: 20 }, show)
+    return c.json(showList('webhooks', assumed.listBody, page))
+  })
+
+  app.get('/:id', (c) => c.json(showOne(webhooks.get(c.var.account.key, c.req.param('id')), assumed)))
+
+  app.put('/:id', async (c) => {
+    const { key } = c.var.account
+    const id = webhooks.get(key, c.req.param('id')).id
+    const body = await readObject(c)
+    if (assumed.updateFields === 'strict') mustBeFields(body)
+    const changed = webhooks.update(key, id, checkInput(body, webhookChangeShape))
+    if (changed.active) engine.resume()
+    return c.json(showOne(changed, assumed))
+  })
+
+  app.delete('/:id', (c) => {
+    const webhook = service.deleteWebhook(c.var.account.key, c.req.param('id'))
+    switch (assumed.deletionAnswer) {
+      case '204':
+        return c.body(null, 204)
+      case '200':
+        return c.body(null, 200)
+      case 'success':
+        return c.json({ success: true })
+      case 'object':
+        return c.json(showWebhook(webhook, assumed, { isNew: false }))
+    }
+  })
+
+  addLogRoutes(app, service)
+  return app
+}
+
+function addLogRoutes(app: Hono<Env>, { deliveries, settings: { assumed } }: Service): void {
+  app.get('/:id/deliveries', (c) => {
+    const all = deliveries.listOf(c.var.account.key, c.req.param('id'))
+    const style = assumed.logPaging === 'newest' ? 'before' : 'none'
+    const page = pageOf(c, all, { style, limit: 100 }, (delivery) => showDelivery(delivery, assumed))
+    return c.json(showList('deliveries', assumed.listBody, page))
+  })
+
+  app.post('/:id/retry/:deliveryId', (c) => {
+    const { id, deliveryId } = c.req.param()
+    const delivery = deliveries.retry(c.var.account.key, id, deliveryId)
+    switch (assumed.retryAnswer) {
+      case '202':
+        return c.json(showDelivery(delivery, assumed), 202)
+      case '200':
+        return c.json(showDelivery(delivery, assumed))
+      case '204':
+        return c.body(null, 204)
+      case 'empty':
+        return c.body(null, 200)
+      case 'success':
+        return c.json({ success: true })
+    }
+  })
+}
+
+function mustBeFields(body: Readonly<Record<string, unknown>>): void {
+  const stray = Object.keys(body).find((name) => !Object.hasOwn(webhookFields, name))
+  if (stray !== undefined) throw new Refusal('bad-request', `there is no field ${JSON.stringify(stray)}`)
 }

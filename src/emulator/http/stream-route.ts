@@ -5,7 +5,7 @@ import { createBatches } from '../inspector/batches.ts'
 import type { CallLog } from '../inspector/call-log.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
-import { describeDelivery } from './describe.ts'
+import { describeMessage, writeTime } from './describe.ts'
 import type { Env } from './env.ts'
 
 const MAX_STREAMS = 64
@@ -23,7 +23,7 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
       const isForPage = c.req.query('form') === 'rows'
       const messages = isForPage ? listenForPage(stream) : listen(stream)
       try {
-        await stream.writeSSE({ event: 'ready', data: JSON.stringify({ bootId, now: clock.now() }) })
+        await stream.writeSSE({ event: 'ready', data: JSON.stringify({ bootId, now: writeTime(clock.now()) }) })
         for (let message = await messages.next(); message !== undefined; message = await messages.next())
           await stream.writeSSE({ event: message.type, data: JSON.stringify(message.data) })
       } finally {
@@ -48,7 +48,7 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
     const next = async () => {
       while (!stream.aborted && !stream.closed) {
         const message = waiting.shift()
-        if (message !== undefined) return { type: message.type, data: describe(message) }
+        if (message !== undefined) return { type: message.type, data: describeMessage(message) }
         await new Promise<void>((resolve) => {
           wake = resolve
         })
@@ -69,8 +69,4 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
       stop,
     }
   }
-}
-
-function describe(message: FeedMessage): object {
-  return 'delivery' in message ? { ...message, delivery: describeDelivery(message.delivery) } : message
 }

@@ -1,8 +1,8 @@
 import type { Batch, Notice, Row } from '../../inspector/shapes.ts'
 import type { FeedMessage } from '../feed.ts'
+import { describeRow, writeTime } from '../http/describe.ts'
 import type { Service } from '../service.ts'
 import type { CallLog } from './call-log.ts'
-import { toRow } from './rows.ts'
 
 const MOST_ROWS = 2_000
 const MOST_NOTICES = 500
@@ -33,7 +33,7 @@ export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, 
     if (changed.size > MOST_CHANGED && oldest !== undefined) changed.delete(oldest)
   }
   const unsubscribe = feed.subscribe((message) => {
-    if ('delivery' in message) put(toRow(message.delivery))
+    if ('delivery' in message) put(describeRow(message.delivery))
     if (message.type === 'reset') changed.clear()
     const notice = toNotice(message, calls)
     if (notice !== undefined) notices.push(notice)
@@ -60,7 +60,7 @@ export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, 
       lastAt = performance.now()
       const rows = [...changed.values()].slice(0, MOST_ROWS)
       for (const { id } of rows) changed.delete(id)
-      const batch = { now: clock.now(), notices, rows }
+      const batch = { now: writeTime(clock.now()), notices, rows }
       notices = []
       return batch
     },
@@ -81,6 +81,7 @@ function toNotice(message: FeedMessage, calls: CallLog): Notice | undefined {
     case 'webhook':
       return { type: 'webhook', change: message.change, webhookId: message.webhookId }
     case 'clock':
+      return { type: 'clock' } // the batch has the time
     case 'reset':
     case 'warning':
       return message

@@ -1,5 +1,6 @@
 import type { ApiCall } from '../../inspector/shapes.ts'
 import type { FeedMessage } from '../feed.ts'
+import { writeTime } from '../http/describe.ts'
 import type { Service } from '../service.ts'
 
 const MOST_CALLS = 500
@@ -16,7 +17,7 @@ export class CallLog {
       if (message.type === 'reset') this.#calls.length = 0
       if (message.type !== 'call') return
       const { method, path, status, accountKey: account = null, rateRemaining = null } = message
-      const call = { id: ++count, at: clock.now(), method, path, status, account, rateRemaining }
+      const call = { id: ++count, at: writeTime(clock.now()), method, path, status, account, rateRemaining }
       this.#byMessage.set(message, call)
       this.#calls.push(call)
       if (this.#calls.length > MOST_CALLS) this.#calls.shift()

@@ -5,14 +5,13 @@ import { ACTIONS, SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import { ASSUMPTIONS } from '../assumptions.ts'
 import { webhookChangeShape, webhookFields } from '../check-input.ts'
 import { createHandles } from '../handles.ts'
-import { describeDelivery, describeWebhook } from '../http/describe.ts'
+import { describeDelivery, describeRow, describeWebhook, writeTime } from '../http/describe.ts'
 import type { Env } from '../http/env.ts'
 import { readJson, readObject } from '../http/read-json.ts'
 import { Refusal } from '../refusal.ts'
 import type { Service } from '../service.ts'
 import type { CallLog } from './call-log.ts'
 import { explainSignature } from './explain-signature.ts'
-import { toRow } from './rows.ts'
 
 const MOST_ROWS = 10_000
 const MODELS = ['contact', 'opportunity', 'financeInvoice']
@@ -80,8 +79,8 @@ function listRows(c: Context<Env>, { log, clock, bootId }: Service): RowPage {
   const rows = all
     .slice(Math.max(0, end - limit), end)
     .toReversed()
-    .map(toRow)
-  return { bootId, now: clock.now(), rows, total: all.length }
+    .map(describeRow)
+  return { bootId, now: writeTime(clock.now()), rows, total: all.length }
 }
 
 function listAssumptions({ settings: { assumed } }: Service): readonly AssumptionShape[] {

@@ -6,8 +6,7 @@ import type { Env } from '../http/env.ts'
 import { guardHost, guardOrigin, limitBody } from '../http/guards.ts'
 import { listen, stop, urlOf } from '../http/listen.ts'
 import type { InboxView } from '../options.ts'
-import { Refusal } from '../refusal.ts'
-import { showError, statusOf } from '../refusal-answer.ts'
+import { Refusal, STATUS_OF, showError } from '../refusal.ts'
 import { createInboxRoutes } from './inbox-routes.ts'
 import { createPageRoute } from './page-route.ts'
 
@@ -52,7 +51,7 @@ function createInboxApp(
 ): Hono<Env> {
   const app = new Hono<Env>()
   const refuse = (c: Context<Env>, refusal: Refusal) => {
-    const status = statusOf(refusal.kind)
+    const status = STATUS_OF[refusal.kind]
     if (!c.req.path.startsWith('/_inspector/inbox')) return c.text(`${refusal.message}\n`, status)
     return c.body(showError(refusal, status, 'flat')?.body ?? '', status, { 'content-type': 'application/json' })
   }

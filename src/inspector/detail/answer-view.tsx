@@ -30,7 +30,7 @@ export function AnswerView({ attempt }: { readonly attempt: AttemptDetail }): JS
         </>
       )}
       <p class="dim small">
-        <Spans attempt={attempt} /> · at {showExact(Date.parse(attempt.at))} · {showLength(durationMs)} in total
+        <Spans attempt={attempt} /> · at {showExact(attempt.at)} · {showLength(durationMs)} in total
       </p>
     </div>
   )

@@ -17,7 +17,7 @@ import { InboxSection } from './inbox-section.tsx'
 import { SignatureView } from './signature-view.tsx'
 import { Timeline } from './timeline.tsx'
 import { useDetail, useSignature } from './use-detail.ts'
-import { Verdict } from './verdict.tsx'
+import { VerdictView } from './verdict.tsx'
 
 /** One delivery: its state with advice, its attempts and answers, its body and its signature. */
 export function Detail({ id }: { readonly id: string }): JSX.Element {
@@ -47,7 +47,7 @@ function Parts({ detail, row }: { readonly detail: DeliveryDetail; readonly row:
   const shown = detail.attempts.find(({ number }) => number === ui.attempt) ?? detail.attempts.at(-1)
   return (
     <div class="parts">
-      <Verdict detail={detail} row={row} />
+      <VerdictView detail={detail} row={row} />
       <Actions row={row} />
       <Timeline detail={detail} shown={shown} />
       {shown !== undefined && <AnswerView attempt={shown} />}

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
-import { follow, go, NOTHING_OPEN, readAddress, toUrl } from '../model/address.ts'
+import { follow, go, NOTHING_OPEN, readAddress, toPageUrl } from '../model/address.ts'
 import { inbox, toEventPath } from '../model/inbox.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import type { InboxDetail, InboxOfEvent } from '../shapes.ts'
@@ -44,7 +44,7 @@ export function InboxSection({ row }: { readonly row: PlacedRow }): JSX.Element 
 function ItemLink({ item: { key, state } }: { readonly item: InboxDetail }): JSX.Element {
   const view = { ...NOTHING_OPEN, screen: 'inbox', state, item: key } as const
   return (
-    <a href={toUrl({ ...readAddress(), ...view })} onClick={(event) => follow(event, () => go(view))}>
+    <a href={toPageUrl({ ...readAddress(), ...view })} onClick={(event) => follow(event, () => go(view))}>
       open it in the inbox
     </a>
   )

@@ -45,11 +45,7 @@ function Step({ detail, index, shown }: StepOptions): JSX.Element {
             {isNext ? '○' : '·'}
           </span>
           <span class="word">
-            {isNext && detail.nextAttemptAt !== null ? (
-              <In at={Date.parse(detail.nextAttemptAt)} />
-            ) : (
-              describePlan(detail, index)
-            )}
+            {isNext && detail.nextAttemptAt !== null ? <In at={detail.nextAttemptAt} /> : describePlan(detail, index)}
           </span>
         </span>
       ) : (
@@ -57,7 +53,7 @@ function Step({ detail, index, shown }: StepOptions): JSX.Element {
           type="button"
           class="step"
           aria-pressed={attempt === shown}
-          title={`${showExact(Date.parse(attempt.at))}, ${attempt.durationMs} ms`}
+          title={`${showExact(attempt.at)}, ${attempt.durationMs} ms`}
           onClick={() => {
             ui.attempt = attempt.number
             page.changed()

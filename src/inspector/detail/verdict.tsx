@@ -7,7 +7,13 @@ import type { DeliveryDetail } from '../shapes.ts'
 import { adviseOn, explainCode } from '../text/explain.ts'
 
 /** The state of a delivery in one line, and advice in another. */
-export function Verdict({ detail, row }: { readonly detail: DeliveryDetail; readonly row: PlacedRow }): JSX.Element {
+export function VerdictView({
+  detail,
+  row,
+}: {
+  readonly detail: DeliveryDetail
+  readonly row: PlacedRow
+}): JSX.Element {
   const { last } = row
   const url = detail.attempts.at(-1)?.url ?? page.urlOf(row.webhook)
   const advice = last === null || last.isAcknowledged ? explainCode(last?.code ?? null) : adviseOn(last, url)

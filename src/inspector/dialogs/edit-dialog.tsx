@@ -7,7 +7,7 @@ import { Choice, Editor, Times } from '../parts/fields.tsx'
 import { Key } from '../parts/small.tsx'
 import type { DeliveryDetail } from '../shapes.ts'
 import { findJsonProblem, makeEventId, readField, replaceId } from '../text/edit-body.ts'
-import { SIGNINGS } from '../text/explain.ts'
+import { SIGNING_OPTIONS } from '../text/explain.ts'
 import { toPretty } from '../text/pretty-json.ts'
 import { DialogFrame } from './dialog-frame.tsx'
 
@@ -54,7 +54,7 @@ function EditForm({ detail }: { readonly detail: DeliveryDetail }): JSX.Element 
         </span>
       </div>
       <div class="fields">
-        <Choice label="Signature" options={SIGNINGS} value={signing} onChange={setSigning} />
+        <Choice label="Signature" options={SIGNING_OPTIONS} value={signing} onChange={setSigning} />
         <Times count={count} onInput={setCount} />
         <span class="push" />
         <button type="submit" class="main">

@@ -59,7 +59,7 @@ export function readAddress(): Address {
 }
 
 /** The URL of a view. */
-export function toUrl({ screen, query, delivery, account, model, state, after, item }: Address): string {
+export function toPageUrl({ screen, query, delivery, account, model, state, after, item }: Address): string {
   const parameters = new URLSearchParams()
   if (screen !== START) parameters.set('screen', screen)
   if (query !== '') parameters.set('q', query)
@@ -75,7 +75,7 @@ export function toUrl({ screen, query, delivery, account, model, state, after, i
 
 /** Shows another view. @param isStep true if the browser's Back returns to the previous one */
 export function go(change: Partial<Address>, isStep = true): void {
-  const url = toUrl({ ...readAddress(), ...change })
+  const url = toPageUrl({ ...readAddress(), ...change })
   if (url === location.pathname + location.search) return
   if (isStep) history.pushState(null, '', url)
   else history.replaceState(null, '', url)

@@ -45,7 +45,7 @@ function toTest(word: string, urlOf: (webhook: string) => string, now: number): 
       return ({ event }) => event.includes(value)
     case 'since': {
       const from = readSince(value, now)
-      return ({ at, last }) => from === undefined || Math.max(at, last?.at ?? 0) >= from
+      return ({ at, last }) => from === undefined || Date.parse(last?.at ?? at) >= from
     }
     default:
       return matchText(word.toLowerCase(), urlOf)

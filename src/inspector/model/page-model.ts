@@ -32,7 +32,8 @@ class PageModel {
     return this.#manualNow ?? Date.now() + this.#offset
   }
 
-  setNow(now: number): void {
+  setNow(text: string): void {
+    const now = Date.parse(text)
     this.#offset = now - Date.now()
     this.#manualNow = this.state?.clock.isManual ? now : undefined
   }

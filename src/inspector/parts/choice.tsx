@@ -2,13 +2,13 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 
 /** The ticked rows, by key. */
-export interface Choice {
+export interface Ticks {
   readonly chosen: ReadonlySet<string>
   readonly choose: (keys: readonly string[], isChosen: boolean) => void
 }
 
 /** Remembers the ticked rows of a screen. */
-export function useChoice(): Choice {
+export function useChoice(): Ticks {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const choose = (keys: readonly string[], isChosen: boolean) => {
     const next = new Set(chosen)
@@ -24,7 +24,7 @@ interface ChoiceButtonsOptions<Row> {
   readonly verb: string
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
-  readonly choice: Choice
+  readonly choice: Ticks
   /** Called with the ticked rows, which are unticked afterwards. */
   readonly onRun: (selected: readonly Row[]) => void
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { follow, goTo, listScreens, NOTHING_OPEN, readAddress, type Screen, toUrl } from '../model/address.ts'
+import { follow, goTo, listScreens, NOTHING_OPEN, readAddress, type Screen, toPageUrl } from '../model/address.ts'
 import { SERVER } from '../model/api.ts'
 import { inbox } from '../model/inbox.ts'
 import { listFailed } from '../model/list.ts'
@@ -41,7 +41,7 @@ function Screens(): JSX.Element {
       {listScreens().map(([screen, name]) => (
         <a
           key={screen}
-          href={toUrl({ ...address, ...NOTHING_OPEN, screen })}
+          href={toPageUrl({ ...address, ...NOTHING_OPEN, screen })}
           aria-current={screen === address.screen ? 'page' : undefined}
           onClick={(event) => follow(event, () => goTo(screen))}
         >

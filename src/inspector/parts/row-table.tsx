@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { follow, go, readAddress, toUrl } from '../model/address.ts'
+import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { inbox } from '../model/inbox.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
-import { Ago, Result, Status } from './small.tsx'
+import { Ago, Result, StatusMark } from './small.tsx'
 
 /** Number of rows drawn above and below the visible ones. */
 const MARGIN = 12
@@ -118,10 +118,14 @@ function RowLine({ row, index }: { readonly row: PlacedRow; readonly index: numb
       onClick={open}
     >
       <td>
-        <Status row={row} />
+        <StatusMark row={row} />
       </td>
       <td class="type">
-        <a href={toUrl({ ...address, delivery: row.id })} tabIndex={isCurrent || isFirst ? 0 : -1} id={`row-${row.id}`}>
+        <a
+          href={toPageUrl({ ...address, delivery: row.id })}
+          tabIndex={isCurrent || isFirst ? 0 : -1}
+          id={`row-${row.id}`}
+        >
           {ui.pinned.has(row.id) && <span title="pinned">★ </span>}
           {row.type}
         </a>

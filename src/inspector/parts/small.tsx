@@ -7,25 +7,27 @@ import { showAgo, showExact, showIn } from '../text/times.ts'
 import { useNow } from './ticker.ts'
 
 interface TimeOptions {
-  readonly at: number
+  /** ISO 8601, or milliseconds since 1970 for the times of an inbox. */
+  readonly at: string | number
   /** True to measure by the machine's clock instead of the emulator's. */
   readonly isReal?: boolean
 }
 
 /** A time in the past, relative to now. Its tooltip shows the exact time. */
-export function Ago({ at, isReal }: TimeOptions): JSX.Element {
-  return (
-    <time dateTime={toIso(at)} title={showExact(at)}>
-      {showAgo(at, useNow(isReal))}
-    </time>
-  )
+export function Ago(options: TimeOptions): JSX.Element {
+  return <Time {...options} show={showAgo} />
 }
 
 /** A countdown. Its tooltip shows the exact time. */
-export function In({ at, isReal }: TimeOptions): JSX.Element {
+export function In(options: TimeOptions): JSX.Element {
+  return <Time {...options} show={showIn} />
+}
+
+function Time({ at, isReal, show }: TimeOptions & { readonly show: typeof showIn }): JSX.Element {
+  const ms = new Date(at).getTime()
   return (
-    <time dateTime={toIso(at)} title={showExact(at)}>
-      {showIn(at, useNow(isReal))}
+    <time dateTime={toIso(ms)} title={showExact(ms)}>
+      {show(ms, useNow(isReal))}
     </time>
   )
 }
@@ -48,12 +50,12 @@ export function stateOf({ status, isGone, nextAt, attempts, webhook }: PlacedRow
   if (status === 'failed') return 'failed'
   if (isGone) return 'gone'
   if (page.webhook(webhook)?.active === false) return 'held'
-  if (nextAt !== null && nextAt <= now) return 'sending'
+  if (nextAt !== null && Date.parse(nextAt) <= now) return 'sending'
   return attempts === 0 ? 'waiting' : 'retrying'
 }
 
 /** The state of a delivery as an icon and a word, never as a colour alone. */
-export function Status({ row }: { readonly row: PlacedRow }): JSX.Element {
+export function StatusMark({ row }: { readonly row: PlacedRow }): JSX.Element {
   const state = stateOf(row, useNow())
   return (
     <span class={`status ${state}`}>

@@ -40,7 +40,7 @@ function Clock(): JSX.Element {
           'No attempt is planned.'
         ) : (
           <>
-            Next attempt <In at={Date.parse(due)} />.
+            Next attempt <In at={due} />.
           </>
         )}
         {settings?.retryScale !== 1 && ` Delays between attempts are divided by ${settings?.retryScale}.`}

@@ -14,7 +14,7 @@ import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
 
 /** The first screen: all deliveries, and the open one. */
-export function Deliveries(): JSX.Element {
+export function DeliveriesScreen(): JSX.Element {
   const { delivery } = readAddress()
   const list = listShown()
   return (
@@ -51,7 +51,7 @@ export function Deliveries(): JSX.Element {
 function Trouble(): JSX.Element | null {
   let newest: PlacedRow | undefined
   for (const row of page.rows.all)
-    if (row.last !== null && !row.isGone && row.last.at >= (newest?.last?.at ?? 0)) newest = row
+    if (row.last !== null && !row.isGone && row.last.at >= (newest?.last?.at ?? '')) newest = row
   const { last, webhook, signing, id, type } = newest ?? {}
   if (!last || last.isAcknowledged || webhook === undefined || signing !== 'valid') return null
   const advice = adviseOn(last, page.urlOf(webhook))

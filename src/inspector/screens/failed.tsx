@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
-import { follow, go, NOTHING_OPEN, toUrl } from '../model/address.ts'
+import { follow, go, NOTHING_OPEN, toPageUrl } from '../model/address.ts'
 import { bulkOf } from '../model/bulk.ts'
 import { type FailureGroup, groupFailures } from '../model/list.ts'
 import { page } from '../model/page-model.ts'
 import type { PlacedRow } from '../model/rows.ts'
 import { ui } from '../model/ui.ts'
-import { type Choice, ChoiceButtons, useChoice } from '../parts/choice.tsx'
+import { ChoiceButtons, type Ticks, useChoice } from '../parts/choice.tsx'
 import { Ago, Empty } from '../parts/small.tsx'
 import { count } from '../text/count.ts'
 import { adviseOn } from '../text/explain.ts'
@@ -14,7 +14,7 @@ import { adviseOn } from '../text/explain.ts'
 const MOST_SHOWN = 20
 
 /** Deliveries that have used up their attempts, by webhook and cause. */
-export function Failed(): JSX.Element {
+export function FailedScreen(): JSX.Element {
   const choice = useChoice()
   const groups = groupFailures()
   const rows = groups.flatMap((group) => group.rows)
@@ -48,7 +48,7 @@ export function Failed(): JSX.Element {
 
 interface GroupOptions {
   readonly group: FailureGroup
-  readonly choice: Choice
+  readonly choice: Ticks
 }
 
 function Group({ group, choice }: GroupOptions): JSX.Element {
@@ -84,7 +84,7 @@ function Group({ group, choice }: GroupOptions): JSX.Element {
       {rows.length > MOST_SHOWN && (
         <p class="dim">
           and {(rows.length - MOST_SHOWN).toLocaleString('en')} more,{' '}
-          <a href={toUrl(inList)} onClick={(event) => follow(event, () => go(inList))}>
+          <a href={toPageUrl(inList)} onClick={(event) => follow(event, () => go(inList))}>
             in the list
           </a>
         </p>
@@ -95,7 +95,7 @@ function Group({ group, choice }: GroupOptions): JSX.Element {
 
 interface PickOptions {
   readonly row: PlacedRow
-  readonly choice: Choice
+  readonly choice: Ticks
 }
 
 function Pick({ row, choice }: PickOptions): JSX.Element {

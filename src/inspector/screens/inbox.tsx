@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { ItemDetail } from '../detail/item-detail.tsx'
-import { follow, go, readAddress, toUrl } from '../model/address.ts'
+import { follow, go, readAddress, toPageUrl } from '../model/address.ts'
 import { replaysOf } from '../model/bulk.ts'
 import { hasInbox, inbox } from '../model/inbox.ts'
 import { page } from '../model/page-model.ts'
 import { ui } from '../model/ui.ts'
-import { type Choice, ChoiceButtons, useChoice } from '../parts/choice.tsx'
+import { ChoiceButtons, type Ticks, useChoice } from '../parts/choice.tsx'
 import { Ago, Empty, In } from '../parts/small.tsx'
 import type { InboxRow, InboxStateName } from '../shapes.ts'
 import { shortenError } from '../text/explain.ts'
@@ -19,7 +19,7 @@ const TIMES: Readonly<Record<InboxStateName, string>> = {
 }
 
 /** Accepted events whose handlers have not succeeded: waiting, running or dead. */
-export function Inbox(): JSX.Element {
+export function InboxScreen(): JSX.Element {
   const { item, state, after } = readAddress()
   const isThere = hasInbox()
   const choice = useChoice()
@@ -75,7 +75,7 @@ function showCount(count: number, countedTo: number): string {
 
 interface TableOptions {
   readonly rows: readonly InboxRow[]
-  readonly choice: Choice
+  readonly choice: Ticks
 }
 
 function Hint(): JSX.Element {
@@ -129,7 +129,7 @@ function Table({ rows, choice }: TableOptions): JSX.Element {
 interface LineOptions {
   readonly row: InboxRow
   /** Undefined if the row cannot be selected. */
-  readonly choice: Choice | undefined
+  readonly choice: Ticks | undefined
 }
 
 function Line({ row, choice }: LineOptions): JSX.Element {
@@ -148,7 +148,7 @@ function Line({ row, choice }: LineOptions): JSX.Element {
             onChange={(change) => choice.choose([key], change.currentTarget.checked)}
           />
         )}
-        <a class="item" href={toUrl({ ...address, item: key })} data-key={key}>
+        <a class="item" href={toPageUrl({ ...address, item: key })} data-key={key}>
           {type}
         </a>
         <span class="second mono">{event}</span>

@@ -16,7 +16,7 @@ const SUGGESTED = ['contact', 'opportunity', 'financeInvoice']
 const MOST_SHOWN = 200
 
 /** Records by account and model. Saving one fires its event. */
-export function Records(): JSX.Element {
+export function RecordsScreen(): JSX.Element {
   return page.state === undefined ? (
     <div class="page" />
   ) : (

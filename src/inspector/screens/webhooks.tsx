@@ -13,7 +13,7 @@ import { count } from '../text/count.ts'
 const SHOWN_MS = 30_000
 
 /** The registrations of all accounts. */
-export function Webhooks(): JSX.Element {
+export function WebhooksScreen(): JSX.Element {
   const [isNew, setNew] = useState(false)
   const webhooks = page.state?.webhooks ?? []
   return (

@@ -43,7 +43,7 @@ function escapeHidden(character: string): string {
 }
 
 /** Returns true if a shell and a terminal leave the text unchanged: it consists of printable characters and line breaks. */
-export function isPlain(text: string): boolean {
+export function isPlainText(text: string): boolean {
   return text.search(HIDDEN) < 0 && !text.includes('\ufffd')
 }
 

@@ -1,6 +1,6 @@
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
 import { quoteForShell } from '../../protocol/show.ts'
-import { fromBase64, isPlain } from './bytes.ts'
+import { fromBase64, isPlainText } from './bytes.ts'
 import { adviseOnData, readField } from './edit-body.ts'
 
 /** A delivery to be copied in one of several forms. */
@@ -23,7 +23,7 @@ export function toCurl({ url, body, signature }: CopiedDelivery): string {
   // -g: curl takes brackets and braces of a URL literally.
   const options = [`curl -gi ${quoteForShell(url)}`, ...headers.map((header) => `-H ${quoteForShell(header)}`)]
   // A terminal acts on control characters, and a shell drops zero bytes.
-  const isText = isPlain(body.text) && isWhole(body) && body.base64.length < MOST_OF_ARGUMENT
+  const isText = isPlainText(body.text) && isWhole(body) && body.base64.length < MOST_OF_ARGUMENT
   if (isText) return [...options, `--data-raw ${quoteForShell(body.text)}`].join(' \\\n  ')
   return `printf %s ${quoteForShell(body.base64)} | base64 -d | ${[...options, '--data-binary @-'].join(' \\\n  ')}`
 }
@@ -47,7 +47,7 @@ export function toFixture({ eventId, eventType, body, signature }: CopiedDeliver
 /** Writes a test for vitest that passes unchanged. Its receiver is an example that the user replaces. */
 export function toVitest({ eventId, eventType, body, isRight }: CopiedDelivery): string {
   const bytes =
-    isPlain(body.text) && isWhole(body)
+    isPlainText(body.text) && isWhole(body)
       ? `Buffer.from(${toLiteral(body.text)})`
       : `Buffer.from(${toLiteral(body.base64)}, 'base64')`
   const status = isRight ? expectStatus(body) : 401

@@ -20,7 +20,7 @@ export function replaceId(body: string, id: string): string {
 
 /** Reads a field of the envelope; undefined if it is not a string. */
 export function readField(body: string, name: string): string | undefined {
-  const value: unknown = Object(parseJson(body))[name]
+  const value: unknown = Object(tryToParse(body))[name]
   return typeof value === 'string' ? value : undefined
 }
 
@@ -81,7 +81,7 @@ export interface PastedEvent {
 
 /** Finds the exact body in pasted text: a body, a fixture, or a line of `postern deliveries list --json`. */
 export function readPasted(text: string): PastedEvent | undefined {
-  const value = parseJson(text)
+  const value = tryToParse(text)
   if (typeof value !== 'object' || value === null) return undefined
   const { id, type, accountKey, bodyBase64, body, event, entry } = value as Readonly<Record<string, unknown>> // an object, as was checked
   if (typeof bodyBase64 === 'string') return { base64: bodyBase64 }
@@ -92,7 +92,7 @@ export function readPasted(text: string): PastedEvent | undefined {
 }
 
 /** Parses JSON; returns undefined if the text is invalid. */
-export function parseJson(text: string): unknown {
+export function tryToParse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -55,7 +55,7 @@ export function shortenError(error: string | null): string {
 }
 
 /** Kinds of signatures: `valid`, and then those that are wrong in one way. */
-export const SIGNINGS: readonly (readonly [string, string])[] = [
+export const SIGNING_OPTIONS: readonly (readonly [string, string])[] = [
   ['valid', 'valid: signed again'],
   ['none', 'no header'],
   ['wrong', 'with another secret'],
@@ -72,5 +72,5 @@ export const SIGNINGS: readonly (readonly [string, string])[] = [
 
 /** Describes a kind of signature. */
 export function nameSigning(signing: string): string {
-  return SIGNINGS.find(([name]) => name === signing)?.[1] ?? signing
+  return SIGNING_OPTIONS.find(([name]) => name === signing)?.[1] ?? signing
 }

@@ -1,4 +1,4 @@
-import { parseJson } from './edit-body.ts'
+import { tryToParse } from './edit-body.ts'
 
 /** A piece of JSON text, either a key or not. */
 export interface JsonPiece {
@@ -17,7 +17,7 @@ const TOKENS = /"(?:[^"\\]|\\.)*"|[^\s",:{}[\]]+|[,:{}[\]]/g
  * @returns undefined if the text is not JSON
  */
 export function prettify(text: string): readonly JsonPiece[] | undefined {
-  if (parseJson(text) === undefined) return undefined
+  if (tryToParse(text) === undefined) return undefined
   const tokens = text.match(TOKENS) ?? []
   const pieces: JsonPiece[] = []
   let depth = 0

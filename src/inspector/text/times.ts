@@ -46,6 +46,6 @@ function roundDown(ms: number): number {
 }
 
 /** The exact time, as the tooltip of a relative one. */
-export function showExact(at: number): string {
-  return toIso(at)?.replace('T', ' ') ?? 'unknown'
+export function showExact(at: string | number): string {
+  return toIso(new Date(at).getTime())?.replace('T', ' ') ?? 'unknown'
 }

@@ -1,28 +1,10 @@
-import type { Clock } from '../host/clock.ts'
 import { MAX_ATTEMPTS, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from '../protocol/schedule.ts'
-import { type BodyFormat, formatJson } from '../wire/json-forms.ts'
+import { formatJson } from '../wire/json-forms.ts'
 import { readEvent } from './answers.ts'
-import type { Assumed } from './assumptions.ts'
 import type { StoredDelivery } from './delivery.ts'
-import type { DeliveryLog } from './delivery-log.ts'
-import type { Engine } from './engine.ts'
-import { newDelivery } from './events.ts'
-import type { Feed } from './feed.ts'
-import type { Ids } from './random.ts'
+import { type EventsParts, newDelivery } from './events.ts'
 import { Refusal } from './refusal.ts'
 import { type Signing, spoil } from './signing.ts'
-import type { Webhooks } from './webhooks.ts'
-
-export interface DeliveriesParts {
-  readonly clock: Pick<Clock, 'now'>
-  readonly assumed: Assumed
-  readonly ids: Ids
-  readonly log: DeliveryLog
-  readonly webhooks: Webhooks
-  readonly engine: Engine
-  readonly feed: Feed
-  readonly format: BodyFormat
-}
 
 export interface ResendOptions {
   /** Body to send instead of the original one: text or bytes, sent as they are. */
@@ -35,10 +17,10 @@ export interface ResendOptions {
 }
 
 /** Reads, retries and resends deliveries for callers. */
-export class Deliveries {
-  readonly #parts: DeliveriesParts
+export class DeliveryActions {
+  readonly #parts: EventsParts
 
-  constructor(parts: DeliveriesParts) {
+  constructor(parts: EventsParts) {
     this.#parts = parts
   }
 
