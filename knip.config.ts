@@ -24,7 +24,7 @@ const config: KnipConfig = {
   ignore: ['examples/next/**', 'bench/**'], // packages of their own
   ignoreBinaries: ['redis-server', 'script', 'mount', 'umount', 'mkfifo'], // an engine, and the system's own: no packages
   ignoreDependencies: [
-    '@arethetypeswrong/cli', // scripts/check.ts starts this and the next by the names of their binaries
+    '@arethetypeswrong/cli', // a test starts this and the next by the names of their binaries
     'publint',
     'vite-node', // a test starts it by the name of its binary
     'better-sqlite3', // an optional peer that is not installed here: it has to be compiled

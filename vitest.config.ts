@@ -4,16 +4,43 @@ import { closingLine } from './scripts/closing-line.ts'
 import { entries } from './scripts/entries.ts'
 import { progress } from './scripts/progress.ts'
 
+/**
+ * The tests that need more than this repository's source in one process: an engine, a browser, a shell, another language, the built or packed
+ * package, child processes; and the simulation and the walked guides, which take minutes. `npm test` leaves them to `npm run test:all`.
+ */
+const WITH_PROGRAMS = [
+  'adapters/http/{closing,fragments,process}',
+  'adapters/queues/**/*',
+  'adapters/stores/order',
+  'adapters/stores/{postgres,redis}/**/*',
+  'adapters/stores/sqlite/{inbox-deaths,inbox-outage,processes}',
+  'chaos/**/*',
+  'check/{reference,repro}',
+  'cli/{completion,examples,inbox-bullmq,inbox-replay-races,late-inbox,program,replay-program}',
+  'client/aborted-call',
+  'docs',
+  'emulator/crash',
+  'engines/**/*',
+  'examples/**/*',
+  'inspector/{firefox,inbox,page,page-actions,page-trouble}',
+  'otel/docs',
+  'package',
+  'release',
+  'runtimes/**/*',
+  'simulation/**/*',
+  'types/editor',
+  'walks',
+].map((name) => `test/${name}.test.ts`)
+
 const alias = Object.entries(entries).map(([name, file]) => ({
   find: name === 'index' ? /^postern$/ : new RegExp(`^postern/${name}$`),
   replacement: fileURLToPath(new URL(file, import.meta.url)),
 }))
 
-// Type tests (test/types) are not run here: `tsc --noEmit` in the check judges their @ts-expect-error lines.
-export default defineConfig({
+/** What all configurations share. Type tests (test/types) are not run: `tsc --noEmit` in the check judges their @ts-expect-error lines. */
+export const base = defineConfig({
   resolve: { alias },
   test: {
-    include: ['test/**/*.test.ts'],
     // Without a terminal: failures only, and what tests print.
     reporters: [process.stdout.isTTY ? 'default' : ['minimal', { silent: false }], progress(), closingLine],
     pool: 'forks',
@@ -22,12 +49,32 @@ export default defineConfig({
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
-    // Most tests wait: for processes, for leases to end, for engines that are away.
-    maxWorkers: 6,
     maxConcurrency: 12,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    expect: { poll: { timeout: 15_000 } }, // a slow machine is no failure
+    // A limit ends what hangs. No test may fail because the machine is slow.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     coverage: { provider: 'v8', include: ['src/**/*.ts', 'adapters/**/*.ts'] },
+  },
+})
+
+export default defineConfig({
+  ...base,
+  test: {
+    ...base.test,
+    projects: [
+      {
+        extends: true,
+        test: {
+          ...{ name: 'behaviour', include: ['test/**/*.test.ts'], exclude: WITH_PROGRAMS },
+          ...{ maxWorkers: 3, sequence: { groupOrder: 0 } },
+        },
+      },
+      {
+        extends: true,
+        // Most of these tests wait: for processes, for leases to end, for engines that are away.
+        test: { name: 'programs', include: WITH_PROGRAMS, maxWorkers: 4, sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 })

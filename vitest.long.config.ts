@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import base from './vitest.config.ts'
+import { base } from './vitest.config.ts'
 
 /** Properties that run for a minute each; LONG_SECONDS changes that. */
 export default defineConfig({

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import base from './vitest.config.ts'
+import { base } from './vitest.config.ts'
 
 /**
  * The tests that judge mutants: those that MUTATION_TESTS names below test/, with commas, less those that would take

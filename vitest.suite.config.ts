@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
-import base from './vitest.config.ts'
+import { base } from './vitest.config.ts'
 
 /**
  * The suite without what starts programs of its own, which would judge those, and without the simulation, some of whose planted faults leave
@@ -9,6 +9,7 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
+    include: ['test/**/*.test.ts'],
     exclude: [
       ...configDefaults.exclude,
       'test/examples/**',
@@ -19,6 +20,5 @@ export default defineConfig({
       'test/types/**',
     ],
     setupFiles: process.env.INSIDE_STORAGE === '1' ? ['test/long/inside-storage.ts'] : [],
-    testTimeout: 60_000,
   },
 })

@@ -60,6 +60,12 @@ async function checkProgram(name: string, code: string, options: object): Promis
 }
 
 describe('the tarball', () => {
+  it('passes publint and attw', async () => {
+    const bin = join(ROOT, 'node_modules/.bin')
+    await run(ROOT, join(bin, 'publint'), 'run', tarball, '--strict')
+    await run(ROOT, join(bin, 'attw'), tarball, '--profile', 'esm-only')
+  })
+
   it('holds the documents and the build of every subpath, and nothing else', async () => {
     const files = (await run(folder, 'tar', '-tzf', tarball)).trim().split('\n')
     const others = files.filter((file) => !/^package\/dist\/(testing\/)?[\w-]+(\.js|\.d\.ts)$/.test(file))
