@@ -453,7 +453,7 @@ describe('types', () => {
     // @ts-expect-error: no such field
     receiver.on('contact.created', (event) => void event.data.record.emial)
     export const handler: (request: never, response: never, next: () => void) => Promise<void> = expressHandler(receiver)
-    export const bytes: Uint8Array = signed(events.contact.created(), { secret: 'x' }).bytes`
+    export const bytes: Uint8Array = signed(events.contact.created(), { secret: 'x' }).body`
   const MODERN = { module: 'nodenext' }
   const OLD = { module: 'commonjs', moduleResolution: 'node10', esModuleInterop: true }
 

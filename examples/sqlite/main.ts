@@ -29,8 +29,8 @@ receiver.on('contact.created', async (event, context) => {
 // The same three events in every run, each sent three times concurrently.
 const events = createEvents({ seed: 'example' })
 for (let index = 0; index < 3; index++) {
-  const { bytes, signature } = signed(events.contact.created(), { secret: SECRET })
-  const copies = [1, 2, 3].map(() => receiver.receive({ body: bytes, signature }))
+  const delivery = signed(events.contact.created(), { secret: SECRET })
+  const copies = [1, 2, 3].map(() => receiver.receive(delivery))
   const outcomes = await Promise.all(copies)
   console.log(outcomes.map(({ status, outcome }) => `${status} ${outcome}`).join(', '))
 }

@@ -37,7 +37,7 @@ const bodies: readonly FetchCase[] = [
     name: 'a body split inside a character, and one in chunks of a byte, are handled',
     run: async (target) => {
       const split = event({ text: WORDS })
-      const { bytes, headers } = sign(split)
+      const { body: bytes, headers } = sign(split)
       const middle = Buffer.from(bytes).indexOf('👩') + 2
       const body = [bytes.subarray(0, middle), 100, bytes.subarray(middle)]
       equal((await target.send({ headers, body })).status, 200)
@@ -45,7 +45,7 @@ const bodies: readonly FetchCase[] = [
 
       const crumbled = event({ text: WORDS })
       const crumbs = sign(crumbled)
-      const each = [...crumbs.bytes].map((byte) => Uint8Array.of(byte))
+      const each = [...crumbs.body].map((byte) => Uint8Array.of(byte))
       equal((await target.send({ headers: crumbs.headers, body: each })).status, 200)
       deepEqual(await target.told(crumbled), { runs: 1, ended: 1, text: WORDS })
     },
@@ -82,7 +82,7 @@ const bodies: readonly FetchCase[] = [
     name: 'a body with a content encoding is refused, identity is none',
     run: async (target) => {
       const delivered = event()
-      const { bytes } = sign(delivered)
+      const { body: bytes } = sign(delivered)
       for (const [encoding, body] of [
         ['gzip', gzipSync(bytes)],
         ['br', brotliCompressSync(bytes)],
@@ -126,7 +126,7 @@ const bodies: readonly FetchCase[] = [
   {
     name: 'a body that stalls is cut at the deadline, and 20 of them slow nobody',
     run: async (target) => {
-      const { bytes, headers } = sign(event({ text: WORDS }))
+      const { body: bytes, headers } = sign(event({ text: WORDS }))
       const slow = Array.from({ length: 20 }, (_, index) =>
         target.send({
           path: '/quick',
@@ -147,7 +147,7 @@ const bodies: readonly FetchCase[] = [
     name: 'a sender that goes away within the body leaves no trace',
     run: async (target) => {
       const delivered = event({ text: WORDS })
-      const { bytes, headers } = sign(delivered)
+      const { body: bytes, headers } = sign(delivered)
       const cut = target.send({
         headers: { ...headers, 'content-length': bytes.length },
         body: [bytes.subarray(0, 40)],

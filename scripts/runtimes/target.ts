@@ -48,8 +48,8 @@ export class Target {
   ): Promise<Answer> {
     const delivery = sign(body, { ...(tamper && { tamper }), ...(format && { format }) })
     return this.send({
-      headers: { ...delivery.headers, 'content-length': delivery.bytes.length, ...headers },
-      body: [delivery.bytes],
+      headers: { ...delivery.headers, 'content-length': delivery.body.length, ...headers },
+      body: [delivery.body],
       ...rest,
     })
   }

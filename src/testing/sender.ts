@@ -140,7 +140,7 @@ interface Shape {
   readonly bytes: number | undefined
 }
 
-function toPlan({ bytes: whole, headers, signature }: SignedDelivery, shape: Partial<Shape>): AttemptPlan {
+function toPlan({ body: whole, headers, signature }: SignedDelivery, shape: Partial<Shape>): AttemptPlan {
   const { number = 1, partSize, abortAfterMs, bytes } = shape
   const sent = bytes === undefined ? whole : whole.slice(0, bytes)
   const others = Object.entries(headers).filter(([name]) => name !== SIGNATURE_HEADER)

@@ -30,7 +30,9 @@ const TAMPERS = [
 /** Ways to spoil a delivery. Each spoils only one thing. */
 export type Tamper = (typeof TAMPERS)[number]
 
+/** Options of `signed`: the secret, the form of the JSON, and the way to spoil the delivery. */
 export interface SignedOptions {
+  /** Signing secret of the receiver. */
   readonly secret: Secret
   /** Format of the JSON. Default `spaced`, on which a receiver that signs JSON.stringify(parsed) fails. */
   readonly format?: BodyFormat
@@ -43,9 +45,9 @@ export interface SignedOptions {
 /** Names of the options of `signed`. */
 export const SIGNED_OPTIONS: readonly string[] = ['secret', 'format', 'tamper', 'seed']
 
-/** Bytes and headers of one delivery. */
+/** One delivery: an argument of `receiver.receive`, and of each HTTP client. */
 export interface SignedDelivery {
-  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly body: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
   /** Value of `X-Service-Signature`; undefined for `no-header`, and both values joined by a comma for `two-headers`. */
   readonly signature: string | undefined
@@ -60,7 +62,7 @@ export type Sendable = WebhookEvent<string, unknown> | string | Uint8Array
  * Makes a delivery as the service sends it, or spoils it in one way.
  *
  * @param event event from a builder, or raw text or bytes to sign as they are
- * @example const { bytes, headers } = signed(events.contact.created(), { secret })
+ * @example await receiver.receive(signed(events.contact.created(), { secret }))
  */
 export function signed(
   event: Sendable,
@@ -79,20 +81,20 @@ export function signed(
     throw new TypeError(
       `An event, text or bytes can be signed, not ${show(event)}: events.contact.created() makes one. Give anything that is not an event as text.`,
     )
-  const body = toBytes(event, format, seed)
-  const signature = tamperedSignature(body, event, secret, tamper)
-  if (tamper === 'flip-bit' && body.length === 0)
+  const original = toBytes(event, format, seed)
+  const signature = tamperedSignature(original, event, secret, tamper)
+  if (tamper === 'flip-bit' && original.length === 0)
     throw new TypeError('The tamper "flip-bit" needs a body: an empty one has no bit to flip.')
-  const bytes = tamper === 'flip-bit' ? flipBit(body) : body
+  const body = tamper === 'flip-bit' ? flipBit(original) : original
   const headers = {
     'content-type': 'application/json',
     ...(signature !== undefined && { [SIGNATURE_HEADER]: signature }),
   }
   return {
-    bytes,
+    body,
     headers,
     signature,
-    request: (url = 'http://localhost/webhooks') => new Request(url, { method: 'POST', headers, body: bytes }),
+    request: (url = 'http://localhost/webhooks') => new Request(url, { method: 'POST', headers, body }),
   }
 }
 

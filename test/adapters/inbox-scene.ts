@@ -20,8 +20,7 @@ export function makeScene(inbox: Inbox, options: Partial<Parameters<typeof creat
   onTestFinished(async () => void (await receiver.close({ timeoutMs: 0 })))
   receiver.on('contact.created', ({ id }) => void seen.push(id))
   const send = (event: WebhookEvent<string, unknown>): Promise<Outcome> => {
-    const { bytes, signature } = signed(event, { secret: SECRET })
-    return receiver.receive({ body: bytes, signature })
+    return receiver.receive(signed(event, { secret: SECRET }))
   }
   /** The state of one query: an item that moves from running to waiting between two queries would be in neither. */
   const hasNone = async () => {

@@ -37,7 +37,7 @@ function deliveryOf(bytes: number, tamper: Tamper = 'none'): Delivery {
   const toText = (notes: string) => JSON.stringify({ ...event, notes }, null, 2)
   const room = bytes - Buffer.byteLength(toText(''))
   const delivery = signed(toText('é'.repeat(room >> 1) + '.'.repeat(room & 1)), { secret: SECRET, tamper })
-  expect(delivery.bytes.length).toBe(bytes)
+  expect(delivery.body.length).toBe(bytes)
   return { ...delivery, id: event.id }
 }
 
@@ -46,7 +46,7 @@ interface Answer {
   readonly body: string
 }
 
-async function send(path: string, { bytes, headers }: SignedDelivery, isChunked = false): Promise<Answer> {
+async function send(path: string, { body: bytes, headers }: SignedDelivery, isChunked = false): Promise<Answer> {
   const body = isChunked ? new Blob([bytes]).stream() : bytes
   const response = await fetch(server.url + path, { method: 'POST', headers, body, duplex: 'half' })
   return { status: response.status, body: await response.text() }

@@ -173,13 +173,13 @@ async function measureAnswers(): Promise<void> {
   await send(port, DECLARED, []) // the first request of a process is slower
   const slow = signed(events.syncCompleted(), { secret: SECRET })
   const hung = signed(events.syncFailed(), { secret: SECRET })
-  const headOf = ({ bytes, headers }: typeof slow) => head({ ...headers, 'content-length': bytes.length })
+  const headOf = ({ body, headers }: typeof slow) => head({ ...headers, 'content-length': body.length })
   const declared = await send(port, DECLARED, [])
   const flooded = await send(port, CHUNKED, inChunks())
   const [cut, answered] = await Promise.all([
     // A few bytes in time, and then so slowly that the deadline comes first.
-    send(port, headOf(slow), dribble(slow.bytes.subarray(0, 30))),
-    send(port, headOf(hung), [hung.bytes]),
+    send(port, headOf(slow), dribble(slow.body.subarray(0, 30))),
+    send(port, headOf(hung), [hung.body]),
   ])
   server.stop()
   const toSeconds = (ms: number) => `${(ms / 1_000).toFixed(2)} s`

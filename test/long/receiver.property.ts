@@ -78,7 +78,7 @@ describe('for a minute', { concurrent: false }, () => {
         'chunkings over node:http',
         fc.asyncProperty(fc.nat({ max: 2 * LIMIT }), cuts, fc.boolean(), async (length, places, isDeclared) => {
           const event = { ...events.syncCompleted(), further: 'é'.repeat(length / 2) }
-          const { bytes, headers } = signed(event, { secret: SECRET })
+          const { body: bytes, headers } = signed(event, { secret: SECRET })
           const request = httpRequest({
             port,
             host: '127.0.0.1',
@@ -111,7 +111,7 @@ describe('for a minute', { concurrent: false }, () => {
       'chunkings of a Fetch body',
       fc.asyncProperty(fc.nat({ max: 2 * LIMIT }), cuts, async (length, places) => {
         const event = { ...events.syncCompleted(), further: 'é'.repeat(length / 2) }
-        const { bytes, headers } = signed(event, { secret: SECRET })
+        const { body: bytes, headers } = signed(event, { secret: SECRET })
         const body = ReadableStream.from(cut(bytes, places))
         const init: RequestInit = { method: 'POST', headers, body, duplex: 'half' }
         const response = await handle(new Request('http://localhost/', init))

@@ -7,7 +7,7 @@ const CALLS = 20_000
 const WARM_UP = 5_000
 const SECRET = 'whsec_timing'
 
-const { bytes } = signed(events.contact.created(), { secret: SECRET })
+const { body: bytes } = signed(events.contact.created(), { secret: SECRET })
 const good = sign(bytes, SECRET)
 const flip = (digit: string | undefined) => (digit === '0' ? '1' : '0')
 const firstDiffers = `sha256=${flip(good[7])}${good.slice(8)}`

@@ -221,8 +221,7 @@ describe('the span of a delivery', () => {
     receiver.on('*', () => {})
     const remote = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }
     const extracted = trace.setSpanContext(context.active(), { ...remote, traceFlags: 1, isRemote: true })
-    const { bytes: body, signature } = signed(events.contact.created(), { secret: SECRET })
-    await context.with(extracted, () => receiver.receive({ body, signature }))
+    await context.with(extracted, () => receiver.receive(signed(events.contact.created(), { secret: SECRET })))
     const span = sdk.span('process default')
     expect([span.kind, parentOf(span), span.spanContext().traceId]).toEqual([
       SpanKind.SERVER,

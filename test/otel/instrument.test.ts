@@ -22,8 +22,7 @@ function make(options: Partial<ReceiverOptions<never, never>> = {}) {
 }
 
 function send(receiver: Receiver, event = events.contact.created(), tamper: SignedOptions['tamper'] = 'none') {
-  const { bytes: body, signature } = signed(event, { secret: SECRET, tamper })
-  return receiver.receive({ body, signature })
+  return receiver.receive(signed(event, { secret: SECRET, tamper }))
 }
 
 const refuse = (): never => {

@@ -300,7 +300,7 @@ it.each<[string, (bytes: Uint8Array, no: () => Promise<never>) => unknown]>([
   'receive() refuses %s that was not awaited, also while it closes, and leaves no rejection behind',
   async (_what, toDelivery) => {
     const bench = new Bench()
-    const { bytes } = signed(events.contact.created(), { secret: SECRET })
+    const { body: bytes } = signed(events.contact.created(), { secret: SECRET })
     const receive = () => bench.receiver.receive(toDelivery(bytes, () => Promise.reject(new Error('no'))) as never)
     expect((await receive()).status).toBeGreaterThanOrEqual(500)
     expect(bench.errors).toHaveLength(1)
@@ -311,9 +311,9 @@ it.each<[string, (bytes: Uint8Array, no: () => Promise<never>) => unknown]>([
 
 it("a promise for a signature is reported as the app's mistake", async () => {
   const bench = new Bench()
-  const { bytes } = signed(events.contact.created(), { secret: SECRET })
+  const { body } = signed(events.contact.created(), { secret: SECRET })
   const signature = Promise.resolve('sha256=') as never // plain JavaScript forgets to await
-  expect(await bench.receiver.receive({ body: bytes, signature })).toMatchObject({ status: 500, code: 'body_consumed' })
+  expect(await bench.receiver.receive({ body, signature })).toMatchObject({ status: 500, code: 'body_consumed' })
   expect(bench.errors[0]?.message).toContain('await both if they are promises')
 })
 
@@ -321,8 +321,7 @@ it('handle, receive, dispatch and close may be detached from the receiver', asyn
   const bench = new Bench()
   bench.receiver.on('*', () => {})
   const { handle, receive, dispatch, close } = bench.receiver
-  const { bytes, signature } = signed(events.contact.created(), { secret: SECRET })
-  expect(await receive({ body: bytes, signature })).toMatchObject({ outcome: 'handled' })
+  expect(await receive(signed(events.contact.created(), { secret: SECRET }))).toMatchObject({ outcome: 'handled' })
   expect(await handle(request(events.contact.created()))).toMatchObject({ status: 200 })
   expect(await dispatch(events.contact.created())).toMatchObject({ outcome: 'handled' })
   expect(await close()).toEqual({ unfinished: 0 })
@@ -373,8 +372,8 @@ it.each([30, 31, 32, 33, 34])(
     bench.receiver.on('contact.created', () => {
       if (++runs < depth) return void bench.receiver.dispatch(events.contact.created())
       const reused = { body: new Uint8Array(), signature: '' }
-      for (const { bytes, signature } of deliveries)
-        outcomes.push(bench.receiver.receive(Object.assign(reused, { body: bytes, signature })))
+      for (const { body, signature } of deliveries)
+        outcomes.push(bench.receiver.receive(Object.assign(reused, { body, signature })))
     })
     const handled: string[] = []
     bench.receiver.on('sync.completed', ({ id }) => void handled.push(id))

@@ -233,8 +233,8 @@ export class Bench {
     } & Partial<SignedOptions> = {},
   ): Promise<Outcome> {
     const { secret = SECRET, format, tamper, ...rest } = delivery
-    const { bytes, signature } = signed(event, { secret, ...(format && { format }), ...(tamper && { tamper }) })
-    return this.receiver.receive({ body: bytes, signature, ...rest })
+    const signing = { secret, ...(format && { format }), ...(tamper && { tamper }) }
+    return this.receiver.receive({ ...signed(event, signing), ...rest })
   }
 
   get codes(): readonly string[] {
@@ -275,7 +275,7 @@ export function request(
   } = {},
 ): DeliveryRequest & { readonly wasRead: () => boolean } {
   const { headers, options, ...rest } = overrides
-  const { bytes, headers: made } = signed(event, { secret: SECRET, ...options })
+  const { body: bytes, headers: made } = signed(event, { secret: SECRET, ...options })
   const all: Readonly<Record<string, HeaderValue>> = { ...made, 'content-length': String(bytes.length), ...headers }
   let wasRead = false
   return {

@@ -61,9 +61,9 @@ export const SCENARIOS = {
 
   /** Sends a genuine delivery with its digest in capitals. */
   'string-compare': async (createApp: CreateApp) => {
-    const { bytes, signature = '' } = signed(events.contact.created(), { secret: SECRET })
+    const { body, signature = '' } = signed(events.contact.created(), { secret: SECRET })
     const capitals = signature.slice(0, 7) + signature.slice(7).toUpperCase()
-    return { answer: await serve(createApp(saveNothing), (post) => post({ bytes, signature: capitals }).answer) }
+    return { answer: await serve(createApp(saveNothing), (post) => post({ body, signature: capitals }).answer) }
   },
 
   /** Work of 15 s, under the service's own time limit and schedule. */
@@ -107,9 +107,9 @@ export const SCENARIOS = {
 
 /** Sends a forged delivery to an app that was started without a secret. */
 export function sendSignedByNothing(app: RequestListener): Promise<number> {
-  const { bytes } = signed(events.contact.created(), { secret: SECRET })
-  const signature = `sha256=${createHmac('sha256', '').update(bytes).digest('hex')}`
-  return serve(app, (post) => post({ bytes, signature }).answer)
+  const { body } = signed(events.contact.created(), { secret: SECRET })
+  const signature = `sha256=${createHmac('sha256', '').update(body).digest('hex')}`
+  return serve(app, (post) => post({ body, signature }).answer)
 }
 
 /**
@@ -148,7 +148,7 @@ interface Posted {
   abandon(): void
 }
 
-type Post = (delivery: Pick<SignedDelivery, 'bytes' | 'signature'>) => Posted
+type Post = (delivery: Pick<SignedDelivery, 'body' | 'signature'>) => Posted
 
 /** @param act gets a function that sends, and one that waits until all earlier deliveries have been processed as far as possible */
 async function serve<T>(
@@ -156,14 +156,14 @@ async function serve<T>(
   act: (post: Post, settle: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { port, close } = await listen(createServer(app))
-  const post: Post = ({ bytes, signature }) => {
+  const post: Post = ({ body, signature }) => {
     const headers = { 'content-type': 'application/json', 'x-service-signature': signature }
     const options = { host: '127.0.0.1', port, path: '/webhooks', method: 'POST', headers, agent: false }
     const request = sendRequest(options)
     const answer = new Promise<number>((resolve, reject) => {
       request.on('response', (response) => resolve(response.resume().statusCode ?? 0)).on('error', reject)
     })
-    request.end(bytes)
+    request.end(body)
     return { answer, abandon: () => request.destroy() }
   }
   // Both ends are in this process: while ten sequential requests run, the others arrive.

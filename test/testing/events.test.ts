@@ -49,8 +49,10 @@ describe('the builders', () => {
     const data: unknown[] = []
     const event = build(events)
     const receiver = createReceiver({ secret: 'secret', models }).on('*', (seen) => data.push([seen.type, seen.data]))
-    const { bytes, signature } = signed(event, { secret: 'secret' })
-    expect(await receiver.receive({ body: bytes, signature })).toMatchObject({ outcome: 'handled', id: event.id })
+    expect(await receiver.receive(signed(event, { secret: 'secret' }))).toMatchObject({
+      outcome: 'handled',
+      id: event.id,
+    })
     expect(await receiver.dispatch(event)).toMatchObject({ outcome: 'duplicate' })
     expect(data).toEqual([[type, event.data]])
   })

@@ -24,31 +24,31 @@ const tampers = Object.entries(TAMPERS) as [Exclude<Tamper, 'none'>, string][] /
 const textOf = (bytes: Uint8Array) => new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 
 describe('signed', () => {
-  it.each(FORMATS)('returns bytes, headers and signature that belong together, written %s', (format) => {
+  it.each(FORMATS)('returns body, headers and signature that belong together, written %s', (format) => {
     const event = events.contact.created()
-    const { bytes, headers, signature } = signed(event, { secret: SECRET, format })
-    expect(verify(bytes, signature, SECRET)).toBe(true)
+    const { body, headers, signature } = signed(event, { secret: SECRET, format })
+    expect(verify(body, signature, SECRET)).toBe(true)
     expect(headers).toEqual({ 'content-type': 'application/json', 'x-service-signature': signature })
-    expect(JSON.parse(textOf(bytes))).toEqual(JSON.parse(JSON.stringify(event)))
+    expect(JSON.parse(textOf(body))).toEqual(JSON.parse(JSON.stringify(event)))
   })
 
   it('writes the formats in different ways', () => {
     const event = events.contact.created({ email: 'a/b@example.test' })
-    const texts = FORMATS.map((format) => textOf(signed(event, { secret: SECRET, format }).bytes))
+    const texts = FORMATS.map((format) => textOf(signed(event, { secret: SECRET, format }).body))
     expect(new Set(texts).size).toBe(5)
     expect(texts.slice(0, 4).map((text) => text.slice(0, 7))).toEqual(['{"id":"', '{"id": ', '{\n  "id', '{"id":"'])
     expect(texts[3]).toMatch(/Zo\\u00eb.*a\\\/b@/)
   })
 
   it('writes spaced by default, which no receiver can make again from the parsed event', () => {
-    const { bytes, signature } = signed(events.syncCompleted(), { secret: SECRET })
-    expect(verify(JSON.stringify(JSON.parse(textOf(bytes))), signature, SECRET)).toBe(false)
+    const { body, signature } = signed(events.syncCompleted(), { secret: SECRET })
+    expect(verify(JSON.stringify(JSON.parse(textOf(body))), signature, SECRET)).toBe(false)
   })
 
   it('writes at random by the seed, and one event in one way without a seed', () => {
     const event = events.contact.created({ email: 'ž/a@example.test' })
     const write = (seed?: number) =>
-      textOf(signed(event, { secret: SECRET, format: 'random', ...(seed !== undefined && { seed }) }).bytes)
+      textOf(signed(event, { secret: SECRET, format: 'random', ...(seed !== undefined && { seed }) }).body)
     expect(write(1)).toBe(write(1))
     expect(write()).toBe(write())
     const texts = Array.from({ length: 50 }, (_, seed) => write(seed))
@@ -65,9 +65,9 @@ describe('signed', () => {
         fc.constantFrom(...FORMATS),
         (data, format) => {
           const event = events.raw('invoice.paid', data)
-          const { bytes, signature } = signed(event, { secret: SECRET, format })
-          expect(JSON.parse(textOf(bytes))).toEqual(JSON.parse(JSON.stringify(event)))
-          expect(verify(bytes, signature, SECRET)).toBe(true)
+          const { body, signature } = signed(event, { secret: SECRET, format })
+          expect(JSON.parse(textOf(body))).toEqual(JSON.parse(JSON.stringify(event)))
+          expect(verify(body, signature, SECRET)).toBe(true)
         },
       ),
       runs(200),
@@ -76,8 +76,8 @@ describe('signed', () => {
 
   it.each(FORMATS)('writes 5 MB of text and of escapes %s', (format) => {
     const event = events.raw('invoice.paid', { text: 'x'.repeat(5_000_000), escapes: '"'.repeat(2_500_000) })
-    const { bytes } = signed(event, { secret: SECRET, format })
-    expect(JSON.parse(textOf(bytes))).toEqual({ ...event })
+    const { body } = signed(event, { secret: SECRET, format })
+    expect(JSON.parse(textOf(body))).toEqual({ ...event })
   })
 
   it.each<[string, string | Uint8Array]>([
@@ -87,18 +87,18 @@ describe('signed', () => {
     ['a buffer', Buffer.from('{}')],
   ])('signs raw %s unchanged', (_what, raw) => {
     for (const format of FORMATS) {
-      const { bytes, signature } = signed(raw, { secret: SECRET, format })
-      expect(Buffer.from(bytes)).toEqual(Buffer.from(raw))
+      const { body, signature } = signed(raw, { secret: SECRET, format })
+      expect(Buffer.from(body)).toEqual(Buffer.from(raw))
       expect(verify(raw, signature, SECRET)).toBe(true)
     }
   })
 
   it('has its own bytes: the passed ones may change', () => {
     const raw = new Uint8Array([1, 2, 3])
-    const { bytes, signature } = signed(raw, { secret: SECRET })
+    const { body, signature } = signed(raw, { secret: SECRET })
     raw.fill(9)
-    expect(verify(bytes, signature, SECRET)).toBe(true)
-    expect(bytes.buffer.byteLength).toBe(bytes.byteLength)
+    expect(verify(body, signature, SECRET)).toBe(true)
+    expect(body.buffer.byteLength).toBe(body.byteLength)
   })
 
   it.each<[string, Secret]>([
@@ -106,8 +106,8 @@ describe('signed', () => {
     ['bytes', new Uint8Array(32).fill(0x0b)],
   ])('accepts a secret of %s', (_what, secret) => {
     for (const [tamper] of [['none'], ...tampers] as [Tamper][]) {
-      const { bytes, signature } = signed(events.syncCompleted(), { secret, tamper })
-      expect(verify(bytes, signature, secret)).toBe(tamper === 'none')
+      const { body, signature } = signed(events.syncCompleted(), { secret, tamper })
+      expect(verify(body, signature, secret)).toBe(tamper === 'none')
     }
   })
 
@@ -136,11 +136,11 @@ describe('a tampered delivery', () => {
   describe.each(tampers)('by %s', (tamper, code) => {
     it.each(FORMATS)(`is refused with ${code}, written %s`, async (format) => {
       for (const event of everyEvent) {
-        const { bytes, signature } = signed(event, { secret: SECRET, format, tamper })
-        expect(verify(bytes, signature, SECRET)).toBe(false)
+        const { body, signature } = signed(event, { secret: SECRET, format, tamper })
+        expect(verify(body, signature, SECRET)).toBe(false)
         let handled = 0
         const receiver = createReceiver({ secret: SECRET, logger: silentLogger }).on('*', () => handled++)
-        expect(await receiver.receive({ body: bytes, signature })).toMatchObject({
+        expect(await receiver.receive({ body, signature })).toMatchObject({
           outcome: 'rejected',
           code,
           status: 401,
@@ -153,9 +153,9 @@ describe('a tampered delivery', () => {
       const event = events.contact.created()
       const [good, bad] = [signed(event, { secret: SECRET }), signed(event, { secret: SECRET, tamper })]
       const bits = (byte: number) => byte.toString(2).replaceAll('0', '').length
-      const changed = bad.bytes.reduce((sum, byte, index) => sum + bits(byte ^ (good.bytes[index] ?? 0)), 0)
+      const changed = bad.body.reduce((sum, byte, index) => sum + bits(byte ^ (good.body[index] ?? 0)), 0)
       expect(changed).toBe(tamper === 'flip-bit' ? 1 : 0)
-      expect(bad.bytes.length).toBe(good.bytes.length)
+      expect(bad.body.length).toBe(good.body.length)
       if (tamper === 'flip-bit') expect(bad.headers).toEqual(good.headers)
       else expect(bad.headers).not.toEqual(good.headers)
       if (tamper === 'no-header') expect(bad.headers).toEqual({ 'content-type': 'application/json' })
@@ -163,8 +163,8 @@ describe('a tampered delivery', () => {
   })
 
   it('holds against the secret that it claims to be signed by', () => {
-    const { bytes, signature } = signed(events.syncCompleted(), { secret: SECRET, tamper: 'other-secret' })
-    expect(verify(bytes, signature, 'a secret that the receiver does not have')).toBe(true)
+    const { body, signature } = signed(events.syncCompleted(), { secret: SECRET, tamper: 'other-secret' })
+    expect(verify(body, signature, 'a secret that the receiver does not have')).toBe(true)
   })
 
   it.each<[Tamper, string | Uint8Array]>([
@@ -179,6 +179,11 @@ describe('a tampered delivery', () => {
   })
 })
 
+it('makes the argument of receive()', async () => {
+  const receiver = createReceiver({ secret: SECRET, logger: silentLogger }).on('sync.completed', () => {})
+  expect((await receiver.receive(signed(events.syncCompleted(), { secret: SECRET }))).outcome).toBe('handled')
+})
+
 describe('request()', () => {
   it('returns a Fetch request of the same bytes and headers, as often as wanted', async () => {
     const delivery = signed(events.contact.created(), { secret: SECRET })
@@ -186,7 +191,7 @@ describe('request()', () => {
       const request = delivery.request(url)
       expect([request.method, request.url]).toEqual(['POST', url ?? 'http://localhost/webhooks'])
       expect(Object.fromEntries(request.headers)).toMatchObject(delivery.headers)
-      expect(new Uint8Array(await request.arrayBuffer())).toEqual(delivery.bytes)
+      expect(new Uint8Array(await request.arrayBuffer())).toEqual(delivery.body)
     }
   })
 

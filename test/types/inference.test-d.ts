@@ -21,6 +21,7 @@ import {
   type WebhookEvent,
 } from 'postern'
 import { type Contact, contact } from 'postern/models'
+import { signed } from 'postern/testing'
 import * as z from 'zod'
 import { type Equal, expectType } from './equal.ts'
 
@@ -346,3 +347,9 @@ createReceiver({ secret: 'secret', store: process.env.DATABASE ? transactional :
 // A receiver with transactions can be used wherever one is expected.
 const register = (any: Receiver<typeof models, typeof events>) => any.on('contact.created', welcome)
 register(onDatabase)
+
+// ── A delivery of the test kit ─────────────────────────────────────────────────────────────────────────────────────────
+
+receiver.receive(signed('{}', { secret: 'secret' }))
+// @ts-expect-error a delivery has a body and a signature
+receiver.receive(signed('{}', { secret: 'secret' }).body)

@@ -57,7 +57,7 @@ async function makeFixtures({ model = [], account, seed }: FixturesOptions, secr
   const fixtures = types.map((type): Fixture => {
     // A seed for each type: more models don't change the others' files.
     const event = buildEvent(createEvents({ seed: `${seed}:${type}` }), type, { accountKey: account })
-    const { bytes, headers, signature = '' } = signed(event, { secret })
+    const { body: bytes, headers, signature = '' } = signed(event, { secret })
     const fixture = { type, eventId: event.id, body: `${type}.json`, headers: `${type}.headers`, signature }
     const names: Readonly<Record<string, string>> = {
       'content-type': 'Content-Type',

@@ -89,7 +89,7 @@ export function sample({ id = `evt_${++count}`, tamper = 'none' }: { id?: string
 
 /** Signs raw text or bytes as they are. */
 export function sampleOf(event: Parameters<typeof signed>[0], tamper: Tamper = 'none'): Sample {
-  const { bytes, headers } = signed(event, { secret: SECRET, tamper })
+  const { body: bytes, headers } = signed(event, { secret: SECRET, tamper })
   return { id: '', bytes: Buffer.from(bytes), headers: { ...headers, 'content-length': bytes.length } }
 }
 

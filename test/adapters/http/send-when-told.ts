@@ -13,8 +13,8 @@ const BESIDE_EACH_OTHER = 16
 export async function sendWhenTold(receiver: Pick<Receiver, 'receive'>, secret: string, count: number): Promise<void> {
   const ids = Array.from({ length: count }, (_, index) => `evt_${index}`).sort(() => Math.random() - 0.5)
   const send = async (id: string) => {
-    const { bytes, signature } = signed(events.contact.created({}, { id, accountKey: 'acme' }), { secret })
-    while ((await receiver.receive({ body: bytes, signature })).status !== 200) await sleep(50)
+    const delivery = signed(events.contact.created({}, { id, accountKey: 'acme' }), { secret })
+    while ((await receiver.receive(delivery)).status !== 200) await sleep(50)
     writeSync(1, `${id}\n`)
   }
   const lane = async () => {

@@ -211,8 +211,9 @@ describe.each(drivers)('handlers that take only the latest, on SQLite by %s', (d
     receiver.on('contact.*', LATEST, (event) => void ran.push(secondOf(event)))
     const record = newRecord()
     const send = async (second: number) => {
-      const { bytes: body, signature } = signed(change(record, second), { secret: 'secret' })
-      expect(await receiver.receive({ body, signature })).toMatchObject({ outcome: 'accepted' })
+      expect(await receiver.receive(signed(change(record, second), { secret: 'secret' }))).toMatchObject({
+        outcome: 'accepted',
+      })
     }
     const worker = receiver.work({ concurrency: 1 })
     await send(7)

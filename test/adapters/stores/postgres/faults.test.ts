@@ -180,9 +180,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore under faults', () 
     const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore }
     const receiver = createReceiver({ secret: 'secret', store, logger: quiet }).on('*', () => sleep(1))
     const deliveries = Array.from({ length: 200 }, () => signed(events.contact.created(), { secret: 'secret' }))
-    const outcomes = await Promise.all(
-      [...deliveries, ...deliveries].map(({ bytes, signature }) => receiver.receive({ body: bytes, signature })),
-    )
+    const outcomes = await Promise.all([...deliveries, ...deliveries].map((delivery) => receiver.receive(delivery)))
     expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200]))
     await receiver.close()
   })

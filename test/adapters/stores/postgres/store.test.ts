@@ -174,7 +174,7 @@ describe.skipIf(postgresProgram === undefined)('postgresStore', () => {
     const sendAll = async () => {
       while (!isOver) {
         const event = events.contact.created()
-        const { bytes: body, signature } = signed(event, { secret: 'secret' })
+        const { body, signature } = signed(event, { secret: 'secret' })
         let outcome: Outcome
         do {
           outcome = await receiver.receive({ body, signature })

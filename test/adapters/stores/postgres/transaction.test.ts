@@ -220,7 +220,7 @@ describe.skipIf(postgresProgram === undefined)('transactions of postgresStore', 
           await tx.query('INSERT INTO contacts (id) VALUES ($1)', [id])
         })
       })
-      const { bytes: body, signature } = signed(event, { secret: 'secret' })
+      const { body, signature } = signed(event, { secret: 'secret' })
       cut.proxy.cutAt = { text: 'COMMIT\0', isForwarded } // the statement that ends it: BEGIN names a level with COMMIT in it
       expect(await receiver.receive({ body, signature })).toMatchObject({ outcome: 'failed', status: 500 })
       if (isForwarded) await untilSettled(async () => (await rowsOf(event.id)) === 1)

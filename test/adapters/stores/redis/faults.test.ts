@@ -175,10 +175,7 @@ describe.skipIf(redisProgram === undefined)('a store on Redis', () => {
         })
       const delivery = signed(events.contact.created(), { secret: 'test-secret' })
       const send = async () => {
-        const { outcome } = await receiver.receive({
-          body: delivery.bytes,
-          signature: delivery.headers['x-service-signature'],
-        })
+        const { outcome } = await receiver.receive(delivery)
         return outcome
       }
       expect(await send()).toBe('failed')

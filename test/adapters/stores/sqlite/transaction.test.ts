@@ -21,8 +21,7 @@ describe.each(drivers)('context.transaction on %s', (driver) => {
       onError: (error) => errors.push(error as PosternError), // the receiver passes nothing else
     })
     const send = (event: ReturnType<typeof events.contact.created>): Promise<Outcome> => {
-      const { bytes, signature } = signed(event, { secret: SECRET })
-      return receiver.receive({ body: bytes, signature })
+      return receiver.receive(signed(event, { secret: SECRET }))
     }
     const rows = () => database.prepare('SELECT id, run FROM contacts ORDER BY run').all()
     const save = (tx: SqliteDatabase, id: string, run = 1) =>
