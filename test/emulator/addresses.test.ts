@@ -1,7 +1,7 @@
 import { openSqlite } from 'postern/sqlite'
 import { describe, expect, it } from 'vitest'
 import { findUrlProblem, guardLookup } from '../../src/emulator/addresses.ts'
-import { call, sink, start } from './support.ts'
+import { sink, start } from './support.ts'
 
 const LOCAL = [
   'http://127.0.0.1:3000/',
@@ -174,14 +174,4 @@ describe('a name, when a connection is made', () => {
     expect(strict.deliveries.list()).toMatchObject([{ attempts: [{ failure: 'blocked-url', status: undefined }] }])
     expect(receiver.received).toEqual([])
   })
-})
-
-it.each(FORBIDDEN)('refuses over HTTP to register or to change to %s', async (url) => {
-  const crm = await start({ assume: { A30: 'any' } })
-  const token = await crm.login()
-  expect(
-    (await call(crm, 'POST /api/integrations/webhooks', { token, body: { url, events: ['sync.failed'] } })).status,
-  ).toBe(422)
-  const { id } = crm.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'] })
-  expect((await call(crm, `PUT /api/integrations/webhooks/${id}`, { token, body: { url } })).status).toBe(422)
 })

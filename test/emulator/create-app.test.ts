@@ -34,14 +34,6 @@ describe('an answer of the emulator', () => {
     expect(await ask('PUT /_emulator/clock')).toMatchObject({ status: 405, json: { statusCode: 405 } })
   })
 
-  it('has the type of its form', async () => {
-    for (const [A17, type] of [
-      ['flat', 'application/json'],
-      ['problem', 'application/problem+json'],
-    ] as const)
-      expect((await (await scene({ assume: { A17 } })).ask('GET /api/nothing')).headers.get('content-type')).toBe(type)
-  })
-
   it('may be empty', async () => {
     const { ask } = await scene({ assume: { A17: 'empty' } })
     const { status, text, headers } = await ask('GET /api/nothing')

@@ -1,5 +1,5 @@
 import { createReceiver } from 'postern'
-import { DIALECTS, type Dialect, type EmulatorOptions } from 'postern/emulator'
+import { DIALECTS, type Dialect } from 'postern/emulator'
 import { nodeHandler } from 'postern/node'
 import { describe, expect, it } from 'vitest'
 import { type Answer, call, pick, quiet, serve, sink, start } from './support.ts'
@@ -123,25 +123,4 @@ describe('the dialect', () => {
       expect(runs).toHaveLength(2)
     },
   )
-})
-
-describe('single assumptions', () => {
-  const listOf = async (options: EmulatorOptions) => {
-    const crm = await start(options)
-    return (await call(crm, 'GET /api/integrations/webhooks', { token: await crm.login() })).json
-  }
-
-  it.each([{ listBody: 'items' }, { A04: 'items' }] as const)('are chosen by name and by id: %j', async (assume) => {
-    expect(await listOf({ assume })).toEqual({ items: [], total: 0 })
-  })
-
-  it('take precedence over those of a dialect', async () => {
-    expect(await listOf({ dialect: 'hostile', assume: { A04: 'data' } })).toEqual({ data: [] })
-  })
-
-  it('are listed by name', async () => {
-    const crm = await start({ assume: { A04: 'items' } })
-    const { json } = await call(crm, 'GET /_emulator/state')
-    expect(Object(json).assumed).toMatchObject({ listBody: 'items', idName: '_id' })
-  })
 })

@@ -55,6 +55,34 @@ describe('a delay before an attempt is sent', () => {
     expect(ended()).toEqual(['d1', 'd2'])
   })
 
+  it('is sent once if the webhook is resumed before the delay has passed', async () => {
+    const { register, emit, advance, setActive, attempts } = makeEngine({ faults })
+    const webhookId = register()
+    emit(webhookId)
+    await advance('1s')
+    setActive(webhookId, false)
+    setActive(webhookId, true)
+    await advance('1h')
+    expect(attempts).toHaveLength(1)
+  })
+
+  it.each([
+    ['dropped', 'failed', 1],
+    ['counted', 'pending', 2],
+  ] as const)('of a retry is %s by a pause if that is assumed (A32)', async (A32, status, made) => {
+    const { register, emit, advance, setActive, attempts } = makeEngine({
+      faults,
+      results: ['status'],
+      assume: { A32 },
+    })
+    const webhookId = register()
+    const delivery = only(emit(webhookId))
+    await advance('33s')
+    setActive(webhookId, false)
+    await advance('5s')
+    expect([attempts.length, delivery.status, delivery.attempts.length]).toEqual([1, status, made])
+  })
+
   it('goes to the URL that the webhook then has, and to none if it is deleted', async () => {
     const { register, emit, advance, webhooks, log, attempts } = makeEngine({ faults })
     const [one, two] = [register(), register()]

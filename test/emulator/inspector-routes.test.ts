@@ -1,19 +1,10 @@
-import { createHash, createHmac } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { verify } from 'postern'
-import { startEmulator } from 'postern/emulator'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { sign, verify } from 'postern'
+import { describe, expect, it } from 'vitest'
 import { ASSUMPTIONS } from '../../src/emulator/assumptions.ts'
-import { SIGNINGS } from '../../src/emulator/signing.ts'
-import { call, pick, quiet, serve, sink, start } from './support.ts'
+import { call, pick, serve, sink, start } from './support.ts'
 
 describe('the page', () => {
-  it('redirects from its address with a slash at the end', async () => {
-    const crm = await start()
-    const { status, headers } = await fetch(`${crm.url}/_inspector/?d=x`, { redirect: 'manual' })
-    expect([status, headers.get('location')]).toEqual([302, '/_inspector?d=x'])
-  })
-
   it('is one file with a strict policy and a new nonce each time, below 60 KB', async () => {
     const crm = await start()
     const [one, other] = [await call(crm, 'GET /_inspector'), await call(crm, 'GET /_inspector')]
@@ -27,12 +18,6 @@ describe('the page', () => {
     expect(/<(script|link|img)[^>]+(src|href)="http|__NONCE__/.test(one.text)).toBe(false)
     expect(one.headers.get('cache-control')).toBe('no-store')
     expect(gzipSync(one.text).length).toBeLessThan(60_000)
-  })
-
-  it('answers to names of loopback only', async () => {
-    const crm = await start()
-    for (const host of ['evil.test', 'evil.test:4010'])
-      expect((await crm.fetch(new Request(`${crm.url}/_inspector`, { headers: { host } }))).status).toBe(403)
   })
 })
 
@@ -137,81 +122,14 @@ describe('routes of the page', () => {
     const usual = expect.objectContaining({ name: 'signatureCase', value: 'lower', isDefault: true })
     expect(json).toContainEqual(usual)
   })
-})
 
-describe('a signature, step by step', () => {
-  it.each(SIGNINGS.filter((signing) => signing !== 'stale-bytes'))('reports the sent bytes: %s', async (sign) => {
-    const crm = await start()
-    const receiver = await sink()
-    const { secret } = crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
-    crm.events.emit({ type: 'sync.failed' })
-    const made = crm.deliveries.resend(crm.deliveries.list()[0]?.id ?? '', { sign })
-    await crm.clock.advance(0)
-    const { body, rawHeaders = [] } = receiver.received[1] ?? {}
-    const sent = rawHeaders.filter((_value, at) => rawHeaders[at - 1] === 'X-Service-Signature')
-    const { json, text } = await call(crm, `GET /_emulator/deliveries/${made.id}/signature`)
-    expect(json).toMatchObject({
-      bytes: body?.length,
-      bodySha256: createHash('sha256')
-        .update(body ?? '')
-        .digest('hex'),
-      digest: createHmac('sha256', secret)
-        .update(body ?? '')
-        .digest('hex'),
-      sent,
-      isRight: sign === 'valid',
-    })
-    expect(sent).toHaveLength(sign === 'none' ? 0 : sign === 'two-headers' ? 2 : 1)
-    expect(verify(body ?? '', sent, secret)).toBe(sign === 'valid')
+  it('signature: the steps of a delivery, without the secret', async () => {
+    const crm = await start({ port: false })
+    const { secret } = crm.webhooks.create({ url: 'http://127.0.0.1:1/', events: ['sync.failed'] })
+    const [id] = crm.events.emit({ type: 'sync.failed' }).deliveries
+    const { json, text } = await call(crm, `GET /_emulator/deliveries/${id}/signature`)
+    const sent = [sign(crm.deliveries.get(id ?? '').bytes, secret)]
+    expect(json).toMatchObject({ sent, isRight: true, secret: { length: secret.length } })
     expect(text).not.toContain(secret)
   })
-
-  it('has digests of common mistakes', async () => {
-    const crm = await start()
-    const { secret } = crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'] })
-    crm.events.emit({ type: 'sync.failed' })
-    const [delivery] = crm.deliveries.list()
-    const compact = JSON.stringify(JSON.parse(Buffer.from(delivery?.bytes ?? []).toString()))
-    const { text } = await call(crm, `GET /_emulator/deliveries/${delivery?.id}/signature`)
-    expect(text).toContain(createHmac('sha256', secret).update(compact).digest('hex'))
-    expect(text).toContain(
-      createHmac('sha256', `${secret}\n`)
-        .update(delivery?.bytes ?? '')
-        .digest('hex'),
-    )
-  })
-})
-
-describe('pages of other sites', () => {
-  it.each(['cross-site', 'same-site'])('are refused, even if they name no origin: %s', async (site) => {
-    const crm = await start()
-    for (const path of ['state', 'stream', 'stream?form=rows', 'deliveries'])
-      expect((await call(crm, `GET /_emulator/${path}`, { headers: { 'sec-fetch-site': site } })).status).toBe(403)
-  })
-
-  it.each(['same-origin', 'none'])('are distinguished from the page itself and the address bar: %s', async (site) => {
-    const crm = await start()
-    expect((await call(crm, 'GET /_emulator/state', { headers: { 'sec-fetch-site': site } })).status).toBe(200)
-  })
-})
-
-it('splits an attempt into its parts', async () => {
-  const crm = await startEmulator({ logger: quiet }) // on the machine's clock
-  onTestFinished(() => crm.close())
-  const receiver = await serve((request, response) => {
-    request.resume()
-    setTimeout(() => {
-      response.writeHead(200).write('{')
-      setTimeout(() => response.end('}'), 30)
-    }, 30)
-  })
-  crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
-  crm.webhooks.create({ url: 'http://127.0.0.1:9/', events: ['sync.failed'] })
-  crm.events.emit({ type: 'sync.failed' })
-  await crm.deliveries.whenIdle()
-  const [good, refused] = crm.deliveries.list().map(({ attempts }) => attempts[0])
-  const { connectMs = -1, waitMs = -1, bodyMs = -1 } = good?.phases ?? {}
-  expect([connectMs >= 0, waitMs >= 25, bodyMs >= 25]).toEqual([true, true, true])
-  expect(connectMs + waitMs + bodyMs).toBeCloseTo(good?.durationMs ?? 0, 3)
-  expect(refused).toMatchObject({ failure: 'refused', phases: {} })
 })

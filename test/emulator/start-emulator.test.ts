@@ -2,25 +2,9 @@ import { startEmulator } from 'postern/emulator'
 import { openSqlite } from 'postern/sqlite'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { quiet, sink, start } from './support.ts'
+import { quiet, start } from './support.ts'
 
 describe('an emulator in code', () => {
-  it('answers without a port', async () => {
-    await using crm = await startEmulator({ port: false, logger: quiet })
-    const response = await crm.fetch(new Request(`${crm.url}/_emulator/ready`))
-    expect(await response.json()).toEqual({ type: 'ready', url: crm.url })
-  })
-
-  it('uses its port, and reports if it is taken', async () => {
-    const crm = await start()
-    const port = Number(new URL(crm.url).port)
-    await expect(startEmulator({ port })).rejects.toMatchObject({ code: 'port_in_use' })
-    await crm.close()
-    const again = await startEmulator({ port })
-    expect(new URL(again.url).port).toBe(String(port))
-    await again.close()
-  })
-
   it.each([
     [{ prot: 1 }, 'option_unknown'],
     [{ port: -1 }, 'option_invalid'],
@@ -32,41 +16,6 @@ describe('an emulator in code', () => {
       code,
       message: expect.stringContaining(told),
     })
-  })
-
-  it('makes the same ids for the same seed, and never the same secret', async () => {
-    const ids = async () => {
-      const crm = await start({ seed: 7 })
-      const { id, secret } = crm.webhooks.create({ url: 'http://localhost/', events: ['sync.failed'] })
-      return { id, secret, event: crm.events.emit({ type: 'contact.created' }).id }
-    }
-    const [one, two] = [await ids(), await ids()]
-    expect([two.id, two.event]).toEqual([one.id, one.event])
-    expect(two.secret).not.toBe(one.secret)
-  })
-
-  it('accepts a chosen secret, and refuses an impossible one', async () => {
-    const crm = await start()
-    const fields = { url: 'http://localhost/', events: ['sync.failed'] }
-    expect(crm.webhooks.create(fields, { secret: 'mine' }).secret).toBe('mine')
-    expect(() => crm.webhooks.create(fields, { secret: ' ' })).toThrow(
-      expect.objectContaining({ code: 'secret_unusable' }),
-    )
-  })
-
-  it('a listener that throws ends nothing', async () => {
-    const errors: unknown[] = []
-    const crm = await start({ logger: { ...quiet, error: ({ err }) => errors.push(err) } })
-    const stop = crm.subscribe(() => {
-      throw new Error('mine')
-    })
-    const receiver = await sink()
-    crm.webhooks.create({ url: receiver.url, events: ['contact.created'] })
-    crm.records.create('contact')
-    await crm.clock.advance(0)
-    stop()
-    expect(receiver.received).toHaveLength(1)
-    expect(errors).not.toEqual([])
   })
 
   it('releases its database if it cannot listen', async () => {

@@ -1,6 +1,6 @@
 import type { Emulator } from 'postern/emulator'
 import { describe, expect, it } from 'vitest'
-import { quiet, sink, start } from './support.ts'
+import { start } from './support.ts'
 
 const URL_TAKEN = 'http://localhost:3000/webhooks'
 
@@ -16,39 +16,15 @@ circular.self = circular
 
 describe('a method refuses wrong arguments, and changes nothing', () => {
   it.each<[line: string, told: string, ...given: unknown[]]>([
-    ['webhooks.create', 'expected object'],
-    ['webhooks.create', 'url: ', { events: ['sync.failed'] }],
     ['webhooks.create', 'url: ', { url: new URL(URL_TAKEN), events: ['sync.failed'] }],
-    ['webhooks.create', 'events: ', { url: URL_TAKEN }],
-    ['webhooks.create', 'events: ', { url: URL_TAKEN, events: 'sync.failed' }],
-    ['webhooks.create', 'events.0: ', { url: URL_TAKEN, events: [7] }],
-    ['webhooks.create', 'active: ', { url: URL_TAKEN, events: ['sync.failed'], active: 'false' }],
     ['webhooks.update', 'expected object', 'ID'],
-    ['webhooks.update', 'active: ', 'ID', { active: 0 }],
-    ['events.emit', 'expected object'],
-    ['events.emit', 'expected object', 'sync.failed'],
-    ['events.emit', 'type: ', {}],
-    ['events.emit', 'id: ', { type: 'sync.failed', id: 7 }],
-    ['events.emit', 'timestamp: ', { type: 'sync.failed', timestamp: new Date() }],
-    ['events.emit', 'JSON', { type: 'sync.failed', data: { total: 1n } }],
     ['events.emit', 'JSON', { type: 'sync.failed', data: circular }],
-    ['events.emitMany', 'count', { type: 'sync.failed' }],
     ['events.emitMany', 'count', { type: 'sync.failed' }, 0],
-    ['events.emitMany', 'count', { type: 'sync.failed' }, 1.5],
-    ['events.emitMany', 'count', { type: 'sync.failed' }, Number.NaN],
     ['events.emitMany', 'count', { type: 'nobody.asked' }, 1e9],
     ['records.create', 'model key'],
-    ['records.create', 'expected', 'contact', null],
-    ['records.create', 'expected', 'contact', 'zoe@example.test'],
-    ['records.create', 'expected', 'contact', ['zoe@example.test']],
     ['records.create', 'JSON', 'contact', { total: 1n }],
-    ['records.create', 'JSON', 'contact', circular],
     ['accounts.add', 'key: ', {}],
-    ['accounts.add', 'key: ', { key: 'a b', email: 'a@b.test', password: 'pw' }],
-    ['accounts.add', 'password: ', { key: 'third', email: 'a@b.test' }],
-    ['deliveries.resend', 'body: ', 'DELIVERY', { body: { id: 'evt_1' } }],
     ['deliveries.resend', 'body: ', 'DELIVERY', { body: 7 }],
-    ['deliveries.resend', 'sign: ', 'DELIVERY', { sign: 'badly' }],
     // Each of these was taken for the first account, or for everything.
     ['webhooks.create', 'expected object', { url: URL_TAKEN, events: ['sync.failed'] }, 'globex'],
     ['webhooks.create', 'account', { url: URL_TAKEN, events: ['sync.failed'] }, { account: 'globex' }],
@@ -56,19 +32,15 @@ describe('a method refuses wrong arguments, and changes nothing', () => {
     ['webhooks.list', 'no account "nobody"', { accountKey: 'nobody' }],
     ['records.create', 'expected object', 'contact', {}, 'globex'],
     ['records.list', 'expected object', 'contact', 'globex'],
-    ['records.create', '_id: the JSON', 'contact', { _id: 'x', toJSON: () => ({ _id: 'y' }) }],
-    ['records.create', '_id: the JSON', 'contact', { toJSON: () => null }],
     ['events.emit', 'expected object', { type: 'sync.failed' }, 'globex'],
     ['events.sampleOf', 'a type is text'],
     ['deliveries.list', 'expected object', 'DELIVERY'],
     ['deliveries.list', 'expected object', null],
     ['deliveries.list', 'id', { id: 'DELIVERY' }],
   ])('%s: %s', async (line, told, ...given) => {
-    const crm = await start()
-    const receiver = await sink(crm.clock)
-    const webhook = crm.webhooks.create({ url: receiver.url, events: ['sync.failed'] })
+    const crm = await start({ port: false, assume: { A31: 'kept' } })
+    const webhook = crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'], active: false })
     const [delivery] = crm.events.emit({ type: 'sync.failed' }).deliveries
-    await crm.clock.advance(0)
     const count = () => [
       crm.webhooks.list(),
       crm.deliveries.list().length,
@@ -83,29 +55,16 @@ describe('a method refuses wrong arguments, and changes nothing', () => {
     expect(act).toThrow(expect.objectContaining({ code: 'emulator_refused', message: expect.stringContaining(told) }))
     expect(JSON.stringify(count())).toBe(before)
   })
-
-  it('subscribe requires a function', async () => {
-    const crm = await start()
-    const subscribe = crm.subscribe as (listener: unknown) => unknown
-    expect(() => subscribe(undefined)).toThrow(expect.objectContaining({ code: 'emulator_refused' }))
-  })
-})
-
-it('a record does not change, whatever happens to the object afterwards', async () => {
-  const crm = await start({ port: false, logger: quiet })
-  const fields = { tags: ['new'], note: undefined }
-  const { _id } = crm.records.create('contact', fields)
-  fields.tags.push('old')
-  expect(crm.records.get('contact', _id)).toStrictEqual({ _id, tags: ['new'] })
 })
 
 describe('the emulator', () => {
-  it('refuses a login by a bare key, and anything but a request', async () => {
+  it('refuses a login by a bare key, anything but a request, and a listener that is no function', async () => {
     const crm = await start()
     const login = crm.login as (options: unknown) => Promise<string> // plain JavaScript has no types
     await expect(login('globex')).rejects.toMatchObject({ code: 'emulator_refused' })
     const call = crm.fetch as (request: unknown) => Promise<Response> // plain JavaScript has no types
     await expect(call('http://localhost/_emulator/ready')).rejects.toMatchObject({ code: 'emulator_refused' })
+    expect(() => crm.subscribe(undefined as never)).toThrow(expect.objectContaining({ code: 'emulator_refused' }))
   })
 
   it('returns separate objects: a change to one is no change of the emulator', async () => {
@@ -123,15 +82,5 @@ describe('the emulator', () => {
     }
     expect(crm.webhooks.get(webhook.id).events).toEqual(['sync.failed'])
     expect(crm.records.get('contact', record._id)).toMatchObject({ address: { city: 'Oslo' }, seen: true })
-  })
-
-  it('accepts nothing more once it is closed, since nothing would be delivered', async () => {
-    const crm = await start()
-    crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'] })
-    await crm.close()
-    const closed = expect.objectContaining({ code: 'emulator_refused', message: 'the emulator has been closed' })
-    expect(() => crm.events.emit({ type: 'sync.failed' })).toThrow(closed)
-    expect(() => crm.records.create('contact')).toThrow(closed)
-    expect(() => crm.webhooks.create({ url: URL_TAKEN, events: ['sync.failed'] })).toThrow(closed)
   })
 })
