@@ -10,7 +10,7 @@ export const NODE_ARGUMENTS = 'a request and response of node:http'
  * @param known the options that it takes beside `source` and `waitUntil`
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  */
-export function checkOptions(name: string, receiver: unknown, options: object, known: readonly string[] = []): void {
+export function checkAdapter(name: string, receiver: unknown, options: object, known: readonly string[] = []): void {
   if (typeof Reflect.get(Object(receiver), 'handle') !== 'function')
     throw invalid(
       receiver === undefined

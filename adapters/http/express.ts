@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
-import { checkOptions, wrongHost } from './check-options.ts'
+import { checkAdapter, wrongHost } from './check-options.ts'
 
 const FIX =
   "A body parser such as express.json() is mounted before the receiver, which has to read the body itself. Mount the receiver above it, or let a parser that has to come first keep the bytes: app.use(express.json({ verify: captureRawBody })), with captureRawBody from 'postern/express'."
@@ -34,7 +34,7 @@ export function expressHandler<Request extends IncomingMessage>(
   receiver: Receives,
   options: AdapterOptions<Request> = {},
 ): ExpressHandler<Request> {
-  checkOptions('expressHandler', receiver, options)
+  checkAdapter('expressHandler', receiver, options)
   const handler: ExpressHandler<Request> = (request, response, next) => {
     if (typeof next !== 'function') throw wrongHost('expressHandler', 'the three arguments of Express', request)
     return answer(request, response, next)

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Receives } from '../../src/index.ts'
 import { isUnread, limitStream, writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
-import { checkOptions, checkPath } from './check-options.ts'
+import { checkAdapter, checkPath } from './check-options.ts'
 
 export interface FastifyPluginOptions extends AdapterOptions<FastifyRequest> {
   readonly receiver: Receives
@@ -26,7 +26,7 @@ export const fastifyPlugin: FastifyPluginAsync<FastifyPluginOptions> = async (
   app,
   { receiver, url = '/', source, waitUntil, ...rest },
 ) => {
-  checkOptions('fastifyPlugin', receiver, { source, waitUntil, ...rest }, FASTIFY_OPTIONS)
+  checkAdapter('fastifyPlugin', receiver, { source, waitUntil, ...rest }, FASTIFY_OPTIONS)
   checkPath('fastifyPlugin', 'url', url)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
-import { checkOptions, isRequest, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
+import { checkAdapter, isRequest, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
 import { type FetchHandlerOptions, fetchHandler } from './web.ts'
 
 const FIX =
@@ -18,7 +18,7 @@ export function nextHandler(
   receiver: Receives,
   options: FetchHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
-  checkOptions('nextHandler', receiver, options)
+  checkAdapter('nextHandler', receiver, options)
   return (request) => {
     if (!isRequest(request)) throw wrongHost('nextHandler', 'a Request', request)
     const waitUntil = options.waitUntil ?? hostWaitUntil()
@@ -36,7 +36,7 @@ export function nextApiHandler<Request extends IncomingMessage = IncomingMessage
   receiver: Receives,
   options: AdapterOptions<Request> = {},
 ): (request: Request, response: ServerResponse) => Promise<void> {
-  checkOptions('nextApiHandler', receiver, options)
+  checkAdapter('nextApiHandler', receiver, options)
   const answer = async (request: Request, response: ServerResponse) => {
     const waitUntil = options.waitUntil ?? hostWaitUntil()
     const delivery = new NodeRequest(request, response, { ...options, ...(waitUntil && { waitUntil }) }, FIX)

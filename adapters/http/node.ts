@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receives } from '../../src/index.ts'
 import { writeReply } from './answer.ts'
 import { type AdapterOptions, NodeRequest } from './body.ts'
-import { checkOptions, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
+import { checkAdapter, checkPath, NODE_ARGUMENTS, wrongHost } from './check-options.ts'
 
 export interface NodeHandlerOptions extends AdapterOptions<IncomingMessage> {
   /** The path to answer, without query; any other path gets 404. Default: every path. */
@@ -29,7 +29,7 @@ export function nodeHandler(
   receiver: Receives,
   options: NodeHandlerOptions = {},
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  checkOptions('nodeHandler', receiver, options, ['path'])
+  checkAdapter('nodeHandler', receiver, options, ['path'])
   checkPath('nodeHandler', 'path', options.path)
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const isOurs = options.path === undefined || pathOf(request.url) === options.path

@@ -1,5 +1,5 @@
 import type { BodyFailure, BodyIntake, DeliveryRequest, Receives } from '../../src/index.ts'
-import { checkOptions, isRequest, wrongHost } from './check-options.ts'
+import { checkAdapter, isRequest, wrongHost } from './check-options.ts'
 import { toKept } from './chunk.ts'
 
 /** Options of the Fetch adapter. */
@@ -30,7 +30,7 @@ export function fetchHandler(
   receiver: Receives,
   options: FetchHandlerOptions = {},
 ): (request: Request, ...host: unknown[]) => Promise<Response> {
-  checkOptions('fetchHandler', receiver, options)
+  checkAdapter('fetchHandler', receiver, options)
   const answer = async (request: Request, host: readonly unknown[]) => {
     const delivery = new FetchDelivery(request, options, options.waitUntil ?? waitUntilOf(host))
     const reply = await receiver.handle(delivery)

@@ -20,17 +20,12 @@ export const consoleLogger: Logger = {
   debug: ignore,
   info: ignore,
   warn: (fields, message) => console.warn(toLine(fields, message)),
-  error: ({ err, ...fields }, message) => console.error(toLine(fields, message) + describe(err, message)),
+  error: ({ err, ...fields }, message) => console.error(toLine(fields, message) + toDetails(err, message)),
 }
 
 /** Returns the parts of an error that the line does not hold, on lines of their own. */
-function describe(error: unknown, message: string): string {
-  if (error === undefined) return ''
-  try {
-    return partsOf(error, message).split('\n').map(escapeControls).join('\n  ')
-  } catch {
-    return '' // a getter, a proxy or a custom inspection of the app's error threw
-  }
+function toDetails(error: unknown, message: string): string {
+  return error === undefined ? '' : partsOf(error, message).split('\n').map(escapeControls).join('\n  ')
 }
 
 function partsOf(error: unknown, message: string): string {
@@ -41,7 +36,8 @@ function partsOf(error: unknown, message: string): string {
 }
 
 function toLine(fields: LogFields, message: string): string {
-  return `postern: ${escapeControls(message)} ${escapeControls(JSON.stringify(fields))}`
+  const json = JSON.stringify(fields)
+  return escapeControls(json === '{}' ? `postern: ${message}` : `postern: ${message} ${json}`)
 }
 
 /**

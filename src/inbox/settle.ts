@@ -1,4 +1,5 @@
 import type { Outcome } from '../protocol/outcome.ts'
+import { show } from '../protocol/show.ts'
 import type { InboxTry, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
 import { steeringOf } from './steer.ts'
@@ -27,7 +28,7 @@ export interface Rules {
 }
 
 /** Decides the next state of an item after a try: all rules of the inbox are here. */
-export function settle(
+export function toSettlement(
   item: TakenItem,
   { outcome, marks }: Tried,
   startedAt: number,
@@ -86,18 +87,9 @@ function errorOf(outcome: Outcome): string | undefined {
 /** Returns the errors that the handlers threw: the cause of a `HandlerError`, or the errors of its `AggregateError`. */
 function thrownIn({ cause }: Error): readonly unknown[] {
   if (cause === undefined) return []
-  try {
-    return cause instanceof AggregateError ? [...cause.errors] : [cause]
-  } catch {
-    return [cause]
-  }
+  return cause instanceof AggregateError ? cause.errors : [cause]
 }
 
-/** Returns the text of a thrown value. A handler can throw any value, even one whose properties throw when they are read. */
 function textOf(thrown: unknown): string {
-  try {
-    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)
-  } catch {
-    return 'something that cannot be shown'
-  }
+  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : show(thrown)
 }

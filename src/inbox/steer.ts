@@ -55,12 +55,8 @@ export function steeringOf(errors: readonly unknown[]): Steering {
 }
 
 function wishOf(error: unknown): Steering {
-  try {
-    const { name, delayMs } = error as Partial<RetryLater> // null and undefined throw, and are caught
-    if (!(error instanceof Error)) return undefined
-    if (name === ('DeadLetter' as string)) return 'bury'
-    return name === 'RetryLater' && isDelay(delayMs) ? { afterMs: delayMs } : undefined
-  } catch {
-    return undefined
-  }
+  if (!(error instanceof Error)) return undefined
+  const { name, delayMs }: { readonly name: string; readonly delayMs?: unknown } = error
+  if (name === 'DeadLetter') return 'bury'
+  return name === 'RetryLater' && isDelay(delayMs) ? { afterMs: delayMs } : undefined
 }

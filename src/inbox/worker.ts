@@ -3,7 +3,7 @@ import { PosternError } from '../protocol/errors.ts'
 import { quote, toShellWord } from '../protocol/show.ts'
 import type { Inbox, InboxItem, InboxLoop, InboxWorkOptions, Settlement, TakenItem } from './inbox.ts'
 import type { Retries } from './retries.ts'
-import { MOST_DEATHS, settle, type Tried } from './settle.ts'
+import { MOST_DEATHS, type Tried, toSettlement } from './settle.ts'
 
 /** Parts of its receiver that a worker needs. Times in milliseconds. */
 export interface WorkerParts extends Required<Pick<InboxWorkOptions, 'onSettled' | 'onStalled'>> {
@@ -27,6 +27,8 @@ const QUIET_MS = 60_000
 export class Worker {
   readonly #parts: WorkerParts
   readonly #loop: InboxLoop
+  /** Errors by which handlers made an item a dead letter, until that is stored and reported. */
+  readonly #causes = new WeakMap<TakenItem, unknown>()
   #toldAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: WorkerParts) {
@@ -51,7 +53,10 @@ export class Worker {
     const { clock, run, recall } = this.#parts
     const startedAt = clock.now()
     const tried = await (item.deaths >= MOST_DEATHS ? recall(item) : run(item))
-    return settle(item, tried, startedAt, clock.now(), this.#parts)
+    const settlement = toSettlement(item, tried, startedAt, clock.now(), this.#parts)
+    const isGivenUp = settlement.next === 'bury' && settlement.tried.code === 'dead_letter'
+    if (isGivenUp && tried.outcome.outcome === 'failed') this.#causes.set(item, tried.outcome.error.cause)
+    return settlement
   }
 
   #onSettled(item: TakenItem, settlement: Settlement): void {
@@ -62,11 +67,13 @@ export class Worker {
     // The sender chooses the id of the event, and the user may copy the line into a shell.
     const args = [item.key, ...(inbox.commandOptions ?? [])].map(toShellWord).join(' ')
     const command = (name: string) => `postern inbox ${name} ${args}`
-    // Omits the text of the error: an issue of a schema quotes the record.
+    // The author of a handler wrote the text of its DeadLetter. Other errors are left out: an issue of a schema quotes the record.
+    const cause = this.#causes.get(item)
     const why = `${quote(item.type)} ${quote(item.id)} is a dead letter after ${n} ${n === 1 ? 'try' : 'tries'} (${code}).`
     const told = new PosternError(
       'dead_letter',
       `${why} To look at it: ${command('show')}. To try again: ${command('replay')}.`,
+      cause === undefined ? {} : { cause },
     )
     report(told)
     onDeadLetter(item, told)

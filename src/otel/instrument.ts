@@ -51,7 +51,7 @@ interface Instrumentable {
  * instrument(receiver)
  */
 export function instrument(receiver: Instrumentable, options: InstrumentOptions = {}): Instrumentation {
-  checkOptions(receiver, options)
+  checkInstrumentOptions(receiver, options)
   const instrumented = new InstrumentedReceiver(receiver, options)
   return { stop: () => instrumented.stop() }
 }
@@ -174,7 +174,7 @@ function attempt<T>(act: () => T): T | undefined {
 
 const check = new OptionChecker('instrument')
 
-function checkOptions(receiver: unknown, options: InstrumentOptions): void {
+function checkInstrumentOptions(receiver: unknown, options: InstrumentOptions): void {
   check.hasMethods('the receiver', receiver, ['observe', 'intercept', 'eventTypes'])
   check.isObject(options, '{ tracerProvider }')
   const { tracerProvider, meterProvider, parent = false, ...unknown } = options

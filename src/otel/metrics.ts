@@ -1,6 +1,5 @@
 import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api'
 import type { Outcome, Settlement, TakenItem } from '../index.ts'
-import { codeOf } from './error-type.ts'
 import { ATTRIBUTES, METRICS, toOperation, WAIT_BUCKETS, WORK_BUCKETS } from './names.ts'
 
 /** Path on which an outcome occurred. */
@@ -94,4 +93,9 @@ export class Metrics {
   stalled(): void {
     this.#stalls.add(1, this.#of)
   }
+}
+
+/** Returns the code or the name of an outcome: one of a few dozen values. */
+export function codeOf(outcome: Outcome): string {
+  return 'code' in outcome ? outcome.code : outcome.outcome
 }

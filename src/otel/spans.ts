@@ -3,18 +3,19 @@ import {
   type Context,
   context,
   createContextKey,
+  createTraceState,
+  isSpanContextValid,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api'
 import type { AnyEvent, InboxItem, Outcome, OutcomeInfo, TakenItem, Watch } from '../index.ts'
-import { classOf, codeOf } from './error-type.ts'
-import type { Metrics, Path } from './metrics.ts'
+import { codeOf, type Metrics, type Path } from './metrics.ts'
 import { ATTRIBUTES, toOperation } from './names.ts'
-import { toSpanContext, toTrace } from './trace-context.ts'
 
 /** Parts that all spans of a receiver share. */
 export interface Recording {
@@ -25,6 +26,9 @@ export interface Recording {
 }
 
 const WATCH = createContextKey('postern.watch')
+const CLASS_NAME = /^[A-Za-z_$][\w$]{0,63}$/
+/** Value of `error.type` in the conventions for an error without a name. */
+const OTHER = '_OTHER'
 
 /** Begins the span of a delivery: a server span, or a child if there is a server span already: two would count the request twice. */
 export function watchDelivery(recording: Recording, path: 'deliveries' | 'dispatches'): WatchedWork {
@@ -177,4 +181,31 @@ function toAttributes(outcome: Outcome): Attributes {
     ...('code' in outcome && { [ATTRIBUTES.code]: outcome.code }),
     ...('joined' in outcome && { [ATTRIBUTES.joined]: true }),
   }
+}
+
+/** Returns the class of the value that a handler threw. Never its message or its `name`, which may hold any text of the app. */
+function classOf(thrown: unknown): string {
+  const name: unknown = thrown instanceof Error ? thrown.constructor.name : undefined
+  return typeof name === 'string' && CLASS_NAME.test(name) ? name : OTHER
+}
+
+/** Returns the W3C Trace Context headers of a span, as an item carries them; undefined if there is no trace. */
+function toTrace(span: SpanContext): InboxItem['trace'] {
+  if (!isSpanContextValid(span)) return undefined
+  const flags = (span.traceFlags & 0xff).toString(16).padStart(2, '0')
+  const traceparent = `00-${span.traceId}-${span.spanId}-${flags}`
+  const tracestate = span.traceState?.serialize()
+  return tracestate ? { traceparent, tracestate } : { traceparent }
+}
+
+/** Returns the span that an item names; undefined if it names none. Items come from an engine, and are not trusted. */
+function toSpanContext(trace: InboxItem['trace']): SpanContext | undefined {
+  const { traceparent, tracestate }: { traceparent?: unknown; tracestate?: unknown } = Object(trace)
+  const [, traceId, spanId, flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(traceparent)) ?? []
+  if (traceId === undefined || spanId === undefined) return undefined
+  const span: SpanContext = {
+    ...{ traceId, spanId, isRemote: true, traceFlags: Number.parseInt(flags ?? '', 16) },
+    ...(typeof tracestate === 'string' && { traceState: createTraceState(tracestate) }),
+  }
+  return isSpanContextValid(span) ? span : undefined
 }

@@ -1,38 +1,28 @@
+/** Fields of an object, or of an array, whose keys are its indices. */
+type Fields = Record<string | number, unknown>
+
 /**
  * Copies plain objects and arrays at any depth, without recursion: a small body can be nested deeper than the stack. Everything
- * else, such as dates or instances that a schema made, is shared. An object that stands in several places is copied once.
+ * else, such as dates or instances that a schema made, is shared. An object that occurs several times is copied once.
  */
 export function copyPlain<T>(value: T): T {
-  return copyDeep(value, toWhole)
-}
-
-/** As {@link copyPlain}, for what a schema made: what cannot be read is shared as well. */
-export function copyReadable<T>(value: T): T {
-  return copyDeep(value, (original) => {
-    try {
-      return toWhole(original)
-    } catch {
-      return undefined // a getter or a proxy
-    }
-  })
-}
-
-/** @param toCopy returns nothing for what is shared */
-function copyDeep<T>(value: T, toCopy: (original: unknown) => Fields | undefined): T {
   const copies = new Map<unknown, Fields>()
   const copyOne = (original: unknown): unknown => {
-    const copy = copies.get(original) ?? toCopy(original)
-    if (copy === undefined) return original
+    if (!isPlain(original)) return original
+    const known = copies.get(original)
+    if (known !== undefined) return known
+    const copy = toShallow(original)
+    if (Object.getPrototypeOf(original) === null) Object.setPrototypeOf(copy, null)
     copies.set(original, copy)
     return copy
   }
   const copied = copyOne(value)
-  // A Map is walked in the order of insertion, what is added on the way included.
+  // Iterating over a Map also visits what is added meanwhile.
   for (const fields of copies.values()) copyFields(fields, copyOne)
   return copied as T // a copy has the shape of its original
 }
 
-/** Copies what `JSON.parse` returned: no object stands there twice, so that it takes a quarter of the time. */
+/** Copies what `JSON.parse` returned: no object occurs there twice, so that it takes a quarter of the time. */
 export function copyJson<T extends object>(value: T): T {
   const copies: Fields[] = []
   const copyOne = (original: unknown): unknown => {
@@ -46,33 +36,9 @@ export function copyJson<T extends object>(value: T): T {
   return copied as T // as above
 }
 
-/** Fields of an object, or of an array, whose keys are its indices. */
-type Fields = Record<string | number, unknown>
-
-/** Spreading keeps an own field of the name __proto__ a field. */
+/** Spreading keeps an own field named __proto__ a field. */
 function toShallow(original: object): Fields {
   return (Array.isArray(original) ? [...original] : { ...original }) as Fields
-}
-
-/** The longest list whose fields are looked for: that takes ten times as long as to copy it. */
-const LONGEST_ODD_LIST = 1_000
-
-/**
- * Keeps what no JSON has: a list with holes or fields, such as a match of a regular expression, and an object without a prototype. Returns
- * nothing for what is not plain, and for a long list with holes, which may be of any length.
- */
-function toWhole(original: unknown): Fields | undefined {
-  if (!isPlain(original)) return undefined
-  if (Array.isArray(original) && original.length <= LONGEST_ODD_LIST)
-    return Object.assign(new Array(original.length), original) as unknown as Fields
-  if (Array.isArray(original) && hasHole(original)) return undefined
-  const copy = toShallow(original)
-  return Object.getPrototypeOf(original) === null ? Object.setPrototypeOf(copy, null) : copy
-}
-
-function hasHole(list: readonly unknown[]): boolean {
-  for (let index = 0; index < list.length; index++) if (!(index in list)) return true
-  return false
 }
 
 function copyFields(fields: Fields, copyOne: (original: unknown) => unknown): void {

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { copyPlain } from './copy-plain.ts'
-import { type Action, type AnyEvent, type OpenData, splitType } from './events.ts'
+import type { Action, AnyEvent, OpenData } from './events.ts'
 import { Rejection } from './outcome.ts'
-import { ignoreRejections, isThenable } from './promises.ts'
+import { ignoreRejection, isThenable } from './promises.ts'
 import { MAX_ACCOUNT_KEY_LENGTH, MAX_ID_LENGTH, MAX_TYPE_LENGTH } from './schedule.ts'
-import { reasonOf } from './show.ts'
 
 /** An envelope fresh from its bytes, which nobody else holds yet. */
 export type ParsedEvent = { -readonly [K in keyof AnyEvent]: AnyEvent[K] }
@@ -63,33 +62,20 @@ export function checkEnvelope(value: unknown): ParsedEvent | Rejection {
 }
 
 /**
- * Returns a copy of an event that the app passes, be it of a class, so that handlers cannot change its own. Data that is not plain is
- * shared: a copy of it would lack its getters and methods.
+ * Returns a copy of an event that the app passes, so that handlers cannot change the original. Data that is not plain is shared: a copy
+ * would lack its getters and methods.
  */
 export function toOwnEvent(event: unknown): ParsedEvent | Rejection {
-  const own = copyEvent(event)
-  if (own instanceof Rejection) ignoreRejections(event)
-  return own
+  if (isThenable(event)) return refusePromise('The event', event)
+  if (!isObject(event)) return NOT_AN_OBJECT
+  const { id, type, timestamp, accountKey, data } = event // some may be getters of its class
+  if (isThenable(data)) return refusePromise('Its data', data)
+  if (isObject(data) && isThenable(data.record)) return refusePromise('Its data.record', data.record)
+  return checkEnvelope(copyPlain({ ...event, id, type, timestamp, accountKey, data }))
 }
 
-function copyEvent(event: unknown): ParsedEvent | Rejection {
-  try {
-    if (isThenable(event)) return notAwaited('The event')
-    if (!isObject(event)) return NOT_AN_OBJECT
-    const { id, type, timestamp, accountKey, data } = event // some may be getters of its class
-    if (isThenable(data)) return notAwaited('Its data')
-    if (isAboutRecord(type) && isObject(data) && isThenable(data.record)) return notAwaited('Its data.record')
-    return checkEnvelope(copyPlain({ ...event, id, type, timestamp, accountKey, data }))
-  } catch (cause) {
-    return new Rejection('invalid_envelope', reasonOf(cause))
-  }
-}
-
-function isAboutRecord(type: unknown): boolean {
-  return typeof type === 'string' && splitType(type) !== undefined
-}
-
-function notAwaited(what: string): Rejection {
+function refusePromise(what: string, promise: unknown): Rejection {
+  ignoreRejection(promise)
   return new Rejection('invalid_envelope', `${what} is a promise: await it.`)
 }
 

@@ -49,10 +49,13 @@ export function isTypeOnly(schema: StandardSchema): boolean {
 }
 
 /** The result of a check: the schema's output, its issues, or what it threw instead. */
-export type Checked = { readonly value: unknown } | { readonly issues: readonly Issue[] } | { readonly thrown: unknown }
+export type CheckedData =
+  | { readonly value: unknown }
+  | { readonly issues: readonly Issue[] }
+  | { readonly thrown: unknown }
 
 /** Applies a schema. Never throws or rejects, and returns a promise only if the schema does. */
-export function checkData(schema: StandardSchema, value: unknown): Checked | Promise<Checked> {
+export function checkData(schema: StandardSchema, value: unknown): CheckedData | Promise<CheckedData> {
   try {
     const result = schema['~standard'].validate(value)
     return isThenable(result) ? awaitChecked(result) : toChecked(result)
@@ -61,7 +64,7 @@ export function checkData(schema: StandardSchema, value: unknown): Checked | Pro
   }
 }
 
-async function awaitChecked(result: PromiseLike<SchemaResult<unknown>>): Promise<Checked> {
+async function awaitChecked(result: PromiseLike<SchemaResult<unknown>>): Promise<CheckedData> {
   try {
     return toChecked(await result)
   } catch (thrown) {
@@ -69,7 +72,7 @@ async function awaitChecked(result: PromiseLike<SchemaResult<unknown>>): Promise
   }
 }
 
-function toChecked(result: SchemaResult<unknown>): Checked {
+function toChecked(result: SchemaResult<unknown>): CheckedData {
   if (result.issues) return { issues: result.issues.map(toIssue) }
   // A success may carry `issues: undefined`, and readers tell the two apart by the field.
   if ('value' in result) return { value: result.value }

@@ -1,7 +1,7 @@
 import type { SecretRequest } from './authenticate.ts'
 import { claimedAccountOf, parseJson } from './envelope.ts'
 import { PosternError } from './errors.ts'
-import { ignoreRejections } from './promises.ts'
+import { ignoreRejection } from './promises.ts'
 import { reasonOf, show } from './show.ts'
 
 /** Parses the body if the function asks for the account, and keeps nothing else of it. */
@@ -40,7 +40,7 @@ export function toSource(what: string, read: () => unknown): string | undefined 
   try {
     const source = read()
     if (source === undefined || typeof source === 'string') return source
-    ignoreRejections(source)
+    ignoreRejection(source)
     throw new TypeError(`it is ${show(source)}, not text`)
   } catch (cause) {
     return new PosternError('secrets_unavailable', `${what} failed: ${reasonOf(cause)}.`, { cause })

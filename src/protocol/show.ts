@@ -28,12 +28,7 @@ export function toShellWord(text: string): string {
   return /^[\w.:@/-]+$/.test(text) ? text : quoteForShell(text)
 }
 
-/** Describes a thrown value. Code can throw any value, and reading its properties may throw again. */
+/** Returns the message of a thrown value, which need not be an error. */
 export function reasonOf(thrown: unknown): string {
-  try {
-    if (thrown instanceof Error && typeof thrown.message === 'string') return thrown.message
-  } catch {
-    // a getter or a proxy of the thrown value
-  }
-  return 'it threw something that is not an error'
+  return thrown instanceof Error ? thrown.message : 'it threw something that is not an error'
 }

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { ConfigurationError, PosternError } from './errors.ts'
-import { ignoreRejection, ignoreRejections, isThenable } from './promises.ts'
+import { ignoreRejection, isThenable } from './promises.ts'
 
 /** A signing secret as the service gave it: text, or the exact bytes. */
 export type Secret = string | Uint8Array
@@ -142,7 +142,7 @@ export function importAll<S, T>(secrets: readonly S[], importOne: (secret: S) =>
   try {
     return Array.from(secrets, (secret) => importOne(secret)) // holes as well
   } catch (error) {
-    ignoreRejections(secrets)
+    for (const secret of secrets) for (const part of [secret, ...Object.values(Object(secret))]) ignoreRejection(part)
     throw error
   }
 }

@@ -3,7 +3,7 @@ import type { ParsedEvent } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import type { Bodies } from './bodies.ts'
-import type { Delivery } from './run.ts'
+import type { EventRequest } from './run.ts'
 import type { Shared } from './shared.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 
@@ -20,7 +20,7 @@ export class Acceptor {
   }
 
   /** Acknowledged is only what the engine has said to be on disk, in time for the answer. */
-  async accept(key: string, event: ParsedEvent, body: Uint8Array, delivery: Delivery): Promise<Outcome> {
+  async accept(key: string, event: ParsedEvent, body: Uint8Array, delivery: EventRequest): Promise<Outcome> {
     const { settings, reporter } = this.#shared
     const { clock } = settings
     const { source, watch } = delivery

@@ -1,27 +1,26 @@
 import type { QueuedTimer } from '../host/timer-queue.ts'
 import { steeringOf } from '../inbox/steer.ts'
-import { copyJson, copyReadable } from '../protocol/copy-plain.ts'
+import { copyJson, copyPlain } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import type { HandlerError } from '../protocol/errors.ts'
 import type { AnyEvent } from '../protocol/events.ts'
 import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import { isThenable, refuseUnfinished } from '../protocol/promises.ts'
-import type { Checked } from '../protocol/schema.ts'
+import type { CheckedData } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Transact } from '../store/transactional-store.ts'
-import { type AbortCode, toAbortReason } from './abort-reason.ts'
 import { takeChecked } from './check-event.ts'
 import { Context, HandlerTransaction, refuseTransaction, TransactingContext } from './context.ts'
 import type { Lease } from './lease.ts'
 import type { NamedHandler } from './routes.ts'
-import type { Run } from './run.ts'
+import type { AbortCode, Run } from './run.ts'
 import type { Shared } from './shared.ts'
 
 /** The time that a handler has to end after its abort, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5_000
 
 /** The result of an event's handlers, and how its claim is to be settled. */
-export interface Verdict {
+export interface AttemptResult {
   readonly outcome: Outcome
   /** An abandoned or a lost claim is left to run out, and only the former can still keep marks. */
   readonly settleBy: 'complete' | 'release' | 'abandon' | 'nothing'
@@ -75,7 +74,7 @@ export class Attempt {
   }
 
   /** Waits for an asynchronous schema; returns undefined once it was given up. */
-  waitFor(checking: Promise<Checked>): Promise<Checked | undefined> {
+  waitFor(checking: Promise<CheckedData>): Promise<CheckedData | undefined> {
     this.#watch()
     return new Promise((resolve) => {
       this.#stopWaiting = () => resolve(undefined)
@@ -84,9 +83,9 @@ export class Attempt {
   }
 
   /** Puts the output of the schema in the place of what came in. Returns why no handler is to begin, if there is a reason. */
-  takeChecked(checked: Checked | undefined): Verdict | undefined {
+  takeChecked(checked: CheckedData | undefined): AttemptResult | undefined {
     const refusal = takeChecked(this.#shared, this.#run, checked, this.#abortReason)
-    return refusal && this.#toVerdict(refusal.outcome, refusal.settleBy)
+    return refusal && this.#toResult(refusal.outcome, refusal.settleBy)
   }
 
   /** Begins the handlers that have no mark yet. Returns a promise for their end, or for giving them up, unless all have ended. */
@@ -99,7 +98,7 @@ export class Attempt {
     this.#todo = todo
     this.#pending = todo.length
     // Made before any handler runs: no handler sees what another changed. A schema may hand out one default to many events.
-    const copy = first.isParsed && route.schema === undefined ? copyJson : copyReadable
+    const copy = first.isParsed && route.schema === undefined ? copyJson : copyPlain
     const given = todo.map((_, index) => (index === 0 && route.schema === undefined ? event : copy(event)))
     this.#run.given = given
     const depth = this.#shared.beginning.push(this.#run) - 1
@@ -114,7 +113,7 @@ export class Attempt {
   }
 
   /** Returns what the handlers came to, once all have ended or were given up. */
-  judge(): Verdict {
+  judge(): AttemptResult {
     const error = this.#failures.length === 0 ? undefined : this.#toFailure()
     // The inbox tells of an event that its handlers put off or buried.
     const isSteered = this.#run.first.item && steeringOf(this.#failures.map((failure) => failure.error)) !== undefined
@@ -122,9 +121,9 @@ export class Attempt {
     const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
     if (abandoned !== undefined) return abandoned
     if (this.#abortReason?.code === 'lease_lost')
-      return this.#toVerdict(toFailed(503, 'lease_lost', this.#abortReason, this.#run), 'nothing')
-    if (error === undefined) return this.#toVerdict(toOutcome('handled', this.#run), 'complete')
-    return this.#toVerdict(toFailed(500, 'handler_failed', error, this.#run), 'release')
+      return this.#toResult(toFailed(503, 'lease_lost', this.#abortReason, this.#run), 'nothing')
+    if (error === undefined) return this.#toResult(toOutcome('handled', this.#run), 'complete')
+    return this.#toResult(toFailed(500, 'handler_failed', error, this.#run), 'release')
   }
 
   /** Ends the attempt. What a handler does from now on changes nothing. */
@@ -228,7 +227,7 @@ export class Attempt {
     if (this.#isOver || this.#abortReason?.code === 'lease_lost') return
     const { settings, reporter } = this.#shared
     const isFirst = this.#abortReason === undefined
-    this.#abortReason = toAbortReason(this.#run, code, settings.handlerTimeoutMs, this.#running())
+    this.#abortReason = this.#run.toAbortReason(code, settings.handlerTimeoutMs, this.#running())
     reporter.error(this.#abortReason)
     this.#controller?.abort(this.#abortReason)
     if (!isFirst) return // a second reason to stop grants no more time than the first
@@ -239,7 +238,7 @@ export class Attempt {
   }
 
   /** Returns nothing if all that still runs has committed its transaction, and so has finished. */
-  #judgeAbandoned(): Verdict | undefined {
+  #judgeAbandoned(): AttemptResult | undefined {
     const names = this.#running()
     if (names.length === 0) return undefined // the last one ended in the same moment
     const message = `Handlers did not end within ${GIVE_UP_AFTER_MS} ms of their abort: ${names.join(', ')}. Pass context.signal to what they wait for.`
@@ -248,7 +247,7 @@ export class Attempt {
     for (const transaction of this.#transactions?.values() ?? []) transaction.abort(error)
     if (names.every((name) => this.#hasMark(name))) return undefined
     const settleBy = this.#abortReason?.code === 'lease_lost' ? 'nothing' : 'abandon'
-    return this.#toVerdict(toFailed(500, 'handler_abandoned', error, this.#run), settleBy)
+    return this.#toResult(toFailed(500, 'handler_abandoned', error, this.#run), settleBy)
   }
 
   // ── Marks ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -285,7 +284,7 @@ export class Attempt {
     return this.#run.toError('handler_failed', message, names, cause)
   }
 
-  #toVerdict(outcome: Outcome, settleBy: Verdict['settleBy']): Verdict {
+  #toResult(outcome: Outcome, settleBy: AttemptResult['settleBy']): AttemptResult {
     const { order } = this.#run
     const told = order === undefined ? outcome : order.addSkipped(outcome)
     return { outcome: told, settleBy, marks: this.marks }

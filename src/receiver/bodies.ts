@@ -3,7 +3,7 @@ import { type Outcome, Rejection, toRejected } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
 import { show } from '../protocol/show.ts'
 import type { BodyFailure, BodyIntake, DeliveryRequest } from './receiver.ts'
-import type { Delivery } from './run.ts'
+import type { EventRequest } from './run.ts'
 import type { Shared } from './shared.ts'
 
 /** The cost of a fragment beside its bytes: the objects that keep it, in bytes. */
@@ -34,7 +34,7 @@ export class Bodies {
   }
 
   /** Returns the exact bytes, or the outcome of a body that could not be had by the deadline. */
-  read(request: DeliveryRequest, { deadline }: Delivery): Uint8Array | Outcome | Promise<Uint8Array | Outcome> {
+  read(request: DeliveryRequest, { deadline }: EventRequest): Uint8Array | Outcome | Promise<Uint8Array | Outcome> {
     const intake = new Intake(this)
     try {
       const body = request.read(this.#shared.settings.maxBodyBytes, intake)

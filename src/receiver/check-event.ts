@@ -1,12 +1,12 @@
 import { hasRecord, type ParsedEvent } from '../protocol/envelope.ts'
 import { type HandlerError, PosternError } from '../protocol/errors.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
-import { type Checked, checkData } from '../protocol/schema.ts'
+import { type CheckedData, checkData } from '../protocol/schema.ts'
 import { quote } from '../protocol/show.ts'
 import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 
-const NO_RECORD: Checked = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
+const NO_RECORD: CheckedData = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
 const NOT_AS_ASKED = 'The record, or data, does not match the schema.'
 
 /** The reason that no handler of an event is to begin, and how its claim is to be settled. */
@@ -16,7 +16,7 @@ interface Refusal {
 }
 
 /** Asks the schema of an event, if it has one. */
-export function checkEvent({ route, event }: Run): Checked | Promise<Checked> | undefined {
+export function checkEvent({ route, event }: Run): CheckedData | Promise<CheckedData> | undefined {
   const { model, schema } = route
   if (model !== undefined && !hasRecord(event.data)) return NO_RECORD
   return schema && checkData(schema, model === undefined ? event.data : event.data.record)
@@ -31,7 +31,7 @@ export function checkEvent({ route, event }: Run): Checked | Promise<Checked> | 
 export function takeChecked(
   shared: Shared,
   run: Run,
-  checked: Checked | undefined,
+  checked: CheckedData | undefined,
   abortReason: HandlerError | undefined,
 ): Refusal | undefined {
   const { event, route } = run

@@ -100,7 +100,7 @@ export class HandlerTransaction {
       return value as T // a store returns what `work` returned
     } catch (error) {
       // Only the store knows about the lease and the order: the app may throw an error of another receiver.
-      const code = error === thrown?.error ? undefined : codeOf(error)
+      const code: unknown = error === thrown?.error ? undefined : Object(error).code
       if (code === 'lease_lost') this.#onLeaseLost()
       this.isOutdated = code === 'event_outdated'
       throw error
@@ -122,13 +122,4 @@ export function refuseTransaction(shared: Shared, run: Run, handler: string, why
   const error = run.toError('transaction_misused', message, [handler])
   shared.reporter.error(error)
   return error
-}
-
-/** Handlers may throw anything, also something that cannot be looked at. */
-function codeOf(error: unknown): unknown {
-  try {
-    return (error as { readonly code?: unknown }).code // null and undefined throw, and are caught
-  } catch {
-    return undefined
-  }
 }

@@ -2,21 +2,20 @@ import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { checkRetries, type WorkOptions } from '../inbox/retries.ts'
 import { Worker } from '../inbox/worker.ts'
-import { checkMs } from '../protocol/check-ms.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { EventSchemas, ModelSchemas, NoEvents, OpenModels, WebhookEvent } from '../protocol/events.ts'
-import { OptionChecker } from '../protocol/option-checker.ts'
+import { checkMs, OptionChecker } from '../protocol/option-checker.ts'
 import type { Outcome } from '../protocol/outcome.ts'
 import type { Reply } from '../protocol/reply.ts'
 import { type NameHolder, releaseName, takeName } from '../store/names.ts'
 import type { Store } from '../store/store.ts'
 import { GIVE_UP_AFTER_MS } from './attempt.ts'
-import { Deliveries } from './deliver.ts'
+import { DeliveryPath } from './deliver.ts'
 import type { ContextOf } from './handler.ts'
 import type { Interceptor } from './intercept.ts'
 import { ItemRunner } from './item-runner.ts'
 import type { Observer, ReceiverView } from './observer.ts'
-import { checkOptions, type ReceiverOptions, type Settings } from './options.ts'
+import { checkReceiverOptions, type ReceiverOptions, type ReceiverSettings } from './options.ts'
 import type {
   CloseResult,
   DeliveryRequest,
@@ -58,23 +57,23 @@ export function createReceiver<
   S extends Store = Store,
 >(options: ReceiverOptions<M, E, S>): Receiver<M, E, ContextOf<S>> {
   // The type parameters exist for handlers only; patterns and schemas are checked at run time as well.
-  return new WebhookReceiver(checkOptions(options)) as Receiver<M, E, ContextOf<S>>
+  return new WebhookReceiver(checkReceiverOptions(options)) as Receiver<M, E, ContextOf<S>>
 }
 
 class WebhookReceiver implements NameHolder {
   readonly #routes: Routes
   readonly #shared: Shared
   readonly #runs: Runs
-  readonly #deliveries: Deliveries
+  readonly #path: DeliveryPath
   readonly #items: ItemRunner
   #worker: Worker | undefined
 
-  constructor(settings: Settings) {
+  constructor(settings: ReceiverSettings) {
     this.#shared = new Shared(settings, new Reporter(settings))
     const { logger } = this.#shared.reporter
     this.#routes = new Routes(settings, logger)
     this.#runs = new Runs(this.#shared)
-    this.#deliveries = new Deliveries(this.#shared, this.#routes, this.#runs)
+    this.#path = new DeliveryPath(this.#shared, this.#routes, this.#runs)
     this.#items = new ItemRunner(this.#shared, this.#routes, this.#runs)
     const older = takeName(settings.store, settings.name, this)
     if (older !== undefined) {
@@ -85,7 +84,7 @@ class WebhookReceiver implements NameHolder {
     settings.inbox?.reportTo?.(logger)
   }
 
-  /** Deliveries that still come in here are answered. What waits in the inbox is for the handlers of the newer one. */
+  /** DeliveryPath that still come in here are answered. What waits in the inbox is for the handlers of the newer one. */
   replaced(): void {
     if (this.#worker !== undefined) void this.#closeWorker(this.#worker, CLOSE_TIMEOUT_MS)
   }
@@ -130,13 +129,13 @@ class WebhookReceiver implements NameHolder {
     // The request of a host may have both methods as well, and then is a stream.
     if (typeof request?.header !== 'function' || typeof request.read !== 'function' || 'pipe' in request)
       throw new ConfigurationError('option_invalid', NO_ADAPTER)
-    return this.#shared.reporter.watch('delivery', (watch) => this.#deliveries.handle(request, watch))
+    return this.#shared.reporter.watch('delivery', (watch) => this.#path.handle(request, watch))
   }
 
   readonly receive = (delivery: ReceivedDelivery): Promise<Outcome> =>
-    this.#shared.reporter.watch('delivery', (watch) => this.#deliveries.receive(delivery, watch))
+    this.#shared.reporter.watch('delivery', (watch) => this.#path.receive(delivery, watch))
   readonly dispatch = (event: WebhookEvent<string, unknown>, options?: DispatchOptions): Promise<Outcome> =>
-    this.#deliveries.dispatch(event, options)
+    this.#path.dispatch(event, options)
 
   readonly work = (options: WorkOptions = {}): ReceiverWorker => {
     const { reporter, settings } = this.#shared

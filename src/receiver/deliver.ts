@@ -1,26 +1,25 @@
 import { LONGEST_TIMER_MS } from '../host/clock.ts'
 import { authenticate } from '../protocol/authenticate.ts'
-import { checkMs } from '../protocol/check-ms.ts'
 import { type ParsedEvent, toOwnEvent, withModel } from '../protocol/envelope.ts'
 import { PosternError } from '../protocol/errors.ts'
 import type { WebhookEvent } from '../protocol/events.ts'
 import { checkHead, checkSignatureForm, declaredLength } from '../protocol/head.ts'
+import { checkMs } from '../protocol/option-checker.ts'
 import { type Outcome, Rejection, toOutcome, toRejected } from '../protocol/outcome.ts'
-import { ignoreRejection, ignoreRejections, isThenable } from '../protocol/promises.ts'
+import { ignoreRejection, isThenable } from '../protocol/promises.ts'
 import { type Reply, toReply } from '../protocol/reply.ts'
 import { toSource } from '../protocol/secret-request.ts'
 import { quote, show } from '../protocol/show.ts'
 import { type HeaderValue, onlyValue, SIGNATURE_HEADER } from '../protocol/signature.ts'
 import { Acceptor } from './acceptor.ts'
 import { Bodies } from './bodies.ts'
-import { failWithoutHandlers } from './no-handlers.ts'
 import type { Watch } from './observer.ts'
 import type { BodyFailure, DeliveryRequest, DispatchOptions, ReceivedDelivery } from './receiver.ts'
 import type { Routes } from './routes.ts'
-import type { Delivery } from './run.ts'
+import type { EventRequest } from './run.ts'
 import type { Runs } from './runs.ts'
 import { type Keys, SecretSource } from './secrets.ts'
-import type { Shared } from './shared.ts'
+import { failWithoutHandlers, type Shared } from './shared.ts'
 import { STORE_LIMIT_MS } from './store-call.ts'
 
 /** The time for which the rest of a refused request is read before its connection is ended, in milliseconds. */
@@ -42,7 +41,7 @@ const ignore = () => {}
  * route of its event, (7) a run of the event to join, or the claim of one, (8) schema, (9) handlers, (10) settling. `Runs` takes it from
  * stop 7 on; with an inbox, the `Acceptor` stands there, and a worker goes on from stop 7 later. Stops that make nobody wait are not awaited: each `await` costs 3 % of a delivery.
  */
-export class Deliveries {
+export class DeliveryPath {
   readonly #shared: Shared
   readonly #routes: Routes
   readonly #runs: Runs
@@ -90,26 +89,25 @@ export class Deliveries {
 
   /** From bytes in hand to their outcome. Never rejects. Not asynchronous itself: its frame would keep the bytes while it waits. */
   receive(received: ReceivedDelivery, watch: Watch | undefined): Promise<Outcome> {
-    const { activity, isNestedDeep, settings } = this.#shared
+    const { activity, settings } = this.#shared
     try {
       const { body: read, signature, source: given, receivedAt, waitUntil } = Object(received) as ReceivedDelivery // may be plain JavaScript
       const body = read instanceof Uint8Array && !isThenable(signature) ? read : NOT_BYTES
-      if (body === NOT_BYTES) ignoreRejections(received)
+      if (body === NOT_BYTES) for (const part of [received, read, signature]) ignoreRejection(part)
       const source = toSource('The source given to receive()', () => given)
       const delivery = this.#toDelivery(this.#startOf(receivedAt), source, waitUntil, watch)
       const closed = this.#refuseClosed()
       if (closed !== undefined) return Promise.resolve(this.#report(closed, delivery))
       activity.begin()
       if (source instanceof PosternError) return this.#end(this.#failSecrets(source), delivery)
-      const answer = isNestedDeep ? this.#answerLater : this.#answerBytes
-      return this.#end(answer.call(this, body, signature, delivery), delivery)
+      return this.#end(this.#answerBytes(body, signature, delivery), delivery)
     } catch (cause) {
       const delivery = this.#toDelivery(settings.clock.monotonic(), undefined, undefined, watch)
       return Promise.resolve(this.#report(this.#toUnexpected(cause), delivery))
     }
   }
 
-  async #end(answering: Outcome | Promise<Outcome>, delivery: Delivery): Promise<Outcome> {
+  async #end(answering: Outcome | Promise<Outcome>, delivery: EventRequest): Promise<Outcome> {
     try {
       return this.#report(isThenable(answering) ? await answering : answering, delivery)
     } catch (cause) {
@@ -119,12 +117,11 @@ export class Deliveries {
     }
   }
 
-  async #answerLater(body: Uint8Array | BodyFailure, signature: HeaderValue, delivery: Delivery): Promise<Outcome> {
-    await undefined
-    return this.#answerBytes(body, signature, delivery)
-  }
-
-  #answerBytes(body: Uint8Array | BodyFailure, signature: HeaderValue, delivery: Delivery): Outcome | Promise<Outcome> {
+  #answerBytes(
+    body: Uint8Array | BodyFailure,
+    signature: HeaderValue,
+    delivery: EventRequest,
+  ): Outcome | Promise<Outcome> {
     try {
       const bytes = this.#bodies.toBytes(body)
       if (!(bytes instanceof Uint8Array)) return bytes
@@ -161,11 +158,10 @@ export class Deliveries {
   async #dispatch(event: ParsedEvent, waitMs: number, watch: Watch | undefined): Promise<Outcome> {
     const { activity, settings } = this.#shared
     activity.begin()
-    if (this.#shared.isNestedDeep) await undefined
     const startedAt = settings.clock.monotonic()
     const deadline = startedAt + waitMs
     const claimBy = Math.max(deadline, startedAt + STORE_LIMIT_MS)
-    const delivery: Delivery = {
+    const delivery: EventRequest = {
       ...this.#toDelivery(startedAt, undefined, undefined, watch),
       deadline,
       claimBy,
@@ -179,7 +175,7 @@ export class Deliveries {
   }
 
   /** Stops 3 to 10. Returns a promise only if one of them makes the delivery wait. */
-  #answer(body: Uint8Array, signature: string, delivery: Delivery): Outcome | Promise<Outcome> {
+  #answer(body: Uint8Array, signature: string, delivery: EventRequest): Outcome | Promise<Outcome> {
     const mayWait = typeof this.#shared.settings.secret === 'function'
     if (mayWait && !this.#bodies.hasRoom(body.length + LOOK_UP_BYTES)) return { outcome: 'overloaded', status: 503 }
     const keys = this.#secrets.keysFor(body, delivery) // 3
@@ -188,7 +184,7 @@ export class Deliveries {
       : this.#verify(keys, body, signature, delivery)
   }
 
-  async #awaitKeys(keys: Promise<Keys>, body: Uint8Array, signature: string, delivery: Delivery): Promise<Outcome> {
+  async #awaitKeys(keys: Promise<Keys>, body: Uint8Array, signature: string, delivery: EventRequest): Promise<Outcome> {
     const cost = body.length + LOOK_UP_BYTES
     if (!this.#bodies.hold(cost)) return { outcome: 'overloaded', status: 503 }
     const found = await keys
@@ -196,14 +192,14 @@ export class Deliveries {
     return this.#verify(found, body, signature, delivery)
   }
 
-  #verify(keys: Keys, body: Uint8Array, signature: string, delivery: Delivery): Outcome | Promise<Outcome> {
+  #verify(keys: Keys, body: Uint8Array, signature: string, delivery: EventRequest): Outcome | Promise<Outcome> {
     if (keys instanceof PosternError) return this.#failSecrets(keys)
     const event = keys instanceof Rejection ? keys : authenticate(body, signature, keys) // 4 and 5
     return event instanceof Rejection ? toRejected(event) : this.#route(event, delivery, body)
   }
 
   /** Stops 6 to 10, for a verified event that nothing else refers to. */
-  #route(event: ParsedEvent, delivery: Delivery, body?: Uint8Array): Outcome | Promise<Outcome> {
+  #route(event: ParsedEvent, delivery: EventRequest, body?: Uint8Array): Outcome | Promise<Outcome> {
     const { clock, maxAge } = this.#shared.settings
     if (maxAge !== undefined && !(clock.now() - Date.parse(event.timestamp) <= maxAge))
       return toRejected(TOO_OLD, event)
@@ -235,9 +231,9 @@ export class Deliveries {
   #toDelivery(
     startedAt: number,
     source: string | PosternError | undefined,
-    waitUntil: Delivery['waitUntil'],
+    waitUntil: EventRequest['waitUntil'],
     watch: Watch | undefined,
-  ): Delivery {
+  ): EventRequest {
     const deadline = startedAt + this.#shared.settings.deadlineMs
     const route = source instanceof PosternError ? undefined : source
     return { startedAt, deadline, claimBy: deadline, source: route, isParsed: true, waitUntil, watch }
@@ -256,13 +252,13 @@ export class Deliveries {
     return clock.monotonic() - Math.min(Math.max(elapsedMs, 0), deadlineMs)
   }
 
-  #report(outcome: Outcome, delivery: Delivery): Outcome {
+  #report(outcome: Outcome, delivery: EventRequest): Outcome {
     this.#shared.reporter.outcome(outcome, delivery)
     return outcome
   }
 
   /** `unread` is the request if its body, or the rest of it, was not read. */
-  #reply(outcome: Outcome, delivery: Delivery, unread?: DeliveryRequest): Reply {
+  #reply(outcome: Outcome, delivery: EventRequest, unread?: DeliveryRequest): Reply {
     this.#report(outcome, delivery)
     if (unread === undefined) return toReply(outcome, false, 0)
     const length = declaredLength(unread)

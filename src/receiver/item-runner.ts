@@ -4,12 +4,11 @@ import { type ParsedEvent, parseEnvelope, withModel } from '../protocol/envelope
 import { PosternError } from '../protocol/errors.ts'
 import { type Outcome, Rejection, toFailed, toOutcome, toRejected } from '../protocol/outcome.ts'
 import { quote } from '../protocol/show.ts'
-import { failWithoutHandlers } from './no-handlers.ts'
 import type { Watch } from './observer.ts'
 import type { Routes } from './routes.ts'
-import type { Delivery } from './run.ts'
+import type { EventRequest } from './run.ts'
 import type { Runs } from './runs.ts'
-import type { Shared } from './shared.ts'
+import { failWithoutHandlers, type Shared } from './shared.ts'
 import { STORE_LIMIT_MS } from './store-call.ts'
 
 /** The path of an event out of the inbox: stops 5 to 10, less what was decided when it was accepted. */
@@ -37,14 +36,14 @@ export class ItemRunner {
     return this.#runs.recall(item.key, item, toOutcome('ignored', item), this.#toDelivery(item))
   }
 
-  #toDelivery(item: TakenItem, watch?: Watch): Delivery {
+  #toDelivery(item: TakenItem, watch?: Watch): EventRequest {
     const startedAt = this.#shared.settings.clock.monotonic()
     const claimBy = startedAt + STORE_LIMIT_MS
     const of = { item, source: item.source, isParsed: true, waitUntil: undefined, watch }
     return { ...of, startedAt, deadline: Number.POSITIVE_INFINITY, claimBy }
   }
 
-  async #tryItem(item: TakenItem, delivery: Delivery): Promise<Tried> {
+  async #tryItem(item: TakenItem, delivery: EventRequest): Promise<Tried> {
     const refuse = (outcome: Outcome) => this.#runs.recall(item.key, item, outcome, delivery)
     try {
       const event = parseEnvelope(item.bytes) // 5

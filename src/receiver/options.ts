@@ -99,7 +99,7 @@ type WithDefaults =
 type Given = Required<ReceiverOptions<ModelSchemas, EventSchemas>>
 
 /** The options, checked and with every default filled in. */
-export interface Settings extends Pick<Given, WithDefaults | 'maxInFlight' | 'clock' | 'logger'> {
+export interface ReceiverSettings extends Pick<Given, WithDefaults | 'maxInFlight' | 'clock' | 'logger'> {
   readonly secret: Secrets | SecretsFunction | undefined
   readonly models: ReadonlyMap<string, StandardSchema> | undefined
   readonly events: ReadonlyMap<string, StandardSchema>
@@ -115,7 +115,7 @@ export interface Settings extends Pick<Given, WithDefaults | 'maxInFlight' | 'cl
 const check = new OptionChecker('createReceiver')
 
 /** Checks all options together, and refuses what cannot work with a message that says the fix. */
-export function checkOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): Settings {
+export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): ReceiverSettings {
   check.isObject(options, 'createReceiver({ secret })')
   const {
     secret,
@@ -181,7 +181,7 @@ function hintFor(stray: string): string | undefined {
   return stray === 'secrets' ? 'Several secrets are given as a list in "secret".' : undefined
 }
 
-type Owners = Pick<Settings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox'>
+type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox'>
 
 /** Checks the hooks, the logger and the inbox, and refuses options that are left over. */
 function checkOwners(options: Partial<Owners>): Owners {

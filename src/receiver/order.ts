@@ -1,10 +1,11 @@
 import { positionKey } from '../protocol/dedup-key.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import type { Outcome } from '../protocol/outcome.ts'
-import { readTime } from '../protocol/read-time.ts'
 import type { Position } from '../store/store.ts'
 import type { Route } from './routes.ts'
 import { StoreFailure } from './store-call.ts'
+
+const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/
 
 /** Compares an event with the latest of its record, for its handlers with `order: 'latest'`. */
 export class Order {
@@ -59,4 +60,18 @@ export class Order {
     const key = this.keys[this.#names.indexOf(handler)]
     return key === undefined ? undefined : { key, at: this.#at }
   }
+}
+
+/**
+ * Reads the time of an event, in milliseconds since 1970. Undefined unless it is ISO 8601 with a zone: a time without one is another
+ * in each process, and `Date.parse` takes much that is no time at all.
+ */
+function readTime(timestamp: string): number | undefined {
+  const [, year, month, day] = ISO_TIME.exec(timestamp) ?? []
+  if (year === undefined) return undefined
+  // V8 takes the 30th of February for the 2nd of March.
+  const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`)
+  if (midnight.getUTCDate() !== Number(day)) return undefined
+  const time = Date.parse(timestamp)
+  return Number.isNaN(time) ? undefined : time
 }

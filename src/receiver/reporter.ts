@@ -1,12 +1,16 @@
 import type { Clock } from '../host/clock.ts'
 import { consoleLogger, type LogFields, type Logger } from '../host/logger.ts'
-import { describe, fieldsOf } from '../protocol/describe-outcome.ts'
+import { readNodeEnv } from '../host/node-env.ts'
 import { HandlerError, PosternError } from '../protocol/errors.ts'
 import type { Outcome } from '../protocol/outcome.ts'
-import { awaitReturned, isThenable } from '../protocol/promises.ts'
+import { isThenable } from '../protocol/promises.ts'
+import type { Issue } from '../protocol/schema.ts'
 import type { Observer, Watch } from './observer.ts'
-import type { OutcomeInfo, Settings } from './options.ts'
+import type { OutcomeInfo, ReceiverSettings } from './options.ts'
 
+/** The most paths of issues in one line, and the most characters of each. */
+const MOST_PATHS = 10
+const LONGEST_PATH = 100
 /** Between two lines about refusals of one kind: strangers can send as many as they like. */
 const QUIET_MS = 1_000
 
@@ -22,8 +26,6 @@ interface Reported {
 export class Reporter {
   /** The owner's logger, for other parts that log. Errors that it throws end here. */
   readonly logger: Logger
-  /** The number of hooks that are running, each within another: what is called meanwhile is called by them. */
-  hooksRunning = 0
   observer: Observer | undefined
   readonly #logger: Logger
   readonly #clock: Clock
@@ -33,7 +35,12 @@ export class Reporter {
   readonly #toldOnce = new Map<string, number>()
   readonly #failedHooks = new Set<string>()
 
-  constructor({ logger, clock, onOutcome, onError }: Pick<Settings, 'logger' | 'clock' | 'onOutcome' | 'onError'>) {
+  constructor({
+    logger,
+    clock,
+    onOutcome,
+    onError,
+  }: Pick<ReceiverSettings, 'logger' | 'clock' | 'onOutcome' | 'onError'>) {
     this.#logger = logger
     this.#clock = clock
     this.#onOutcome = onOutcome
@@ -88,11 +95,11 @@ export class Reporter {
     if (kind === 'failed' || kind === 'error') return // told as an error, by the code that failed
     if (kind === 'rejected' || kind === 'overloaded') {
       const toFields = () => fieldsOf(outcome, source)
-      return this.#sparingly('warn', kind === 'rejected' ? outcome.code : kind, describe(outcome), toFields)
+      return this.#sparingly('warn', kind === 'rejected' ? outcome.code : kind, toMessage(outcome), toFields)
     }
     // The default logger drops lines for debugging, and most deliveries end here.
     if (kind !== 'late' && this.#logger === consoleLogger) return
-    this.#log(kind === 'late' ? 'warn' : 'debug', fieldsOf(outcome, source), describe(outcome))
+    this.#log(kind === 'late' ? 'warn' : 'debug', fieldsOf(outcome, source), toMessage(outcome))
   }
 
   error(error: PosternError): void {
@@ -117,15 +124,11 @@ export class Reporter {
 
   /** Calls a function of the owner's, which may throw, or reject if it is asynchronous. */
   callHook<Args extends readonly unknown[]>(name: string, hook: (...args: Args) => unknown, ...args: Args): void {
-    this.hooksRunning++
     try {
       const result = hook(...args)
-      if (isThenable(result) || Array.isArray(result))
-        awaitReturned(result).catch((error: unknown) => this.#hookFailed(name, error))
+      if (isThenable(result)) Promise.resolve(result).catch((error: unknown) => this.#hookFailed(name, error))
     } catch (error) {
       this.#hookFailed(name, error)
-    } finally {
-      this.hooksRunning--
     }
   }
 
@@ -167,4 +170,44 @@ function aboutEvent(error: PosternError): LogFields | undefined {
   if (!(error instanceof HandlerError)) return undefined
   const { eventId: id, eventType: type, accountKey } = error
   return { id, type, accountKey }
+}
+
+/** Returns the message of a log line about an outcome that the owner should know of. */
+function toMessage(outcome: Outcome): string {
+  switch (outcome.outcome) {
+    case 'rejected':
+      return `delivery refused: ${outcome.reason}${outcome.issues.length > 0 ? ' onOutcome gets the issues.' : ''}`
+    case 'late':
+      return 'handlers are still running at the deadline; the sender was told to retry'
+    case 'overloaded':
+      // Bodies are put off before it is known whose event they hold.
+      return outcome.id === undefined
+        ? 'delivery deferred: unchecked bodies use up maxBufferedBytes'
+        : 'delivery deferred: maxInFlight events are running, or as many of its account as are allowed'
+    default:
+      return outcome.outcome
+  }
+}
+
+/** Returns the fields of a log line: who an outcome is about, and never a record, a secret or a signature. */
+function fieldsOf(outcome: Outcome, source: string | undefined): Readonly<Record<string, unknown>> {
+  const { status, id, type, accountKey } = outcome
+  return {
+    ...(outcome.outcome === 'rejected' && { code: outcome.code }),
+    status,
+    id,
+    type,
+    accountKey,
+    source,
+    ...(outcome.skipped && { skipped: outcome.skipped }),
+    ...(outcome.joined && { joined: true }),
+    ...(outcome.late && { late: true }),
+    ...(outcome.outcome === 'rejected' && outcome.issues.length > 0 && toIssueFields(outcome.issues)),
+  }
+}
+
+/** Omits the messages, which quote the record, and in production the paths as well, which may be keys that the sender chose. */
+function toIssueFields(issues: readonly Issue[]): LogFields {
+  if (readNodeEnv() === 'production') return { issues: issues.length }
+  return { issues: issues.length, paths: issues.slice(0, MOST_PATHS).map(({ path }) => path.slice(0, LONGEST_PATH)) }
 }

@@ -6,10 +6,9 @@ import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../protocol/events.ts'
 import { canMeet, type EventPattern, parsePattern, takes } from '../protocol/pattern.ts'
 import { isTypeOnly, type StandardSchema } from '../protocol/schema.ts'
 import { show } from '../protocol/show.ts'
-import { checkHandlerOptions } from './check-handler-options.ts'
 import type { Handler, HandlerOptions } from './handler.ts'
 import { type Interceptor, intercept } from './intercept.ts'
-import type { Settings } from './options.ts'
+import type { ReceiverSettings } from './options.ts'
 
 const REOPENED =
   'Handlers are registered after the first delivery, or after one was refused. Since NODE_ENV is "development", each replaces the handler with the same pattern and name: their module was reloaded. A handler that was removed from the code runs until the server is restarted. Interceptors that are registered now replace all earlier ones. In production this is an error.'
@@ -72,7 +71,7 @@ export class Routes {
       }
     | undefined
 
-  constructor({ models, events, store }: Pick<Settings, 'models' | 'events' | 'store'>, logger: Logger) {
+  constructor({ models, events, store }: Pick<ReceiverSettings, 'models' | 'events' | 'store'>, logger: Logger) {
     this.#models = models
     this.#events = events
     this.#keepsPositions = store.positions !== undefined && store.advance !== undefined
@@ -238,3 +237,43 @@ function isGenerator(handler: unknown): boolean {
 }
 
 const NOT_A_MODEL = { model: undefined, action: undefined }
+
+/**
+ * Checks what `.on()` was given between a pattern and a handler.
+ *
+ * @param keepsPositions whether the store can tell which event of a record is the latest
+ * @throws ConfigurationError `handler_invalid`, `option_invalid`, `option_unknown`
+ */
+function checkHandlerOptions(options: unknown, pattern: EventPattern, keepsPositions: boolean): HandlerOptions {
+  const { text } = pattern
+  if (typeof options !== 'object' || options === null)
+    throw new ConfigurationError(
+      'handler_invalid',
+      `.on('${text}', …) takes a handler, or options and a handler: .on('${text}', { name: '…' }, handler).`,
+    )
+  const { name, order, ...unknown } = options as HandlerOptions // each field is checked here
+  const [stray] = Object.keys(unknown)
+  if (stray !== undefined)
+    throw new ConfigurationError(
+      'option_unknown',
+      `.on('${text}', …) has no option "${stray}". It takes name and order.`,
+    )
+  if (name !== undefined && !(typeof name === 'string' && /^[\x21-\x7e]{1,100}$/.test(name)))
+    throw new ConfigurationError(
+      'handler_invalid',
+      `The name of the handler for "${text}" is ${show(name)}; give 1 to 100 printable characters without blanks.`,
+    )
+  if (order === undefined) return name === undefined ? {} : { name }
+  const why = whyNoOrder(order, pattern, keepsPositions)
+  if (why !== undefined) throw new ConfigurationError('option_invalid', `The handler for "${text}": ${why}`)
+  return name === undefined ? { order } : { name, order }
+}
+
+function whyNoOrder(order: unknown, pattern: EventPattern, keepsPositions: boolean): string | undefined {
+  if (order !== 'latest') return `order is ${show(order)}; give 'latest', or leave it out.`
+  if (pattern.kind === 'type' && pattern.model === undefined)
+    return "order: 'latest' compares events of one record, and this type is about none. Leave it out, or give a pattern of a model."
+  if (!keepsPositions)
+    return "order: 'latest' needs a store that keeps positions, and this one has no methods positions and advance. The stores of this package have them; docs/guides/own-store.md says how to add them."
+  return undefined
+}

@@ -5,7 +5,7 @@ import { type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
 import { isThenable } from '../protocol/promises.ts'
 import { quote } from '../protocol/show.ts'
 import type { Claim } from '../store/store.ts'
-import { Attempt, type Verdict } from './attempt.ts'
+import { Attempt, type AttemptResult } from './attempt.ts'
 import { checkEvent } from './check-event.ts'
 import { Lease } from './lease.ts'
 import { Order } from './order.ts'
@@ -59,7 +59,7 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
     run.phase = 'settling'
     run.verdict = verdict.outcome
     run.marks = verdict.marks
-    const settling = settle(shared, run, run.lease, verdict) // 10
+    const settling = settleClaim(shared, run, run.lease, verdict) // 10
     return run.end(isThenable(settling) ? await settling : settling)
   } catch (cause) {
     if (attempt !== undefined) {
@@ -126,7 +126,7 @@ function toUnclaimed(run: Run, failure: StoreFailure): Outcome {
 }
 
 /** No handler is to run: the event is given back, with the marks that it has. */
-function toRefused(outcome: Outcome, { marks }: Attempt): Verdict {
+function toRefused(outcome: Outcome, { marks }: Attempt): AttemptResult {
   return { outcome, settleBy: 'release', marks }
 }
 
@@ -135,11 +135,11 @@ function withKept(marks: readonly string[], item: TakenItem | undefined): readon
   return item === undefined || item.marks.length === 0 ? marks : [...new Set([...marks, ...item.marks])]
 }
 
-function settle(
+function settleClaim(
   shared: Shared,
   run: Run,
   lease: Lease,
-  { outcome, settleBy, marks }: Verdict,
+  { outcome, settleBy, marks }: AttemptResult,
 ): Outcome | Promise<Outcome> {
   if (settleBy === 'release') return settleRelease(run, lease, outcome, marks)
   if (settleBy === 'abandon') run.goesOn = lease.abandon(marks)
@@ -159,7 +159,7 @@ async function settleCompletion(
   run: Run,
   lease: Lease,
   answer: boolean | StoreFailure | Promise<boolean | StoreFailure>,
-  { outcome: handled, marks }: Pick<Verdict, 'outcome' | 'marks'>,
+  { outcome: handled, marks }: Pick<AttemptResult, 'outcome' | 'marks'>,
 ): Promise<Outcome> {
   lease.keep(() => marks, ignore)
   let isDone = await answer

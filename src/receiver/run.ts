@@ -4,6 +4,7 @@ import { isPlain } from '../protocol/copy-plain.ts'
 import type { ParsedEvent } from '../protocol/envelope.ts'
 import { HandlerError } from '../protocol/errors.ts'
 import { type Failed, type Outcome, toFailed, toOutcome } from '../protocol/outcome.ts'
+import { quote } from '../protocol/show.ts'
 import type { Lease } from './lease.ts'
 import type { Watch } from './observer.ts'
 import type { Order } from './order.ts'
@@ -11,8 +12,8 @@ import type { Route } from './routes.ts'
 import type { Shared } from './shared.ts'
 import { StoreFailure } from './store-call.ts'
 
-/** One request, as far as the handling of its event is concerned. Times are on the monotonic clock. */
-export interface Delivery {
+/** A request to handle an event: a delivery, a dispatch, or a worker's try of an item. Times are on the monotonic clock. */
+export interface EventRequest {
   /** Set if a worker took the event out of the inbox. */
   readonly item?: TakenItem
   readonly startedAt: number
@@ -28,7 +29,7 @@ export interface Delivery {
 }
 
 interface Waiter {
-  readonly delivery: Delivery
+  readonly delivery: EventRequest
   readonly resolve: (outcome: Outcome) => void
   timer: QueuedTimer | undefined
 }
@@ -38,13 +39,9 @@ const CUT_OFF_AFTER_MS = 5_000
 /** Number of duplicates that may wait for one event: an attacker who recorded a delivery can send it any number of times. */
 const MAX_DUPLICATES = 100
 
-type HandlerErrorCode =
-  | 'handler_failed'
-  | 'handler_timeout'
-  | 'handler_abandoned'
-  | 'lease_lost'
-  | 'worker_closed'
-  | 'transaction_misused'
+/** Reason for which the schema or the handlers of an event have to stop. */
+export type AbortCode = 'handler_timeout' | 'lease_lost' | 'worker_closed'
+type HandlerErrorCode = AbortCode | 'handler_failed' | 'handler_abandoned' | 'transaction_misused'
 
 /** One event between its claim and its result, with every delivery that waits for it. */
 export class Run {
@@ -55,7 +52,7 @@ export class Run {
   readonly type: string
   readonly accountKey: string
   readonly route: Route
-  readonly first: Delivery
+  readonly first: EventRequest
   /** `storing`: the handlers succeeded and all deliveries were answered, but the store has not taken it yet. */
   phase: 'claiming' | 'busy' | 'working' | 'settling' | 'storing' = 'claiming'
   /** The answer unless the store objects, once the handlers have ended. */
@@ -88,7 +85,7 @@ export class Run {
   #waiters: Set<Waiter> | undefined
   #claimFailure: Failed | undefined
 
-  constructor(shared: Shared, key: string, event: ParsedEvent, route: Route, first: Delivery) {
+  constructor(shared: Shared, key: string, event: ParsedEvent, route: Route, first: EventRequest) {
     this.#shared = shared
     this.key = key
     this.event = event
@@ -119,13 +116,13 @@ export class Run {
 
   /** Returns true if a handler got this event, or one with the same data. */
   hasGiven(event: object): boolean {
-    const data: unknown = Object.getOwnPropertyDescriptor(event, 'data')?.value // a getter of the app's might throw
-    // Data that is not plain is the app's own.
+    const { data }: { readonly data?: unknown } = event
+    // Data that is not plain is shared with the app, which may dispatch it again elsewhere.
     return this.given.some((given) => given === event || (given.data === data && isPlain(data)))
   }
 
   /** Returns the result of the run, or what is known at the deadline of the delivery. */
-  wait(delivery: Delivery): Outcome | Promise<Outcome> {
+  wait(delivery: EventRequest): Outcome | Promise<Outcome> {
     if (this.phase === 'storing') {
       this.#handOver(delivery)
       return toOutcome('duplicate', this)
@@ -169,6 +166,18 @@ export class Run {
     return new HandlerError(code, message, { handlers, eventId, eventType, accountKey }, { cause })
   }
 
+  /** @param names of the handlers that are still running; none while the schema is */
+  toAbortReason(code: AbortCode, handlerTimeoutMs: number, names: readonly string[]): HandlerError {
+    const type = quote(this.type)
+    const what = names.length === 0 ? 'schema' : 'handlers'
+    const message = {
+      handler_timeout: `The ${what} of ${type} ran for ${handlerTimeoutMs} ms (handlerTimeoutMs).`,
+      lease_lost: `Another process has taken over ${type} while its ${what} ran here.`,
+      worker_closed: `The ${what} of ${type} were still running when the timeout of their worker's close() ended. The event returns to the inbox, and the try does not count.`,
+    }[code]
+    return this.toError(code, message, names)
+  }
+
   /**
    * True if the host has stopped this run for good, as some serverless hosts stop all work that a finished request leaves behind: a run
    * that goes on renews its claim, or ends, long before.
@@ -177,7 +186,7 @@ export class Run {
     return this.#shared.settings.clock.monotonic() > (this.lease?.endsAt ?? this.latestDeadline) + CUT_OFF_AFTER_MS
   }
 
-  #atDeadline(delivery: Delivery): Outcome {
+  #atDeadline(delivery: EventRequest): Outcome {
     if (this.phase === 'busy') return toOutcome('busy', this)
     if (this.phase === 'claiming' && delivery.claimBy <= delivery.deadline)
       return this.failClaim(new StoreFailure(undefined))
@@ -195,7 +204,7 @@ export class Run {
   }
 
   /** A serverless host may freeze the process once the answer is out, unless it is told what still goes on. */
-  #handOver({ waitUntil }: Delivery): void {
+  #handOver({ waitUntil }: EventRequest): void {
     if (waitUntil === undefined) return
     const work = (async () => {
       await this.ended

@@ -4,7 +4,7 @@ import type { ParsedEvent } from '../protocol/envelope.ts'
 import { type Outcome, toOutcome } from '../protocol/outcome.ts'
 import { quote } from '../protocol/show.ts'
 import type { Route } from './routes.ts'
-import { type Delivery, Run } from './run.ts'
+import { type EventRequest, Run } from './run.ts'
 import { runEvent } from './run-event.ts'
 import type { Shared } from './shared.ts'
 
@@ -34,14 +34,14 @@ export class Runs {
   }
 
   /** Stops 7 to 10: the delivery joins the run of its event that is under way, or starts one. The handlers may change `event`. */
-  answer(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Outcome | Promise<Outcome> {
+  answer(key: string, event: ParsedEvent, route: Route, delivery: EventRequest): Outcome | Promise<Outcome> {
     const underWay = this.#find(key)
     if (underWay !== undefined) return underWay.wait(delivery)
     return this.#refuse(key, event) ?? this.#start(new Run(this.#shared, key, event, route, delivery))
   }
 
   /** Stops 7 to 10 for a worker, which comes again later if a delivery would join another one, or wait. Its `concurrency` is its limit. */
-  work(key: string, event: ParsedEvent, route: Route, delivery: Delivery): Promise<Tried> {
+  work(key: string, event: ParsedEvent, route: Route, delivery: EventRequest): Promise<Tried> {
     return this.#try(new Run(this.#shared, key, event, route, delivery))
   }
 
@@ -49,7 +49,7 @@ export class Runs {
    * Stops 7 and 10 for a worker that runs no handler: it may make a dead letter of the event, which has to keep the marks that earlier
    * tries have left in the store. The outcome is the one that is given, unless the event is done, busy or cannot be claimed.
    */
-  recall(key: string, { id, type, accountKey }: TakenItem, outcome: Outcome, delivery: Delivery): Promise<Tried> {
+  recall(key: string, { id, type, accountKey }: TakenItem, outcome: Outcome, delivery: EventRequest): Promise<Tried> {
     const event = { id, type, accountKey, timestamp: '', data: {} }
     const run = new Run(this.#shared, key, event, NO_ROUTE, delivery)
     run.refusal = outcome

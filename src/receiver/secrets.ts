@@ -1,11 +1,11 @@
 import { importSecrets, type Secrets, type SecretsFunction, type VerificationKey } from '../protocol/authenticate.ts'
 import { PosternError } from '../protocol/errors.ts'
 import { Rejection } from '../protocol/outcome.ts'
-import { ignoreRejections, isThenable } from '../protocol/promises.ts'
+import { isThenable } from '../protocol/promises.ts'
 import { LazySecretRequest } from '../protocol/secret-request.ts'
 import { reasonOf } from '../protocol/show.ts'
 import { KeyCache } from '../protocol/signature.ts'
-import type { Delivery } from './run.ts'
+import type { EventRequest } from './run.ts'
 import type { Shared } from './shared.ts'
 
 const SECRETS_LIMIT_MS = 3_000
@@ -30,7 +30,7 @@ export class SecretSource {
   }
 
   /** Returns the keys for a body; a rejection if there are none, and an error if the owner's function failed. */
-  keysFor(body: Uint8Array, delivery: Delivery): Keys | Promise<Keys> {
+  keysFor(body: Uint8Array, delivery: EventRequest): Keys | Promise<Keys> {
     const choose = this.#secrets
     if (typeof choose !== 'function') return choose
     const request = new LazySecretRequest(body, delivery.source)
@@ -44,7 +44,7 @@ export class SecretSource {
       const { settings, storeTimers } = this.#shared
       const limitMs = Math.min(SECRETS_LIMIT_MS, Math.max(delivery.deadline - settings.clock.monotonic(), 0))
       const toKeys = (secrets: Secrets | null | undefined) => this.#toKeys(request, secrets)
-      return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail, ignoreRejections)
+      return storeTimers.waitFor<Secrets | null | undefined, Keys>(chosen, limitMs, toKeys, fail)
     } catch (error) {
       return fail(error)
     }

@@ -1,16 +1,19 @@
 import { Activity } from '../host/activity.ts'
 import { TimerQueue } from '../host/timer-queue.ts'
 import { makeDedupKeys } from '../protocol/dedup-key.ts'
+import { PosternError } from '../protocol/errors.ts'
+import type { WebhookEvent } from '../protocol/events.ts'
+import type { Outcome } from '../protocol/outcome.ts'
 import { type Transact, toTransact } from '../store/transactional-store.ts'
-import type { Settings } from './options.ts'
+import type { ReceiverSettings } from './options.ts'
 import type { Reporter } from './reporter.ts'
 
-/** Handlers and hooks that begin events within each other on one stack, which takes some 500 of them. */
-const MOST_NESTED = 32
+const NO_HANDLERS =
+  'A signed event came in, but no handler is registered. Handlers are often registered in a module that nothing imports: import it before the receiver is mounted. Until then deliveries are answered 500, so that the service sends them again.'
 
 /** The parts that all deliveries and runs of one receiver share. */
 export class Shared {
-  readonly settings: Settings
+  readonly settings: ReceiverSettings
   readonly reporter: Reporter
   readonly activity = new Activity()
   /** Makes the keys by which events are deduplicated. */
@@ -29,12 +32,7 @@ export class Shared {
   untakenMarks = 0
   isClosing = false
 
-  /** True if work that begins now has to wait until the stack is empty. */
-  get isNestedDeep(): boolean {
-    return this.beginning.length + this.reporter.hooksRunning > MOST_NESTED
-  }
-
-  constructor(settings: Settings, reporter: Reporter) {
+  constructor(settings: ReceiverSettings, reporter: Reporter) {
     this.settings = settings
     this.reporter = reporter
     this.toKey = makeDedupKeys(settings.name)
@@ -45,4 +43,14 @@ export class Shared {
     this.renewalTimers = new TimerQueue(settings.clock)
     this.handlerTimers = new TimerQueue(settings.clock)
   }
+}
+
+/** Returns the outcome of every event of a receiver without handlers. */
+export function failWithoutHandlers(
+  { reporter }: Shared,
+  { id, type, accountKey }: Pick<WebhookEvent, 'id' | 'type' | 'accountKey'>,
+): Outcome {
+  const error = new PosternError('no_handlers', NO_HANDLERS)
+  reporter.errorOnce(error)
+  return { outcome: 'error', status: 500, code: 'no_handlers', error, id, type, accountKey }
 }

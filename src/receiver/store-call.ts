@@ -24,11 +24,6 @@ export class StoreFailure {
     this.#method = method
   }
 
-  /** Looks at nothing of the value, which may be a proxy that throws. */
-  static is(value: unknown): value is StoreFailure {
-    return typeof value === 'object' && value !== null && #method in value
-  }
-
   /** Returns the error for the owner. `consequence` says what happens because of the failure. */
   toError(method: 'claim' | 'renew' | 'complete' | 'release', consequence: string): PosternError {
     const message = `store.${this.#method ?? method}() failed or did not answer in time; ${consequence}.`
@@ -74,4 +69,4 @@ export function toBoolean(answer: unknown): boolean | StoreFailure {
   return typeof answer === 'boolean' ? answer : new StoreFailure(new TypeError('it returned neither true nor false'))
 }
 
-const toFailure = (cause: unknown) => (StoreFailure.is(cause) ? cause : new StoreFailure(cause))
+const toFailure = (cause: unknown) => (cause instanceof StoreFailure ? cause : new StoreFailure(cause))

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../host/clock.ts'
-import type { LogFields, Logger } from '../host/logger.ts'
+import type { Logger } from '../host/logger.ts'
 import { readNodeEnv } from '../host/node-env.ts'
 import { accountOfKey, accountPartOf } from '../protocol/dedup-key.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
@@ -37,7 +37,7 @@ interface Place {
   readonly at: number
 }
 
-interface Lease {
+interface HeldLease {
   readonly token: string
   readonly endsAt: number
   readonly marks: readonly string[]
@@ -50,13 +50,13 @@ interface Lease {
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  return new BoundedMemoryStore(checkOptions(options))
+  return new BoundedMemoryStore(checkMemoryOptions(options))
 }
 
 class BoundedMemoryStore implements MemoryStore {
   readonly retentionMs: number
   readonly #clock: Pick<Clock, 'monotonic'>
-  readonly #leases = new Map<string, Lease>()
+  readonly #leases = new Map<string, HeldLease>()
   /** Positions share the room of events: a tenant who fills it is counted by either. */
   readonly #finished: LRUCache<string, Finished | Place>
   readonly #loggers = new Set<Logger>()
@@ -162,8 +162,7 @@ class BoundedMemoryStore implements MemoryStore {
   #warnOfOneProcess(): void {
     if (readNodeEnv() !== 'production') return
     for (const logger of this.#loggers)
-      warn(
-        logger,
+      logger.warn(
         {},
         'memoryStore remembers events for this process only: with several processes, or after a restart, duplicates of an event run again. Give createReceiver a store that all processes share.',
       )
@@ -185,8 +184,7 @@ class BoundedMemoryStore implements MemoryStore {
     const who =
       account === undefined ? 'One account, whose key is long or not printable ASCII,' : `Account "${account}"`
     for (const logger of this.#loggers)
-      warn(
-        logger,
+      logger.warn(
         { max: this.#finished.max, accountKey: account, share },
         `memoryStore is full: ids are dropped before their ${this.retentionMs / 3_600_000} h are over, and retries of those events will run again. ${who} fills ${Math.round(share * 100)} % of it. Raise max, or use a store on an engine. This is logged once; earlyDrops counts on.`,
       )
@@ -210,17 +208,8 @@ function untilOf(finished: Finished | Place): number {
 }
 
 /** Returns true if another holder has a lease that has not ended. */
-function isHeldByAnother(lease: Lease | undefined, token: string, now: number): boolean {
+function isHeldByAnother(lease: HeldLease | undefined, token: string, now: number): boolean {
   return lease !== undefined && lease.token !== token && lease.endsAt > now
-}
-
-/** A logger that throws must not fail the call that was under way. */
-function warn(logger: Logger, fields: LogFields, message: string): void {
-  try {
-    logger.warn(fields, message)
-  } catch {
-    // The receiver tells its owner of broken loggers.
-  }
 }
 
 /** Never `more` itself, which its caller may change later. */
@@ -228,9 +217,8 @@ function union(known: readonly string[], more: readonly string[]): readonly stri
   return more.length === 0 ? known : [...new Set([...known, ...more])]
 }
 
-const check = new OptionChecker('memoryStore')
-
-function checkOptions(options: MemoryStoreOptions): Required<MemoryStoreOptions> {
+function checkMemoryOptions(options: MemoryStoreOptions): Required<MemoryStoreOptions> {
+  const check = new OptionChecker('memoryStore')
   check.isObject(options, '{ max: 1000 }')
   const { max = 100_000, retentionMs = DEFAULT_RETENTION_MS, clock = systemClock, ...unknown } = options
   check.isKnown(unknown, ['max', 'retentionMs', 'clock'])

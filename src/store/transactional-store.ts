@@ -1,5 +1,5 @@
 import { PosternError } from '../protocol/errors.ts'
-import { ignoreRejections, isThenable, refuseUnfinished } from '../protocol/promises.ts'
+import { ignoreRejection, isThenable, refuseUnfinished } from '../protocol/promises.ts'
 import type { Position, Store } from './store.ts'
 
 /** Which handler's transaction it is, and what fences it. */
@@ -81,7 +81,7 @@ function refuse<T>(value: T): T {
 
 function refusePromise(result: PromiseLike<unknown>): never {
   // It goes on outside the transaction, and may fail there.
-  ignoreRejections(result)
+  ignoreRejection(result)
   throw new PosternError(
     'transaction_misused',
     'The work of context.transaction() returned a promise. On this store it must not wait for anything: await first, then write.',

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type InboxItem, RetryLater, type Settlement, systemClock } from 'postern'
+import { type InboxItem, type Settlement, systemClock } from 'postern'
 import { openSqlite, sqliteInbox } from 'postern/sqlite'
 import { events } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -34,30 +34,6 @@ function openTable() {
   }
   return { database, clock, inbox, putMany, workOff }
 }
-
-describe('the error of a handler', () => {
-  const { proxy, revoke } = Proxy.revocable({}, {})
-  revoke()
-  it.each([
-    ['that cannot be looked at', proxy],
-    ['an AggregateError without errors', Object.assign(new AggregateError([]), { errors: null })],
-    [
-      'a RetryLater whose time is no number',
-      Object.assign(new Error('x'), { name: 'RetryLater', delayMs: Number.NaN }),
-    ],
-    ['a RetryLater changed to a time that has passed', Object.assign(new RetryLater(1), { delayMs: -1 })],
-  ])('%s counts as a failed try', async (_, thrown) => {
-    const scene = new Scene()
-    scene.receiver.on('*', () => {
-      throw thrown
-    })
-    await scene.deliver(event())
-    scene.work({ attempts: 2, delay: () => 0 })
-    await scene.untilIdle()
-    expect(scene.dead).toHaveLength(1)
-    expect((await scene.inbox.list('dead')).entries).toMatchObject([{ failures: 1, tries: [{ n: 1 }, { n: 2 }] }])
-  })
-})
 
 describe('a worker', () => {
   it('does not defer its items for lack of places: its concurrency is the limit', async () => {

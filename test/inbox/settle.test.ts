@@ -1,7 +1,7 @@
 import { DeadLetter, type InboxTry, type Outcome, PosternError, RetryLater, type TakenItem } from 'postern'
 import { describe, expect, it } from 'vitest'
 import { checkRetries } from '../../src/inbox/retries.ts'
-import { settle } from '../../src/inbox/settle.ts'
+import { toSettlement } from '../../src/inbox/settle.ts'
 import { HandlerError } from '../../src/protocol/errors.ts'
 
 const DAY = 86_400_000
@@ -32,7 +32,7 @@ function failed(code: 'store_unavailable' | 'lease_lost' | 'schema_failed', caus
 function settleAt300(outcome: Outcome, item = makeItem(), attempts = 3) {
   const retries = checkRetries({ attempts, delay: (failures) => failures * 1_000 }, 7 * DAY, 0)
   const rules = { retries, leaseMs: LEASE_MS, retentionMs: 7 * DAY }
-  return settle(item, { outcome, marks: ['first'] }, 200, 300, rules)
+  return toSettlement(item, { outcome, marks: ['first'] }, 200, 300, rules)
 }
 
 const BUSY: Outcome = { ...EVENT, outcome: 'busy', status: 409 }
@@ -135,14 +135,10 @@ describe('the record of a try', () => {
   })
 
   it.each<[string, Outcome, object]>([
-    ['several handlers', thrown(new Error('a'), 'b'), { error: 'The handlers failed. Error: a b' }],
+    ['several handlers', thrown(new Error('a'), 'b'), { error: 'The handlers failed. Error: a "b"' }],
     ['nothing that a handler threw', thrown(undefined), { error: 'The handlers failed.' }],
     ['null that a handler threw', thrown(null), { error: 'The handlers failed. null' }],
-    [
-      'a value that cannot be read',
-      thrown({ toString: () => [] }),
-      { error: 'The handlers failed. something that cannot be shown' },
-    ],
+    ['a value without a text', thrown(Object.create(null)), { error: 'The handlers failed. an object' }],
     ['no handler', { ...EVENT, outcome: 'ignored', status: 200 }, { code: 'no_handlers' }],
     [
       'no handler of the type',

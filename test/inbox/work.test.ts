@@ -170,7 +170,7 @@ describe('an event that fails', () => {
     expect(flaky.runs).toBe(1)
     expect((await scene.inbox.list('dead')).entries[0]?.tries[0]).toMatchObject({ code: 'dead_letter' })
     // One line reports it; the error of its handler is no separate failure.
-    expect(scene.errors.map(({ code }) => code)).toEqual(['dead_letter'])
+    expect(scene.errors).toMatchObject([{ code: 'dead_letter', cause: new DeadLetter('the customer does not exist') }])
   })
 
   it('is retried while one of its handlers may still succeed, even if another gave it up', async () => {

@@ -1,4 +1,13 @@
-import type { Inbox, InboxItem, InboxWorkOptions, PosternError, TakenItem } from 'postern'
+import {
+  DeadLetter,
+  HandlerError,
+  type Inbox,
+  type InboxItem,
+  type InboxWorkOptions,
+  type Outcome,
+  type PosternError,
+  type TakenItem,
+} from 'postern'
 import { manualClock } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import type { Settlement } from '../../src/inbox/inbox.ts'
@@ -121,6 +130,22 @@ describe('the report of a dead letter', () => {
     expect(reported[0]?.message.replaceAll("'", '"')).toBe(message)
     expect(dead).toEqual([[item, reported[0]]])
     expect(settled).toEqual([bury(3)])
+  })
+
+  it('has the error of a handler that gave the event up as its cause, and that of no other', async () => {
+    const cause = new DeadLetter('the customer does not exist')
+    for (const [thrown, expected] of [
+      [cause, cause],
+      [new Error('not yet'), undefined],
+    ]) {
+      const about = { handlers: [], eventId: 'evt_1', eventType: 'contact.created', accountKey: 'acme' }
+      const error = new HandlerError('handler_failed', 'failed', about, { cause: thrown })
+      const outcome: Outcome = { ...EVENT, outcome: 'failed', status: 500, code: 'handler_failed', error }
+      const { engine, runItem, reported, dead } = open({ run: async () => ({ outcome, marks: [] }) })
+      const item = makeItem({ failures: 9 })
+      engine.onSettled(item, await runItem(item))
+      expect([reported[0]?.cause, dead[0]?.[1]]).toEqual([expected, reported[0]])
+    }
   })
 
   it('counts one try, and has no options if the engine needs none', () => {

@@ -25,7 +25,6 @@ export interface Judged {
 
 /** Tests of a file of the receiver, if they are not only those of its own name. Those of another folder are named with it. */
 const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
-  'abort-reason': ['attempt', 'runs', 'inbox/work'],
   acceptor: ['inbox/work'],
   attempt: ['attempt', 'run', 'lease', 'transaction'],
   bodies: ['bodies', 'handle'],
@@ -34,25 +33,23 @@ const RECEIVER_TESTS: Readonly<Record<string, readonly string[]>> = {
   deliver: ['handle', 'create-receiver', 'outcomes', 'run'],
   'item-runner': ['inbox/work', 'inbox/mishaps'],
   lease: ['lease', 'runs', 'run'],
-  'no-handlers': ['outcomes', 'inbox/work'],
   options: ['create-receiver', 'bodies'],
-  run: ['run', 'runs', 'lease'],
+  run: ['run', 'runs', 'lease', 'attempt'],
+  reporter: ['reporter', 'bodies'],
   'run-event': ['run', 'runs', 'lease', 'outcomes'],
   runs: ['runs', 'run'],
-  shared: ['runs', 'handle'],
+  shared: ['runs', 'handle', 'outcomes'],
   'store-call': ['run', 'lease', 'runs'],
 }
 
 /** Pure files of the receiver, with the receiver's tests that judge them. */
 const PURE_TESTS: Readonly<Record<string, readonly string[]>> = {
   authenticate: ['secrets', 'handle'],
-  'check-ms': ['create-receiver', 'runs'],
   'check-schemas': ['create-receiver'],
   'copy-plain': ['create-receiver', 'attempt'],
-  'describe-outcome': ['reporter'],
   envelope: ['create-receiver', 'routes'],
   promises: ['attempt', 'intercept', 'secrets'],
-  'option-checker': ['create-receiver'],
+  'option-checker': ['create-receiver', 'runs'],
   outcome: ['outcomes'],
   pattern: ['routes'],
   reply: ['handle', 'outcomes'],

@@ -30,16 +30,10 @@ describe('dedupKey', () => {
   it.each<readonly [string, Triple, Triple]>([
     ['the border between parts', ['a', 'bc', 'd'], ['ab', 'c', 'd']],
     ['a part that looks like a length', ['a', '1:b', 'c'], ['a', 'b', '1:c']],
-    ['digits at the border', ['a', 'b1', '1:c'], ['a', 'b', '11:c']],
     ['a part that looks like a digest', ['a', `#${'x'.repeat(43)}`, 'c'], ['a', 'x'.repeat(43), 'c']],
-    ['upper case', ['a', 'b', 'EVT'], ['a', 'b', 'evt']],
-    ['a blank at the end', ['a', 'b', 'evt '], ['a', 'b', 'evt']],
-    ['a NUL at the end', ['a', 'b', 'evt\u0000'], ['a', 'b', 'evt']],
-    ['composed and decomposed letters', ['a', 'b', '\u00e9'], ['a', 'b', 'e\u0301']],
     ['two lone surrogates', ['a', 'b', '\ud800'], ['a', 'b', '\ud801']],
     ['a lone surrogate and U+FFFD', ['a', 'b', '\ud800'], ['a', 'b', '\ufffd']],
     ['the last of 1,024 characters', ['a', 'b', 'x'.repeat(1_024)], ['a', 'b', `${'x'.repeat(1_023)}y`]],
-    ['prototype names', ['a', '__proto__', 'b'], ['a', 'constructor', 'b']],
   ])('distinguishes triples that differ by %s', (_what, one, other) => {
     expect(dedupKey(...one)).not.toBe(dedupKey(...other))
   })
@@ -85,36 +79,6 @@ describe('dedupKey', () => {
       fc.property(triple, triple, (one, other) => {
         const isSame = one.every((text, index) => text === other[index])
         expect(dedupKey(...one) === dedupKey(...other)).toBe(isSame)
-      }),
-      runs(300),
-    )
-  })
-
-  it('returns different keys for any two ways of cutting one text', () => {
-    const cut = fc.tuple(fc.array(piece, { minLength: 3, maxLength: 8 }), fc.nat(), fc.nat(), fc.nat(), fc.nat())
-    fc.assert(
-      fc.property(cut, ([pieces, a, b, c, d]) => {
-        const text = pieces.join('')
-        const cutAt = (x: number, y: number): [string, string, string] => {
-          const [from, to] = [x % (text.length + 1), y % (text.length + 1)].sort((left, right) => left - right) as [
-            number,
-            number,
-          ] // two numbers stay two
-          return [text.slice(0, from), text.slice(from, to), text.slice(to)]
-        }
-        const [one, other] = [cutAt(a, b), cutAt(c, d)]
-        expect(dedupKey(...one) === dedupKey(...other)).toBe(one.every((text, index) => text === other[index]))
-      }),
-      runs(300),
-    )
-  })
-
-  it('returns separate keys for near-equal ids', () => {
-    fc.assert(
-      fc.property(part, fc.nat(), fc.integer({ min: 1, max: 0xffff }), (id, at, xor) => {
-        const place = at % id.length
-        const near = id.slice(0, place) + String.fromCharCode(id.charCodeAt(place) ^ xor) + id.slice(place + 1)
-        expect(dedupKey('default', 'acme', near)).not.toBe(dedupKey('default', 'acme', id))
       }),
       runs(300),
     )

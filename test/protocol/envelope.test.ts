@@ -35,7 +35,6 @@ describe('parseEnvelope', () => {
 
   it.each<[string, Uint8Array, string]>([
     ['a BOM', encode(`\ufeff${JSON.stringify(ENVELOPE)}`), 'invalid_utf8'],
-    ['a BOM alone', encode('\ufeff'), 'invalid_utf8'],
     [
       'an invalid byte in a string',
       Buffer.concat([encode('{"id":"'), Buffer.from([0xff]), encode('"}')]),
@@ -47,36 +46,19 @@ describe('parseEnvelope', () => {
       'invalid_utf8',
     ],
     ['an overlong slash', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 'invalid_utf8'],
-    ['an encoded surrogate', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'invalid_utf8'],
     ['a code point beyond U+10FFFF', Buffer.from([0x22, 0xf4, 0x90, 0x80, 0x80, 0x22]), 'invalid_utf8'],
-    ['UTF-16 with a BOM', Buffer.from(`\ufeff${JSON.stringify(ENVELOPE)}`, 'utf16le'), 'invalid_utf8'],
     ['UTF-16 without a BOM', Buffer.from(JSON.stringify(ENVELOPE), 'utf16le'), 'invalid_json'],
     ['nothing', new Uint8Array(), 'invalid_json'],
-    ['blanks', encode('  \n'), 'invalid_json'],
     ['a character that begins as a BOM does', Buffer.from([0xef, 0xbb, 0x80]), 'invalid_json'],
     ['a character that ends as a BOM does', Buffer.from([0xe1, 0xbb, 0xbf]), 'invalid_json'],
     ['a character that begins and ends as a BOM does', Buffer.from([0xef, 0xa0, 0xbf]), 'invalid_json'],
     ['broken JSON', encode('{"id":"evt_1",'), 'invalid_json'],
-    ['two values', encode(`${JSON.stringify(ENVELOPE)}{}`), 'invalid_json'],
-    ['a NUL at the end', encode(`${JSON.stringify(ENVELOPE)}\u0000`), 'invalid_json'],
-    [
-      'a raw control character in a string',
-      encode(JSON.stringify(ENVELOPE).replace('evt_1', 'evt\u0001')),
-      'invalid_json',
-    ],
-    ['a comment', encode(`/* hi */${JSON.stringify(ENVELOPE)}`), 'invalid_json'],
-    ['single quotes', encode("{'id':'evt_1'}"), 'invalid_json'],
-    ['NaN', encode(JSON.stringify(ENVELOPE).replace('{}', 'NaN')), 'invalid_json'],
-    ['a form', encode('id=evt_1&type=contact.created'), 'invalid_json'],
     ['null', encode('null'), 'invalid_envelope'],
-    ['true', encode('true'), 'invalid_envelope'],
     ['a number', encode('7'), 'invalid_envelope'],
     ['a string', encode('"evt_1"'), 'invalid_envelope'],
     ['an array', encode('[]'), 'invalid_envelope'],
-    ['an array of an envelope', encode(JSON.stringify([ENVELOPE])), 'invalid_envelope'],
     ['an empty object', encode('{}'), 'invalid_envelope'],
     ['an envelope only inside __proto__', encode(`{"__proto__":${JSON.stringify(ENVELOPE)}}`), 'invalid_envelope'],
-    ['an envelope inside an object', encode(`{"event":${JSON.stringify(ENVELOPE)}}`), 'invalid_envelope'],
   ])('refuses %s', (_what, bytes, code) => expect(codeOf(parseEnvelope(bytes))).toBe(code))
 
   const HORSE = String.fromCodePoint(0x1f40e)
@@ -85,25 +67,18 @@ describe('parseEnvelope', () => {
     ['id', 'one character', 'x', true],
     ['id', '1,024 characters', 'x'.repeat(1_024), true],
     ['id', '1,025 characters', 'x'.repeat(1_025), false],
-    ['id', '100,000 characters', 'x'.repeat(100_000), false],
     ['id', '512 characters of two units', HORSE.repeat(512), true],
     ['id', '513 characters of two units', HORSE.repeat(513), false],
     ['type', '256 characters', 'x'.repeat(256), true],
     ['type', '257 characters', 'x'.repeat(257), false],
-    ['type', '100,000 characters', 'x'.repeat(100_000), false],
     ['accountKey', '256 characters', 'x'.repeat(256), true],
     ['accountKey', '257 characters', 'x'.repeat(257), false],
     ['timestamp', 'empty', '', true],
     ['timestamp', 'no date', 'yesterday', true],
-    ['timestamp', '1,000 characters', 'x'.repeat(1_000), true],
     ['id', 'constructor', 'constructor', true],
     ['id', '__proto__', '__proto__', true],
     ['type', 'toString', 'toString', true],
-    ['type', '*', '*', true],
-    ['type', 'error', 'error', true],
     ['accountKey', '__proto__', '__proto__', true],
-    ['id', 'an address', 'https://example.test/a?b=c', true],
-    ['id', 'a blank', ' ', true],
     ['id', 'control characters', '\u0000\u001b[31m', true],
     ['id', 'a lone surrogate', '\ud800', true],
   ])('judges "%s" by its length: %s', (field, _what, value, isTaken) => {
@@ -157,10 +132,7 @@ describe('parseEnvelope', () => {
   })
 
   it.each([
-    ['pretty-printed', JSON.stringify(ENVELOPE, null, 2)],
-    ['with Windows line breaks', JSON.stringify(ENVELOPE, null, 2).replaceAll('\n', '\r\n')],
     ['with blanks around it', ` \t${JSON.stringify(ENVELOPE)}\r\n`],
-    ['with its keys the other way round', JSON.stringify(Object.fromEntries(Object.entries(ENVELOPE).reverse()))],
     ['with every character escaped', JSON.stringify(ENVELOPE).replace('evt_1', '\\u0065\\u0076\\u0074\\u005f\\u0031')],
   ])('accepts JSON %s', (_what, text) => expect(parse(text)).toEqual(ENVELOPE))
 
@@ -205,19 +177,6 @@ describe('parseEnvelope', () => {
         expect(parse(JSON.stringify(event, null, indent))).toEqual(JSON.parse(JSON.stringify(event)))
       }),
       runs(200),
-    )
-  })
-
-  it('returns an event or a rejection for any bytes, and never throws', () => {
-    const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(encode))
-    fc.assert(
-      fc.property(bytes, (body) => {
-        const result = parseEnvelope(body)
-        if (result instanceof Rejection)
-          expect(['invalid_utf8', 'invalid_json', 'invalid_envelope']).toContain(result.code)
-        else expect(isObject(result.data)).toBe(true)
-      }),
-      runs(300),
     )
   })
 

@@ -1,7 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/events.ts'
-import { runs } from '../support/runs.ts'
+import { SERVICE_EVENT_TYPES, splitType } from '../../src/protocol/events.ts'
 
 describe('splitType', () => {
   it.each([
@@ -38,15 +36,4 @@ describe('splitType', () => {
     'constructor',
     ...SERVICE_EVENT_TYPES,
   ])('treats %j as an event of another kind', (type) => expect(splitType(type)).toBeUndefined())
-
-  it('is undone by joining model and action', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.constantFrom(...ACTIONS), (text, action) => {
-        const split = splitType(`${text}.${action}`)
-        if (text.includes('.')) expect(split).toBeUndefined()
-        else expect(split).toEqual({ model: text, action })
-      }),
-      runs(200),
-    )
-  })
 })

@@ -15,25 +15,18 @@ describe('an option checker', () => {
 
   it.each<[string, () => void, string]>([
     ['no options', () => check.isObject(undefined, '{ client }'), 'it takes one object of options: { client }.'],
-    ['null', () => check.isObject(null, '{ client }'), 'it takes one object of options: { client }.'],
     ['text for a number', () => check.isNumber('ratio', '1', 0, 1), 'ratio is "1"; give a number from 0 to 1.'],
     [
       'a number that is too small',
       () => check.isNumber('maxAge', 1, 2, 3, 'retries come late'),
       'maxAge is 1; give a number from 2 to 3, since retries come late.',
     ],
-    ['a number that is too large', () => check.isNumber('a', 4, 2, 3), 'a is 4; give a number from 2 to 3.'],
     ['infinity', () => check.isNumber('a', Infinity, 0, Infinity), 'a is Infinity; give a number from 0 to Infinity.'],
     ['a fraction', () => check.isWhole('max', 1.5, 1, 3), 'max is 1.5; give a whole number from 1 to 3.'],
     [
       'a whole number that is too small',
       () => check.isWhole('max', 0, 1, 3, 'events'),
       'max is 0; give a whole number of events from 1 to 3.',
-    ],
-    [
-      'a whole number that is too large',
-      () => check.isWhole('max', 4, 1, 3),
-      'max is 4; give a whole number from 1 to 3.',
     ],
     [
       'an object without a method',

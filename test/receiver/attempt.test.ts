@@ -1,18 +1,7 @@
 import { HandlerError, type StandardSchema, systemClock } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import {
-  atOnce,
-  Bench,
-  evilError,
-  evilProxy,
-  Gate,
-  saying,
-  settle,
-  soon,
-  thenable,
-  watchRejections,
-} from './support.ts'
+import { atOnce, Bench, Gate, saying, settle, soon, thenable, watchRejections } from './support.ts'
 
 watchRejections()
 
@@ -121,19 +110,9 @@ describe('the event that a handler gets', () => {
       expect(seen).toEqual([{ ...event, model: 'contact', action: 'created' }])
     },
   )
-
-  it('passed to dispatch() does not change, whatever a handler does to it', async () => {
-    const bench = new Bench()
-    bench.receiver.on('contact.created', (event) => change(event as never))
-    const event = events.contact.created()
-    const before = structuredClone(event)
-    await bench.receiver.dispatch(event)
-    expect(event).toEqual(before)
-  })
 })
 
 describe('a handler fails by', () => {
-  const promiseWithOwnThen = (then: unknown) => Object.defineProperty(Promise.resolve(), 'then', { value: then })
   it.each<[string, () => unknown]>([
     [
       'throwing an error',
@@ -147,42 +126,8 @@ describe('a handler fails by', () => {
         throw undefined
       },
     ],
-    [
-      'throwing null',
-      () => {
-        throw null
-      },
-    ],
-    [
-      'throwing text',
-      () => {
-        throw 'no'
-      },
-    ],
-    [
-      'throwing an error that cannot be read',
-      () => {
-        throw evilError()
-      },
-    ],
-    [
-      'throwing a proxy that throws',
-      () => {
-        throw evilProxy()
-      },
-    ],
     ['rejecting with an error', () => Promise.reject(new Error('no'))],
     ['rejecting with undefined', () => Promise.reject(undefined)],
-    ['rejecting with null', () => Promise.reject(null)],
-    ['rejecting with a proxy that throws', () => Promise.reject(evilProxy())],
-    [
-      'rejecting with a rejected promise',
-      () => {
-        const p = Promise.reject(new Error('inner'))
-        p.catch(() => {})
-        return Promise.reject(p)
-      },
-    ],
     [
       'giving a thenable whose then throws',
       () =>
@@ -191,34 +136,6 @@ describe('a handler fails by', () => {
         }),
     ],
     ['giving a thenable that rejects', () => thenable((_resolve, reject) => reject(undefined))],
-    [
-      'giving a thenable that rejects, then resolves, then throws',
-      () =>
-        thenable((resolve, reject) => {
-          reject('no')
-          resolve()
-          throw new Error('no')
-        }),
-    ],
-    [
-      'giving an object whose then throws when it is read',
-      () =>
-        Object.defineProperty({}, 'then', {
-          get() {
-            throw new Error('no')
-          },
-        }),
-    ],
-    ['giving a proxy that throws', () => evilProxy()],
-    [
-      'giving a promise that throws when its constructor is read',
-      () =>
-        Object.defineProperty(Promise.resolve(), 'constructor', {
-          get() {
-            throw new Error('no')
-          },
-        }),
-    ],
   ])('%s: 500, reported once, and the event runs again', async (_what, handler) => {
     for (const usual of [atOnce, soon]) {
       const bench = new Bench({ usual })
@@ -243,32 +160,7 @@ describe('a handler fails by', () => {
     ['false', () => false],
     ['an error, which it does not throw', () => new Error('only a value')],
     ['a thenable that resolves', () => thenable((resolve) => resolve())],
-    [
-      'a thenable that resolves twice, then rejects, then throws',
-      () =>
-        thenable((resolve, reject) => {
-          resolve()
-          resolve()
-          reject('no')
-          throw new Error('no')
-        }),
-    ],
     ['an object with a then that is no function', () => Object.defineProperty({}, 'then', { value: 'later' })],
-    [
-      'a promise with a then of its own that calls back twice',
-      () =>
-        promiseWithOwnThen((resolve: () => void) => {
-          resolve()
-          resolve()
-        }),
-    ],
-    [
-      'a promise with a then of its own that throws',
-      () =>
-        promiseWithOwnThen(() => {
-          throw new Error('no')
-        }),
-    ],
   ])('and not by returning %s', async (_what, handler) => {
     const bench = new Bench()
     const gate = new Gate()
@@ -305,12 +197,6 @@ describe('the context', () => {
     await bench.send(events.syncCompleted())
     expect(new Set(signals).size).toBe(1)
     expect(signals[0]?.aborted).toBe(false)
-  })
-
-  it('has no transaction if the store has none', async () => {
-    const bench = new Bench()
-    bench.receiver.on('*', (_event, context) => expect(context).not.toHaveProperty('transaction'))
-    expect(await bench.send(events.syncCompleted())).toMatchObject({ outcome: 'handled' })
   })
 })
 
@@ -471,15 +357,7 @@ describe('a schema', () => {
         throw undefined
       },
     ],
-    [
-      'throws a proxy that throws',
-      () => {
-        throw evilProxy()
-      },
-    ],
     ['rejects with an error', () => Promise.reject(new Error('no'))],
-    ['rejects with null', () => Promise.reject(null)],
-    ['rejects with a proxy that throws', () => Promise.reject(evilProxy())],
     [
       'gives a thenable whose then throws',
       () =>
@@ -488,20 +366,8 @@ describe('a schema', () => {
         }),
     ],
     ['gives undefined', () => undefined],
-    ['gives null', () => null],
     ['gives a promise of undefined', () => Promise.resolve(undefined)],
     ['gives neither value nor issues', () => ({})],
-    ['gives issues that are no list', () => ({ issues: 'many' })],
-    ['gives a proxy that throws', () => evilProxy()],
-    [
-      'gives a promise of a proxy that throws',
-      () =>
-        Promise.resolve({
-          get issues() {
-            throw new Error('no')
-          },
-        }),
-    ],
   ])('that %s is the app’s failure: 500, released', async (_what, validate) => {
     const { bench, seen } = withRecord(validate)
     const event = events.contact.created()
@@ -688,20 +554,6 @@ it.each<[string, () => unknown]>([
 
 it.each<[string, () => unknown, string]>([
   ['the handler itself', () => async () => {}, 'returned a function, which nobody calls'],
-  ['what a generator function returns', () => (function* () {})(), 'an iterator or generator, which nobody runs'],
-  ['that of an asynchronous one', () => (async function* () {})(), 'an iterator or generator, which nobody runs'],
-  [
-    'a generator of an older language',
-    () => ({ next() {}, throw() {}, return() {}, [Symbol.iterator]() {} }),
-    'an iterator or generator, which nobody runs',
-  ],
-  ['an iterator', () => [1].values(), 'an iterator or generator, which nobody runs'],
-  [
-    'an iterator that waits',
-    () => ({ next() {}, [Symbol.asyncIterator]() {} }),
-    'an iterator or generator, which nobody runs',
-  ],
-  ['lists of promises in a list', () => [[1], [1, Promise.reject(new Error('no'))]], 'return Promise.all(list)'],
 ])('a handler that returns %s fails: its work was not done', async (_what, handle, fix) => {
   for (const handler of [handle, async () => handle()]) {
     const bench = new Bench()
@@ -714,36 +566,11 @@ it.each<[string, () => unknown, string]>([
 
 it('a handler may return any other value', async () => {
   const called = Object.defineProperty(() => {}, 'then', { value: (resolve: (value: number) => void) => resolve(1) })
-  const proxy = new Proxy({}, { has: () => true, get: () => (resolve: (value: number) => void) => resolve(1) })
-  for (const result of [null, 1, 'text', [1, [2]], { work: 1 }, { next() {} }, new Map(), called, proxy]) {
+  for (const result of [null, 1, 'text', [1, [2]], { work: 1 }, new Map(), called]) {
     const bench = new Bench()
     bench.receiver.on('*', () => result)
     expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
   }
-})
-
-it('events that handlers dispatch within each other begin immediately, up to 33 of them', async () => {
-  const bench = new Bench({ usual: atOnce })
-  let runs = 0
-  bench.receiver.on('*', () => {
-    if (++runs < 100) void bench.receiver.dispatch(events.contact.created())
-  })
-  const first = bench.receiver.dispatch(events.contact.created())
-  expect(runs).toBe(33)
-  expect(await first).toMatchObject({ outcome: 'handled' })
-  await settle()
-  expect(runs).toBe(100)
-})
-
-it('a chain of events that each handler dispatches before it waits may be of any length', async () => {
-  const bench = new Bench({ usual: atOnce, maxInFlight: 10_000 })
-  let runs = 0
-  bench.receiver.on('*', async () => {
-    if (++runs < 2_000) await bench.receiver.dispatch(events.contact.created())
-  })
-  expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
-  expect([runs, bench.codes]).toEqual([2_000, []])
-  await bench.expectAtRest()
 })
 
 it('changes of a handler to the output of a schema, including its defaults, are seen by no other event', async () => {
@@ -795,29 +622,4 @@ it('sets one timer for an asynchronous schema and the handlers after it, and one
   working.open()
   await bench.expectAtRest()
   expect(bench.codes.slice(0, 2)).toEqual(['handler_timeout', 'lease_lost'])
-})
-
-it('a part of the output of a schema that cannot be read is shared, and nothing else', async () => {
-  const company = () => {
-    throw new Error('not loaded')
-  }
-  const tags: string[] = []
-  const made = schema((record) => ({
-    value: {
-      ...(record as object),
-      tags,
-      lazy: Object.defineProperty({}, 'company', { enumerable: true, get: company }),
-    },
-  }))
-  const bench = new Bench({ models: { contact: made } })
-  const seen: unknown[] = []
-  for (const name of ['a', 'b'])
-    bench.receiver.on('contact.created', { name }, (event) => {
-      seen.push(event.id)
-      ;(event as { id: string }).id = 'changed' // handlers may change their own record
-      ;(event.data.record as unknown as { tags: string[] }).tags.push(name)
-    })
-  const sent = events.contact.created()
-  expect(await bench.send(sent)).toMatchObject({ outcome: 'handled' })
-  expect([seen, tags]).toEqual([[sent.id, sent.id], []])
 })

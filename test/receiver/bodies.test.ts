@@ -143,6 +143,7 @@ describe('maxBufferedBytes', () => {
     const honest = new SlowRequest(bench)
     expect(honest.intake.take(300 * KIB)).toBe(true)
     expect(await oldest.reply).toMatchObject({ status: 408, body: '{"code":"overloaded"}', close: true })
+    expect(bench.lines[0]?.message).toBe('delivery deferred: unchecked bodies use up maxBufferedBytes')
     expect([oldest.cuts, second.cuts, honest.cuts]).toEqual([1, 0, 0])
     expect(oldest.intake.take(1)).toBe(false)
     const sent = bench.receiver.handle(request(event))

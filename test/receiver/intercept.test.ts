@@ -174,20 +174,6 @@ describe('an interceptor', () => {
       await bench.expectAtRest()
     },
   )
-
-  it('that was registered first is the outermost', async () => {
-    const bench = new Bench()
-    const steps: string[] = []
-    for (const name of ['outer', 'inner'])
-      bench.receiver.intercept(async (run) => {
-        steps.push(`begin ${name}`)
-        await run()
-        steps.push(`end ${name}`)
-      })
-    bench.receiver.on('*', () => void steps.push('handler'))
-    expect(await bench.send(events.contact.created())).toMatchObject({ outcome: 'handled' })
-    expect(steps).toEqual(['begin outer', 'begin inner', 'handler', 'end inner', 'end outer'])
-  })
 })
 
 it.each<[string, Interceptor]>([

@@ -47,41 +47,28 @@ describe('patterns', () => {
     ['sync.failed', ['*']],
     ['invoice.paid', ['*', 'invoice.paid']],
     ['contact.merged', ['*']],
-    ['contact.created.twice', ['*']],
-    ['a.b.c.created', ['*']],
     ['contact', ['*']],
     ['.created', ['*']],
-    ['contact.', ['*']],
     ['*', ['*']],
     ['*.created', ['*.created', '*']],
     ['contact.*', ['*']],
-    ['error', ['*']],
-    ['constructor', ['*']],
     ['__proto__', ['*']],
-    ['toString.created', ['*.created', '*']],
     ['__proto__.deleted', ['*.deleted', '*']],
   ])('of type %s runs %j', async (type, names) => {
     const options = { models, events: { 'invoice.paid': record() } }
     expect((await reached(ALL, type, options)).names).toEqual(names)
   })
 
-  it.each([
-    ['contact.updated'],
-    ['sync.failed'],
-    ['constructor'],
-    ['__proto__'],
-    ['toString'],
-    ['hasOwnProperty.created'],
-    ['*'],
-    ['a.b.c.created'],
-    ['error'],
-  ])('ignore an event of type %s if no handler matches it, and write nothing to the store', async (type) => {
-    expect(await reached(['contact.created', 'sync.completed'], type)).toEqual({
-      names: [],
-      outcome: 'ignored',
-      calls: 0,
-    })
-  })
+  it.each([['contact.updated'], ['sync.failed'], ['constructor'], ['__proto__'], ['toString'], ['*']])(
+    'ignore an event of type %s if no handler matches it, and write nothing to the store',
+    async (type) => {
+      expect(await reached(['contact.created', 'sync.completed'], type)).toEqual({
+        names: [],
+        outcome: 'ignored',
+        calls: 0,
+      })
+    },
+  )
 
   it('ignore actions of a declared model that no handler matches', async () => {
     expect(await reached(['*.deleted'], 'contact.created', { models })).toMatchObject({ outcome: 'ignored', calls: 0 })
@@ -90,24 +77,10 @@ describe('patterns', () => {
   it.each([
     ['nothing', undefined, {}, "such as 'contact.created', not undefined"],
     ['an empty text', '', {}, 'not ""'],
-    ['a bigint', 10n, {}, 'not 10'],
-    ['a symbol', Symbol('x'), {}, 'not Symbol(x)'],
-    [
-      'an object that refers to itself',
-      (() => {
-        const self: Record<string, unknown> = {}
-        self.self = self
-        return self
-      })(),
-      {},
-      'not an object',
-    ],
     ['a word', 'contact', {}, 'No event can match "contact"'],
     ['an unknown action', 'contact.merged', {}, "actions are 'created', 'updated', 'deleted'"],
     ['two stars', '*.*', {}, 'No event can match "*.*"'],
-    ['a star within', 'con*.created', {}, 'No event can match'],
     ['an action alone', '.created', {}, 'No event can match'],
-    ['an action too many', 'contact.created.created', {}, 'No event can match'],
     [
       'a model that is not declared',
       'contcat.created',
@@ -126,12 +99,6 @@ describe('patterns', () => {
       {},
       "the service's types that begin like this are 'finance.payment.completed', 'finance.payment.failed'",
     ],
-    [
-      'the same with one type',
-      'import.*',
-      {},
-      "begin like this are 'import.completed'. Register each by its full name",
-    ],
     ['the same with models', 'sync.*', { models }, "begin like this are 'sync.completed', 'sync.failed'"],
     [
       'an event that is not declared',
@@ -147,7 +114,6 @@ describe('patterns', () => {
 
   it.each([
     ['no handler', [undefined], 'handler_invalid', "give a function: .on('contact.created', async (event) => { … })"],
-    ['a handler that is text', ['run'], 'handler_invalid', 'is "run"'],
     ['a handler that is not there', [{ name: 'a' }, undefined], 'handler_invalid', 'is undefined; give a function'],
     ['a generator function', [function* () {}], 'handler_invalid', 'is a generator function, which does not run until'],
     [
@@ -156,7 +122,6 @@ describe('patterns', () => {
       'handler_invalid',
       'async (event) => { … }) without the star',
     ],
-    ['a bound generator function', [function* () {}.bind(null)], 'handler_invalid', 'is a generator function'],
     ['options without a handler', [{ name: 'a' }], 'handler_invalid', 'is an object'],
     ['null for options', [null, ignore], 'handler_invalid', "{ name: '…' }, handler"],
     [
@@ -168,7 +133,6 @@ describe('patterns', () => {
     ['an empty name', [{ name: '' }, ignore], 'handler_invalid', 'is ""; give 1 to 100 printable characters'],
     ['a name with a blank', [{ name: 'a b' }, ignore], 'handler_invalid', 'without blanks'],
     ['a name of 101 characters', [{ name: 'x'.repeat(101) }, ignore], 'handler_invalid', '1 to 100'],
-    ['a name that is a bigint', [{ name: 1n }, ignore], 'handler_invalid', 'is 1;'],
   ])('refuse %s', (_what, rest, code, fix) => {
     const error = failure(() => fresh().on('contact.created', ...rest))
     expect(error.code).toBe(code)
@@ -340,17 +304,6 @@ describe('interceptors', () => {
       'inner after a',
       'outer after a',
     ])
-  })
-
-  it('count as the handler itself when they throw', async () => {
-    const bench = new Bench()
-    bench.receiver.intercept(() => {
-      throw new Error('no span')
-    })
-    bench.receiver.on('sync.completed', ignore)
-    expect(await bench.send(events.syncCompleted())).toMatchObject({ status: 500, code: 'handler_failed' })
-    expect(bench.errors[0]).toMatchObject({ code: 'handler_failed', handlers: ['sync.completed'] })
-    await bench.expectAtRest()
   })
 
   it('that are registered after a handler also wrap it', async () => {

@@ -13,7 +13,6 @@ import {
   saying,
   settle,
   soon,
-  thenable,
   throwing,
   watchRejections,
 } from './support.ts'
@@ -314,22 +313,6 @@ describe('a store that fails at the claim', () => {
     ['gives a claim without a token', saying({ state: 'claimed', marks: [] })],
     ['gives a claim without marks', saying({ state: 'claimed', token: 't' })],
     ['gives undefined at once', () => undefined as never],
-    [
-      'gives a thenable whose then throws',
-      () =>
-        thenable(() => {
-          throw new Error('no')
-        }) as never,
-    ],
-    [
-      'gives a thenable that throws when it is looked at',
-      () =>
-        Object.defineProperty({}, 'then', {
-          get: () => {
-            throw new Error('no')
-          },
-        }) as never,
-    ],
   ])('that %s is answered 503 immediately, and no handler runs', async (_what, behaviour) => {
     const bench = new Bench()
     let runs = 0
@@ -342,17 +325,6 @@ describe('a store that fails at the claim', () => {
     expect(runs).toBe(0)
     expect(await bench.send(event)).toMatchObject({ outcome: 'handled' })
     await bench.expectAtRest()
-  })
-
-  it.each([
-    ['throws', throwing],
-    ['rejects', rejecting],
-  ])('that %s has its own error reported as the cause', async (_what, behaviour) => {
-    const bench = new Bench()
-    bench.receiver.on('*', () => {})
-    bench.store.plan('claim', behaviour)
-    await bench.send(events.contact.created())
-    expect(bench.errors).toMatchObject([{ code: 'store_unavailable', cause: new Error('the engine is gone') }])
   })
 
   it('that hangs is answered 503 after 3 s', async () => {

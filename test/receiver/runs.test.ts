@@ -160,21 +160,6 @@ describe('closing', () => {
     await bench.expectAtRest()
   })
 
-  it('releases a claim whose schema still runs', async () => {
-    const gate = new Gate<unknown>()
-    const validate = () => gate.promise
-    const bench = new Bench({ models: { contact: { '~standard': { version: 1, vendor: 'test', validate } } } })
-    bench.receiver.on('*', () => expect.unreachable('no handler begins while closing'))
-    const sent = bench.send(events.contact.created())
-    await bench.clock.advance(100)
-    const closing = bench.receiver.close()
-    gate.open({ value: { _id: '1' } })
-    expect(await sent).toMatchObject({ outcome: 'closing' })
-    expect(await closing).toEqual({ unfinished: 0 })
-    expect(bench.store.count('release')).toBe(1)
-    await bench.expectAtRest()
-  })
-
   it('ends the wait for a claim that another process holds', async () => {
     const { bench } = gated()
     bench.store.plan('claim', saying({ state: 'busy' }))

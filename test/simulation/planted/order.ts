@@ -79,7 +79,7 @@ export const FAULTS_OF_ORDER: readonly PlantedFault[] = [
     from: 27,
     edits: [
       {
-        file: 'src/protocol/read-time.ts',
+        file: 'src/receiver/order.ts',
         find: 'if (year === undefined) return undefined',
         replace: 'if (year === undefined) return Date.parse(timestamp) || undefined',
       },
