@@ -41,7 +41,7 @@ const FLOORS: Floors = {
     files: ['src/protocol/', 'src/wire/', 'src/check/'],
     packages: ['node:crypto', 'node:child_process', 'node:stream/consumers', 'node:timers/promises', 'node:zlib'],
   },
-  'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['ky', 'zod'] },
+  'src/client/': { files: ['src/host/', 'src/protocol/', 'src/client/'], packages: ['zod'] },
   'src/emulator/': {
     files: ['src/host/', 'src/protocol/', 'src/wire/', 'src/inbox/inbox.ts', 'src/emulator/'],
     types: ['src/inspector/shapes.ts'],

@@ -119,7 +119,7 @@ describe('the tarball', () => {
       ['lru-cache', 'node:buffer', 'node:crypto', 'node:fs', 'node:module', 'node:os', 'node:path', 'node:util'],
     ], // its drivers when a file is opened
     ['models', ['zod']],
-    ['client', ['ky', 'node:util', 'zod']],
+    ['client', ['node:util', 'zod']],
     [
       'testing',
       [

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../protocol/errors.ts'
-import { BodyTooLarge } from './read-body.ts'
+import { BodyTooLarge, type WholeAnswer } from './read-body.ts'
 import type { Redactor } from './redactor.ts'
 import { chainOf, codeOf } from './redactor.ts'
 import { type FailedCall, ServiceError } from './service-error.ts'
@@ -52,9 +52,9 @@ export function failureOf(failure: unknown, call: CallFacts, redactor: Redactor)
 }
 
 /** Makes the error of a call that the service answered with another status than 2xx. */
-export async function refusalOf(response: Response, call: CallFacts, redactor: Redactor): Promise<ServiceError> {
-  const { status } = response
-  const text = redactor.redact((await response.text()).slice(0, MAX_READ))
+export function refusalOf(reply: WholeAnswer, call: CallFacts, redactor: Redactor): ServiceError {
+  const { status } = reply
+  const text = redactor.redact(reply.text.slice(0, MAX_READ))
   const serviceMessage = findMessage(text)
   const facts: FailedCall = {
     ...call,
@@ -64,7 +64,7 @@ export async function refusalOf(response: Response, call: CallFacts, redactor: R
     retryAfterMs: call.retryAfterMs,
   }
   if (status >= 300 && status < 400) {
-    const message = `${call.route}: the service redirects${targetOf(response)}. Redirects are not followed, since they would carry the credentials elsewhere. Give the final address as baseUrl.`
+    const message = `${call.route}: the service redirects${targetOf(reply)}. Redirects are not followed, since they would carry the credentials elsewhere. Give the final address as baseUrl.`
     return new ServiceError('redirect_refused', message, facts)
   }
   const said = serviceMessage === undefined ? '' : `: ${toLine(serviceMessage)}`
@@ -94,8 +94,8 @@ function outcomeUnknown(what: string, call: FailedCall, cause?: Error): ServiceE
   return new ServiceError('outcome_unknown', message, call, cause && { cause })
 }
 
-function targetOf(response: Response): string {
-  const location = response.headers.get('location')
+function targetOf({ headers }: WholeAnswer): string {
+  const location = headers.get('location')
   if (location === null || !URL.canParse(location)) return ''
   return ` to ${new URL(location).origin}` // the rest may repeat the request
 }

@@ -1,22 +1,25 @@
 /** Limit of an answer: a log of 10,000 deliveries on one page has some 20 MB. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 
-/** Statuses whose answers must have no body. */
-const WITHOUT_BODY = new Set([101, 204, 205, 304])
+/** Answer whose whole body was read. */
+export interface WholeAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
 
 /** Thrown if a body exceeds its limit. */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
 }
 
-/** Returns the answer with its whole body read, so that a connection that breaks is noticed while the request can still be retried. */
-export async function readWhole(response: Response, maxBytes: number = MAX_BODY_BYTES): Promise<Response> {
+/** Reads the whole body of an answer, so that a connection that breaks is noticed while the request can still be retried. */
+export async function readWhole(response: Response, maxBytes: number = MAX_BODY_BYTES): Promise<WholeAnswer> {
   const { status, headers } = response
   // A custom fetch may follow redirects although `redirect` is `manual`, or hide them.
   if (response.redirected || response.type === 'opaqueredirect')
-    return new Response(null, { status: 302, headers: { location: response.url } })
-  const text = await readText(response, maxBytes)
-  return new Response(WITHOUT_BODY.has(status) ? null : text, { status, headers })
+    return { status: 302, headers: new Headers({ location: response.url }), text: '' }
+  return { status, headers, text: await readText(response, maxBytes) }
 }
 
 async function readText({ body }: Response, maxBytes: number): Promise<string> {

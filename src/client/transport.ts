@@ -1,8 +1,7 @@
-import ky, { HTTPError, type Options } from 'ky'
 import { failureOf, refusalOf, wasNotSent } from './failures.ts'
-import { RateGate } from './rate-gate.ts'
+import { RateGate, type Wait } from './rate-gate.ts'
 import { type RateHints, readRateHeaders } from './rate-headers.ts'
-import { BodyTooLarge, readWhole } from './read-body.ts'
+import { BodyTooLarge, readWhole, type WholeAnswer } from './read-body.ts'
 import { ServiceError } from './service-error.ts'
 import type { Settings } from './settings.ts'
 import { sleep, untilAborted } from './sleep.ts'
@@ -42,6 +41,7 @@ export interface Authorisation {
 interface Progress {
   readonly call: Call
   readonly route: string
+  readonly url: string
   readonly authorisation: Authorisation | undefined
   readonly signal: AbortSignal
   attempts: number
@@ -49,17 +49,13 @@ interface Progress {
   header: string | undefined
   isRenewed: boolean
   hints: RateHints | undefined
-  waitMs: number
-  /** True if the wait follows a 429. */
-  isRateLimit: boolean
 }
 
 const FIRST_BACK_OFF_MS = 500
+/** The retry after a 401 follows immediately, with a new token. */
+const NO_WAIT: Wait = { ms: 0, reason: 'back_off' }
 
-/**
- * Sends calls: waits for the rate limit, retries safe calls with full jitter, logs in again after a 401. ky runs the retries; this class
- * decides on each retry and its delay, since ky takes times from the global clock and `Math.random`.
- */
+/** Sends calls by `fetch`: waits for the rate limit, retries safe calls with full jitter, logs in again after a 401. */
 export class Transport {
   readonly #settings: Settings
   // The rate limit of logins is separate from the limit of all other calls.
@@ -86,107 +82,108 @@ export class Transport {
     const abort = () => controller.abort(call.signal?.reason)
     call.signal?.addEventListener('abort', abort, { once: true })
     const path = call.path.map(encodeURIComponent).join('/')
-    const progress: Progress = {
-      call,
-      route: `${call.method} /${path}`,
-      authorisation,
-      signal: controller.signal,
-      attempts: 0,
-      failures: 0,
-      header: undefined,
-      isRenewed: false,
-      hints: undefined,
-      waitMs: 0,
-      isRateLimit: false,
-    }
+    const query = new URLSearchParams(call.query).toString()
     try {
-      return await this.#toAnswer(await ky(path, this.#optionsFor(progress)), progress)
+      return await this.#run({
+        call,
+        route: `${call.method} /${path}`,
+        url: `${this.#settings.baseUrl}${path}${query && `?${query}`}`,
+        authorisation,
+        signal: controller.signal,
+        attempts: 0,
+        failures: 0,
+        header: undefined,
+        isRenewed: false,
+        hints: undefined,
+      })
     } catch (error) {
       call.signal?.throwIfAborted()
-      throw await this.#toError(error, progress)
+      throw error
     } finally {
       call.signal?.removeEventListener('abort', abort)
     }
   }
 
-  #optionsFor(progress: Progress): Options {
-    const { call, signal } = progress
-    return {
-      prefixUrl: this.#settings.baseUrl,
-      method: call.method,
-      headers: { accept: 'application/json' },
-      ...(call.query !== undefined && { searchParams: call.query }),
-      ...(call.body !== undefined && { json: call.body }),
-      redirect: 'manual', // otherwise the credentials would go to the host that the answer names
-      signal,
-      timeout: false, // ky would time it by the global clock
-      fetch: (input) => this.#try(input as Request, progress), // ky always passes a Request
-      retry: {
-        limit: this.#settings.maxRetries + 1, // one more for the login after a 401
-        methods: [call.method.toLowerCase() as 'get'], // the type lists the names in lower case
-        delay: () => 0,
-        shouldRetry: ({ error }) => this.#decide(error, progress),
-      },
-      hooks: { beforeRetry: [() => this.#wait(progress)] },
+  /** Makes attempts until one succeeds, or fails in a way that allows no other. */
+  async #run(progress: Progress): Promise<Answer> {
+    for (;;) {
+      let reply: WholeAnswer | undefined
+      let failure: unknown
+      try {
+        reply = await this.#try(progress)
+        if (reply.status >= 200 && reply.status < 300) return toAnswer(reply, progress)
+      } catch (error) {
+        failure = error
+      }
+      const wait = this.#decide(reply?.status, failure, progress)
+      if (wait === undefined) throw this.#toError(reply, failure, progress)
+      if (wait.ms === 0) continue
+      this.#settings.onWait(wait)
+      await sleep(this.#settings.clock, wait.ms, progress.signal)
     }
   }
 
   /** Makes one attempt: waits for the rate limit and the token, sends the request, and reads the whole answer. */
-  async #try(request: Request, progress: Progress): Promise<Response> {
+  async #try(progress: Progress): Promise<WholeAnswer> {
     const { clock, maxWaitMs } = this.#settings
     const { authorisation, signal } = progress
     const gate = authorisation === undefined ? this.#loginGate : this.#gate
     progress.hints = undefined
     const number = await gate.enter(signal)
-    if (authorisation !== undefined) {
-      progress.header = await authorisation.header(signal)
-      request.headers.set('authorization', progress.header)
-    }
+    progress.header = await authorisation?.header(signal)
     progress.attempts++
-    const response = await this.#fetchWhole(request, signal)
-    progress.hints = readRateHeaders(response.headers, clock.now(), maxWaitMs)
-    gate.learn(number, progress.hints, response.status)
-    return response
+    const reply = await this.#fetchWhole(progress)
+    progress.hints = readRateHeaders(reply.headers, clock.now(), maxWaitMs)
+    gate.learn(number, progress.hints, reply.status)
+    return reply
   }
 
-  async #fetchWhole(request: Request, signal: AbortSignal): Promise<Response> {
+  async #fetchWhole({ call: { method, body }, url, header, signal }: Progress): Promise<WholeAnswer> {
     const { clock, timeoutMs, fetch } = this.#settings
     const timeout = new AbortController()
     const timeUp = () => timeout.abort(new Error(`no whole answer within ${timeoutMs} ms`))
     const timer = clock.setTimeout(timeUp, timeoutMs)
     try {
       const either = AbortSignal.any([signal, timeout.signal])
-      const sent = new Request(request, { signal: either })
-      this.#sent.add(sent)
-      const work = fetch(sent)
+      const headers = {
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(header !== undefined && { authorization: header }),
+      }
+      const request = new Request(url, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        redirect: 'manual', // otherwise the credentials would go to the host that the answer names
+        signal: either,
+      })
+      this.#sent.add(request)
+      const work = fetch(request)
         .then(readWhole)
-        .finally(() => this.#sent.delete(sent))
+        .finally(() => this.#sent.delete(request))
       return await untilAborted(work, either)
     } finally {
       clock.clearTimeout(timer)
     }
   }
 
-  /** Decides if the request is sent again, and sets the wait before it. */
-  #decide(error: unknown, progress: Progress): boolean {
+  /** Returns the wait before the next attempt, or undefined if the call has failed. */
+  #decide(status: number | undefined, failure: unknown, progress: Progress): Wait | undefined {
     const { call, authorisation, header } = progress
     // A ServiceError comes from the login for this call, which made its own retries.
-    if (progress.signal.aborted || error instanceof ServiceError || error instanceof BodyTooLarge) return false
-    const status = error instanceof HTTPError ? error.response.status : undefined
+    if (progress.signal.aborted || failure instanceof ServiceError || failure instanceof BodyTooLarge) return undefined
     if (status === 401 && authorisation !== undefined && header !== undefined && !progress.isRenewed) {
       authorisation.refuse(header)
       progress.isRenewed = true
-      progress.waitMs = 0
-      return true
+      return NO_WAIT
     }
     // A 429 means that the service did not process the call.
-    const isSafe = call.isRepeatable || status === 429 || (status === undefined && wasNotSent(error))
+    const isSafe = call.isRepeatable || status === 429 || (status === undefined && wasNotSent(failure))
     const isPassing = status === undefined || status === 429 || status === 408 || status >= 500
-    if (!isSafe || !isPassing || progress.failures >= this.#settings.maxRetries) return false
-    progress.waitMs = this.#backOff(progress)
-    progress.isRateLimit = status === 429
+    if (!isSafe || !isPassing || progress.failures >= this.#settings.maxRetries) return undefined
+    const ms = this.#backOff(progress)
     progress.failures++
-    return true
+    return { ms, reason: status === 429 ? 'rate_limit' : 'back_off' }
   }
 
   /** Returns the wait that the service asks for, or full jitter: a random time up to a limit that doubles with each failure. */
@@ -197,35 +194,20 @@ export class Transport {
     return random() * Math.min(maxWaitMs, FIRST_BACK_OFF_MS * 2 ** failures)
   }
 
-  async #wait({ waitMs, isRateLimit, signal }: Progress): Promise<void> {
-    if (waitMs === 0) return
-    this.#settings.onWait({ ms: waitMs, reason: isRateLimit ? 'rate_limit' : 'back_off' })
-    await sleep(this.#settings.clock, waitMs, signal)
-  }
-
-  async #toAnswer(response: Response, { route, attempts }: Progress): Promise<Answer> {
-    const { status, headers } = response
-    const body = parse(await response.text())
-    const unusable = (why: string) =>
-      new ServiceError('answer_unusable', `${route}: the answer can't be used: ${why}.`, { route, status, attempts })
-    return { route, status, headers, body, attempts, unusable }
-  }
-
-  #toError(error: unknown, progress: Progress): Promise<ServiceError> | ServiceError {
-    if (error instanceof ServiceError) return error
+  #toError(reply: WholeAnswer | undefined, failure: unknown, progress: Progress): ServiceError {
+    if (failure instanceof ServiceError) return failure
     const { call, route, attempts, authorisation, hints } = progress
     const isLogin = authorisation === undefined
-    const facts = {
-      route,
-      attempts,
-      isLogin,
-      isRepeatable: call.isRepeatable,
-      retryAfterMs: hints?.retryAfterMs,
-    }
+    const facts = { route, attempts, isLogin, isRepeatable: call.isRepeatable, retryAfterMs: hints?.retryAfterMs }
     const { redactor } = this.#settings
-    // ky's HTTPError holds the request, and so the token or the password: it must not become a cause.
-    return error instanceof HTTPError ? refusalOf(error.response, facts, redactor) : failureOf(error, facts, redactor)
+    return reply === undefined ? failureOf(failure, facts, redactor) : refusalOf(reply, facts, redactor)
   }
+}
+
+function toAnswer({ status, headers, text }: WholeAnswer, { route, attempts }: Progress): Answer {
+  const unusable = (why: string) =>
+    new ServiceError('answer_unusable', `${route}: the answer can't be used: ${why}.`, { route, status, attempts })
+  return { route, status, headers, body: parse(text), attempts, unusable }
 }
 
 function parse(text: string): unknown {

@@ -157,7 +157,7 @@ async function send(
 }
 
 async function readText(response: Response): Promise<string> {
-  return (await readWhole(response, MAX_ANSWER_BYTES)).text()
+  return (await readWhole(response, MAX_ANSWER_BYTES)).text
 }
 
 /** Splits a stream at its line feeds. Ends the command at a line that would fill the memory. */
