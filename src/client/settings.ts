@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../host/clock.ts'
 import { consoleLogger, type Logger } from '../host/logger.ts'
+import { isLoopback } from '../protocol/loopback.ts'
 import { OptionChecker } from '../protocol/option-checker.ts'
 import type { Wait } from './rate-gate.ts'
 import { Redactor } from './redactor.ts'
@@ -112,9 +113,4 @@ function checkBaseUrl(value: unknown, allowHttp: boolean): string {
       'baseUrl is http, which would send the password over the network for all to read. Give https, or allowHttp: true.',
     )
   return url.href.endsWith('/') ? url.href : `${url.href}/`
-}
-
-/** Returns true if the host is this machine, without asking DNS: a password may be sent to it without TLS. */
-export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { BlockList, isIP } from 'node:net'
+import { isLoopback } from '../protocol/loopback.ts'
 import type { Assumed } from './assumptions.ts'
 
 /** Rule for the URLs of webhooks (A30). */
@@ -24,7 +25,7 @@ export function findUrlProblem(text: string, rule: UrlRule): string | undefined 
 /** Describes the problem of the host; undefined if it is allowed. Checks the name here, and its addresses when connecting. */
 export function findHostProblem(url: URL, rule: UrlRule): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
-  const place = isIP(host) !== 0 ? placeOf(host) : /(^|\.)localhost$/i.test(host) ? 'loopback' : 'public'
+  const place = isIP(host) !== 0 ? placeOf(host) : isLoopback({ hostname: host }) ? 'loopback' : 'public'
   return isAllowed(url.protocol, place, rule) ? undefined : tellRule(url.protocol, place, rule)
 }
 

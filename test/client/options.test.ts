@@ -1,4 +1,5 @@
 import { type Client, type ClientOptions, createClient } from 'postern/client'
+import { startEmulator } from 'postern/emulator'
 import { silentLogger } from 'postern/testing'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { clientOf, EMAIL, PASSWORD, startService } from './support.ts'
@@ -20,6 +21,12 @@ describe('options', () => {
     { timeoutMs: 100, maxRetries: 0, maxWaitMs: 100 },
   ])('are accepted: %j', (options) => {
     expect(() => create(options)).not.toThrow()
+  })
+
+  it('accept the address of an emulator that listens on no port', async () => {
+    await using crm = await startEmulator({ port: false, logger: silentLogger })
+    const client = create({ baseUrl: crm.url, fetch: crm.fetch })
+    expect(await client.webhooks.list()).toEqual([])
   })
 
   it.each<[object, string]>([

@@ -1,6 +1,6 @@
+import { isLoopback } from '../../protocol/loopback.ts'
 import { SERVICE_DEADLINE_MS } from '../../protocol/schedule.ts'
 import { SIGNATURE_NAME } from '../../wire/signature-name.ts'
-import { isLoopback } from '../../wire/target.ts'
 import type { Case } from '../case.ts'
 import { FORGED } from '../forgery.ts'
 import {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../host/duration.ts'
-import { isLoopback } from '../../wire/target.ts'
+import { isLoopback } from '../../protocol/loopback.ts'
 import { EXIT, ExitError } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 
