@@ -3,11 +3,11 @@ import type { ErrorCode } from '../protocol/errors.ts'
 /** A stream for text: stdout for data, stderr for people. */
 export interface Output {
   readonly isTTY?: boolean
-  /** @param callback is told when the text is out, or why it is not */
+  /** @param callback is called when the text is written, or cannot be */
   write(text: string, callback?: (error?: Error | null) => void): unknown
 }
 
-/** Ends a command whose standard output nobody takes any more: a pipe that was closed, or a disk that is full. */
+/** Ends a command whose standard output cannot be written: a closed pipe, or a full disk. */
 export class BrokenOutput extends Error {
   override readonly name = 'BrokenOutput'
   readonly exitCode: number
@@ -19,31 +19,28 @@ export class BrokenOutput extends Error {
   }
 }
 
-/** Writes what must not be lost. Rejects if it is not out. */
+/** Writes text that must not be lost. Rejects if it cannot be written. */
 export function writeOut(output: Output, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     output.write(text, (error) => (error ? reject(error) : resolve()))
   })
 }
 
-/** All that a command has of its process. */
+/** The process of a command. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean; readonly readableEnded?: boolean }
   readonly stdout: Output
   readonly stderr: Output
-  /** Resolves with true if no process can ever read standard output. */
+  /** Resolves with true if no process can read standard output: `>/dev/null`. */
   readonly isOutputDiscarded?: () => Promise<boolean>
-  /** Adds advice to errors of this code, whose message cannot know the command line. */
+  /** Adds advice about the command line to errors of this code. */
   readonly advise?: (code: ErrorCode, fix: string) => void
   /** Aborted by Ctrl-C, or by BrokenOutput. */
   readonly interrupt: AbortSignal
-  /** Calls back with each key at a terminal, without waiting for the end of a line. Returns a function that ends it. */
+  /** Calls back with each key that is pressed at a terminal. Returns a function that stops it. */
   readonly listenToKeys?: ((listener: (key: string) => void) => () => void) | undefined
 }
-
-/** Callback with which a command sets its exit code. */
-export type Finish = (exitCode: number) => void
 
 /** Exit codes of all commands. */
 export const EXIT = {
@@ -57,18 +54,41 @@ export const EXIT = {
   closed: 141,
 } as const
 
-/** Ends a command with a message for people. */
+/** Ends a command with another exit code than 0. The message is empty if the command has printed its outcome itself. */
 export class ExitError extends Error {
   override readonly name = 'ExitError'
   readonly exitCode: number
   /** Advice to the user, which follows the message. */
   readonly fix: string | undefined
 
-  constructor(exitCode: number, message: string, { fix, ...options }: ErrorOptions & { readonly fix?: string } = {}) {
+  constructor(exitCode: number, message = '', { fix, ...options }: ErrorOptions & { readonly fix?: string } = {}) {
     super(message, options)
     this.exitCode = exitCode
     this.fix = fix
   }
+}
+
+/** Ends a command that was interrupted and has printed its summary. */
+export function endIfInterrupted({ interrupt }: Io): void {
+  if (interrupt.aborted) throw new ExitError(EXIT.interrupted)
+}
+
+/** Error for a file that cannot be read or written. */
+export function refuseFile(file: string, done: 'read' | 'written', cause: unknown): ExitError {
+  return usageError(`${file} cannot be ${done}: ${messageOf(cause)}`)
+}
+
+/** Writes one JSON object to standard output, on a line. */
+export function writeJson({ stdout }: Io, record: object): void {
+  stdout.write(`${JSON.stringify(record)}\n`)
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+export function usageError(message: string, options?: ErrorOptions & { readonly fix?: string }): ExitError {
+  return new ExitError(EXIT.usage, message, options)
 }
 
 /** Returns true if an output may use colours. */

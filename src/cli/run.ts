@@ -2,7 +2,6 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { type ErrorCode, PosternError } from '../protocol/errors.ts'
 import { addCheck } from './commands/check.ts'
-import { addClock } from './commands/clock.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addDeliveries } from './commands/deliveries.ts'
 import { addDev } from './commands/dev.ts'
@@ -10,15 +9,13 @@ import { addEmulator } from './commands/emulator.ts'
 import { addFaults } from './commands/faults.ts'
 import { addFixtures } from './commands/fixtures.ts'
 import { addInbox } from './commands/inbox.ts'
-import { addLogs } from './commands/logs.ts'
 import { addRecords } from './commands/records.ts'
 import { addReplay } from './commands/replay.ts'
-import { addReset } from './commands/reset.ts'
-import { addSign } from './commands/sign.ts'
+import { addClock, addLogs, addReset } from './commands/running-emulator.ts'
 import { addTrigger } from './commands/trigger.ts'
-import { addVerify } from './commands/verify.ts'
+import { addSign, addVerify } from './commands/verify.ts'
 import { addWebhooks } from './commands/webhooks.ts'
-import { BrokenOutput, EXIT, ExitError, type Finish, type Io, type Output } from './io.ts'
+import { BrokenOutput, EXIT, ExitError, type Io, type Output, usageError, writeJson } from './io.ts'
 import { toPrintable } from './output/print-table.ts'
 
 /**
@@ -27,33 +24,31 @@ import { toPrintable } from './output/print-table.ts'
  * @returns the exit code: 0 done, 1 what was asked failed, 2 usage, 3 cannot start or connect, 4 login refused, 5 gave up, 130 interrupted, 141 standard output was closed
  */
 export async function run(args: readonly string[], given: Io): Promise<number> {
-  let exitCode: number = EXIT.done
-  const finish = (code: number) => {
-    exitCode = code
-  }
   const fixes = new Map<ErrorCode, string>()
   const io = isJson(args) ? { ...given, stdout: toJsonOutput(given.stdout) } : given
-  const program = createProgram({ ...io, advise: (code, fix) => fixes.set(code, fix) }, finish)
+  const program = createProgram({ ...io, advise: (code, fix) => fixes.set(code, fix) })
   try {
     await program.parseAsync(askForKnownHelp(program, args), { from: 'user' })
-    return exitCode
+    return EXIT.done
   } catch (error) {
-    // Help and the version are reported as errors, too.
+    // Commander reports help and the version as errors, too.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done
+    if (error instanceof ExitError && error.message === '') return error.exitCode
     const failure = toFailure(error, io, fixes)
     if (failure === undefined) throw error
     const { code, message, fix } = failure
-    // Commander has written its message already.
+    // Commander writes its messages itself.
     if (!(error instanceof CommanderError)) io.stderr.write(`postern: ${[message, fix].filter(Boolean).join(' ')}\n`)
-    if (isJson(args)) io.stdout.write(`${JSON.stringify({ error: { code, message, fix } })}\n`)
+    if (isJson(args)) writeJson(io, { error: { code, message, fix } })
     return failure.exitCode
   }
 }
 
-function createProgram(io: Io, finish: Finish): Command {
+function createProgram(io: Io): Command {
+  const version = readVersion()
   const program = new Command('postern')
     .description('Tools for receivers of signed webhooks.')
-    .version(readVersion(), '--version', 'print the version of the package')
+    .version(version, '-v, --version', 'print the version of the package')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -65,17 +60,18 @@ function createProgram(io: Io, finish: Finish): Command {
     .addHelpText('after', HELP)
   for (const [heading, adders] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading)
-    for (const add of adders) add(program, io, finish)
+    for (const add of adders) add(program, io)
   }
+  program.command('version', { hidden: true }).action(() => void io.stdout.write(`${version}\n`))
   return program
 }
 
-/** An option that is not known may have been given the secret: `--secret=whsec_…`. */
+/** Removes the value of an unknown option, which may be a secret: `--secret=whsec_…`. */
 function withoutValue(message: string): string {
   return message.replace(/(unknown option '-[^'=]*)=.*'/s, "$1'")
 }
 
-const COMMANDS: Readonly<Record<string, readonly ((program: Command, io: Io, finish: Finish) => void)[]>> = {
+const COMMANDS: Readonly<Record<string, readonly ((program: Command, io: Io) => void)[]>> = {
   'While you write a receiver:': [addDev, addTrigger, addCheck, addSign, addVerify, addFixtures],
   'A running emulator:': [addEmulator, addLogs, addClock, addFaults, addRecords, addReset],
   'The service:': [addWebhooks, addDeliveries, addReplay],
@@ -93,7 +89,10 @@ First steps, in two terminals:
 
 Read on: docs/reference/cli.md for all commands, docs/guides/troubleshooting.md for what goes wrong.`
 
-/** Commander answers `chekc --help` with the help of the program and exit code 0. Without its `--help` a misspelt command is reported. */
+/**
+ * Removes `--help` behind a misspelt command: Commander would print the help of the program and exit with 0. Ends the command if it is
+ * one of a group: Commander would name the nearest top-level command, such as `reset` for `resend`.
+ */
 function askForKnownHelp(program: Command, args: readonly string[]): readonly string[] {
   const isHelp = (arg: string) => arg === '--help' || arg === '-h'
   let command = program
@@ -102,20 +101,30 @@ function askForKnownHelp(program: Command, args: readonly string[]): readonly st
     if (arg.startsWith('-')) continue // no group takes an option with a value
     if (arg === 'help') return askForKnownHelp(program, [...args.filter((_, at) => at !== index), '--help'])
     const next = command.commands.find((each) => each.name() === arg)
-    if (next === undefined) return args.filter((each) => !isHelp(each))
+    if (next === undefined) {
+      if (command === program) mustBeOfNoGroup(program, arg)
+      return args.filter((each) => !isHelp(each))
+    }
     command = next
   }
   return args
 }
 
-/** The `--json` of `check` names a file, or `-` for standard output. */
+function mustBeOfNoGroup(program: Command, name: string): void {
+  const groups = program.commands.filter(({ commands }) => commands.some((each) => each.name() === name))
+  if (groups.length === 0) return
+  const meant = groups.map((group) => `postern ${group.name()} ${name}`).join(' or ')
+  throw usageError(`unknown command '${name}'. Did you mean ${meant}?`)
+}
+
+/** Returns true if errors are written as JSON, too. The `--json` of `check` names a file, or `-` for standard output. */
 function isJson(args: readonly string[]): boolean {
   const at = args.indexOf('--json')
   if (args[0] !== 'check') return at >= 0
   return args.includes('--json=-') || (at >= 0 && args[at + 1] === '-')
 }
 
-/** Escapes what a terminal could obey and JSON allows: programs read the same. */
+/** Escapes characters that JSON allows and a terminal could obey. Programs read the same value. */
 function toJsonOutput(output: Output): Output {
   const toUnit = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   return {
@@ -125,7 +134,7 @@ function toJsonOutput(output: Output): Output {
   }
 }
 
-/** An error of the user or of the world, as all commands report it. */
+/** An expected error, as all commands report it. */
 interface Failure {
   readonly exitCode: number
   readonly code: string
@@ -133,7 +142,7 @@ interface Failure {
   readonly fix?: string | undefined
 }
 
-/** Undefined for a defect of the program. */
+/** Returns undefined for a defect of the program. */
 function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCode, string>): Failure | undefined {
   if (error instanceof CommanderError)
     return { exitCode: EXIT.usage, code: 'usage', message: withoutValue(error.message.replace(/^error: /, '')) }
@@ -145,12 +154,12 @@ function toFailure(error: unknown, { interrupt }: Io, fixes: ReadonlyMap<ErrorCo
   if (interrupt.aborted && error === interrupt.reason)
     return { exitCode: EXIT.interrupted, code: 'interrupted', message: 'interrupted' }
   if (!(error instanceof PosternError)) return undefined
-  // It may repeat what a service has said.
+  // The message may quote a service.
   const message = error.message.split('\n').map(toPrintable).join('\n')
   return { exitCode: EXIT_CODES[error.code] ?? EXIT.usage, code: error.code, message, fix: fixes.get(error.code) }
 }
 
-/** The codes of errors that are the command line's own. */
+/** Error codes that only the command line has. */
 const CODES: Readonly<Record<number, string>> = {
   [EXIT.failed]: 'failed',
   [EXIT.usage]: 'usage',
@@ -160,7 +169,7 @@ const CODES: Readonly<Record<number, string>> = {
   [EXIT.closed]: 'output_closed',
 }
 
-/** Exit code for each error code. All other error codes are about the arguments of the command. */
+/** Exit code for each error code. The others are about the arguments of the command: usage. */
 const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
   port_in_use: EXIT.unreachable,
   database_unusable: EXIT.unreachable,
@@ -181,9 +190,8 @@ const EXIT_CODES: { readonly [code in ErrorCode]?: number } = {
   secret_not_saved: EXIT.failed,
 }
 
-/** Reads the version of the package, only when it is needed. */
 function readVersion(): string {
-  // By the name of the package: this file is nearer to package.json once it is built.
+  // Finds package.json by the name of the package, since the built file is nearer to it.
   const { version }: { readonly version: string } = createRequire(import.meta.url)('postern/package.json')
   return version
 }

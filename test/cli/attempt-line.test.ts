@@ -30,10 +30,6 @@ describe('the line of an attempt', () => {
     if (!isColoured) expect(text).not.toContain('\u001b')
   })
 
-  it('ends with its time if there is no note', () => {
-    expect(formatAttempt({ ...LINE, note: '' }, false)).toMatch(/ 500 {10}4 ms$/)
-  })
-
   it.each(['type', 'eventId', 'result'])('lets no text of the sender reach the terminal as a command: %s', (field) => {
     const text = formatAttempt({ ...LINE, [field]: 'x\u001b[2J\u009b\n' }, false)
     expect(text).toContain('x?[2J??')

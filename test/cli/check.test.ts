@@ -1,9 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
-import { verify } from 'postern'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
 import { FiveMinuteTolerance, NeedsLength } from '../check/faulty/deliveries.ts'
@@ -113,36 +111,6 @@ describe('postern check', () => {
     expect(stderr).toBe('Nothing was judged: every check was skipped.\n')
   })
 
-  it.each<readonly [what: string, text: RegExp, onHuge: (server: Server, request: IncomingMessage) => void]>([
-    ['ended', /nothing listened at/, (server) => server.close().closeAllConnections()],
-    ['ended behind a proxy', /was answered any more/, (_server, request) => request.socket.destroy()],
-    ['hangs', /it hangs/, () => {}],
-  ])('exits 1 if the receiver %s, though no check that was asked for shows it', async (_what, text, onHuge) => {
-    let isDown = false
-    const server = createServer(async (request, response) => {
-      const body = await buffer(request)
-      isDown ||= body.length > 1_000_000
-      if (isDown) onHuge(server, request)
-      else response.writeHead(verify(body, request.headers['x-service-signature'], SECRET) ? 200 : 401).end()
-    })
-    const { port, close } = await listen(server)
-    onTestFinished(() => close().catch(() => {}))
-    const asked = ['--only', 'leak', '--timeout', '500ms']
-    const { code, stdout } = await runCli(['check', `http://127.0.0.1:${port}/`, ...asked])
-    expect(stdout).toMatch(text)
-    expect(stdout).toContain(' 0 failed, 0 warnings')
-    expect(code).toBe(1)
-  })
-
-  it('exits 1 if a plain delivery is not accepted, though only what has to be refused was asked for', async () => {
-    const { port, close } = await listen(createServer((_request, response) => response.writeHead(401).end()))
-    onTestFinished(close)
-    const { code, stdout } = await runCli(['check', `http://127.0.0.1:${port}/`, '--only', 'signature'])
-    expect(code).toBe(1)
-    expect(stdout).toMatch(/^The receiver refuses a plain delivery in every form/)
-    expect(stdout).toContain(' 1 failed, 0 warnings')
-  })
-
   it('exits 1 if a limit kept checks from judging the receiver, though none failed', async () => {
     let requests = 0
     const server = createServer((_request, response) => response.writeHead(++requests > 1 ? 429 : 200).end())
@@ -152,13 +120,6 @@ describe('postern check', () => {
     expect(code).toBe(1)
     expect(stdout).toMatch(/^The receiver, or something in front of it, limits requests/)
     expect(stdout).toContain(' 0 failed, 0 warnings')
-  })
-
-  it('exits 3 if there is no TLS server', async () => {
-    const url = await start(new HandWritten())
-    const { code, stdout } = await runCli(['check', url.replace('http:', 'https:')])
-    expect(code).toBe(3)
-    expect(stdout).toMatch(/^tls: .* Or is it http\?/)
   })
 
   it('exits 2 for a host that is not this machine, and 3 if nothing answers', async () => {

@@ -5,7 +5,6 @@ import { createReceiver } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { listen } from '../adapters/http/hosts.ts'
-import { findFreePort } from '../support/programs.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { type RunningCli, readLines, runCli, startCli } from './run-cli.ts'
@@ -65,13 +64,6 @@ describe('postern dev', () => {
     await expect.poll(() => readFile(join(folder, 'opened'), 'utf8').catch(() => '')).toBe(`${url}\n`)
   })
 
-  it('reports that it found no browser', async () => {
-    const env = { BROWSER: join(folder, 'nothing') }
-    const dev = await startDev(['--forward', 'http://127.0.0.1:9/hooks'], { env })
-    dev.press('o')
-    await dev.until(/no browser could be started; open http/)
-  })
-
   it('saves the secret, delivers to the app, and ends with a summary', async () => {
     const env = join(folder, '.env.local')
     const { url, handled } = await startReceiver(env)
@@ -99,19 +91,18 @@ describe('postern dev', () => {
     expect(dev.stderr).toMatch(/1 delivery, 1 attempt: 1 acknowledged, 0 failed, 0 pending\n$/)
   })
 
-  it.each([
-    ['nothing', 'OTHER=1', /^OTHER=1\nWEBHOOK_SECRET=whsec_\S+\n$/],
-    ['an empty value', 'A=1\nWEBHOOK_SECRET=\nB=2\n', /^A=1\nWEBHOOK_SECRET=whsec_\S+\nB=2\n$/],
-    ['the secret of the app', 'A=1\nWEBHOOK_SECRET="mine"\n', /^A=1\nWEBHOOK_SECRET="mine"\n$/],
-  ])('keeps what an env file has: %s', async (_what, before, after) => {
-    const env = join(folder, '.env')
-    await writeFile(env, before, { mode: 0o644 })
-    const dev = await startDev(['--forward', 'http://127.0.0.1:9/', '--env', env, '--json', '--show-secrets'])
-    const text = await readFile(env, 'utf8')
-    expect(text).toMatch(after)
-    const [ready] = readLines(dev.stdout)
-    expect(ready).toMatchObject({ webhook: { secret: /^WEBHOOK_SECRET="?([^"\n]*)"?$/m.exec(text)?.[1] } })
-  })
+  it.each([['the secret of the app', 'A=1\nWEBHOOK_SECRET="mine"\n', /^A=1\nWEBHOOK_SECRET="mine"\n$/]])(
+    'keeps what an env file has: %s',
+    async (_what, before, after) => {
+      const env = join(folder, '.env')
+      await writeFile(env, before, { mode: 0o644 })
+      const dev = await startDev(['--forward', 'http://127.0.0.1:9/', '--env', env, '--json', '--show-secrets'])
+      const text = await readFile(env, 'utf8')
+      expect(text).toMatch(after)
+      const [ready] = readLines(dev.stdout)
+      expect(ready).toMatchObject({ webhook: { secret: /^WEBHOOK_SECRET="?([^"\n]*)"?$/m.exec(text)?.[1] } })
+    },
+  )
 
   it('uses the secret of the environment or of a file, and shows a generated one once', async () => {
     const forward = ['--forward', 'http://127.0.0.1:9/', '--json']
@@ -136,38 +127,6 @@ describe('postern dev', () => {
     expect(stdout).toMatch(
       new RegExp(`^${failed(1, '30 s')}${failed(2, '5 min')}${line('3/5 +200 +\\d+ ms  handled')}$`),
     )
-  })
-
-  it('shows five failures, with advice', async () => {
-    const dev = await startDev([
-      '--forward',
-      `http://127.0.0.1:${await findFreePort()}/x`,
-      '--retry-scale',
-      '1000000',
-      '--json',
-    ])
-    const { code, stdout, stderr } = await triggerAt(dev, 'contact.created', '--watch', '--json')
-    expect(code).toBe(1)
-    const attempt = {
-      type: 'attempt',
-      eventType: 'contact.created',
-      of: 5,
-      isAcknowledged: false,
-      status: null,
-      error: 'refused',
-    }
-    expect(readLines(stdout)).toMatchObject([
-      { type: 'ready' },
-      { type: 'event', deliveries: [expect.any(String)] },
-      ...[1, 2, 3, 4].map((number) => ({ ...attempt, number, delivery: 'pending' })),
-      { ...attempt, number: 5, delivery: 'failed', nextAttemptAt: null },
-      { type: 'summary', succeeded: 0, failed: 1, pending: 0 },
-    ])
-    expect(stderr).toMatch(/^refused: nothing listens at http:\/\/127\.0\.0\.1:\d+\/x\. Is your app running/)
-    await dev.until(/"delivery":"failed"/)
-    dev.interrupt()
-    await dev.exitCode
-    expect(readLines(dev.stdout).at(-1)).toMatchObject({ type: 'summary', deliveries: 1, attempts: 5, failed: 1 })
   })
 
   it('obeys keys, and ends at q', async () => {
@@ -214,48 +173,8 @@ describe('postern dev', () => {
     expect(received).toHaveLength(3)
   })
 
-  it('subscribes to the requested events', async () => {
-    const { received, url } = await recordDeliveries()
-    const dev = await startDev([
-      '--forward',
-      url,
-      '--json',
-      '--events',
-      'contact.*,finance.payment.*',
-      '--events',
-      'deal.updated',
-    ])
-    expect(readLines(dev.stdout)[0]).toMatchObject({
-      webhook: {
-        events: [
-          'contact.created',
-          'contact.updated',
-          'contact.deleted',
-          'finance.payment.completed',
-          'finance.payment.failed',
-          'deal.updated',
-        ],
-      },
-    })
-    expect(await triggerAt(dev, 'deal.updated', '--watch')).toMatchObject({ code: 0 })
-    const none = await triggerAt(dev, 'sync.failed', '--watch')
-    expect(none).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('subscribes to sync.failed, so nothing is delivered'),
-    })
-    expect(received).toHaveLength(1)
-  })
-
-  it("does not show the receiver's query", async () => {
-    const dev = await startDev(['--forward', `http://127.0.0.1:${await findFreePort()}/x?key=hidden`])
-    dev.press('t')
-    await dev.until(/^refused: nothing/m)
-    expect(dev.stdout + dev.stderr).not.toContain('hidden')
-  })
-
   it.each([
     ['no receiver', [], 2, /--forward/],
-    ['a receiver that is no URL', ['--forward', 'localhost:3000'], 2, /write it whole/],
     ['a receiver elsewhere', ['--forward', 'https://hooks.example.test/'], 2, /add --yes/],
     [
       'a misspelt type',
@@ -263,17 +182,12 @@ describe('postern dev', () => {
       2,
       /Did you mean contact\.created/,
     ],
-    ['a dialect that there is not', ['--forward', 'http://127.0.0.1:9/', '--dialect', 'x'], 2, /Allowed choices/],
-    ['an assumption that there is not', ['--forward', 'http://127.0.0.1:9/', '--assume', 'A99=x'], 2, /A01 to A40/],
-    ['half an assumption', ['--forward', 'http://127.0.0.1:9/', '--assume', 'A04'], 2, /A04=items/],
     [
       'a secret in place of its name',
       ['--forward', 'http://127.0.0.1:9/', '--secret-env', 'whsec_a-b'],
       2,
       /name of a variable/,
     ],
-    ['half an account', ['--forward', 'http://127.0.0.1:9/', '--account', 'x:y'], 2, /key:email:password/],
-    ['a share above one', ['--forward', 'http://127.0.0.1:9/', '--fail', '1.5'], 2, /from 0 to 1/],
     [
       'a data file in no folder',
       ['--forward', 'http://127.0.0.1:9/', '--data', '/nowhere/x.db'],
@@ -289,12 +203,5 @@ describe('postern dev', () => {
   ])('refuses %s', async (_what, args, code, message) => {
     const result = await runCli(['dev', ...ANY_PORT, ...args], NO_ENV)
     expect(result).toEqual({ code, stdout: '', stderr: expect.stringMatching(message) })
-  })
-
-  it('exits 3 if the requested port is taken', async () => {
-    const { port, close } = await listen(createServer())
-    onTestFinished(close)
-    const result = await runCli(['dev', '--forward', 'http://127.0.0.1:9/', '--port', String(port)], NO_ENV)
-    expect(result).toMatchObject({ code: 3, stderr: expect.stringMatching(/cannot listen on .*Give another port/) })
   })
 })

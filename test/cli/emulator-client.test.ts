@@ -27,6 +27,10 @@ async function connect(answer: Answer) {
 }
 
 const anything = z.looseObject({})
+/** Cuts the connection within an answer. */
+const cut: Answer = (_request, response) => {
+  response.writeHead(200, { 'content-length': 9 }).write('{', () => response.destroy())
+}
 
 describe('a connection to an emulator', () => {
   it('is to the address of the option, or else of the environment', async () => {
@@ -45,37 +49,30 @@ describe('a connection to an emulator', () => {
     ['nothing', (_request, response) => response.destroy()],
   ])('is refused if %s answers', async (_what, ready) => {
     const url = await serve((_request, response) => response.end('{"type":"ready"}'), ready)
-    const fix = expect.stringMatching(/^Start one in another terminal:\n {2}npx postern dev /)
-    const named = connectToEmulator({ emulator: url }, createTestIo().io)
-    await expect(named).rejects.toMatchObject({ exitCode: 3, message: `No emulator answers at ${url}.`, fix })
     const { io } = createTestIo({ env: { POSTERN_BASE_URL: url } })
+    const fix = expect.stringMatching(/^Start one in another terminal:\n {2}npx postern dev /)
+    const message = `No emulator answers at ${url}`
     await expect(connectToEmulator({ emulator: url }, io)).rejects.toMatchObject({
-      message: `No emulator answers at ${url}.`,
+      exitCode: 3,
+      message: `${message}.`,
     })
-    const message = `No emulator answers at ${url} (POSTERN_BASE_URL).`
-    await expect(connectToEmulator({}, io)).rejects.toMatchObject({ exitCode: 3, message })
+    const named = { exitCode: 3, message: `${message} (POSTERN_BASE_URL).`, fix }
+    await expect(connectToEmulator({}, io)).rejects.toMatchObject(named)
   })
 
   it('may be to another machine, but not to what is no URL', async () => {
     const { io } = createTestIo({ env: { POSTERN_BASE_URL: 'localhost:4010' } })
-    await expect(connectToEmulator({ emulator: 'http://emulator.invalid' }, io)).rejects.toMatchObject({
-      ...{ exitCode: 3, message: 'No emulator answers at http://emulator.invalid.' },
-    })
-    await expect(connectToEmulator({ emulator: 'localhost:1' }, io)).rejects.toThrow(
-      '--emulator localhost:1 is not a URL',
-    )
+    const remote = connectToEmulator({ emulator: 'http://emulator.invalid' }, io)
+    await expect(remote).rejects.toThrow('No emulator answers at http://emulator.invalid.')
+    const named = connectToEmulator({ emulator: 'localhost:1' }, io)
+    await expect(named).rejects.toThrow('--emulator localhost:1 is not a URL')
     await expect(connectToEmulator({}, io)).rejects.toThrow('POSTERN_BASE_URL is not a URL')
   })
 
-  it('is left at Ctrl-C', async () => {
+  it('is given up at Ctrl-C', async () => {
     const { io, interrupt } = createTestIo()
-    const begin = performance.now()
-    const url = await serve(
-      () => {},
-      () => interrupt(),
-    )
+    const url = await serve(() => {}, interrupt)
     await expect(connectToEmulator({ emulator: url }, io)).rejects.toMatchObject({ name: 'AbortError' })
-    expect(performance.now() - begin).toBeLessThan(5_000)
   })
 })
 
@@ -100,134 +97,92 @@ describe('a call of an emulator', () => {
     ['POST', 404, '{"message":"there is no such account"}', 2, 'there is no such account'],
     ['GET', 400, '{"message":"x\\u001b[2J"}', 2, 'x?[2J'],
     ['GET', 400, '{"message":7}', 2, '{"message":7}'],
-    ['GET', 500, 'sorry', 2, 'sorry'],
     ['GET', 500, 'x'.repeat(600), 2, 'x'.repeat(500)],
     ['GET', 502, '', 2, 'it answered 502'],
-    ['GET', 400, '{"message":""}', 2, 'it answered 400'],
-  ])('that is refused ends the command: %s, %d, %s', async (method, status, text, exitCode, message) => {
+  ])('that is refused ends the command: %s, %d, %s', async (method, status, text, exitCode, reason) => {
     const { emulator } = await connect((_request, response) => response.writeHead(status).end(text))
-    await expect(emulator.call(`${method} x`, anything)).rejects.toMatchObject({
-      ...{ exitCode, message: `The emulator refused: ${message}` },
-    })
+    const message = `The emulator refused: ${reason}`
+    await expect(emulator.call(`${method} x`, anything)).rejects.toMatchObject({ exitCode, message })
   })
 
-  it('that is refused within its answer ends the command', async () => {
+  it('that is refused by an answer which is cut ends the command', async () => {
     const { emulator } = await connect((_request, response) => {
-      response.writeHead(500, { 'content-length': 9 }).write('so')
-      setTimeout(() => response.destroy(), 20)
+      response.writeHead(500, { 'content-length': 9 }).write('so', () => response.destroy())
     })
-    await expect(emulator.call('GET x', anything)).rejects.toMatchObject({
-      ...{ exitCode: 2, message: 'The emulator refused: it answered 500' },
-    })
+    await expect(emulator.call('GET x', anything)).rejects.toThrow('The emulator refused: it answered 500')
   })
 
-  it.each(['<html>', 'null', '[]', ''])('that is answered by something else ends the command: %j', async (text) => {
+  it.each(['<html>', 'null', '[]', ''])('that is answered by another program ends the command: %j', async (text) => {
     const { emulator, url } = await connect((_request, response) => response.end(text))
-    await expect(emulator.call('GET x', anything)).rejects.toMatchObject({
-      ...{ exitCode: 3, message: `The server at ${url} is not an emulator, or one of another version.` },
-    })
+    const message = `The server at ${url} is not an emulator, or one of another version.`
+    await expect(emulator.call('GET x', anything)).rejects.toMatchObject({ exitCode: 3, message })
   })
 
   it.each<[string, Answer]>([
     ['before its answer', (_request, response) => response.destroy()],
-    [
-      'within its answer',
-      (_request, response) => {
-        response.writeHead(200, { 'content-length': 9 }).write('{')
-        setTimeout(() => response.destroy(), 20)
-      },
-    ],
+    ['within its answer', cut],
     ['by a redirect', (_request, response) => response.writeHead(302, { location: '/_emulator/ready' }).end()],
   ])('that is cut %s ends the command', async (_what, answer) => {
     const { emulator, url } = await connect(answer)
-    await expect(emulator.call('GET x', anything)).rejects.toMatchObject({
-      ...{ exitCode: 3, message: `The emulator at ${url} no longer answers.` },
-    })
+    const message = `The emulator at ${url} no longer answers.`
+    await expect(emulator.call('GET x', anything)).rejects.toMatchObject({ exitCode: 3, message })
   })
 
   it('ends in time, and at Ctrl-C, before its answer and within it', async () => {
+    let calls = 0
     const { emulator, interrupt } = await connect(({ url }, response) => {
       if (url?.endsWith('/half')) response.writeHead(200, { 'content-length': 9 }).write('{')
+      if (++calls === 4) setImmediate(interrupt)
     })
     for (const path of ['none', 'half'])
       await expect(emulator.call(`GET ${path}`, anything, { withinMs: 50 })).rejects.toMatchObject({ exitCode: 3 })
-    const calls = ['none', 'half'].map((path) => emulator.call(`GET ${path}`, anything))
-    setTimeout(interrupt, 50)
-    for (const call of calls) await expect(call).rejects.toMatchObject({ name: 'AbortError' })
-  })
-
-  it('is made for the state, for events and for deliveries', async () => {
-    const attempt = { number: 1, at: '2025-01-01T00:00:00Z', durationMs: 1, responseBody: '', url: 'http://h/' }
-    const delivery = { id: 'd/1', eventId: 'e', eventType: 'x', status: 'failed', attempts: [attempt] }
-    const faults = { answers: [], deliveries: { fail: 0, duplicate: 0, shuffle: false } }
-    const settings = { settings: { retryScale: 600 }, clock: { isManual: true }, counts: { pending: 3 } }
-    const answers: Readonly<Record<string, object>> = {
-      'GET /_emulator/state': { ...settings, faults, webhooks: [] },
-      'POST /_emulator/events': { events: [{ deliveries: ['d1', 'd2'] }, { deliveries: ['d3'] }] },
-      'GET /_emulator/deliveries/d%2F1': delivery,
-    }
-    const bodies: string[] = []
-    const { emulator } = await connect(({ method, url }, response, body) => {
-      bodies.push(body)
-      response.end(JSON.stringify(answers[`${method} ${url}`]))
-    })
-    expect(await emulator.readState()).toEqual({ retryScale: 600, isManual: true, pending: 3, faults, webhooks: [] })
-    const event = { id: 'evt_1', type: 'x', accountKey: 'acme', data: {} }
-    expect(await emulator.emit(event, 2)).toEqual(['d1', 'd2', 'd3'])
-    expect(await emulator.readDelivery('d/1')).toMatchObject({ id: 'd/1', status: 'failed' })
-    expect(bodies).toEqual(['', JSON.stringify({ ...event, count: 2 }), ''])
+    await Promise.all(
+      ['none', 'half'].map((path) =>
+        expect(emulator.call(`GET ${path}`, anything)).rejects.toMatchObject({ name: 'AbortError' }),
+      ),
+    )
   })
 })
 
 describe('the stream of an emulator', () => {
   const attempt = { number: 1, at: 0, durationMs: 1, responseBody: '', url: 'http://127.0.0.1:9/' }
-  const message = {
-    ...{ type: 'attempt', attempt },
-    delivery: { id: 'd1', eventId: 'e1', eventType: 'x', status: 'failed' },
-  }
+  const delivery = { id: 'd1', eventId: 'e1', eventType: 'x', status: 'failed' }
+  const message = { type: 'attempt', attempt, delivery }
   const write = (response: ServerResponse, ...messages: readonly object[]) =>
     response.write(messages.map((each) => `: a comment\ndata: ${JSON.stringify(each)}\n\n`).join(''))
   const { signal: never } = new AbortController()
 
   it('has a message for each attempt and delivery, until it ends', async () => {
     const { emulator } = await connect((_request, response) => {
-      write(response, {}, { type: 'delivery', delivery: 7 }, message, { type: 'clock' }, { type: 'ready' })
+      write(response, {}, { type: 'delivery', delivery: 7 }, message, { type: 'clock' })
       response.end()
     })
     const messages: object[] = []
     for await (const each of emulator.listen(never)) messages.push(each)
-    expect(messages).toMatchObject([
-      { type: 'ready' },
-      { type: 'delivery' },
-      message,
-      { type: 'other' },
-      { type: 'ready' },
-    ])
+    expect(messages).toMatchObject([{ type: 'ready' }, { type: 'delivery' }, message, { type: 'other' }])
     expect(messages[1]).toEqual({ type: 'delivery' })
   })
 
-  it.each<[string, Answer, RegExp]>([
-    [
-      'it is cut',
-      (_request, response) => void (write(response, {}) && setTimeout(() => response.destroy(), 20)),
-      /no longer answers/,
-    ],
-    [
-      'a message is no JSON',
-      (_request, response) => response.end('data: {\n\n'),
-      /is not an emulator, or one of another/,
-    ],
-    ['a message is wrong', (_request, response) => response.end('data: {"type":"attempt"}\n\n'), /is not an emulator/],
-    ['it is refused', (_request, response) => response.writeHead(400).end('no'), /The emulator refused: no/],
+  const written =
+    (text: string): Answer =>
+    (_request, response) =>
+      void response.end(`data: ${text}\n\n`)
+  const late = JSON.stringify({ ...message, attempt: { ...attempt, at: 8.65e15 } })
+  it.each<[string, Answer, string]>([
+    ['it is cut', cut, 'no longer answers'],
+    ['a message is no JSON', written('{'), 'is not an emulator'],
+    ['a message is wrong', written('{"type":"attempt"}'), 'is not an emulator'],
+    ['a message has a time that no date can hold', written(late), 'is not an emulator'],
+    ['it is refused', (_request, response) => response.writeHead(400).end('no'), 'The emulator refused: no'],
   ])('ends the command if %s', async (_what, answer, words) => {
     const { emulator } = await connect(answer)
     const read = async () => {
       for await (const _ of emulator.listen(never));
     }
-    await expect(read()).rejects.toMatchObject({ name: 'ExitError', message: expect.stringMatching(words) })
+    await expect(read()).rejects.toMatchObject({ name: 'ExitError', message: expect.stringContaining(words) })
   })
 
-  it('is left with the reason of its signal', async () => {
+  it('ends with the reason of its signal', async () => {
     const { emulator } = await connect((_request, response) => write(response, {}))
     const stop = new AbortController()
     const read = async () => {

@@ -17,14 +17,6 @@ async function serveEmulator(...options: Parameters<typeof start>) {
 }
 
 describe('the address of the emulator', () => {
-  it('is that of the option, otherwise of POSTERN_BASE_URL', async () => {
-    const { run } = await serveEmulator()
-    const other = await start()
-    other.records.create('contact', { email: 'other@example.test' })
-    expect((await run('records', 'list', 'contact')).stdout).toBe('')
-    expect((await run('records', 'list', 'contact', '--emulator', other.url)).stdout).toContain('other@example.test')
-  })
-
   it('is named, with its variable, if no emulator answers there', async () => {
     const url = `http://127.0.0.1:${await findFreePort()}`
     for (const args of [['logs'], ['clock'], ['faults', 'show'], ['records', 'list', 'contact'], ['reset', '--yes']]) {
@@ -41,9 +33,6 @@ describe('the address of the emulator', () => {
         },
       ])
     }
-    const named = await runCli(['clock', '--emulator', url], { env: {} })
-    expect(named.stderr).toContain(`No emulator answers at ${url}. Start`)
-    expect((await runCli(['clock', '--emulator', 'localhost:4010'], { env: {} })).code).toBe(2)
   })
 })
 
@@ -77,7 +66,6 @@ describe('postern clock', () => {
       stderr: expect.stringContaining('--clock manual'),
     })
     expect((await run('clock', '--advance', '30s', '--next')).code).toBe(2)
-    expect((await run('clock', '--advance', '30')).code).toBe(2)
   })
 
   const systemLike = {
@@ -118,41 +106,17 @@ describe('postern faults', () => {
     expect((await run('faults', 'set', '--fail', '0')).stdout).toBe('no faults\n')
   })
 
-  it('makes the API answer by them', async () => {
-    const { run, env } = await serveEmulator()
-    await run('faults', 'set', '--answer', '500', '--count', '2')
-    const login = { ...env, POSTERN_EMAIL: 'ada@acme.test', POSTERN_PASSWORD: 'password' }
-    expect((await runCli(['webhooks', 'list', '--retries', '0'], { env: login })).code).toBe(3)
-    await run('faults', 'clear')
-    expect((await runCli(['webhooks', 'list', '--retries', '0'], { env: login })).code).toBe(0)
-  })
-
   it.each([
     ['nothing', [], 'Give --answer'],
     ['a count alone', ['--count', '3', '--fail', '0.1'], '--count and --delay are for --answer'],
     ['a delay alone', ['--delay', '3s'], '--count and --delay are for --answer'],
-    ['another answer', ['--answer', '418'], 'Allowed choices'],
-    ['a share above one', ['--fail', '2'], 'from 0 to 1'],
-    ['a wait without a unit', ['--latency', '50'], '200ms, 50-500ms'],
   ])('refuses %s', async (_what, args, words) => {
-    const { run, crm } = await serveEmulator()
-    expect(await run('faults', 'set', ...args)).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining(words),
-    })
-    expect((await fetch(`${crm.url}/_emulator/state`)).ok).toBe(true)
+    const refused = { code: 2, stdout: '', stderr: expect.stringContaining(words) }
+    expect(await runCli(['faults', 'set', ...args])).toMatchObject(refused)
   })
 })
 
 describe('postern records', () => {
-  it('lists more than 64 MB', async () => {
-    const { crm, run } = await serveEmulator()
-    for (let n = 0; n < 70; n++) crm.records.create('contact', { notes: 'x'.repeat(1_000_000) })
-    const { code, stdout } = await run('records', 'list', 'contact', '--json')
-    expect([code, stdout.split('\n').length]).toEqual([0, 71])
-  })
-
   it('creates, lists, updates and deletes, and each change fires its event', async () => {
     const { received, url } = await recordDeliveries()
     const { crm, run } = await serveEmulator()
@@ -232,8 +196,6 @@ describe('postern records', () => {
 
   it.each([
     ['a misspelt field', ['create', 'contact', '--set', 'emial=x'], 2, 'Did you mean email?'],
-    ['half a setting', ['create', 'contact', '--set', 'email'], 2, 'Write it as name=value'],
-    ['data that are no object', ['create', 'contact', '--data', '[]'], 2, '--data is an object'],
     ['an update with nothing', ['update', 'contact', 'x'], 2, 'Give --set, --data or both'],
     ['a model that cannot be', ['list', '1x'], 2, 'not a model key'],
     ['an unknown record', ['update', 'contact', 'x', '--set', 'a=b'], 1, 'there is no such contact'],
@@ -267,6 +229,8 @@ describe('postern logs', () => {
     crm.webhooks.create({ url, events: ['contact.created'] })
     const logs = begin(['logs'])
     await logs.until(/until Ctrl-C/)
+    expect(logs.stderr).toBe(`attempts of the emulator at ${crm.url} from now on, until Ctrl-C
+earlier ones: postern deliveries list, or ${crm.url}/_inspector\n`)
     crm.events.emit({ type: 'contact.created', id: 'evt_1' })
     await logs.until(/^\d\d:\d\d:\d\d {2}contact\.created +evt_1 +1\/5 +500 +\d+ ms {2}next in 30 s$/m)
     await crm.clock.next()

@@ -29,11 +29,8 @@ describe('an option of the emulator', () => {
     ['a share', readShare, '0', 0],
     ['a share', readShare, '1', 1],
     ['a share', readShare, '.25', 0.25],
-    ['a share', readShare, '0.25', 0.25],
     ['a latency', readLatency, '200ms', '200ms'],
     ['a latency', readLatency, '50-500ms', ['50ms', '500ms']],
-    ['a latency', readLatency, '1s-2s', ['1s', '2s']],
-    ['a latency', readLatency, '500ms-2s', ['500ms', '2s']],
     ['a latency', readLatency, '0.5-1.5m', ['0.5m', '1.5m']],
     ['a latency', readLatency, '1m30s-2m', ['1m30s', '2m']],
   ])('is read as %s: %#', (_what, readValue, text, value) => {
@@ -81,18 +78,7 @@ describe('an emulator of the command line', () => {
 
   it('has the settings of its options', async () => {
     const { state } = await open(
-      ...[
-        '--retry-scale',
-        '600',
-        '--clock',
-        'manual',
-        '--deadline',
-        '1s',
-        '--token-ttl',
-        '60s',
-        '--rate-limit',
-        '5/1s',
-      ],
+      ...[...'--retry-scale 600 --clock manual --deadline 1s --token-ttl 60s --rate-limit 5/1s'.split(' ')],
       ...['--assume', 'listBody=items', '--assume', 'A02=200', '--account', 'umbrella:eve@umbrella.test:pass:word'],
       ...['--fail', '0.5', '--duplicate', '0.25', '--shuffle', '--latency', '50-500ms'],
       ...['--inbox', `sqlite:${join(folder, 'app.db')}`],
@@ -171,13 +157,9 @@ describe('an emulator of the command line', () => {
     [['--data', ' '], 2, '--data takes the path of a file.'],
     [['--data', ':memory:'], 2, '--data takes the path of a file.'],
     [['--assume', 'listBody'], 2, '--assume listBody: write it as listBody=items, or A04=items.'],
-    [['--assume', '=items'], 2, '--assume =items: write it as'],
     [['--assume', 'listBody='], 2, '--assume listBody=: write it as'],
-    [['--assume', '1=items'], 2, '--assume 1=items: write it as'],
     [['--assume', '1listBody=items'], 2, '--assume 1listBody=items: write it as'],
     [['--account', ':umbrella:eve@umbrella.test:x'], 2, '--account: write it as key:email:password.'],
-    [['--account', 'umbrella:eve@umbrella.test'], 2, '--account: write it as key:email:password.'],
-    [['--account', ':eve@umbrella.test:x'], 2, '--account: write it as key:email:password.'],
     [['--account', 'umbrella:eve@umbrella.test:'], 2, '--account: write it as key:email:password.'],
   ])('is not started with %j', async (args, exitCode, message) => {
     await expect(open(...args)).rejects.toMatchObject({ exitCode, message: expect.stringContaining(message) })

@@ -81,7 +81,6 @@ describe('postern inbox replay', () => {
 
   it.each([
     ['neither a key nor --all', []],
-    ['both', ['k', '--all']],
     ['--type with a key', ['k', '--type', 'contact.*']],
     ['a rate of nothing', ['--all', '--rate', '0']],
   ])('refuses %s, with code 2', async (_what, args) => {

@@ -41,14 +41,6 @@ describe('postern inbox counts', () => {
   })
 })
 
-it.each(['counts', 'list', 'show', 'replay', 'drop', 'serve', 'migrate'])(
-  'shows examples with the help of inbox %s',
-  async (name) => {
-    const { stdout } = await runCli(['inbox', name, '--help'])
-    expect(stdout).toMatch(new RegExp(`^ {2}\\$ postern inbox ${name} .*--(sqlite|postgres) `, 'm'))
-  },
-)
-
 describe('postern inbox list', () => {
   it('shows up to 1000 events on a page, and its next page to people and to programs', async () => {
     await makeDeadLetters(file, seven)
@@ -90,8 +82,6 @@ describe('postern inbox list', () => {
 
   it.each([
     ['a word', ['--after', 'evt_1']],
-    ['a place of another state', ['--state', 'waiting', '--after', '4:1:1']],
-    ['a number too many', ['--limit', '1001']],
     ['an unknown state', ['--state', 'done']],
   ])('refuses %s, with code 2', async (_what, args) => {
     await makeDeadLetters(file, [{ id: 'evt_1' }])
@@ -123,12 +113,14 @@ describe('postern inbox show', () => {
     expect(stdout).toMatch(
       /^key +7:default4:acme5:evt_1\nstate +dead\ntype +contact\.created\nevent +evt_1\naccount +acme\n/,
     )
-    expect(stdout).toMatch(/\nfinished handlers +audit\n/)
+    expect(stdout).toMatch(/\ntries +1\nfinished handlers +audit\n/)
     expect(stdout).toMatch(
       /\nTRY +STARTED +TOOK +CODE +WORKER +ERROR\n1 +\d{4}-\S+Z +\d+ ms +dead_letter +\S+ +.*the customer does not exist\n$/,
     )
     expect(stdout).not.toContain('"data"')
     expect((await inbox('show', keyOf('evt_1'), '--body')).stdout).toContain('\n  "id": "evt_1",\n')
+    const [exact] = readLines((await inbox('show', keyOf('evt_1'), '--body', '--json')).stdout)
+    expect(JSON.parse(Buffer.from(String(exact?.bodyBase64), 'base64').toString())).toMatchObject({ id: 'evt_1' })
     const [plain] = readLines((await inbox('show', keyOf('evt_1'), '--json')).stdout)
     expect(plain).toMatchObject({ state: 'dead', eventId: 'evt_1', marks: ['audit'], tries: [{ n: 1 }] })
     expect(plain).not.toHaveProperty('bodyBase64')
@@ -136,34 +128,6 @@ describe('postern inbox show', () => {
 
   const EXACT =
     '{"id":"evt_1","type":"contact.created","accountKey":"acme","timestamp":"2025-01-01T00:00:00Z", "data":{"record":{"_id":"a","n":[1.50e2,12345678901234567890,{}, [ ]],"n":"b\\u202e: {"}}}'
-
-  it('leaves numbers, escapes and duplicate names as they are', async () => {
-    await makeDeadLetters(file, [{ id: 'evt_1', body: EXACT }])
-    const { stdout } = await inbox('show', keyOf('evt_1'), '--body')
-    expect(stdout.slice(stdout.indexOf('\n{') + 1)).toBe(
-      `{
-  "id": "evt_1",
-  "type": "contact.created",
-  "accountKey": "acme",
-  "timestamp": "2025-01-01T00:00:00Z",
-  "data": {
-    "record": {
-      "_id": "a",
-      "n": [
-        1.50e2,
-        12345678901234567890,
-        {},
-        []
-      ],
-      "n": "b\\u202e: {"
-    }
-  }
-}
-`,
-    )
-    const [{ bodyBase64 } = {}] = readLines((await inbox('show', keyOf('evt_1'), '--body', '--json')).stdout)
-    expect(Buffer.from(String(bodyBase64), 'base64').toString()).toBe(EXACT)
-  })
 
   it('lets no text reach the terminal as a command, or reverse a line', async () => {
     const error = '\u001b[2J\u202e\nFAKE  row\u0007'
@@ -178,14 +142,7 @@ describe('postern inbox show', () => {
 })
 
 describe('an inbox that is not there', () => {
-  const commands = [
-    ['counts'],
-    ['list'],
-    ['show', 'k'],
-    ['replay', 'k'],
-    ['replay', '--all', '--yes'],
-    ['drop', 'k', '--yes'],
-  ]
+  const commands = [['counts'], ['list'], ['replay', '--all', '--yes']]
   it.each(commands)('is reported in one line, and nothing is created: %s %s', async (...args) => {
     const result = await inbox(...args, '--json')
     expect(result.code).toBe(3)
@@ -230,10 +187,6 @@ describe('an inbox that is not there', () => {
     expect((await inbox('counts', '--table', 'crm_inbox', '--json')).stdout).toContain('"dead":1')
     for (const table of ["x'; DROP TABLE crm_inbox; --", '%', 'crm_inbox_order'])
       expect((await inbox('counts', '--table', table)).code).toBe(3)
-  })
-
-  it('requires its address', async () => {
-    expect(await runCli(['inbox', 'counts'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--sqlite') })
   })
 })
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { confirm, mustBeMeant } from '../../src/cli/input/confirm.ts'
-import { untilQuit } from '../../src/cli/input/until-quit.ts'
+import { confirm, mustBeMeant, untilQuit } from '../../src/cli/input/keys.ts'
 import { createTestIo } from './test-io.ts'
 
 describe('a question', () => {
@@ -9,35 +8,25 @@ describe('a question', () => {
     ['Y', true],
     ['n', false],
     ['\r', false],
-    ['x', false],
-  ])('is answered by one key: %j', async (key, answer) => {
+  ])('is answered by the first key: %j', async (key, answer) => {
     const terminal = createTestIo()
     const asked = confirm('Delete all?', terminal.io)
     expect(terminal.written.stderr).toBe('Delete all? [y/N] ')
-    terminal.press(key)
+    for (const each of [key, 'y']) terminal.press(each)
     expect(await asked).toBe(answer)
     expect(terminal.written.stderr).toBe('Delete all? [y/N] \n')
     expect(terminal.listenerCount).toBe(0)
   })
 
-  it('takes the first of several keys that come together', async () => {
-    const terminal = createTestIo()
-    const asked = confirm('Delete all?', terminal.io)
-    terminal.press('n')
-    terminal.press('y')
-    expect(await asked).toBe(false)
+  it('ends the command if there is no terminal, or its input has ended', async () => {
+    const { io } = createTestIo()
+    const ended = { ...io, stdin: Object.assign(io.stdin, { readableEnded: true }) }
+    const refused = { exitCode: 2, message: 'Delete all?', fix: 'If this is intended, add --yes.' }
+    for (const each of [createTestIo({ hasKeys: false }).io, ended])
+      await expect(confirm('Delete all?', each)).rejects.toMatchObject(refused)
   })
 
-  it.each([
-    ['there is no terminal', createTestIo({ hasKeys: false }).io],
-    ['its input was ended behind a password', withEndedInput()],
-  ])('ends the command if %s', async (_what, io) => {
-    await expect(confirm('Delete all?', io)).rejects.toMatchObject({
-      ...{ exitCode: 2, message: 'Delete all?', fix: 'If this is intended, add --yes.' },
-    })
-  })
-
-  it('is left at Ctrl-C, before and after it is asked', async () => {
+  it('ends the command at Ctrl-C, before and after it is asked', async () => {
     const terminal = createTestIo()
     const asked = confirm('Delete all?', terminal.io)
     terminal.interrupt()
@@ -57,38 +46,29 @@ describe('a question', () => {
   })
 })
 
-function withEndedInput() {
-  const { io } = createTestIo()
-  return { ...io, stdin: Object.assign(io.stdin, { readableEnded: true }) }
-}
-
 describe('a command that runs until q is pressed', () => {
-  it('hands on all other keys, and ends with 0', async () => {
+  it('passes all other keys on, and says why one failed', async () => {
     const terminal = createTestIo()
     const keys: string[] = []
-    const ended = untilQuit(terminal.io, async (key) => void keys.push(key))
-    for (const key of ['a', 'Q', 'q']) terminal.press(key)
-    expect(await ended).toBe(0)
+    const reasons: unknown[] = ['there is none', new Error('it is closed')]
+    const ended = untilQuit(terminal.io, async (key) => {
+      keys.push(key)
+      throw reasons.pop()
+    })
+    for (const key of ['a', 'Q']) terminal.press(key)
+    await expect.poll(() => terminal.written.stderr).toBe('it is closed\nthere is none\n')
+    terminal.press('q')
+    await ended
     expect(keys).toEqual(['a', 'Q'])
     expect(terminal.listenerCount).toBe(0)
   })
 
-  it('says what a key cannot do, and goes on', async () => {
-    const terminal = createTestIo()
-    const reasons: unknown[] = ['there is none', new Error('it is closed')]
-    const ended = untilQuit(terminal.io, () => Promise.reject(reasons.pop()))
-    for (const key of ['r', 's']) terminal.press(key)
-    await expect.poll(() => terminal.written.stderr).toBe('it is closed\nthere is none\n')
-    terminal.press('q')
-    expect(await ended).toBe(0)
-  })
-
-  it.each([true, false])('ends with 130 at Ctrl-C, with a terminal or without: %s', async (hasKeys) => {
+  it.each([true, false])('ends at Ctrl-C, with a terminal or without: %s', async (hasKeys) => {
     const terminal = createTestIo({ hasKeys })
     const ended = untilQuit(terminal.io, async () => {})
     terminal.interrupt()
-    expect(await ended).toBe(130)
-    expect(await untilQuit(terminal.io, async () => {})).toBe(130)
+    await ended
+    await untilQuit(terminal.io, async () => {})
     expect(terminal.listenerCount).toBe(0)
   })
 })

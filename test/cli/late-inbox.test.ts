@@ -1,12 +1,11 @@
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { platform } from 'node:process'
-import { Redis } from 'ioredis'
 import { openSqlite } from 'postern/sqlite'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { LateInbox } from '../../src/cli/service/late-inbox.ts'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
-import { redisProgram, startRedis } from '../engines/redis-server.ts'
+import { redisProgram } from '../engines/redis-server.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 
@@ -80,31 +79,6 @@ describe('an inbox that may come later', () => {
       expect(await counts(inbox)).toBe(1)
     },
   )
-
-  it.skipIf(redisProgram === undefined)('comes back with its Redis', { timeout: 30_000 }, async () => {
-    const server = await startRedis()
-    onTestFinished(() => server.remove())
-    await using inbox = new LateInbox({ redis: server.url })
-    expect(await counts(inbox)).toBe(0)
-    await server.kill('SIGKILL')
-    await expect(inbox.counts()).rejects.toThrow()
-    await server.start()
-    await expect.poll(() => counts(inbox).catch(() => 'away'), { timeout: 15_000 }).toBe(0)
-  })
 })
 
-describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
-  it('stays if a question was wrong', async () => {
-    const server = await startRedis()
-    onTestFinished(() => server.remove())
-    const observer = new Redis(server.url)
-    onTestFinished(() => void observer.disconnect())
-    await using inbox = new LateInbox({ redis: server.url })
-    await inbox.counts()
-    const madeOf = async () => /total_connections_received:\d+/.exec(await observer.info('stats'))?.[0]
-    const before = await madeOf()
-    await expect(inbox.list('dead', { after: 'nowhere' })).rejects.toThrow('after is "nowhere"')
-    await inbox.counts()
-    expect(await madeOf()).toBe(before)
-  })
-})
+describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {})

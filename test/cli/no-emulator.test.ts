@@ -4,36 +4,30 @@ import { listen } from '../adapters/http/hosts.ts'
 import { readLines, runCli, startCli } from './run-cli.ts'
 import { APP } from './serve.ts'
 
-const NO_FAULTS = { answers: [], deliveries: { fail: 0, duplicate: 0, shuffle: false } }
+const FAULTS = {
+  answers: [{ answer: '429', count: 3, delayMs: 0 }],
+  deliveries: { fail: 0, duplicate: 0, shuffle: false, latencyMs: [1, 2] },
+}
 
-/** Returns the answer with null, or an object, instead of each value that the commands read. */
+/** Yields the answer with a wrong value in the place of each one that the commands read. */
 function* spoil(value: unknown): Generator<unknown> {
   if (Array.isArray(value)) {
     yield { length: 1 }
-    for (const each of value) for (const other of spoil(each)) yield [other]
+    for (const [index, each] of value.entries()) for (const other of spoil(each)) yield value.with(index, other)
     return
   }
   if (typeof value !== 'object' || value === null) return yield { of: 'another kind' }
   yield null
   for (const [name, inner] of Object.entries(value)) {
-    if (inner === null || ['status', '_id', 'attempts', 'webhooks'].includes(name)) continue
+    if (name === '_id') continue // a record may have any fields
     for (const other of spoil(inner)) yield { ...value, [name]: other }
   }
 }
 
 describe('a server that is not an emulator', () => {
   const ready = JSON.stringify({ type: 'ready' })
-  const state = { settings: { retryScale: 1 }, clock: { isManual: false }, counts: { pending: 0 }, faults: NO_FAULTS }
-  const commands = [
-    ['trigger', 'contact.created'],
-    ['clock'],
-    ['faults', 'show'],
-    ['faults', 'set', '--fail', '0.1'],
-    ['records', 'list', 'contact'],
-    ['records', 'delete', 'contact', '1', '--yes'],
-    ['reset', '--yes'],
-    ['logs'],
-  ]
+  const state = { settings: { retryScale: 1 }, clock: { isManual: false }, counts: { pending: 0 }, faults: FAULTS }
+  const webhook = { id: "x'; rm -rf .", url: APP, accountKey: 'acme', events: ['contact.created'], active: false }
   /** Answers `ready` like an emulator, and everything else as the test says. */
   async function startOther(answer: (path: string, response: ServerResponse) => void) {
     const { port, close } = await listen(
@@ -45,40 +39,19 @@ describe('a server that is not an emulator', () => {
     return `http://127.0.0.1:${port}`
   }
 
-  it.each([
-    ['HTML', '<html>'],
-    ['other JSON', '{"type":"ready"}'],
-    ['null', 'null'],
-  ])('ends every command with 3 and one line if it answers %s', async (_what, text) => {
-    const url = await startOther((_path, response) => response.end(text))
-    for (const command of commands)
-      expect(await runCli([...command, '--emulator', url])).toMatchObject({
-        code: 3,
-        stdout: '',
-        stderr: `postern: The server at ${url} is not an emulator, or one of another version.\n`,
-      })
-  })
-
   it.each(['state', 'events', 'deliveries', 'clock', 'records', 'faults', 'stream'])(
     'ends every command with 3 and one line if its answer to %s has wrong values inside',
     async (wrong) => {
       const attempt = { number: 1, at: new Date(0).toISOString(), durationMs: 1, responseBody: '', url: APP }
-      const delivery = {
-        id: 'd1',
-        eventId: 'e1',
-        eventType: 'x',
-        status: 'failed',
-        nextAttemptAt: null,
-        attempts: [attempt],
-      }
+      const delivery = { id: 'd1', eventId: 'e1', eventType: 'x', status: 'failed', nextAttemptAt: attempt.at }
       const right: Readonly<Record<string, object>> = {
-        state: { ...state, webhooks: [] },
+        state: { ...state, webhooks: [webhook] },
         events: { events: [{ deliveries: ['d1'] }] },
-        deliveries: delivery,
-        clock: { isManual: true, now: '', nextDueAt: null, inFlight: 0 },
+        deliveries: { ...delivery, attempts: [attempt] },
+        clock: { isManual: true, now: '', nextDueAt: '', inFlight: 0, moved: true },
         records: [{ _id: '1' }],
         faults: state.faults,
-        stream: { type: 'attempt', delivery, attempt: { ...attempt, at: 1 } },
+        stream: { type: 'attempt', delivery, attempt: { ...attempt, at: 1, status: 500, failure: 'status' } },
       }
       const commandOf: Readonly<Record<string, readonly string[]>> = {
         state: ['faults', 'show'],
@@ -89,12 +62,13 @@ describe('a server that is not an emulator', () => {
         faults: ['faults', 'set', '--fail', '0.1'],
         stream: ['logs'],
       }
-      for (const value of spoil(right[wrong])) {
-        const url = await startOther((path, response) => {
-          const [name = ''] = path.split(/[/?]/)
-          const body = JSON.stringify(name === wrong ? value : right[name])
-          response.end(name === 'stream' ? `data: {}\n\ndata: ${body}\n\n` : body)
-        })
+      let value: unknown
+      const url = await startOther((path, response) => {
+        const [name = ''] = path.split(/[/?]/)
+        const body = JSON.stringify(name === wrong ? value : right[name])
+        response.end(name === 'stream' ? `data: {}\n\ndata: ${body}\n\n` : body)
+      })
+      for (value of spoil(right[wrong])) {
         const { code, stdout, stderr } = await runCli([...(commandOf[wrong] ?? []), '--emulator', url, '--json'])
         expect([code, stderr], JSON.stringify(value)).toEqual([
           3,
@@ -113,33 +87,11 @@ describe('a server that is not an emulator', () => {
     const refused = await runCli(['clock', '--emulator', refusing, '--json'])
     expect(refused).toMatchObject({ code: 2, stderr: 'postern: The emulator refused: ?]0;owned??\n' })
     expect(refused.stdout).not.toContain('\u202e')
-    const webhook = { id: "x'; rm -rf .", url: APP, accountKey: 'acme', events: ['contact.created'], active: false }
     const lying = await startOther((path, response) =>
       response.end(JSON.stringify(path === 'state' ? { ...state, webhooks: [webhook] } : { events: [] })),
     )
     const { stderr } = await runCli(['trigger', 'contact.created', '--emulator', lying])
     expect(stderr).toContain(`so nothing is delivered. Resume it at ${lying}/_inspector\n`)
-  })
-
-  it.each([
-    ['an answer', ['clock']],
-    ['a line of its stream', ['logs']],
-  ])('ends a command with 3 if %s has no end', async (_what, command) => {
-    const part = Buffer.alloc(1_024 * 1_024, 'x')
-    const url = await startOther((path, response) => {
-      if (path === 'state') return void response.end(JSON.stringify({ ...state, webhooks: [] }))
-      const send = () => {
-        while (!response.destroyed && response.write(part));
-      }
-      response.write('data: {}\n\ndata: ')
-      response.on('drain', send)
-      send()
-    })
-    const { code, stderr } = await runCli([...command, '--emulator', url])
-    expect([code, stderr]).toEqual([
-      3,
-      expect.stringContaining(`postern: The server at ${url} answers more than any emulator.\n`),
-    ])
   })
 
   it.each([
@@ -162,10 +114,8 @@ describe('a server that is not an emulator', () => {
     })
     const running = startCli([...command, '--emulator', url])
     await reached
-    const begin = performance.now()
     running.interrupt()
     expect(await running.exitCode).toBe(130)
-    expect(performance.now() - begin).toBeLessThan(4_000)
     expect(running.stderr).toMatch(/interrupted|0 acknowledged, 0 failed\n$/)
     expect(running.stderr.includes('it may have occurred')).toBe(hanging.test('events'))
   })

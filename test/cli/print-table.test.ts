@@ -9,10 +9,6 @@ it('aligns columns, and shows what is unknown as a dash', () => {
   expect(formatTable(['EVENT', 'N', 'STATE'], rows)).toBe('EVENT  N   STATE\nevt_1  12  -\n-      0   late')
 })
 
-it('leaves no blanks at the end of a line, and takes rows that are too short', () => {
-  expect(formatTable(['A', 'B'], [['x'], ['xyz', 'y']])).toBe('A    B\nx\nxyz  y')
-})
-
 it.each([
   [1_000, 'x'.repeat(1_000)],
   [1_001, `${'x'.repeat(1_000)}…`],

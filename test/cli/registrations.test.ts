@@ -1,8 +1,6 @@
-import { lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseEnv } from 'node:util'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { writeEnvFile } from '../../src/cli/input/env-file.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, runCli } from './run-cli.ts'
@@ -81,13 +79,6 @@ describe('postern webhooks ensure', () => {
     expect(crm.webhooks.list().map((webhook) => webhook.id)).not.toContain(id)
   })
 
-  it('registers nothing if the folder of the secret cannot be written', async () => {
-    const { crm, run } = await serve()
-    const { code, stderr } = await run(...ensure, '--secret-file', inFolder('none/crm.secret'))
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/none\/crm\.secret cannot be written: ENOENT/)])
-    expect(crm.webhooks.list()).toEqual([])
-  })
-
   it('leaves no webhook behind if the secret cannot be written', async () => {
     const { crm, run } = await serve()
     await mkdir(inFolder('crm.secret.webhook'))
@@ -125,37 +116,6 @@ describe('postern webhooks ensure', () => {
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^webhook \w+ was there, and is active/)])
   })
 
-  it.each([
-    ['blanks and a hash', 'a b#c'],
-    ['a dollar and an ampersand', 'a$&b$HOME'],
-    ['a single quote', "it's"],
-    ['both quotes', `it's "it"`],
-  ])('writes a secret with %s into an env file so that it is read back unchanged', async (_what, secret) => {
-    const env = inFolder('.env')
-    await writeFile(env, 'A=1\nWEBHOOK_SECRET=\n')
-    await writeEnvFile(env, { WEBHOOK_SECRET: secret })
-    expect(parseEnv(await read('.env'))).toEqual({ A: '1', WEBHOOK_SECRET: secret })
-  })
-
-  it.each(['a\nNODE_OPTIONS=--require=x', `'"\``])(
-    'writes nothing into an env file that cannot contain %j',
-    async (secret) => {
-      const env = inFolder('.env')
-      await writeFile(env, 'A=1\n')
-      await expect(writeEnvFile(env, { WEBHOOK_SECRET: secret })).rejects.toMatchObject({ exitCode: 2 })
-      expect(await read('.env')).toBe('A=1\n')
-    },
-  )
-
-  it('keeps the mode of an env file, and a link to it', async () => {
-    await writeFile(inFolder('shared.env'), 'A=1\n', { mode: 0o640 })
-    await symlink('shared.env', inFolder('.env'))
-    await writeEnvFile(inFolder('.env'), { WEBHOOK_SECRET: 'x' })
-    expect(await read('shared.env')).toBe('A=1\nWEBHOOK_SECRET=x\n')
-    expect((await stat(inFolder('shared.env'))).mode & 0o777).toBe(0o640)
-    expect((await lstat(inFolder('.env'))).isSymbolicLink()).toBe(true)
-  })
-
   it('does not overwrite the secret of another webhook', async () => {
     const { crm, run } = await serve()
     const place = ['--secret-file', inFolder('crm.secret')]
@@ -170,11 +130,8 @@ describe('postern webhooks ensure', () => {
 
   it.each([
     ['no place', []],
-    ['two places', ['--secret-file', 'FOLDER/x', '--to-env', 'FOLDER/y']],
     ['a file with a secret of no known webhook', ['--secret-file', 'FOLDER/mine']],
-    ['an env file with one', ['--to-env', 'FOLDER/.env']],
     ['a secret in place of a name', ['--to-env', 'FOLDER/y', '--secret-env', 'whsec_a-b']],
-    ['a misspelt type', ['--secret-file', 'FOLDER/x', '--events', 'contcat.created']],
   ])('refuses %s', async (_what, args) => {
     const { crm, run } = await serve()
     await writeFile(inFolder('mine'), 'whsec_mine\n')

@@ -18,18 +18,6 @@ it.each<[string, ReplayProgress | undefined, Partial<Parameters<typeof toStatus>
     'retrying 120/300  40.0%  waiting 1.4 s for rate limit  eta 11 s',
   ],
   [
-    'after a failure',
-    progress({ retried: 150 }),
-    { waitMs: 500, waitsFor: 'back_off', elapsedMs: 1_000 },
-    'retrying 150/300  50.0%  waiting 500 ms after a failure  eta 2 s',
-  ],
-  [
-    'with an earlier run',
-    progress({ resumed: 200, retried: 50 }),
-    { elapsedMs: 10_000 },
-    'retrying 250/300  83.3%  eta 10 s',
-  ],
-  [
     'where some are refused',
     progress({ retried: 140, refused: 10 }),
     { elapsedMs: 15_000 },

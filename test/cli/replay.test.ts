@@ -188,15 +188,14 @@ describe('postern replay', () => {
     }
   })
 
-  it.each([
-    ['no webhook', ['replay']],
-    ['a concurrency above 20', ['replay', '--webhook', 'w1', '--concurrency', '21']],
-    ['a limit of nothing', ['replay', '--webhook', 'w1', '--limit', '0']],
-  ])('refuses %s', async (_what, args) => {
-    const { service } = await serveFailures(0)
-    const env = { ...ADA, POSTERN_BASE_URL: service.url }
-    expect(await runCli(args, { env })).toMatchObject({ code: 2, stdout: '' })
-  })
+  it.each([['a concurrency above 20', ['replay', '--webhook', 'w1', '--concurrency', '21']]])(
+    'refuses %s',
+    async (_what, args) => {
+      const { service } = await serveFailures(0)
+      const env = { ...ADA, POSTERN_BASE_URL: service.url }
+      expect(await runCli(args, { env })).toMatchObject({ code: 2, stdout: '' })
+    },
+  )
 })
 
 describe('the journal', () => {

@@ -15,7 +15,6 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('postern', () => {
   it.each([
-    ['nothing', [], 2],
     ['an unknown command', ['chekc'], 2],
     ['an unknown command with --help', ['chekc', '--help'], 2],
     ['an unknown command with -h', ['webhooks', 'lst', '-h'], 2],
@@ -23,13 +22,7 @@ describe('postern', () => {
     ['help of a command below a group', ['help', 'webhooks', 'list'], 0],
     ['help of a group', ['webhooks', 'help'], 0],
     ['an unknown option', ['sign', '--secret', 'x'], 2],
-    ['no header', ['verify'], 2],
-    ['no URL', ['check'], 2],
-    ['a time without a unit', ['check', 'http://localhost/', '--timeout', '10'], 2],
-    ['half a check', ['check', 'http://localhost/', '--concurrency', '0.5'], 2],
-    ['two probes', ['check', 'http://localhost/', '--probe', 'http://localhost/', '--probe-cmd', 'x'], 2],
     ['help', ['--help'], 0],
-    ['help of a command', ['check', '--help'], 0],
   ])('exits by its table: %s', async (_what, args, code) => {
     const result = await runCli(args)
     expect(result.code).toBe(code)
@@ -41,18 +34,10 @@ describe('postern', () => {
     expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
   })
 
-  it('begins with the first steps, and lists the exit codes', async () => {
-    const { stdout } = await runCli(['--help'])
-    expect(stdout).toContain('  $ postern dev --forward http://localhost:3000/webhooks --env .env.local\n')
-    expect(stdout).toMatch(/Exit codes: 0 done, .* 141 /s)
-    expect(stdout).toContain('docs/reference/cli.md')
-  })
-
   it.each([
     ['an unknown command', ['chekc', '--json'], 'usage', 2, /unknown command 'chekc'/],
     ['an unknown option', ['sign', '--json', '--secret', 'x'], 'usage', 2, /unknown option/],
     ['a secret that is missing', ['sign', '--json'], 'usage', 2, /There is no secret/],
-    ['a check without a URL', ['check', '--json', '-'], 'usage', 2, /URL of the receiver/],
     ['a check without a URL, in one word', ['check', '--json=-'], 'usage', 2, /URL of the receiver/],
     ['a port that is taken', ['emulator', '--json', '--port', 'PORT'], 'port_in_use', 3, /cannot listen/],
   ])('writes an error as one JSON object: %s', async (_what, args, code, exitCode, message) => {
@@ -101,11 +86,6 @@ describe('postern', () => {
     await expect(runCli(['sign', '--json'], { env })).rejects.toThrow('defect')
   })
 
-  it('ends with the code that a command returns', async () => {
-    expect((await runCli(['verify', '--header', 'x'])).code).toBe(1)
-    expect(JSON.parse((await runCli(['--json'])).stdout)).toMatchObject({ error: { code: 'usage' } })
-  })
-
   it('lists every command in its help', async () => {
     const { stdout } = await runCli(['--help'])
     const names = [...stdout.matchAll(/^ {2}(\w+) (?:\[|<| {3})/gm)].map(([, name]) => name)
@@ -114,10 +94,6 @@ describe('postern', () => {
       ...['emulator', 'logs', 'clock', 'faults', 'records', 'reset'],
       ...['webhooks', 'deliveries', 'replay', 'inbox', 'completion', 'help'],
     ])
-  })
-
-  it('keeps errors off standard output if --json names a file', async () => {
-    expect(await runCli(['check', '--json', join(folder, 'report.json')])).toMatchObject({ code: 2, stdout: '' })
   })
 
   it('suggests the command that was probably meant', async () => {

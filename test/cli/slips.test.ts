@@ -53,19 +53,13 @@ describe('a slip that would leave nothing to do', () => {
     }
   })
 
-  it.each([
-    'invoice.paid',
-    'invoice.created',
-    'invoice.*',
-    '*.deleted',
-    'contacts*',
-    'cont*.created',
-    'finance.*',
-    '*',
-  ])('accepts --type %s, which may be meant', async (type) => {
-    const { run, create } = await serve()
-    expect((await run('replay', '--webhook', create().id, '--type', type)).code).toBe(0)
-  })
+  it.each([...'invoice.paid invoice.created invoice.* *.deleted contacts* cont*.created finance.* *'.split(' ')])(
+    'accepts --type %s, which may be meant',
+    async (type) => {
+      const { run, create } = await serve()
+      expect((await run('replay', '--webhook', create().id, '--type', type)).code).toBe(0)
+    },
+  )
 })
 
 it.each(['200000000d', '36501d'])('trigger ends with 2 if an event is to be %s late', async (late) => {

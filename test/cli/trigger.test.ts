@@ -16,13 +16,8 @@ const HERE = ['--to', 'http://127.0.0.1:9/']
 describe('postern trigger --to', () => {
   it.each([
     ['contact.created', { record: { _id: expect.any(String), email: 'zoe@example.test' } }],
-    ['contact.deleted', { record: { _id: expect.any(String) } }],
     ['opportunity.updated', { record: { _id: expect.any(String) } }],
-    ['finance.payment.completed', { paymentId: 'pay_1' }],
-    ['finance.payment.failed', { reason: 'card_declined' }],
-    ['sync.completed', { records: 42 }],
     ['sync.failed', { error: 'vendor timed out' }],
-    ['import.completed', { imported: 120 }],
     ['export.completed', { rows: 120 }],
   ])('sends a signed %s', async (type, data) => {
     const { received, url } = await recordDeliveries()
@@ -112,30 +107,14 @@ describe('postern trigger --to', () => {
 
   it.each([
     ['a misspelt model', ['contcat.created'], /Did you mean contact\.created\?/],
-    ['a model in other letters', ['Contact.created'], /Did you mean contact\.created\?/],
-    ['a misspelt action', ['contact.create'], /Did you mean contact\.created\?/],
-    ['a misspelt type', ['finance.payment.faild'], /Did you mean finance\.payment\.failed\?/],
-    ['a type that is nobody else near', ['hello'], /The service names \{model\}\.created/],
-    ['a type like a path', ['../x.created'], /not a type/],
     ['a misspelt field', ['contact.created', '--set', 'data.record.emial=x'], /Did you mean data\.record\.email\?/],
-    ['a misspelt way', ['contact.created', '--set', 'data.recrod.email=x'], /Did you mean data\.record\?/],
-    ['half a path', ['contact.created', '--set', 'email=x'], /Did you mean data\.record\.email\?/],
-    ['a path without its head', ['contact.created', '--set', 'record.phone=x'], /what happened is in data/],
-    ['a way through text', ['contact.created', '--set', 'data.record.email.x=1'], /email has no fields/],
-    ['a way into nothing', ['contact.created', '--set', 'data.record.a.b=1'], /given whole: --set data\.record\.a=/],
-    ['a way through a list', ['x.created', '--set', 'data.record.a=[1]', '--set', 'data.record.a.0=2'], /is a list/],
-    ['the type among the fields', ['contact.created', '--set', 'type=x'], /first argument/],
-    ['a setting without a value', ['contact.created', '--set', 'id'], /path=value/],
     ['dots that follow each other', ['contact.created', '--set', 'data..email=1'], /nothing between/],
     ['data that is no JSON', ['contact.created', '--data', '{'], /not JSON/],
     ['data that is a list', ['contact.created', '--data', '[]'], /is an object/],
-    ['data that is null', ['contact.created', '--data', 'null'], /is an object/],
-    ['data that is a number', ['contact.created', '--data', '7'], /is an object/],
     ['data that is a whole event', ['contact.created', '--data', '{"id":"1","type":"x","data":{}}'], /whole event/],
     ['data of a file that is not there', ['contact.created', '--data', '@/nowhere'], /cannot be read/],
     ['standard input twice', ['contact.created', '--data', '-', '--secret-stdin'], /either the secret or the data/],
     ['too much', ['contact.created', '--count', '1000', '--duplicate', '1000'], /more than 100000/],
-    ['a rate of nothing', ['contact.created', '--rate', '0'], /above 0/],
     ['another machine', ['contact.created', '--to', 'https://hooks.example.test/'], /add --yes/],
     ['what is no URL', ['contact.created', '--to', 'localhost:3000'], /write it whole/],
   ])('refuses %s', async (_what, args, message) => {
@@ -154,14 +133,7 @@ describe('postern trigger --to', () => {
   it('sends several events, and duplicates of each', async () => {
     const { received, url } = await recordDeliveries()
     const { code, stdout, stderr } = await runCli([
-      'trigger',
-      'contact.updated',
-      '--to',
-      url,
-      '--count',
-      '3',
-      '--duplicate',
-      '2',
+      ...`trigger contact.updated --to ${url} --count 3 --duplicate 2`.split(' '),
     ])
     expect(code).toBe(0)
     const ids = received.map(({ event }) => event.id)
@@ -192,16 +164,7 @@ describe('postern trigger --to', () => {
     const { url } = await recordDeliveries()
     const begin = performance.now()
     const { stdout } = await runCli([
-      'trigger',
-      'contact.updated',
-      '--to',
-      url,
-      '--duplicate',
-      '30',
-      '--shuffle',
-      '--rate',
-      '100',
-      '--json',
+      ...`trigger contact.updated --to ${url} --duplicate 30 --shuffle --rate 100 --json`.split(' '),
     ])
     expect(performance.now() - begin).toBeGreaterThan(280)
     const copies = readLines(stdout).flatMap(({ type, copy }) => (type === 'attempt' ? [Number(copy)] : []))

@@ -21,9 +21,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 describe('postern sign', () => {
   it.each([
     ['by the environment, body on standard input', ['sign'], { stdin: BODY }],
-    ['by another variable', ['sign', '--secret-env', 'MINE'], { stdin: BODY, env: { MINE: SECRET } }],
     ['by a file', ['sign', 'FOLDER/body.json', '--secret-file', 'FOLDER/secret.txt'], { env: {} }],
-    ['by an env file', ['sign', 'FOLDER/body.json', '--env', 'FOLDER/.env'], { env: { WEBHOOK_SECRET: 'x' } }],
     [
       'by a file with a byte order mark',
       ['sign', 'FOLDER/body.json', '--secret-file', 'FOLDER/marked.txt'],
@@ -48,7 +46,6 @@ describe('postern sign', () => {
       { WEBHOOK_SECRET: 'x' },
       /not set in \/nowhere/,
     ],
-    ['a file that is not there', ['sign', '/nowhere/at/all'], { WEBHOOK_SECRET: 'x' }, /cannot be read/],
     ['standard input twice', ['sign', '--secret-stdin'], {}, /name the file of the body/],
   ])('refuses %s', async (_what, args, env, message) => {
     const { code, stdout, stderr } = await runCli(args, { env })
@@ -134,7 +131,6 @@ describe('postern verify --delivery', () => {
 
   it.each<[string, readonly string[], string]>([
     ['no JSON', ['--delivery', 'line.json'], 'needs one JSON object'],
-    ['a list', ['--delivery', '[]'], 'needs one JSON object'],
     [
       'a parsed body',
       ['--delivery', JSON.stringify({ headers, body: JSON.parse(BODY) })],
@@ -142,7 +138,6 @@ describe('postern verify --delivery', () => {
     ],
     ['headers that are none', ['--delivery', '{"headers":7,"body":""}'], '"headers", an object'],
     ['a signature that is none', ['--delivery', '{"signature":7,"body":""}'], '"signature", text'],
-    ['a file that is not there', ['--delivery', '@/nowhere/at/all'], 'cannot be read'],
     ['a header beside it', ['--delivery', '{}', '--header', signature], 'Give --header and the body, or --delivery'],
     ['a body beside it', ['body.bin', '--delivery', '{}'], 'Give --header and the body, or --delivery'],
     ['standard input twice', ['--delivery', '@-', '--secret-stdin'], 'name the file'],

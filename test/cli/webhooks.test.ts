@@ -65,28 +65,13 @@ describe('postern webhooks', () => {
     expect((await empty.run('webhooks', 'get', 'w2')).stdout).toMatch(/^webhook +w2\n(\w+ +-\n){5}$/)
   })
 
-  it.each([
-    ['list'],
-    ['get', 'w1'],
-    ['create', '--url', APP, '--events', 'sync.failed'],
-    ['update', 'w1', '--url', APP],
-    ['pause', 'w1'],
-    ['delete', 'w1', '--yes'],
-  ])('is left at Ctrl-C: %s', async (...args) => {
+  it.each([['list'], ['create', '--url', APP, '--events', 'sync.failed']])('is left at Ctrl-C: %s', async (...args) => {
     const service = await startService(() => () => running.interrupt())
     onTestFinished(() => service.close())
     const running = startCli(['webhooks', ...args], { env: { ...ADA, POSTERN_BASE_URL: service.url } })
     expect(await running.exitCode, running.stderr).toBe(130)
     expect(running.stderr.includes('It may be registered')).toBe(args[0] === 'create')
   })
-
-  it.each(['list', 'get', 'create', 'update', 'pause', 'resume', 'delete', 'ensure', 'rotate'])(
-    'shows examples with the help of webhooks %s',
-    async (name) => {
-      const { stdout } = await runCli(['webhooks', name, '--help'])
-      expect(stdout.match(new RegExp(`^ {2}\\$ postern webhooks ${name}( .*)?$`, 'gm'))).toHaveLength(2)
-    },
-  )
 
   it('updates, pauses, resumes and deletes', async () => {
     const { run, crm, create } = await serve()
@@ -137,8 +122,6 @@ describe('postern webhooks', () => {
 
   it.each([
     ['a type typo', ['create', '--url', APP, '--events', 'contcat.created'], 'Did you mean contact.created?'],
-    ['a wildcard', ['create', '--url', APP, '--events', '*'], '--any-type'],
-    ['no URL', ['create', '--url', 'app', '--events', 'sync.failed'], 'absolute URL'],
     ['nothing to change', ['update', 'w1'], 'Give --url, --events or both'],
     ['an unknown command', ['lst'], 'Did you mean list?'],
     ['a password', ['list', '--password', 'x'], 'unknown option'],

@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises'
+import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { CASES } from '../../check/cases.ts'
 import {
   type CheckProgress,
+  type CheckResult,
   checkReceiver,
   commandProbe,
   formatReport,
@@ -11,12 +13,13 @@ import {
   type ReportFormat,
   urlProbe,
 } from '../../check/check.ts'
+import { toDetail } from '../../check/format-report.ts'
 import { toPage } from '../../check/page.ts'
-import { showSummary } from '../../check/report.ts'
+import { listOwn, showFollowing, showSummary, sortByStatus } from '../../check/report.ts'
 import { collectWords, readCount, readTime } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { EXIT, ExitError, type Finish, hasColour, type Io } from '../io.ts'
-import { printReport } from '../output/print-report.ts'
+import { EXIT, ExitError, endIfInterrupted, hasColour, type Io, messageOf, usageError } from '../io.ts'
+import { toHelp } from './add-group.ts'
 
 interface CheckCommandOptions extends SecretOptions {
   readonly timeout?: number
@@ -36,11 +39,11 @@ interface CheckCommandOptions extends SecretOptions {
   readonly explain?: string
 }
 
-/** The check that a plain delivery is accepted. */
+/** Id of the check that a plain delivery is accepted. */
 const PLAIN = 'accepts-valid'
 
 /** `postern check`: judges a receiver over HTTP. */
-export function addCheck(program: Command, io: Io, finish: Finish): void {
+export function addCheck(program: Command, io: Io): void {
   const command = program
     .command('check')
     .description('Judge a receiver, in whatever language it is written, by what it answers over HTTP.')
@@ -65,15 +68,15 @@ export function addCheck(program: Command, io: Io, finish: Finish): void {
     .option('--strict', 'exit 1 on warnings too')
     .option('--yes', 'send the test events also to a host that is not this machine')
     .option('--explain <id>', 'print the page of one check, and send nothing')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
     .action(async (url: string | undefined, options: CheckCommandOptions) => {
       if (options.explain !== undefined) io.stdout.write(explain(options.explain))
-      else if (url === undefined) throw new ExitError(EXIT.usage, 'Give the URL of the receiver.')
-      else finish(await check(url, options, io))
+      else if (url === undefined) throw usageError('Give the URL of the receiver.')
+      else await check(url, options, io)
     })
 }
 
-async function check(url: string, options: CheckCommandOptions, io: Io): Promise<number> {
+async function check(url: string, options: CheckCommandOptions, io: Io): Promise<void> {
   const { timeout, patience, concurrency, only, skip, accountKey, yes } = options
   const probe = toProbe(options)
   const report = await checkReceiver(url, {
@@ -82,7 +85,7 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
     ...(patience !== undefined && { patienceMs: patience }),
     concurrency,
     accountKey,
-    // Otherwise a receiver that refuses everything would pass the checks of what it has to refuse.
+    // Otherwise a receiver that refuses everything would pass.
     ...(only !== undefined && { only: [PLAIN, ...only] }),
     ...(skip !== undefined && { skip }),
     ...(probe !== undefined && { probe }),
@@ -92,17 +95,17 @@ async function check(url: string, options: CheckCommandOptions, io: Io): Promise
   })
   await writeReports(report, options, io)
   const { fail, warn } = report.summary
-  if (io.interrupt.aborted) return EXIT.interrupted
-  if (!report.isReachable) return EXIT.unreachable
+  endIfInterrupted(io)
+  if (!report.isReachable) throw new ExitError(EXIT.unreachable)
   const isAdded = only !== undefined && !only.includes(PLAIN) && !only.includes('reach')
   const asked = report.checks.filter(({ id }) => id !== PLAIN || !isAdded)
   if (asked.every(({ status }) => status === 'skipped')) {
     io.stderr.write('Nothing was judged: every check was skipped.\n')
-    return EXIT.failed
+    throw new ExitError(EXIT.failed)
   }
-  // The checks that would fail may have been left out: the receiver ended, hung or limited requests.
-  if (report.diagnosis !== undefined) return EXIT.failed
-  return fail > 0 || (options.strict === true && warn > 0) ? EXIT.failed : EXIT.done
+  // With a diagnosis, checks that would fail may have been left out: the receiver ended, hung or limited requests.
+  if (report.diagnosis !== undefined || fail > 0 || (options.strict === true && warn > 0))
+    throw new ExitError(EXIT.failed)
 }
 
 async function writeReports(report: Report, options: CheckCommandOptions, io: Io): Promise<void> {
@@ -120,14 +123,13 @@ async function writeReports(report: Report, options: CheckCommandOptions, io: Io
     if (file === '-') io.stdout.write(text)
     else if (file !== undefined)
       await writeFile(file, text).catch((error: unknown) => {
-        failures.push(`${file} cannot be written: ${error instanceof Error ? error.message : error}`)
+        failures.push(`${file} cannot be written: ${messageOf(error)}`)
       })
   }
-  // The other reports are written all the same.
-  if (failures.length > 0) throw new ExitError(EXIT.usage, failures.join('; '))
+  if (failures.length > 0) throw usageError(failures.join('; '))
 }
 
-/** A line now and then while a slow receiver is checked: every 2 s at a terminal, every 10 s elsewhere. */
+/** Prints a line every 2 s at a terminal, every 10 s elsewhere. */
 function createProgress({ stderr }: Io): (progress: CheckProgress) => void {
   const intervalMs = stderr.isTTY ? 2_000 : 10_000
   let last = performance.now()
@@ -139,24 +141,52 @@ function createProgress({ stderr }: Io): (progress: CheckProgress) => void {
 }
 
 function toProbe({ probe, probeCmd }: CheckCommandOptions): Probe | undefined {
-  if (probe !== undefined && probeCmd !== undefined)
-    throw new ExitError(EXIT.usage, 'Give --probe or --probe-cmd, not both.')
+  if (probe !== undefined && probeCmd !== undefined) throw usageError('Give --probe or --probe-cmd, not both.')
   if (probeCmd !== undefined) return commandProbe(probeCmd)
   if (probe === undefined) return undefined
-  if (!URL.canParse(probe)) throw new ExitError(EXIT.usage, '--probe is not a URL.')
+  if (!URL.canParse(probe)) throw usageError('--probe is not a URL.')
   return urlProbe(new URL(probe))
 }
 
 function explain(id: string): string {
   const single = CASES.find((each) => each.id === id)
   if (single === undefined)
-    throw new ExitError(EXIT.usage, `There is no check "${id}". There are: ${CASES.map((each) => each.id).join(', ')}.`)
+    throw usageError(`There is no check "${id}". There are: ${CASES.map((each) => each.id).join(', ')}.`)
   return toPage(single)
 }
 
-const EXAMPLES = `
-Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), all were skipped, or the receiver ended, hung or limited requests, 2 usage, 3 nothing answers there, 130 interrupted.
+const COLOURS = { pass: 'green', fail: 'red', warn: 'yellow', info: 'cyan', skipped: 'gray' } as const
 
-Examples:
-  $ postern check http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET
-  $ postern check http://localhost:3000/webhooks --secret-file secret.txt --probe http://localhost:3000/probe --junit report.xml`
+interface PrintOptions {
+  readonly isColoured: boolean
+  /** True to print checks that follow from the diagnosis, too. */
+  readonly all: boolean
+}
+
+/** Writes a report for people: failures first, with details. */
+function printReport(report: Report, { isColoured, all }: PrintOptions): string {
+  const { diagnosis, checks, target, summary } = report
+  const lines: string[] = []
+  if (diagnosis !== undefined) {
+    lines.push(isColoured ? styleText('bold', diagnosis.text) : diagnosis.text)
+    if (!all && diagnosis.follows.length > 0) lines.push(`${showFollowing(diagnosis)}; --all shows them`)
+    lines.push('')
+  }
+  for (const check of sortByStatus(all ? checks : listOwn(report))) lines.push(...toLines(check, isColoured))
+  return `${lines.join('\n')}\n\n${target}: ${showSummary(summary)}\n`
+}
+
+function toLines(check: CheckResult, isColoured: boolean): readonly string[] {
+  const word = check.status.padEnd(7)
+  const status = isColoured ? styleText(COLOURS[check.status], word) : word
+  const line = `${status} ${check.id.padEnd(28)} ${check.reason}`
+  if (check.status !== 'fail' && check.status !== 'warn') return [line]
+  return [line, ...toDetail(check).map((text) => `          ${text}`)]
+}
+
+const NOTES =
+  'Exit codes: 0 nothing failed, 1 a check failed (with --strict, or warned), all were skipped, or the receiver ended, hung or limited requests, 2 usage, 3 nothing answers there, 130 interrupted.'
+const EXAMPLES = [
+  'postern check http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET',
+  'postern check http://localhost:3000/webhooks --secret-file secret.txt --probe http://localhost:3000/probe --junit report.xml',
+]

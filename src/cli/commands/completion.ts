@@ -1,31 +1,31 @@
 import { Argument, type Command, type Option } from 'commander'
 import { KNOWN_TYPES } from '../input/event-types.ts'
-import { EXIT, type Finish, type Io } from '../io.ts'
+import type { Io } from '../io.ts'
+import { toHelp } from './add-group.ts'
 
-/** `postern completion`: what a shell needs to complete command lines. */
-export function addCompletion(program: Command, io: Io, finish: Finish): void {
+/** `postern completion`: a script that completes command lines. */
+export function addCompletion(program: Command, io: Io): void {
   program
     .command('completion')
     .description('Print a script that lets your shell complete commands, options and event types.')
     .addArgument(new Argument('<shell>', 'the shell that reads it').choices(Object.keys(SCRIPTS)))
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
     .action((shell: keyof typeof SCRIPTS) => {
       io.stdout.write(SCRIPTS[shell](listPlaces(program)))
-      finish(EXIT.done)
     })
 }
 
 /** A command, and the words that may follow it. */
-interface Place {
+interface CommandPlace {
   /** Its words, such as `webhooks list`. */
   readonly path: string
   readonly commands: readonly Command[]
   readonly options: readonly Option[]
-  /** Values of its argument, as far as they are known. */
+  /** Known values of its argument. */
   readonly values: readonly string[]
 }
 
-function listPlaces(command: Command, path = ''): readonly Place[] {
+function listPlaces(command: Command, path = ''): readonly CommandPlace[] {
   const { visibleCommands, visibleOptions } = readHelp(command)
   const commands = visibleCommands.filter((each) => each.name() !== 'help')
   const values = path === 'trigger' ? KNOWN_TYPES : command.registeredArguments.flatMap((each) => each.argChoices ?? [])
@@ -38,12 +38,12 @@ function readHelp(command: Command) {
   return { visibleCommands: help.visibleCommands(command), visibleOptions: help.visibleOptions(command) }
 }
 
-function listWords({ commands, options, values }: Place): string {
+function listWords({ commands, options, values }: CommandPlace): string {
   return [...commands.map((each) => each.name()), ...values, ...options.flatMap(({ long }) => long ?? [])].join(' ')
 }
 
-/** The arms of a `case` over the place and the last word: options that take a value. */
-function listValueArms(places: readonly Place[], toArm: (pattern: string, choices: string) => string): string {
+/** Writes the arms of a `case` over the place and the last word, for options that take a value. */
+function listValueArms(places: readonly CommandPlace[], toArm: (pattern: string, choices: string) => string): string {
   return places
     .flatMap(({ path, options }) =>
       options
@@ -53,13 +53,12 @@ function listValueArms(places: readonly Place[], toArm: (pattern: string, choice
     .join('')
 }
 
-/** The arms that go down from a command to one below it. */
-function listSteps(places: readonly Place[]): string {
+/** Writes the patterns that lead from a command to its subcommands. */
+function listSteps(places: readonly CommandPlace[]): string {
   return places.flatMap(({ path, commands }) => commands.map((each) => `'${path} ${each.name()}'`)).join(' | ')
 }
 
-/** Writes the completion script of bash. If it finds no answer, bash completes file names. */
-function toBash(places: readonly Place[]): string {
+function toBash(places: readonly CommandPlace[]): string {
   return `_postern() {
   local at='' words='' word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -76,7 +75,7 @@ complete -o default -F _postern postern
 `
 }
 
-function toZsh(places: readonly Place[]): string {
+function toZsh(places: readonly CommandPlace[]): string {
   const arm = (pattern: string, choices: string) =>
     `    ${pattern}) ${choices ? `compadd -- ${choices}` : '_files'} ;;\n`
   return `#compdef postern
@@ -104,7 +103,7 @@ fi
 `
 }
 
-function toFish(places: readonly Place[]): string {
+function toFish(places: readonly CommandPlace[]): string {
   const quote = (text: string) => `'${text.replaceAll('\n', ' ').replace(/['\\]/g, '\\$&')}'`
   const lines = places.flatMap(({ path, commands, options, values }) => {
     const begin = `complete -c postern -n "__postern_at '${path}'"`
@@ -133,9 +132,6 @@ ${lines.join('\n')}
 
 const SCRIPTS = { bash: toBash, zsh: toZsh, fish: toFish }
 
-const EXAMPLES = `
-In ~/.bashrc or ~/.zshrc: source <(postern completion bash), or zsh. In fish: postern completion fish | source
-
-Examples:
-  $ postern completion bash > postern.bash
-  $ postern completion fish > postern.fish`
+const NOTES =
+  'In ~/.bashrc or ~/.zshrc: source <(postern completion bash), or zsh. In fish: postern completion fish | source'
+const EXAMPLES = ['postern completion bash > postern.bash', 'postern completion fish > postern.fish']

@@ -3,12 +3,12 @@ import { type Client, type Delivery, replayFailed } from '../../client/client.ts
 import { readLog } from '../../client/replay-plan.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
 import { readTime } from '../input/read-option.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
-import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
+import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
+import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { followLog } from '../service/follow-log.ts'
-import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
-import { tellIfPaused } from '../service/tell-if-paused.ts'
+import { addServiceOptions, connectToService, type ServiceOptions, tellIfPaused } from '../service/service-client.ts'
+import { addGroup } from './add-group.ts'
 
 interface ListOptions extends ServiceOptions {
   readonly failed?: true
@@ -24,31 +24,44 @@ interface ResendOptions extends ServiceOptions {
   readonly json?: true
 }
 
-/** A single result is soon there. */
+/** Pause before the first look at the result. */
 const FIRST_LOOK_MS = 200
 
 /** `postern deliveries …`: the delivery log of a webhook. */
-export function addDeliveries(program: Command, io: Io, finish: Finish): void {
-  const group = program
-    .command('deliveries')
-    .description('Look at what the service has delivered.')
-    .addHelpText('after', EXAMPLES)
-  addServiceOptions(group.command('list').description('The delivery log of a webhook, in the order of the service.'))
-    .argument('<id>', 'of the webhook')
+export function addDeliveries(program: Command, io: Io): void {
+  const add = addGroup(program, 'deliveries', {
+    description: 'Look at what the service has delivered.',
+    notes: `Exit codes: 0 done, or acknowledged, 1 refused, failed again, or not a failed delivery, 2 usage, 3 no service there,
+4 login refused, 5 gave up on the rate limit, or no result in time, 130 interrupted.`,
+    examples: ['list 65f0c1 --failed --since 24h', 'list 65f0c1 --failed --json > failed.ndjson'],
+  })
+  addServiceOptions(
+    add(
+      'list',
+      'The delivery log of a webhook, in the order of the service.',
+      'list 65f0c1 --failed --since 24h',
+      'list 65f0c1 --failed --json > failed.ndjson',
+    ),
+  )
+    .argument('[id]', 'of the webhook; without it, the webhooks of the account are named')
     .option('--failed', 'only what failed for good')
     .option('--since <time>', 'only deliveries made since: 24h, or a date', readSince)
     .option('--type <types>', 'only events of these types, with commas; contact.*, *.deleted', collectTypes)
     .option('--follow', 'go on with what is new or has changed, until Ctrl-C')
     .option('--json', 'one JSON object a line to standard output')
-    .addHelpText('after', EXAMPLES)
-    .action(async (id: string, options: ListOptions) => {
+    .action(async (id: string | undefined, options: ListOptions) => {
       const client = await connectToService(options, io)
+      if (id === undefined) throw await nameWebhooks(client, io)
       if (options.follow) await follow(client, id, options, io)
       else show(await read(client, id, options, io), options, io)
-      finish(options.follow ? EXIT.interrupted : EXIT.done)
     })
   addServiceOptions(
-    group.command('resend').description('Have the service make a failed delivery again, and wait for its result.'),
+    add(
+      'resend',
+      'Have the service make a failed delivery again, and wait for its result.',
+      'resend 77aa01',
+      'resend 77aa01 --webhook 65f0c1 --json',
+    ),
   )
     .argument('<id>', 'of the delivery')
     .option('--webhook <id>', 'its webhook; without it, all logs of the account are searched')
@@ -56,8 +69,14 @@ export function addDeliveries(program: Command, io: Io, finish: Finish): void {
       new Option('--timeout <time>', 'how long to wait for the result').argParser(readTime).default(60_000, '60s'),
     )
     .option('--json', 'print one JSON object to standard output')
-    .addHelpText('after', RESEND_EXAMPLES)
-    .action(async (id: string, options: ResendOptions) => finish(await resend(id, options, io)))
+    .action((id: string, options: ResendOptions) => resend(id, options, io))
+}
+
+async function nameWebhooks(client: Client, io: Io): Promise<ExitError> {
+  const webhooks = await client.webhooks.list({ signal: io.interrupt })
+  if (webhooks.length === 0) return usageError('The account has no webhook, and so no deliveries.')
+  const names = webhooks.map(({ id, url = '-' }) => `  ${toPrintable(id)}  ${toPrintable(url)}`)
+  return usageError(`Name one of the webhooks of the account:\n${names.join('\n')}`)
 }
 
 async function read(client: Client, id: string, options: ListOptions, io: Io) {
@@ -74,13 +93,13 @@ function isWanted({ failed, since, type }: ListOptions): (delivery: Delivery) =>
 }
 
 function show(deliveries: readonly Delivery[], { json }: ListOptions, io: Io): void {
-  if (json) for (const delivery of deliveries) io.stdout.write(`${JSON.stringify(toRecord(delivery))}\n`)
+  if (json) for (const delivery of deliveries) writeJson(io, withoutRaw(delivery))
   else if (deliveries.length === 0) io.stderr.write('the log has no such delivery\n')
   else io.stdout.write(`${formatTable(COLUMNS, deliveries.map(toColumns))}\n`)
 }
 
-/** Has one failed delivery made again, and tells its result. */
-async function resend(id: string, options: ResendOptions, io: Io): Promise<number> {
+/** Has the service make one failed delivery again, and prints its result. */
+async function resend(id: string, options: ResendOptions, io: Io): Promise<void> {
   const client = await connectToService(options, io)
   const webhookId = options.webhook ?? (await findWebhookOf(client, id, io))
   const { timeout: waitMs } = options
@@ -97,16 +116,14 @@ async function resend(id: string, options: ResendOptions, io: Io): Promise<numbe
     throw new ExitError(EXIT.failed, `Delivery ${toPrintable(id)} was not sent again. ${why}`)
   }
   const { delivery, after, outcome } = event
-  if (options.json) io.stdout.write(`${JSON.stringify({ outcome, ...toRecord(after ?? delivery) })}\n`)
+  if (options.json) writeJson(io, { outcome, ...withoutRaw(after ?? delivery) })
   else io.stdout.write(`${formatTable(['OUTCOME', ...COLUMNS], [[outcome, ...toColumns(after ?? delivery)]])}\n`)
-  if (outcome === 'unresolved') {
-    await tellIfPaused(client, webhookId, options, io)
-    return EXIT.gaveUp
-  }
-  return outcome === 'succeeded' ? EXIT.done : EXIT.failed
+  if (outcome === 'succeeded') return
+  if (outcome !== 'unresolved') throw new ExitError(EXIT.failed)
+  await tellIfPaused(client, webhookId, options, io)
+  throw new ExitError(EXIT.gaveUp)
 }
 
-/** The webhook whose log has the delivery. */
 async function findWebhookOf(client: Client, id: string, io: Io): Promise<string> {
   const signal = io.interrupt
   for (const webhook of await client.webhooks.list({ signal }))
@@ -114,27 +131,13 @@ async function findWebhookOf(client: Client, id: string, io: Io): Promise<string
   throw new ExitError(EXIT.failed, `No webhook of the account has a delivery ${toPrintable(id)}.`)
 }
 
-/** The latest last, and then each line again as it changes. */
+/** Shows the log, the latest delivery last, and then each delivery again that changes, until Ctrl-C. */
 async function follow(client: Client, id: string, options: ListOptions, io: Io): Promise<void> {
   const isOfInterest = isWanted(options)
-  if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', webhookId: id })}\n`)
+  if (options.json) writeJson(io, { type: 'ready', webhookId: id })
   for await (const news of followLog(client, id, options.since, io.interrupt)) {
     const wanted = news.filter(isOfInterest)
     if (wanted.length > 0) show(wanted, options, io)
   }
+  throw new ExitError(EXIT.interrupted)
 }
-
-const EXAMPLES = `
-Exit codes: 0 done, 1 refused, 2 usage, 3 no service there, 4 login refused, 5 gave up on the rate limit, 130 interrupted.
-
-Examples:
-  $ postern deliveries list 65f0c1 --failed --since 24h
-  $ postern deliveries list 65f0c1 --failed --json > failed.ndjson`
-
-const RESEND_EXAMPLES = `
-Exit codes: 0 acknowledged, 1 failed again, or not a failed delivery, 2 usage, 3 no service there, 4 login refused,
-5 no result in time, 130 interrupted.
-
-Examples:
-  $ postern deliveries resend 77aa01
-  $ postern deliveries resend 77aa01 --webhook 65f0c1 --json`

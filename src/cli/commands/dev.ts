@@ -13,15 +13,16 @@ import {
 } from '../input/emulator-options.ts'
 import { readEnvFile, writeEnvFile } from '../input/env-file.ts'
 import { KNOWN_TYPES, readSubscribedTypes } from '../input/event-types.ts'
+import { untilQuit } from '../input/keys.ts'
 import { buildEvent } from '../input/make-events.ts'
 import { collectWords, readTargetUrl } from '../input/read-option.ts'
-import { addSecretOptions, envFileOf, readSecret, type SecretOptions } from '../input/secret.ts'
-import { untilQuit } from '../input/until-quit.ts'
-import type { Finish, Io } from '../io.ts'
+import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
+import { endIfInterrupted, type Io, messageOf, writeJson } from '../io.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { createDeliveryDisplay } from '../output/show-deliveries.ts'
 import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
+import { toHelp } from './add-group.ts'
 
 interface DevOptions extends EmulatorCommandOptions, SecretOptions {
   readonly forward: string
@@ -31,8 +32,8 @@ interface DevOptions extends EmulatorCommandOptions, SecretOptions {
   readonly yes?: true
 }
 
-/** `postern dev`: the service on this machine, with a webhook that delivers to the app that is being written. */
-export function addDev(program: Command, io: Io, finish: Finish): void {
+/** `postern dev`: the service on this machine, with a webhook for the user's app. */
+export function addDev(program: Command, io: Io): void {
   const command = program
     .command('dev')
     .description('Start the service on this machine, and have it deliver to your app.')
@@ -47,11 +48,11 @@ export function addDev(program: Command, io: Io, finish: Finish): void {
     .option('--show-secrets', 'print the secret with --json too')
     .option('--yes', 'deliver also to a host that is not this machine')
   addEmulatorOptions(command)
-    .addHelpText('after', EXAMPLES)
-    .action(async (options: DevOptions) => finish(await develop(options, io)))
+    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
+    .action((options: DevOptions) => develop(options, io))
 }
 
-async function develop(options: DevOptions, io: Io): Promise<number> {
+async function develop(options: DevOptions, io: Io): Promise<void> {
   const url = readTargetUrl(options.forward, '--forward', options.yes === true)
   const events = readEvents(options)
   const given = await findSecret(options, io)
@@ -60,28 +61,27 @@ async function develop(options: DevOptions, io: Io): Promise<number> {
   const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)
   const webhook = register(emulator, url, events, given)
-  const envFile = envFileOf(options)
-  if (envFile !== undefined && given === undefined) await writeEnvFile(envFile, { [options.secretEnv]: webhook.secret })
-  if (options.json) io.stdout.write(`${JSON.stringify(toReady(emulator, webhook, options))}\n`)
+  if (options.env !== undefined && given === undefined)
+    await writeEnvFile(options.env, { [options.secretEnv]: webhook.secret })
+  if (options.json) writeJson(io, toReady(emulator, webhook, options))
   else await introduce(emulator, webhook, options, given !== undefined, io)
-  const code = await untilEnd(emulator, io)
+  await untilQuit(io, (key) => press(key, emulator, io))
   stop()
   display.finish(countPending(emulator))
-  return code
+  endIfInterrupted(io)
 }
 
-/** The secret that the app has already, if any: it is used and never overwritten. */
+/** Returns the secret that the app has already, which is never overwritten. */
 async function findSecret(options: DevOptions, io: Io): Promise<string | undefined> {
-  const { secretFile, secretStdin, secretEnv } = options
-  const envFile = envFileOf(options)
+  const { secretFile, secretStdin, secretEnv, env } = options
   if (secretFile !== undefined || secretStdin) return readSecret(options, io)
-  return envFile === undefined ? io.env[secretEnv] || undefined : readEnvFile(envFile, secretEnv)
+  return env === undefined ? io.env[secretEnv] || undefined : readEnvFile(env, secretEnv)
 }
 
-/** Description by which this command recognizes its own webhooks among those that an app registered. */
+/** Description of this command's webhooks. */
 const DESCRIPTION = 'made by postern dev'
 
-/** With a data file the webhook of the last time may be there; one with another secret is of no use to the app. */
+/** Updates the webhook of an earlier run, which a data file may have, or replaces it if its secret is not that of the app. */
 function register(emulator: Emulator, url: URL, events: readonly string[], secret: string | undefined): Webhook {
   const isOwn = (webhook: Webhook) => webhook.url === url.href && webhook.description === DESCRIPTION
   for (const webhook of emulator.webhooks.list().filter(isOwn)) {
@@ -123,15 +123,13 @@ async function introduce(emulator: Emulator, webhook: Webhook, options: DevOptio
 }
 
 function describeSecret({ secret }: Webhook, options: DevOptions, isGiven: boolean): string {
-  const { secretEnv, secretFile, secretStdin } = options
-  const envFile = envFileOf(options)
-  if (secretFile !== undefined || secretStdin || (isGiven && envFile === undefined)) return 'the one that was given'
-  return envFile === undefined
+  const { secretEnv, secretFile, secretStdin, env } = options
+  if (secretFile !== undefined || secretStdin || (isGiven && env === undefined)) return 'the one that was given'
+  return env === undefined
     ? `${secret}   give it to your app as ${secretEnv}, or have it written: --env .env.local`
-    : `${isGiven ? 'the one' : 'written'} in ${envFile} as ${secretEnv}: your app has to be started with it`
+    : `${isGiven ? 'the one' : 'written'} in ${env} as ${secretEnv}: your app has to be started with it`
 }
 
-/** An app makes its inbox when it starts, which may be later. */
 async function describeInbox(options: InboxOptions): Promise<string> {
   await using inbox = new LateInbox(options)
   const where = writeInboxOptions(options).replace(/^--/, '')
@@ -139,7 +137,7 @@ async function describeInbox(options: InboxOptions): Promise<string> {
     const { waiting, running, dead } = await inbox.counts()
     return `${where}   ${waiting} waiting, ${running} running, ${dead} dead`
   } catch (error) {
-    return `${where}   not there yet: ${error instanceof Error ? error.message : error}`
+    return `${where}   not there yet: ${messageOf(error)}`
   }
 }
 
@@ -160,7 +158,7 @@ function listKeys({ clock }: Emulator): string {
   return `keys       t trigger contact.created, r retry what failed last, o open the inspector${next}, h these keys, q quit`
 }
 
-/** Makes an attempt now of the delivery that failed last, though its next one may be hours away. */
+/** Immediately retries the delivery that failed last. */
 function retryLast({ deliveries }: Emulator): void {
   const all = deliveries.list()
   const acknowledged = new Set(all.filter(({ status }) => status === 'success').map(({ eventId }) => eventId))
@@ -170,7 +168,7 @@ function retryLast({ deliveries }: Emulator): void {
   )
   const last = failed.toSorted((one, other) => lastAttemptAt(one) - lastAttemptAt(other)).at(-1)
   if (last === undefined) throw new Error('no delivery has failed')
-  // One that is pending keeps its schedule: the receiver takes what comes later for a duplicate.
+  // A pending delivery keeps its schedule. The receiver treats its later attempts as duplicates.
   if (last.status === 'failed') deliveries.retry(last.id)
   else deliveries.resend(last.id)
 }
@@ -179,20 +177,16 @@ function lastAttemptAt({ attempts }: Delivery): number {
   return attempts.at(-1)?.at ?? 0
 }
 
-/** Ctrl-C or q. */
-function untilEnd(emulator: Emulator, io: Io): Promise<number> {
-  return untilQuit(io, async (key) => {
-    if (key === 't') emulator.events.emit(buildEvent(createEvents(), 'contact.created', {}))
-    if (key === 'r') retryLast(emulator)
-    if (key === 'o') await openInBrowser(inspectorOf(emulator), io)
-    if (key === 'h') io.stderr.write(`${listKeys(emulator)}\n`)
-    if (key === 'n' && emulator.clock.isManual) await emulator.clock.next()
-  })
+async function press(key: string, emulator: Emulator, io: Io): Promise<void> {
+  if (key === 't') emulator.events.emit(buildEvent(createEvents(), 'contact.created', {}))
+  if (key === 'r') retryLast(emulator)
+  if (key === 'o') await openInBrowser(inspectorOf(emulator), io)
+  if (key === 'h') io.stderr.write(`${listKeys(emulator)}\n`)
+  if (key === 'n' && emulator.clock.isManual) await emulator.clock.next()
 }
 
-const EXAMPLES = `
-It ends with a summary: q and exit code 0 at a terminal, Ctrl-C and 130; 3 where it cannot start.
-
-Examples:
-  $ postern dev --forward http://localhost:3000/webhooks --env .env.local
-  $ postern dev --forward http://localhost:3000/webhooks --events contact.*,finance.payment.failed --retry-scale 600`
+const NOTES = 'It ends with a summary: q and exit code 0 at a terminal, Ctrl-C and 130; 3 where it cannot start.'
+const EXAMPLES = [
+  'postern dev --forward http://localhost:3000/webhooks --env .env.local',
+  'postern dev --forward http://localhost:3000/webhooks --events contact.*,finance.payment.failed --retry-scale 600',
+]

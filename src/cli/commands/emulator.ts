@@ -8,33 +8,33 @@ import {
   inspectorOf,
   openEmulator,
 } from '../input/emulator-options.ts'
-import { EXIT, type Finish, type Io } from '../io.ts'
+import { EXIT, ExitError, type Io, writeJson } from '../io.ts'
 import { createDeliveryDisplay } from '../output/show-deliveries.ts'
+import { toHelp } from './add-group.ts'
 
 interface EmulatorOptions extends EmulatorCommandOptions {
   readonly assumptions?: true
 }
 
-/** `postern emulator`: the service itself, without a webhook, for CI and for clients of its API. */
-export function addEmulator(program: Command, io: Io, finish: Finish): void {
+/** `postern emulator`: the service without a webhook, for CI and for clients of its API. */
+export function addEmulator(program: Command, io: Io): void {
   const command = program
     .command('emulator')
     .description('Start the service itself on this machine, with its API and its signed deliveries.')
   addEmulatorOptions(command)
     .option('--assumptions', 'print what is assumed where the text of the service is silent, and start nothing')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
     .action(async (options: EmulatorOptions) => {
       if (options.assumptions) io.stdout.write(options.json ? `${JSON.stringify(ASSUMPTIONS)}\n` : listAssumptions())
-      else finish(await serve(options, io))
+      else await serve(options, io)
     })
 }
 
-async function serve(options: EmulatorCommandOptions, io: Io): Promise<number> {
+async function serve(options: EmulatorCommandOptions, io: Io): Promise<never> {
   await using emulator = await openEmulator(options, io)
   const display = createDeliveryDisplay(options, io)
   const stop = emulator.subscribe(display.show)
-  if (options.json)
-    io.stdout.write(`${JSON.stringify({ type: 'ready', url: emulator.url, inspector: inspectorOf(emulator) })}\n`)
+  if (options.json) writeJson(io, { type: 'ready', url: emulator.url, inspector: inspectorOf(emulator) })
   else
     io.stderr.write(
       `emulator   ${emulator.url}   accounts ${listAccounts(emulator.accounts.list())}\ninspector  ${inspectorOf(emulator)}\n`,
@@ -42,10 +42,9 @@ async function serve(options: EmulatorCommandOptions, io: Io): Promise<number> {
   if (!io.interrupt.aborted) await once(io.interrupt, 'abort')
   stop()
   display.finish(countPending(emulator))
-  return EXIT.interrupted
+  throw new ExitError(EXIT.interrupted)
 }
 
-/** Their passwords are the emulator's own, or were on the command line. */
 function listAccounts(accounts: readonly { readonly key: string; readonly email: string }[]): string {
   return accounts.map(({ key, email }) => `${key} (${email})`).join(', ')
 }
@@ -61,9 +60,8 @@ function listAssumptions(): string {
     .join('')
 }
 
-const EXAMPLES = `
-Ctrl-C ends it, with a summary and exit code 130; 3 where it cannot start.
-
-Examples:
-  $ postern emulator --retry-scale 600 --account umbrella:eve@umbrella.test:password
-  $ postern emulator --port 0 --json --data emulator.db`
+const NOTES = 'Ctrl-C ends it, with a summary and exit code 130; 3 where it cannot start.'
+const EXAMPLES = [
+  'postern emulator --retry-scale 600 --account umbrella:eve@umbrella.test:password',
+  'postern emulator --port 0 --json --data emulator.db',
+]

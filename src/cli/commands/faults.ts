@@ -1,17 +1,14 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
+import { Option } from 'commander'
 import type * as z from 'zod'
 import { readLatency, readShare } from '../input/emulator-options.ts'
 import { readCount, readTime } from '../input/read-option.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { type Io, usageError, writeJson } from '../io.ts'
 import { formatTable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
-import { faults as answeredFaults } from '../service/emulator-answers.ts'
-import {
-  addEmulatorUrl,
-  connectToEmulator,
-  type EmulatorClient,
-  type EmulatorUrlOptions,
-} from '../service/emulator-client.ts'
+import { faults as faultsAnswer } from '../service/emulator-answers.ts'
+import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
+import { addGroup } from './add-group.ts'
 
 interface FaultsOptions extends EmulatorUrlOptions {
   readonly json?: true
@@ -27,26 +24,25 @@ interface SetOptions extends FaultsOptions {
   readonly latency?: string | readonly [string, string]
 }
 
-type Faults = z.output<typeof answeredFaults>
+type Faults = z.output<typeof faultsAnswer>
 
-/** `postern faults …`: what goes wrong in a running emulator. */
-export function addFaults(program: Command, io: Io, finish: Finish): void {
-  const group = program
-    .command('faults')
-    .description('Let deliveries and calls of a running emulator go wrong, or right again.')
-    .addHelpText('after', examples('show', 'set --answer 429 --count 3'))
-  const add = (name: string, description: string, ...lines: readonly string[]) =>
-    addEmulatorUrl(group.command(name).description(description))
-      .option('--json', 'print one JSON object to standard output')
-      .addHelpText('after', examples(...lines))
-  const end = (faults: Faults, { json }: FaultsOptions) => {
-    io.stdout.write(`${json ? JSON.stringify(faults) : formatFaults(faults)}\n`)
-    finish(EXIT.done)
+/** `postern faults …`: the faults of a running emulator. */
+export function addFaults(program: Command, io: Io): void {
+  const addToGroup = addGroup(program, 'faults', {
+    description: 'Let deliveries and calls of a running emulator go wrong, or right again.',
+    notes: 'Exit codes: 0 done, 2 usage, 3 no emulator there, 130 interrupted.',
+    examples: ['show', 'set --answer 429 --count 3'],
+  })
+  const add: typeof addToGroup = (...args) =>
+    addEmulatorUrl(addToGroup(...args)).option('--json', 'print one JSON object to standard output')
+  const show = (faults: Faults, { json }: FaultsOptions) => {
+    if (json) writeJson(io, faults)
+    else io.stdout.write(`${formatFaults(faults)}\n`)
   }
 
   add('show', 'The faults in force.', 'show', 'show --json').action(async (options: FaultsOptions) => {
     const emulator = await connectToEmulator(options, io)
-    end((await emulator.readState()).faults, options)
+    show((await emulator.readState()).faults, options)
   })
   add(
     'set',
@@ -65,38 +61,33 @@ export function addFaults(program: Command, io: Io, finish: Finish): void {
     .option('--latency <time>', 'wait before each attempt: 200ms, or 50-500ms', readLatency)
     .action(async (options: SetOptions) => {
       const bodies = toBodies(options)
-      end(await setFaults(await connectToEmulator(options, io), bodies), options)
+      const emulator = await connectToEmulator(options, io)
+      let faults: Faults | undefined
+      for (const body of bodies) faults = await emulator.call('POST faults', faultsAnswer, { body })
+      if (faults !== undefined) show(faults, options)
     })
   add('clear', 'As they were when the emulator was started.', 'clear', 'clear --json').action(
     async (options: FaultsOptions) => {
       const emulator = await connectToEmulator(options, io)
-      end(await emulator.call('DELETE faults', answeredFaults), options)
+      show(await emulator.call('DELETE faults', faultsAnswer), options)
     },
   )
 }
 
-type Bodies = readonly [object, ...object[]]
-
-/** One body for each of the two kinds. */
-function toBodies(options: SetOptions): Bodies {
+/** Returns one body for the fault of the API and one for those of deliveries, as far as they were given. */
+function toBodies(options: SetOptions): readonly object[] {
   const { answer, count, delay: delayMs, fail, duplicate, shuffle, latency } = options
   const given = { fail, duplicate, shuffle, latency }
   const deliveries = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const hasDeliveries = Object.keys(deliveries).length > 0
   if (answer === undefined && (count !== undefined || delayMs !== undefined))
-    throw new ExitError(EXIT.usage, '--count and --delay are for --answer.')
-  const [first, ...others] = [
+    throw usageError('--count and --delay are for --answer.')
+  if (answer === undefined && !hasDeliveries)
+    throw usageError('Give --answer, or one of --fail, --duplicate, --shuffle and --latency.')
+  return [
     ...(answer === undefined ? [] : [{ answer, ...(count && { count }), ...(delayMs && { delayMs }) }]),
-    ...(Object.keys(deliveries).length === 0 ? [] : [{ deliveries }]),
+    ...(hasDeliveries ? [{ deliveries }] : []),
   ]
-  if (first === undefined)
-    throw new ExitError(EXIT.usage, 'Give --answer, or one of --fail, --duplicate, --shuffle and --latency.')
-  return [first, ...others]
-}
-
-async function setFaults(emulator: EmulatorClient, [first, ...others]: Bodies): Promise<Faults> {
-  let faults = await emulator.call('POST faults', answeredFaults, { body: first })
-  for (const body of others) faults = await emulator.call('POST faults', answeredFaults, { body })
-  return faults
 }
 
 function formatFaults({ answers, deliveries }: Faults): string {
@@ -112,12 +103,4 @@ function formatFaults({ answers, deliveries }: Faults): string {
     ...(latencyMs ? [['deliveries', `after ${latencyMs.map(showTime).join(' to ')}`]] : []),
   ]
   return rows.length === 0 ? 'no faults' : formatTable(['ON', 'FAULT'], rows)
-}
-
-function examples(...lines: readonly string[]): string {
-  return `
-Exit codes: 0 done, 2 usage, 3 no emulator there, 130 interrupted.
-
-Examples:
-${lines.map((line) => `  $ postern faults ${line}`).join('\n')}`
 }

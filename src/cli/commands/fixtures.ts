@@ -1,5 +1,8 @@
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
+import * as z from 'zod'
 import { SERVICE_EVENT_TYPES } from '../../protocol/events.ts'
 import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
 import { createEvents } from '../../testing/events.ts'
@@ -8,8 +11,8 @@ import { MODEL_KEY, typesOf } from '../input/event-types.ts'
 import { buildEvent } from '../input/make-events.ts'
 import { collectWords } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { EXIT, type Finish, type Io } from '../io.ts'
-import { writeOwnFiles } from '../output/write-own-files.ts'
+import { ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
+import { toHelp } from './add-group.ts'
 
 interface FixturesOptions extends SecretOptions {
   readonly out: string
@@ -19,7 +22,7 @@ interface FixturesOptions extends SecretOptions {
   readonly json?: true
 }
 
-/** One event on disk, as the index tells it. */
+/** An entry of the index. */
 interface Fixture {
   readonly type: string
   readonly eventId: string
@@ -29,7 +32,7 @@ interface Fixture {
 }
 
 /** `postern fixtures`: an event of each type as files, signed, for tests in any language. */
-export function addFixtures(program: Command, io: Io, finish: Finish): void {
+export function addFixtures(program: Command, io: Io): void {
   const command = program
     .command('fixtures')
     .description('Write an event of each type into files: the exact bytes of the body, and the headers that fit them.')
@@ -39,15 +42,14 @@ export function addFixtures(program: Command, io: Io, finish: Finish): void {
     .option('--seed <text>', 'the same seed gives the same files; another one gives events with other ids', 'postern')
     .option('--json', 'print the index to standard output, as one JSON object')
   addSecretOptions(command)
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', toHelp('', ...EXAMPLES))
     .action(async (options: FixturesOptions) => {
       const { fixtures, files } = await makeFixtures(options, await readSecret(options, io))
       const { out, seed } = options
-      await writeOwnFiles(out, { tool: 'postern fixtures', index: { seed, fixtures }, files })
-      if (options.json) io.stdout.write(`${JSON.stringify({ seed, fixtures })}\n`)
+      await writeFiles(out, { seed, fixtures }, files)
+      if (options.json) writeJson(io, { seed, fixtures })
       else for (const { body } of fixtures) io.stdout.write(`${join(out, body)}\n`)
       io.stderr.write(`${fixtures.length} events; ${join(out, 'README.md')} says how to send them\n`)
-      finish(EXIT.done)
     })
 }
 
@@ -55,7 +57,7 @@ async function makeFixtures({ model = [], account, seed }: FixturesOptions, secr
   const types = [...new Set(['contact', ...model])].flatMap(typesOf).concat(SERVICE_EVENT_TYPES)
   const files = new Map<string, Uint8Array>()
   const fixtures = types.map((type): Fixture => {
-    // A seed for each type: more models don't change the others' files.
+    // A seed for each type, so that --model does not change the files of the other types.
     const event = buildEvent(createEvents({ seed: `${seed}:${type}` }), type, { accountKey: account })
     const { body: bytes, headers, signature = '' } = signed(event, { secret })
     const fixture = { type, eventId: event.id, body: `${type}.json`, headers: `${type}.headers`, signature }
@@ -100,7 +102,69 @@ function collectModels(value: string, before: readonly string[] = []): readonly 
   return [...before, ...names]
 }
 
-const EXAMPLES = `
-Examples:
-  $ postern fixtures --out fixtures --secret-env WEBHOOK_SECRET
-  $ postern fixtures --out fixtures --model opportunity,financeInvoice --secret-file secret.txt --json`
+const EXAMPLES = [
+  'postern fixtures --out fixtures --secret-env WEBHOOK_SECRET',
+  'postern fixtures --out fixtures --model opportunity,financeInvoice --secret-file secret.txt --json',
+]
+
+const TOOL = 'postern fixtures'
+const INDEX = 'index.json'
+const writtenIndex = z.looseObject({ tool: z.literal(TOOL), sha256: z.record(z.string(), z.unknown()).default({}) })
+
+/**
+ * Writes files and an index with their digests into a folder, and removes files of an earlier run that are no longer among them. Ends the
+ * command before it writes anything if one of the files is not from this command, or was changed.
+ */
+async function writeFiles(folder: string, index: object, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+    const digests = await readDigests(join(folder, INDEX))
+    for (const [name, bytes] of files) await mustBeOwn(join(folder, name), digests.get(name), bytes)
+    for (const [name, recorded] of digests) {
+      if (files.has(name) || name !== basename(name)) continue // an index may name files outside of the folder
+      const bytes = await readIfThere(join(folder, name))
+      if (bytes !== undefined && digest(bytes) === recorded) await rm(join(folder, name))
+    }
+    const sha256 = Object.fromEntries([...files].map(([name, bytes]) => [name, digest(bytes)]))
+    const text = `${JSON.stringify({ tool: TOOL, ...index, sha256 }, null, 2)}\n`
+    for (const [name, bytes] of [...files, [INDEX, Buffer.from(text)] as const]) {
+      await rm(join(folder, name), { force: true }) // replaces a link, and not its target
+      await writeFile(join(folder, name), bytes, { flag: 'wx' })
+    }
+  } catch (error) {
+    throw error instanceof ExitError ? error : refuseFile(folder, 'written', error)
+  }
+}
+
+async function readDigests(path: string): Promise<ReadonlyMap<string, unknown>> {
+  const text = await readIfThere(path)
+  if (text === undefined) return new Map()
+  try {
+    return new Map(Object.entries(writtenIndex.parse(JSON.parse(text.toString())).sha256))
+  } catch {
+    throw refuseOther(path, 'is not from this command')
+  }
+}
+
+/** Also accepts a file that has the next content already: a run that was killed has not written its index. */
+async function mustBeOwn(path: string, recorded: unknown, next: Uint8Array): Promise<void> {
+  const bytes = await readIfThere(path)
+  if (bytes === undefined || digest(bytes) === recorded || Buffer.compare(bytes, next) === 0) return
+  throw refuseOther(path, recorded === undefined ? 'is not from this command' : 'was changed since it was written')
+}
+
+async function readIfThere(path: string): Promise<Uint8Array | undefined> {
+  return readFile(path).catch((error: unknown) => {
+    if (Object(error).code !== 'ENOENT') throw error
+    return undefined
+  })
+}
+
+function digest(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function refuseOther(path: string, why: string): ExitError {
+  const message = `${path} ${why}, and is not overwritten. Name another folder, or move that file away.`
+  return usageError(message)
+}

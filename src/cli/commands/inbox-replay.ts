@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Command } from 'commander'
 import type { InboxEntry } from '../../inbox/inbox.ts'
 import { toIso } from '../../protocol/iso-time.ts'
-import { mustBeMeant } from '../input/confirm.ts'
 import { collectTypes, isOfTypes } from '../input/delivery-filter.ts'
+import { mustBeMeant } from '../input/keys.ts'
 import { readRate } from '../input/read-option.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { ProgressLine } from '../output/progress-line.ts'
 import { showTime } from '../output/show-time.ts'
 import { getEntry, type InboxOptions, type OpenedInbox, openInboxOf } from '../service/inbox-options.ts'
 import { sendAll } from '../service/send-all.ts'
+import type { AddCommand } from './add-group.ts'
 
-interface ReplayOptions extends InboxOptions {
+interface ReplayCommandOptions extends InboxOptions {
   readonly all?: true
   readonly type?: readonly string[]
   readonly rate?: number
@@ -21,16 +21,13 @@ interface ReplayOptions extends InboxOptions {
   readonly json?: true
 }
 
-/** Adds a command to the group `inbox`, with examples for its help. */
-export type AddInboxCommand = (name: string, description: string, ...examples: readonly string[]) => Command
-
 /** Dead letters read at a time: their bodies come along. */
 const PAGE = 100
 /** Replays under way at the same time: they share a commit. */
 const CONCURRENCY = 100
 
-/** `postern inbox replay`: has dead letters run again. */
-export function addInboxReplay(add: AddInboxCommand, io: Io, finish: Finish): void {
+/** `postern inbox replay`: returns dead letters to the workers. */
+export function addInboxReplay(add: AddCommand, io: Io): void {
   add(
     'replay',
     'Have dead letters run again, with fresh tries. Run again after an interruption, it goes on: what was replayed is dead no more.',
@@ -45,10 +42,10 @@ export function addInboxReplay(add: AddInboxCommand, io: Io, finish: Finish): vo
     .option('--dry-run', 'only list what would be replayed')
     .option('--yes', 'do not ask before --all')
     .option('--json', 'one JSON object a line: items and a summary to standard output, progress to standard error')
-    .action(async (key: string | undefined, options: ReplayOptions) => finish(await replay(key, options, io)))
+    .action((key: string | undefined, options: ReplayCommandOptions) => replay(key, options, io))
 }
 
-/** A dead letter, as far as a replay has to know it: there can be many. */
+/** Fields of a dead letter without its body: there can be many. */
 interface Planned {
   readonly key: string
   readonly eventType: string
@@ -57,18 +54,17 @@ interface Planned {
   readonly code: string | undefined
 }
 
-async function replay(key: string | undefined, options: ReplayOptions, io: Io): Promise<number> {
+async function replay(key: string | undefined, options: ReplayCommandOptions, io: Io): Promise<void> {
   const { all, type, dryRun, yes, json } = options
-  if ((key === undefined) === (all === undefined))
-    throw new ExitError(EXIT.usage, 'Give the key of one dead letter, or --all.')
-  if (type !== undefined && !all) throw new ExitError(EXIT.usage, '--type is for --all.')
+  if ((key === undefined) === (all === undefined)) throw usageError('Give the key of one dead letter, or --all.')
+  if (type !== undefined && !all) throw usageError('--type is for --all.')
   await using opened = await openInboxOf(options)
   const plan = key === undefined ? await readPlan(opened, options, io) : [await readOne(opened, key, options)]
   if (dryRun) return tellPlan(plan, options, io)
   if (all && !yes && plan.length > 0) await mustBeMeant(`${count(plan.length)} would be replayed.`, io)
   const { left, error, ...done } = await replayAll(opened, plan, options, io)
   const isComplete = left === 0
-  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', isComplete, total: plan.length, ...done })}\n`)
+  if (json) writeJson(io, { type: 'summary', isComplete, total: plan.length, ...done })
   const gone = done.gone === 0 ? '' : `, ${done.gone} left out: replayed or dropped by another process`
   io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${done.replayed} of ${count(plan.length)} replayed${gone}\n`)
   if (!isComplete)
@@ -76,13 +72,17 @@ async function replay(key: string | undefined, options: ReplayOptions, io: Io): 
       'Run the same command again to continue with the rest: events that were replayed are no longer dead letters.\n',
     )
   if (error !== undefined) throw error
-  return isComplete ? EXIT.done : EXIT.interrupted
+  if (!isComplete) throw new ExitError(EXIT.interrupted)
 }
 
 const NONE = 'there is no such dead letter'
 
-/** Reads what is to be replayed before anything is: what dies again meanwhile is not taken a second time. */
-async function readPlan({ inbox }: OpenedInbox, { type, json }: ReplayOptions, io: Io): Promise<readonly Planned[]> {
+/** Reads all dead letters before one is replayed, so that none is replayed a second time when it dies again. */
+async function readPlan(
+  { inbox }: OpenedInbox,
+  { type, json }: ReplayCommandOptions,
+  io: Io,
+): Promise<readonly Planned[]> {
   const isOfType = isOfTypes(type)
   const plan: Planned[] = []
   let read = 0
@@ -117,10 +117,10 @@ function toPlanned({ key, type, id, dueAt, tries }: InboxEntry): Planned {
   return { key, eventType: type, eventId: id, deadSince: toIso(dueAt) ?? null, code: tries.at(-1)?.code }
 }
 
-function tellPlan(plan: readonly Planned[], { json }: ReplayOptions, io: Io): number {
+function tellPlan(plan: readonly Planned[], { json }: ReplayCommandOptions, io: Io): void {
   if (json) {
-    for (const item of plan) io.stdout.write(`${JSON.stringify({ type: 'item', outcome: 'planned', ...item })}\n`)
-    io.stdout.write(`${JSON.stringify({ type: 'summary', isComplete: true, total: plan.length })}\n`)
+    for (const item of plan) writeJson(io, { type: 'item', outcome: 'planned', ...item })
+    writeJson(io, { type: 'summary', isComplete: true, total: plan.length })
   } else if (plan.length > 0) {
     const rows = plan.map(({ key, eventType, eventId, deadSince, code }) => [
       key,
@@ -132,14 +132,13 @@ function tellPlan(plan: readonly Planned[], { json }: ReplayOptions, io: Io): nu
     io.stdout.write(`${formatTable(['KEY', 'TYPE', 'EVENT', 'DEAD SINCE', 'CODE'], rows)}\n`)
   }
   io.stderr.write(plan.length === 0 ? `${NONE}\n` : `${count(plan.length)} would be replayed\n`)
-  return EXIT.done
 }
 
-/** Result of a replay, in dead letters. */
-interface Done {
+/** Numbers of dead letters. */
+interface ReplayCounts {
   readonly replayed: number
   readonly gone: number
-  /** Number of dead letters that were not replayed, or that failed. */
+  /** Those that were not replayed, or failed. */
   readonly left: number
   /** The first failure, which ends it. */
   readonly error?: unknown
@@ -148,9 +147,9 @@ interface Done {
 async function replayAll(
   { inbox }: OpenedInbox,
   plan: readonly Planned[],
-  { rate, json }: ReplayOptions,
+  { rate, json }: ReplayCommandOptions,
   io: Io,
-): Promise<Done> {
+): Promise<ReplayCounts> {
   const done = { replayed: 0, gone: 0 }
   const failure = new AbortController()
   const begin = performance.now()
@@ -161,7 +160,7 @@ async function replayAll(
     try {
       const outcome = (await inbox.replay(item.key)) ? 'replayed' : 'gone'
       done[outcome]++
-      if (json) io.stdout.write(`${JSON.stringify({ type: 'item', outcome, ...item })}\n`)
+      if (json) writeJson(io, { type: 'item', outcome, ...item })
     } catch (error) {
       failure.abort(error)
     }

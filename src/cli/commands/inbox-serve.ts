@@ -1,12 +1,12 @@
 import { serveInbox } from '../../emulator/inspector/serve-inbox.ts'
 import { readPort } from '../input/emulator-options.ts'
-import { untilQuit } from '../input/until-quit.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { untilQuit } from '../input/keys.ts'
+import { endIfInterrupted, type Io, usageError, writeJson } from '../io.ts'
 import { openInBrowser } from '../output/open-in-browser.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { type InboxOptions, writeInboxOptions } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
-import type { AddInboxCommand } from './inbox-replay.ts'
+import type { AddCommand } from './add-group.ts'
 
 interface ServeOptions extends InboxOptions {
   readonly port: number
@@ -15,12 +15,11 @@ interface ServeOptions extends InboxOptions {
 }
 
 const DEFAULT_PORT = 4020
-/** Sets the token, in place of a new one at each start. */
 const TOKEN_VARIABLE = 'POSTERN_INBOX_TOKEN'
 const SHORTEST_TOKEN = 16
 
 /** `postern inbox serve`: the inspector's page for an inbox alone. */
-export function addInboxServe(add: AddInboxCommand, io: Io, finish: Finish): void {
+export function addInboxServe(add: AddCommand, io: Io): void {
   add(
     'serve',
     `Open a page of the inbox on this machine: what waits, runs and is dead, with every try. The address that is printed holds a token,
@@ -31,17 +30,17 @@ a new one at each start, or the one in ${TOKEN_VARIABLE}. From elsewhere: ssh -L
     .option('--write', 'let whoever has the address replay and drop')
     .option('--port <n>', 'where it listens', readPort, DEFAULT_PORT)
     .option('--json', 'print the address as one JSON object to standard output')
-    .action(async (options: ServeOptions) => finish(await serve(options, io)))
+    .action((options: ServeOptions) => serve(options, io))
 }
 
-async function serve({ port, write, json, ...options }: ServeOptions, io: Io): Promise<number> {
+async function serve({ port, write, json, ...options }: ServeOptions, io: Io): Promise<void> {
   const token = io.env[TOKEN_VARIABLE] || undefined
   if (token !== undefined && token.length < SHORTEST_TOKEN)
-    throw new ExitError(EXIT.usage, `${TOKEN_VARIABLE} is too short to be a secret.`, {
+    throw usageError(`${TOKEN_VARIABLE} is too short to be a secret.`, {
       fix: `Give at least ${SHORTEST_TOKEN} characters that nobody can guess, or leave it out.`,
     })
   await using inbox = new LateInbox(options)
-  await inbox.counts() // an inbox that is not there is told now
+  await inbox.counts() // fails now if there is no inbox
   const tell = (text: string) => io.stderr.write(`${text}\n`)
   const serving = {
     ...{ port, token, isWritable: write === true },
@@ -49,12 +48,13 @@ async function serve({ port, write, json, ...options }: ServeOptions, io: Io): P
     onFault: (error: unknown) => tell(`the page failed: ${error instanceof Error ? error.stack : error}`),
   }
   await using server = await serveInbox(inbox, serving)
-  if (json) io.stdout.write(`${JSON.stringify({ type: 'ready', url: server.url, isWritable: write === true })}\n`)
+  if (json) writeJson(io, { type: 'ready', url: server.url, isWritable: write === true })
   else
     tell(`inbox      ${writeInboxOptions(options).replace(/^--/, '')}
 rights     ${write ? 'whoever has the address can replay and drop' : 'read-only: --write lets people replay and drop'}
 page       ${server.url}${io.listenToKeys ? '\nkeys       o open it in the browser, q quit' : ''}`)
-  return await untilQuit(io, async (key) => {
+  await untilQuit(io, async (key) => {
     if (key === 'o') await openInBrowser(server.url, io)
   })
+  endIfInterrupted(io)
 }

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type InboxState, MOST_COUNTED, MOST_LISTED } from '../../inbox/inbox.ts'
 import { toIso } from '../../protocol/iso-time.ts'
-import { mustBeMeant } from '../input/confirm.ts'
+import { mustBeMeant } from '../input/keys.ts'
 import { readCount } from '../input/read-option.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { EXIT, ExitError, type Io, writeJson } from '../io.ts'
 import { formatBody, formatCounts, formatItem, formatItems, toRecord } from '../output/print-item.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 import {
@@ -14,36 +14,37 @@ import {
   openInboxOf,
   writeInboxOptions,
 } from '../service/inbox-options.ts'
-import { type AddInboxCommand, addInboxReplay } from './inbox-replay.ts'
+import { type AddCommand, addGroup } from './add-group.ts'
+import { addInboxReplay } from './inbox-replay.ts'
 import { addInboxServe } from './inbox-serve.ts'
 
-interface CommonOptions extends InboxOptions {
+interface InboxCommandOptions extends InboxOptions {
   readonly json?: true
 }
 
-interface ListCommandOptions extends CommonOptions {
+interface ListCommandOptions extends InboxCommandOptions {
   readonly state: InboxState
   readonly limit: number
   readonly after?: string
 }
 
-interface ShowOptions extends CommonOptions {
+interface ShowOptions extends InboxCommandOptions {
   readonly body?: true
 }
 
-interface DropOptions extends CommonOptions {
+interface DropOptions extends InboxCommandOptions {
   readonly yes?: true
 }
 
-/** `postern inbox …`: the events that an app has accepted, and what became a dead letter. */
-export function addInbox(program: Command, io: Io, finish: Finish): void {
-  const group = program
-    .command('inbox')
-    .description("Look at an app's inbox, and replay or drop its dead letters.")
-    .addHelpText('after', examples('counts --sqlite data/app.db', 'list --sqlite data/app.db'))
-  const add = (name: string, description: string, ...lines: readonly string[]) =>
-    addInboxOptions(group.command(name).description(description)).addHelpText('after', examples(...lines))
-
+/** `postern inbox …`: the accepted events of an app, and its dead letters. */
+export function addInbox(program: Command, io: Io): void {
+  const addToGroup = addGroup(program, 'inbox', {
+    description: "Look at an app's inbox, and replay or drop its dead letters.",
+    notes: `Exit codes: 0 done, 1 no such event, or answered no, 2 usage, or no terminal to ask at, 3 no inbox there, or it cannot be read,
+130 interrupted.`,
+    examples: ['counts --sqlite data/app.db', 'list --sqlite data/app.db'],
+  })
+  const add: AddCommand = (...args) => addInboxOptions(addToGroup(...args))
   add(
     'counts',
     'How many events wait, run and are dead letters.',
@@ -51,10 +52,7 @@ export function addInbox(program: Command, io: Io, finish: Finish): void {
     'counts --redis redis://localhost:6379 --json',
   )
     .option('--json', 'print one JSON object to standard output')
-    .action(async (options: CommonOptions) => {
-      await showCounts(options, io)
-      finish(EXIT.done)
-    })
+    .action((options: InboxCommandOptions) => showCounts(options, io))
   add(
     'list',
     'The events of one state, a page at a time, the oldest first.',
@@ -65,10 +63,7 @@ export function addInbox(program: Command, io: Io, finish: Finish): void {
     .option('--limit <n>', `events on a page, up to ${MOST_LISTED}`, readLimit, 100)
     .option('--after <place>', 'the next page, as the page before names it')
     .option('--json', 'one JSON object a line to standard output')
-    .action(async (options: ListCommandOptions) => {
-      await list(options, io)
-      finish(EXIT.done)
-    })
+    .action((options: ListCommandOptions) => list(options, io))
   add(
     'show',
     'One event with its tries.',
@@ -78,27 +73,8 @@ export function addInbox(program: Command, io: Io, finish: Finish): void {
     .argument('<key>', 'of the event')
     .option('--body', 'its body as well, which may hold personal data')
     .option('--json', 'print one JSON object to standard output; with --body its bytes as bodyBase64')
-    .action(async (key: string, options: ShowOptions) => {
-      await show(key, options, io)
-      finish(EXIT.done)
-    })
-  addInboxReplay(add, io, finish)
-  addDrop(add, io, finish)
-  addInboxServe(add, io, finish)
-  group
-    .command('migrate')
-    .description("Make or update BullMQ's tables in Postgres. It can be run again.")
-    .requiredOption('--postgres <url>', 'the Postgres of the inbox')
-    .option('--schema <name>', 'of the tables (default: bullmq)')
-    .addHelpText('after', examples('migrate --postgres postgres://localhost/app'))
-    .action(async (options: InboxOptions) => {
-      await migrateInbox(options)
-      io.stderr.write("BullMQ's tables are up to date\n")
-      finish(EXIT.done)
-    })
-}
-
-function addDrop(add: AddInboxCommand, io: Io, finish: Finish): void {
+    .action((key: string, options: ShowOptions) => show(key, options, io))
+  addInboxReplay(add, io)
   add(
     'drop',
     'Delete an event that does not run. Its handlers never run for it again.',
@@ -108,32 +84,42 @@ function addDrop(add: AddInboxCommand, io: Io, finish: Finish): void {
     .argument('<key>', 'of the event')
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object to standard output')
-    .action(async (key: string, options: DropOptions) => {
-      await drop(key, options, io)
-      finish(EXIT.done)
+    .action((key: string, options: DropOptions) => drop(key, options, io))
+  addInboxServe(add, io)
+  addToGroup(
+    'migrate',
+    "Make or update BullMQ's tables in Postgres. It can be run again.",
+    'migrate --postgres postgres://localhost/app',
+  )
+    .requiredOption('--postgres <url>', 'the Postgres of the inbox')
+    .option('--schema <name>', 'of the tables (default: bullmq)')
+    .action(async (options: InboxOptions) => {
+      await migrateInbox(options)
+      io.stderr.write("BullMQ's tables are up to date\n")
     })
 }
 
 const STATES: readonly InboxState[] = ['dead', 'waiting', 'running']
 
-async function showCounts({ json, ...options }: CommonOptions, io: Io): Promise<void> {
+async function showCounts({ json, ...options }: InboxCommandOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const counts = await opened.inbox.counts()
   const { oldestDueAt } = counts
   const oldest = oldestDueAt === undefined ? null : (toIso(oldestDueAt) ?? null)
   const record = { ...counts, oldestDueAt: oldest, countedTo: MOST_COUNTED }
-  io.stdout.write(json ? `${JSON.stringify(record)}\n` : formatCounts(counts))
+  if (json) writeJson(io, record)
+  else io.stdout.write(formatCounts(counts))
 }
 
 async function list({ state, limit, after, json, ...options }: ListCommandOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   io.advise?.('option_invalid', 'Take the place from the line "next page" of the previous page.')
   const { entries, next } = await opened.inbox.list(state, { limit, after })
-  if (json) for (const item of entries) io.stdout.write(`${JSON.stringify({ type: 'item', ...toRecord(item) })}\n`)
+  if (json) for (const item of entries) writeJson(io, { type: 'item', ...toRecord(item) })
   else if (entries.length > 0) io.stdout.write(formatItems(entries, state))
   else io.stderr.write(`the inbox has no ${after === undefined ? '' : 'further '}event that ${WORDS[state]}\n`)
   if (next === undefined) return
-  if (json) io.stdout.write(`${JSON.stringify({ type: 'page', after: next })}\n`)
+  if (json) writeJson(io, { type: 'page', after: next })
   const where = `${writeInboxOptions(options)} --state ${state} --limit ${limit}${json ? ' --json' : ''}`
   io.stderr.write(`next page: postern inbox list ${where} --after ${toWord(next)}\n`)
 }
@@ -143,7 +129,7 @@ const WORDS: Readonly<Record<InboxState, string>> = { dead: 'is a dead letter', 
 async function show(key: string, { body, json, ...options }: ShowOptions, io: Io): Promise<void> {
   await using opened = await openInboxOf(options)
   const item = await getEntry(opened, key, options)
-  if (json) io.stdout.write(`${JSON.stringify(toRecord(item, { hasBody: body === true }))}\n`)
+  if (json) writeJson(io, toRecord(item, { hasBody: body === true }))
   else io.stdout.write(`${formatItem(item)}${body ? `\n${formatBody(item.bytes)}` : ''}`)
 }
 
@@ -157,7 +143,7 @@ async function drop(key: string, { yes, json, ...options }: DropOptions, io: Io)
     throw (await opened.inbox.get(key))
       ? isRunning(name)
       : new ExitError(EXIT.failed, `${name} was handled or dropped.`)
-  if (json) io.stdout.write(`${JSON.stringify({ key, isDropped: true })}\n`)
+  if (json) writeJson(io, { key, isDropped: true })
   else io.stderr.write(`${name} is deleted\n`)
 }
 
@@ -171,13 +157,4 @@ function readLimit(value: string): number {
   const limit = readCount(value)
   if (limit > MOST_LISTED) throw new InvalidArgumentError(`It must be at most ${MOST_LISTED}.`)
   return limit
-}
-
-function examples(...lines: readonly string[]): string {
-  return `
-Exit codes: 0 done, 1 no such event, or answered no, 2 usage, or no terminal to ask at, 3 no inbox there, or it cannot be read,
-130 interrupted.
-
-Examples:
-${lines.map((line) => `  $ postern inbox ${line}`).join('\n')}`
 }

@@ -1,14 +1,15 @@
 import type { Command } from 'commander'
 import * as z from 'zod'
 import { createEvents } from '../../testing/events.ts'
-import { mustBeMeant } from '../input/confirm.ts'
+import { mustBeMeant } from '../input/keys.ts'
 import { readObject } from '../input/make-events.ts'
 import { collect } from '../input/read-option.ts'
 import { setFields } from '../input/set-values.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { type Io, usageError, writeJson } from '../io.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { record } from '../service/emulator-answers.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
+import { type AddCommand, addGroup } from './add-group.ts'
 
 interface RecordsOptions extends EmulatorUrlOptions {
   readonly account?: string
@@ -27,20 +28,20 @@ interface DeleteOptions extends RecordsOptions {
 type Fields = Readonly<Record<string, unknown>>
 
 /** `postern records …`: the records of a running emulator. Each change is an event. */
-export function addRecords(program: Command, io: Io, finish: Finish): void {
-  const group = program
-    .command('records')
-    .description('Look at the records of a running emulator, and change them, which fires events.')
-    .addHelpText('after', examples('list contact', 'create contact --set email=zoe@example.test'))
-  const add = (name: string, description: string, ...lines: readonly string[]) =>
-    addEmulatorUrl(group.command(name).description(description))
+export function addRecords(program: Command, io: Io): void {
+  const addToGroup = addGroup(program, 'records', {
+    description: 'Look at the records of a running emulator, and change them, which fires events.',
+    notes: 'Exit codes: 0 done, 1 no such record, or answered no, 2 usage, 3 no emulator there, 130 interrupted.',
+    examples: ['list contact', 'create contact --set email=zoe@example.test'],
+  })
+  const add: AddCommand = (...args) =>
+    addEmulatorUrl(addToGroup(...args))
       .argument('<model>', 'contact, opportunity, or any other')
       .option('--account <key>', 'the account (default: acme)')
       .option('--json', 'JSON to standard output, one object a record')
-      .addHelpText('after', examples(...lines))
   const show = (records: readonly Fields[], { json }: RecordsOptions) => {
-    io.stdout.write(json ? records.map((record) => `${JSON.stringify(record)}\n`).join('') : formatRecords(records))
-    finish(EXIT.done)
+    if (json) for (const each of records) writeJson(io, each)
+    else io.stdout.write(formatRecords(records))
   }
 
   add('list', 'All records of a model.', 'list contact', 'list contact --json').action(
@@ -71,29 +72,19 @@ export function addRecords(program: Command, io: Io, finish: Finish): void {
   )
     .argument('<id>', 'of the record')
     .action(async (model: string, id: string, options: FieldOptions) => {
-      if (options.set === undefined && options.data === undefined)
-        throw new ExitError(EXIT.usage, 'Give --set, --data or both.')
+      if (options.set === undefined && options.data === undefined) throw usageError('Give --set, --data or both.')
       const before = await callRecords('GET', [model, id], record, options, io)
       const fields = await readFields(before, options, io)
       show([await callRecords('PUT', [model, id], record, options, io, fields)], options)
     })
-  addDelete(
-    add('delete', 'Remove a record.', 'delete contact 65f0c1 --yes', 'delete contact 65f0c1 --yes --json'),
-    io,
-    finish,
-  )
-}
-
-function addDelete(command: Command, io: Io, finish: Finish): void {
-  command
+  add('delete', 'Remove a record.', 'delete contact 65f0c1 --yes', 'delete contact 65f0c1 --yes --json')
     .argument('<id>', 'of the record')
     .option('--yes', 'do not ask')
     .action(async (model: string, id: string, options: DeleteOptions) => {
       if (!options.yes) await mustBeMeant(`Record ${toPrintable(id)} would be deleted.`, io)
       await callRecords('DELETE', [model, id], z.undefined(), options, io)
-      if (options.json) io.stdout.write(`${JSON.stringify({ _id: id, isDeleted: true })}\n`)
+      if (options.json) writeJson(io, { _id: id, isDeleted: true })
       else io.stderr.write(`${toPrintable(model)} ${toPrintable(id)} is deleted\n`)
-      finish(EXIT.done)
     })
 }
 
@@ -111,23 +102,22 @@ async function callRecords<Answer extends z.ZodType>(
   io: Io,
   body?: object,
 ): Promise<z.output<Answer>> {
-  // They would lead to other routes, such as that of the faults.
-  if (path.some((each) => /^\.{0,2}$/.test(each)))
-    throw new ExitError(EXIT.usage, 'The model and the id of a record are names.')
+  // Dots would lead to other routes, such as that of the faults.
+  if (path.some((each) => /^\.{0,2}$/.test(each))) throw usageError('The model and the id of a record are names.')
   const emulator = await connectToEmulator(options, io)
   const query = account === undefined ? '' : `?accountKey=${encodeURIComponent(account)}`
   const route = ['records', ...path.map(encodeURIComponent)].join('/')
   return emulator.call(`${method} ${route}${query}`, answer, body && { body })
 }
 
-/** Names are compared with those of the usual fields, so that a slip is refused. */
+/** @param usual fields with which names are compared, so that a misspelt one is refused */
 async function readFields(usual: Fields, { set = [], data }: FieldOptions, io: Io): Promise<object> {
   const fields = data === undefined ? { ...usual } : { ...JSON.parse(await readObject(data, io)) }
   setFields(fields, set)
   return fields
 }
 
-/** A contact as the service has it, less its id; of other models no field is known. */
+/** Returns a contact as the service has it, without its id. Of other models, no field is known. */
 function toSample(model: string): Fields {
   if (model !== 'contact') return {}
   const { _id, ...fields } = createEvents().contact.created().data.record
@@ -142,12 +132,4 @@ function formatRecords(records: readonly Fields[]): string {
     names,
     records.map((record) => names.map((name) => toText(record[name]))),
   )}\n`
-}
-
-function examples(...lines: readonly string[]): string {
-  return `
-Exit codes: 0 done, 1 no such record, or answered no, 2 usage, 3 no emulator there, 130 interrupted.
-
-Examples:
-${lines.map((line) => `  $ postern records ${line}`).join('\n')}`
 }

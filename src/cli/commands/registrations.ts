@@ -1,13 +1,16 @@
-import type { Command } from 'commander'
-import { ensureWebhook, type Rotation, rotateWebhook, type Webhook } from '../../client/client.ts'
+import { type Command, Option } from 'commander'
+import { ensureWebhook, type Rotation, rotateWebhook } from '../../client/client.ts'
 import { hasCode } from '../../client/service-error.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
 import { collectWords, readTime } from '../input/read-option.ts'
 import { readName } from '../input/secret.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { EXIT, ExitError, type Io, usageError, writeJson } from '../io.ts'
+import { withoutRaw } from '../output/print-delivery.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { type KeeperOptions, type NamedKeeper, openKeeper } from '../output/secret-keeper.ts'
+import { showTime } from '../output/show-time.ts'
 import { connectToService, type ServiceOptions } from '../service/service-client.ts'
+import type { AddCommand } from './add-group.ts'
 
 interface RegistrationOptions extends ServiceOptions, KeeperOptions {
   readonly json?: true
@@ -23,16 +26,13 @@ interface EnsureCommandOptions extends RegistrationOptions {
 
 interface RotateCommandOptions extends RegistrationOptions {
   readonly url?: string
-  readonly overlap?: number
-  readonly wait?: number
+  readonly overlap: number
+  readonly wait: number
   readonly giveUpFailed?: true
 }
 
-/** Adds a command to the group `webhooks`, with examples for its help. */
-export type AddWebhookCommand = (name: string, description: string, ...examples: readonly string[]) => Command
-
 /** `postern webhooks ensure` and `rotate`: both keep the secret, and go on if they are run again. */
-export function addRegistrations(add: AddWebhookCommand, io: Io, finish: Finish): void {
+export function addRegistrations(add: AddCommand, io: Io): void {
   addPlace(
     add(
       'ensure',
@@ -46,10 +46,7 @@ export function addRegistrations(add: AddWebhookCommand, io: Io, finish: Finish)
     .option('--any-type', 'take types as they stand, though the service does not name them')
     .option('--description <text>', 'a label for a new webhook')
     .option('--replace-active', 'delete an active webhook of this URL whose secret is not saved')
-    .action(async (options: EnsureCommandOptions) => {
-      await ensure(options, io)
-      finish(EXIT.done)
-    })
+    .action((options: EnsureCommandOptions) => ensure(options, io))
   addPlace(
     add(
       'rotate',
@@ -60,10 +57,14 @@ export function addRegistrations(add: AddWebhookCommand, io: Io, finish: Finish)
   )
     .argument('<id>', 'of the webhook to be replaced')
     .option('--url <url>', 'the address of the new webhook (default: that of the old one)')
-    .option('--overlap <time>', 'how long both deliver at least (default: 1m)', readTime)
-    .option('--wait <time>', 'how long to wait for what is pending (default: 3h)', readTime)
+    .addOption(
+      new Option('--overlap <time>', 'how long both deliver at least').argParser(readTime).default(60_000, '1m'),
+    )
+    .addOption(
+      new Option('--wait <time>', 'how long to wait for what is pending').argParser(readTime).default(10_800_000, '3h'),
+    )
     .option('--give-up-failed', 'delete the old webhook though only its log has events that failed')
-    .action(async (id: string, options: RotateCommandOptions) => finish(await rotate(id, options, io)))
+    .action((id: string, options: RotateCommandOptions) => rotate(id, options, io))
 }
 
 function addPlace(command: Command): Command {
@@ -83,49 +84,53 @@ async function ensure(options: EnsureCommandOptions, io: Io): Promise<void> {
     ...{ ...wanted, ...keeper },
     replaceActive: replaceActive === true,
   }).catch((error) => explain(error, keeper))
-  if (options.json)
-    io.stdout.write(`${JSON.stringify({ ...toPlain(webhook), isNew, deleted, secretIn: keeper.name })}\n`)
+  if (options.json) writeJson(io, { ...withoutRaw(webhook), isNew, deleted, secretIn: keeper.name })
   for (const id of deleted) io.stderr.write(`webhook ${toPrintable(id)} is deleted: its secret was lost\n`)
   const what = isNew ? 'is registered and active' : 'was there, and is active'
   io.stderr.write(`webhook ${toPrintable(webhook.id)} ${what}; its secret is in ${keeper.name}\n`)
 }
 
-async function rotate(webhookId: string, options: RotateCommandOptions, io: Io): Promise<number> {
+async function rotate(webhookId: string, options: RotateCommandOptions, io: Io): Promise<void> {
   await using keeper = await openKeeper(options, io)
   if (await keeper.hasSecret(webhookId))
-    throw new ExitError(EXIT.usage, `${keeper.name} holds the secret of the webhook that is to be replaced.`, {
+    throw usageError(`${keeper.name} holds the secret of the webhook that is to be replaced.`, {
       fix: 'Name another place, which your receiver reads too.',
     })
   const client = await connectToService(options, io)
   const { overlap, wait, giveUpFailed } = options
   const rotation = await rotateWebhook(client, {
     ...{ webhookId, url: options.url ?? (await readUrl()), ...keeper, signal: io.interrupt },
-    ...(overlap !== undefined && { overlapMs: overlap }),
-    ...(wait !== undefined && { waitMs: wait }),
-    ...(overlap !== undefined && { pollMs: Math.min(10_000, overlap) }),
-    giveUpFailed: giveUpFailed === true,
-    onProgress: createProgress(keeper, io),
+    ...{ overlapMs: overlap, waitMs: wait, pollMs: Math.min(10_000, overlap), giveUpFailed: giveUpFailed === true },
+    onProgress: createProgress(keeper, options, io),
   }).catch((error) => explain(error, keeper))
-  return tellRotation(webhookId, rotation, keeper, options, io)
+  tellRotation(webhookId, rotation, keeper, options, io)
 
-  /** A rotation that is nearly over has no old webhook any more, and needs no URL. */
+  /** Returns the URL of the old webhook; empty if that is deleted already, since none is needed then. */
   async function readUrl(): Promise<string> {
     const found = (await client.webhooks.list({ signal: io.interrupt })).find(({ id }) => id === webhookId)
     if (found === undefined) return ''
     const { url } = found.url === undefined ? await client.webhooks.get(webhookId, { signal: io.interrupt }) : found
     if (url !== undefined) return url
-    throw new ExitError(EXIT.usage, 'The service does not return the URL of the webhook. Give --url.')
+    throw usageError('The service does not return the URL of the webhook. Give --url.')
   }
 }
 
-/** Says once that both deliver, and then each change of what is pending. */
-function createProgress({ name }: NamedKeeper, { stderr }: Io): (rotation: Rotation) => void {
+/** Prints once for how long both webhooks deliver, and then each change of what is pending. */
+function createProgress(
+  { name }: NamedKeeper,
+  { overlap, wait }: RotateCommandOptions,
+  { stderr }: Io,
+): (rotation: Rotation) => void {
   let last: string | undefined
   return ({ webhook, pending, failed }) => {
-    if (last === undefined)
-      stderr.write(
-        `webhook ${toPrintable(webhook.id)} takes its place; its secret is in ${name}: your receiver needs both\n`,
-      )
+    if (last === undefined) {
+      const id = toPrintable(webhook.id)
+      stderr.write(`webhook ${id} takes its place; its secret is in ${name}: your receiver needs both\n`)
+      if (webhook.active !== false)
+        stderr.write(
+          `both deliver for at least ${showTime(overlap)}, and then until nothing is pending, for up to ${showTime(wait)}\n`,
+        )
+    }
     const line = `${pending} pending and ${failed} failed only in the old webhook's log\n`
     if (line !== last) stderr.write(line)
     last = line
@@ -138,28 +143,28 @@ function tellRotation(
   { name }: NamedKeeper,
   { json }: RotateCommandOptions,
   io: Io,
-): number {
+): void {
   const { state, webhook, pending, failed, held, sharesEventIds } = rotation
   if (json) {
     const counts = { pending, failed, held, sharesEventIds }
-    io.stdout.write(`${JSON.stringify({ state, webhook: toPlain(webhook), ...counts, secretIn: name })}\n`)
+    writeJson(io, { state, webhook: withoutRaw(webhook), ...counts, secretIn: name })
   }
   const old = toPrintable(webhookId)
   if (state === 'finished') {
     io.stderr.write(
       `webhook ${old} is deleted; ${toPrintable(webhook.id)} is in its place, and its secret in ${name}\n`,
     )
-    return EXIT.done
+    return
   }
   io.stderr.write(
     `both webhooks deliver: ${pending} pending, ${failed} failed, ${held} held back only in that of ${old}\n`,
   )
   if (pending > 0) {
     io.stderr.write('Run the same command again to continue.\n')
-    return EXIT.gaveUp
+    throw new ExitError(EXIT.gaveUp)
   }
   io.stderr.write('Fix the cause and run the same command again, or give these events up with --give-up-failed.\n')
-  return EXIT.failed
+  throw new ExitError(EXIT.failed)
 }
 
 function explain(error: unknown, { name }: NamedKeeper): never {
@@ -176,8 +181,4 @@ function explain(error: unknown, { name }: NamedKeeper): never {
       fix: 'If it is yours and its secret is lost, add --replace-active.',
     })
   throw error
-}
-
-function toPlain({ raw: _raw, ...webhook }: Webhook): object {
-  return webhook
 }

@@ -1,17 +1,23 @@
 import { open, readFile, stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { type ReplayedEvent, type ReplayJournal, type ReplayResult, replayFailed } from '../../client/client.ts'
-import { confirm } from '../input/confirm.ts'
+import {
+  type Client,
+  type ReplayedEvent,
+  type ReplayJournal,
+  type ReplayResult,
+  replayFailed,
+} from '../../client/client.ts'
 import { collectTypes, isOfTypes, readSince } from '../input/delivery-filter.ts'
+import { confirm } from '../input/keys.ts'
 import { readCount, readTime } from '../input/read-option.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
-import { type HeldPlace, holdPlace } from '../output/hold-place.ts'
-import { COLUMNS, toColumns, toRecord } from '../output/print-delivery.ts'
+import { EXIT, ExitError, type Io, refuseFile, usageError, writeJson } from '../io.ts'
+import { type HeldFile, holdFile } from '../output/own-file.ts'
+import { COLUMNS, toColumns, withoutRaw } from '../output/print-delivery.ts'
 import { formatTable } from '../output/print-table.ts'
 import { ProgressDisplay } from '../output/replay-progress.ts'
 import { countErrors, countOutcomes, formatBreak, formatSummary } from '../output/replay-summary.ts'
-import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
-import { tellIfPaused } from '../service/tell-if-paused.ts'
+import { addServiceOptions, connectToService, type ServiceOptions, tellIfPaused } from '../service/service-client.ts'
+import { toHelp } from './add-group.ts'
 
 interface ReplayCommandOptions extends ServiceOptions {
   readonly webhook: string
@@ -27,11 +33,11 @@ interface ReplayCommandOptions extends ServiceOptions {
   readonly json?: true
 }
 
-/** More than so many are not retried without being asked. */
+/** Number of events that are retried without a question. */
 const MOST_UNASKED = 20
 
-/** `postern replay`: has what failed for good delivered again. */
-export function addReplay(program: Command, io: Io, finish: Finish): void {
+/** `postern replay`: asks the service to retry permanently failed deliveries. */
+export function addReplay(program: Command, io: Io): void {
   const command = program
     .command('replay')
     .description('Have the service deliver again what failed for good: each event that never came through, once.')
@@ -51,50 +57,49 @@ export function addReplay(program: Command, io: Io, finish: Finish): void {
     .option('--yes', `do not ask, though there are more than ${MOST_UNASKED}`)
     .option('--json', 'one JSON object a line: events and a summary to standard output, progress to standard error')
   addServiceOptions(command)
-    .addHelpText('after', EXAMPLES)
-    .action(async (options: ReplayCommandOptions) => finish(await replay(options, io)))
+    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
+    .action((options: ReplayCommandOptions) => replay(options, io))
 }
 
-async function replay(options: ReplayCommandOptions, io: Io): Promise<number> {
+async function replay(options: ReplayCommandOptions, io: Io): Promise<void> {
   if (options.journal === undefined) return replayWith(undefined, options, io)
   await mustBeFile(options.journal)
   if (options.dryRun) {
     const text = await readJournal(options.journal)
     return replayWith({ read: () => text.split('\n'), append: async () => {} }, options, io)
   }
-  // Two runs with one journal would both retry what neither has noted yet.
-  await using held = await holdPlace(options.journal, async () => false, io)
+  // Two runs with one journal would retry the same events.
+  await using held = await holdFile(options.journal, async () => false, io)
   await using journal = await openJournal(options.journal, held)
-  return await replayWith(journal, options, io)
+  await replayWith(journal, options, io)
 }
 
-/** A journal in a file, for its owner only. */
+/** Journal in a file that only its owner can read. */
 interface JournalFile extends ReplayJournal, AsyncDisposable {}
 
-/** Ends the command if something else is there: opening a pipe waits for its reader. */
+/** Ends the command if the path is not that of a file: opening a pipe would wait for its reader. */
 async function mustBeFile(path: string): Promise<void> {
   const isFile = await stat(path).then(
     (stats) => stats.isFile(),
-    () => true, // it is made
+    () => true, // does not exist yet
   )
-  if (!isFile) throw new ExitError(EXIT.usage, `${path} cannot be written: it is not a file`)
+  if (!isFile) throw usageError(`${path} cannot be written: it is not a file`)
 }
 
-/** Reads a journal, which may be yet to come. Ends the command if the file holds something else: lines would be added to it. */
+/** Reads a journal, if it exists. Ends the command if the file is something else. */
 async function readJournal(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
-    throw new ExitError(EXIT.usage, `${path} cannot be read: ${error.message}`)
+    throw refuseFile(path, 'read', error)
   })
   if (text === '' || text.startsWith('{"webhookId":')) return text
-  throw new ExitError(EXIT.usage, `${path} is not a journal of this command. Name another file.`)
+  throw usageError(`${path} is not a journal of this command. Name another file.`)
 }
 
-/** Opens a journal, or makes it. */
-async function openJournal(path: string, held: HeldPlace): Promise<JournalFile> {
+async function openJournal(path: string, held: HeldFile): Promise<JournalFile> {
   const text = await readJournal(path)
-  const file = await open(path, 'a', 0o600).catch((error: Error) => {
-    throw new ExitError(EXIT.usage, `${path} cannot be written: ${error.message}`)
+  const file = await open(path, 'a', 0o600).catch((error: unknown) => {
+    throw refuseFile(path, 'written', error)
   })
   const append = async (lines: string) => {
     if (!(await held.isHeld()))
@@ -112,47 +117,59 @@ async function openJournal(path: string, held: HeldPlace): Promise<JournalFile> 
   }
 }
 
-async function replayWith(journal: ReplayJournal | undefined, options: ReplayCommandOptions, io: Io): Promise<number> {
-  const { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes } = options
+async function replayWith(journal: ReplayJournal | undefined, options: ReplayCommandOptions, io: Io): Promise<void> {
   const display = new ProgressDisplay(io, options.json === true)
+  const client = await connectToService(options, io, (wait) => display.onWait(wait))
+  const result = await retryAll(client, journal, display, options, io).catch((error: unknown) => {
+    if (display.progress !== undefined || io.interrupt.aborted) tellBreak(display, options, io)
+    throw error
+  })
+  tellResult(result, options, io)
+  const { failed, not_retriable: refused, gone, unresolved } = countOutcomes(result.events)
+  if (failed + refused + gone > 0) throw new ExitError(EXIT.failed)
+  if (unresolved === 0) return
+  await tellIfPaused(client, options.webhook, options, io)
+  throw new ExitError(EXIT.gaveUp)
+}
+
+/** Retries the failed deliveries, or only lists them on a dry run. Asks before it retries many. */
+async function retryAll(
+  client: Client,
+  journal: ReplayJournal | undefined,
+  display: ProgressDisplay,
+  { webhook: webhookId, since, type, limit, concurrency, timeout: waitMs, dryRun, yes }: ReplayCommandOptions,
+  io: Io,
+): Promise<ReplayResult> {
+  const wanted = {
+    ...{ webhookId, concurrency, waitMs, filter: isOfTypes(type), signal: io.interrupt },
+    ...(since !== undefined && { since }),
+    ...(limit !== undefined && { limit }),
+    ...(journal !== undefined && { journal }),
+  }
+  const run = (more: Partial<Parameters<typeof replayFailed>[1]>) => replayFailed(client, { ...wanted, ...more })
   display.start()
   try {
-    const client = await connectToService(options, io, (wait) => display.onWait(wait))
-    const wanted = {
-      ...{ webhookId, concurrency, waitMs, filter: isOfTypes(type), signal: io.interrupt },
-      ...(since !== undefined && { since }),
-      ...(limit !== undefined && { limit }),
-      ...(journal !== undefined && { journal }),
-    }
-    const run = (more: Partial<Parameters<typeof replayFailed>[1]>) => replayFailed(client, { ...wanted, ...more })
-    if (dryRun) return tellResult(await run({ dryRun }), display, options, io)
+    if (dryRun) return await run({ dryRun })
     const plan = yes ? undefined : await run({ dryRun: true })
     display.end()
-    if (plan !== undefined && !(await isMeant(plan, io))) return EXIT.failed
+    if (plan !== undefined) await mustBeMeantIfMany(plan, io)
     display.start()
-    // What failed while one thought about it was not asked for.
+    // Events that have failed since the question are left out.
     const ids = plan && new Set(plan.events.map(({ delivery }) => delivery.id))
     const result = await run({
       filter: (delivery) => wanted.filter(delivery) && ids?.has(delivery.id) !== false,
       onProgress: (progress) => display.onProgress(progress),
     })
-    const code = tellResult(plan === undefined ? result : addSkipped(result, plan), display, options, io)
-    if (code === EXIT.gaveUp) await tellIfPaused(client, webhookId, options, io)
-    return code
-  } catch (error) {
-    display.end()
-    if (display.progress !== undefined || io.interrupt.aborted) tellBreak(display, options, io)
-    throw error
+    return plan === undefined ? result : addSkipped(result, plan)
   } finally {
     display.end()
   }
 }
 
-async function isMeant({ events }: ReplayResult, io: Io): Promise<boolean> {
+async function mustBeMeantIfMany({ events }: ReplayResult, io: Io): Promise<void> {
   const { planned } = countOutcomes(events)
-  if (planned <= MOST_UNASKED || (await confirm(`${planned} events would be delivered again.`, io))) return true
-  io.stderr.write('nothing was retried\n')
-  return false
+  if (planned <= MOST_UNASKED || (await confirm(`${planned} events would be delivered again.`, io))) return
+  throw new ExitError(EXIT.failed, 'nothing was retried')
 }
 
 /** Adds the events that the plan skipped: they are not read again. */
@@ -161,19 +178,12 @@ function addSkipped(result: ReplayResult, { skipped }: ReplayResult): ReplayResu
   return { ...result, skipped: { delivered: delivered + skipped.delivered, pending: pending + skipped.pending } }
 }
 
-function tellResult(
-  result: ReplayResult,
-  display: ProgressDisplay,
-  { json, since }: ReplayCommandOptions,
-  io: Io,
-): number {
-  display.end()
+function tellResult(result: ReplayResult, { json, since }: ReplayCommandOptions, io: Io): void {
   const { events, retried, resumed, skipped } = result
-  const counts = countOutcomes(events)
   if (json) {
-    for (const event of events) io.stdout.write(`${JSON.stringify(toLine(event))}\n`)
-    const summary = { type: 'summary', isComplete: true, retried, resumed, skipped, ...counts }
-    io.stdout.write(`${JSON.stringify({ ...summary, errors: Object.fromEntries(countErrors(events)) })}\n`)
+    for (const event of events) writeJson(io, toLine(event))
+    const summary = { type: 'summary', isComplete: true, retried, resumed, skipped, ...countOutcomes(events) }
+    writeJson(io, { ...summary, errors: Object.fromEntries(countErrors(events)) })
   } else {
     const rows = events
       .filter(({ outcome }) => outcome !== 'succeeded')
@@ -183,8 +193,6 @@ function tellResult(
   if (since?.getTime() !== result.since?.getTime())
     io.stderr.write(`deliveries ${toWindow(result.since)}, as when the journal was begun\n`)
   io.stderr.write(formatSummary(result))
-  if (counts.failed + counts.not_retriable + counts.gone > 0) return EXIT.failed
-  return counts.unresolved > 0 ? EXIT.gaveUp : EXIT.done
 }
 
 function toWindow(since: Date | undefined): string {
@@ -192,21 +200,19 @@ function toWindow(since: Date | undefined): string {
 }
 
 function toLine({ delivery, after, outcome }: ReplayedEvent): object {
-  return { type: 'event', outcome, ...toRecord(after ?? delivery) }
+  return { type: 'event', outcome, ...withoutRaw(after ?? delivery) }
 }
 
-/** Whatever ends it early, it can be called again. */
 function tellBreak({ progress }: ProgressDisplay, { json, journal }: ReplayCommandOptions, io: Io): void {
-  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', isComplete: false, ...progress })}\n`)
+  if (json) writeJson(io, { type: 'summary', isComplete: false, ...progress })
   io.stderr.write(formatBreak(progress))
   const how = journal === undefined ? 'Events that were delivered are left out then' : 'No retry is repeated then'
   io.stderr.write(`Run the same command again to continue with the rest. ${how}.\n`)
 }
 
-const EXAMPLES = `
-Exit codes: 0 all delivered, or nothing to retry; 1 an event failed again or was refused; 2 usage; 3 no service there;
-4 login refused; 5 no result in time, or gave up on the rate limit; 130 interrupted, with its summary.
-
-Examples:
-  $ postern replay --webhook 65f0c1 --failed --since 24h --dry-run
-  $ postern replay --webhook 65f0c1 --failed --journal outage.journal --yes`
+const NOTES = `Exit codes: 0 all delivered, or nothing to retry; 1 an event failed again or was refused; 2 usage; 3 no service there;
+4 login refused; 5 no result in time, or gave up on the rate limit; 130 interrupted, with its summary.`
+const EXAMPLES = [
+  'postern replay --webhook 65f0c1 --failed --since 24h --dry-run',
+  'postern replay --webhook 65f0c1 --failed --journal outage.journal --yes',
+]

@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander'
 import { addEventOptions, type EventOptions, makeEvents } from '../input/make-events.ts'
 import { readCount, readRate, readTargetUrl, readTime } from '../input/read-option.ts'
 import { addSecretOptions, readSecret, type SecretOptions } from '../input/secret.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { type Io, usageError } from '../io.ts'
 import { addEmulatorUrl, connectToEmulator, type EmulatorUrlOptions } from '../service/emulator-client.ts'
 import { sendDirectly } from '../service/send-directly.ts'
 import { triggerEmulator } from '../service/trigger-emulator.ts'
+import { toHelp } from './add-group.ts'
 
 interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions {
   readonly to?: string
@@ -19,11 +20,11 @@ interface TriggerOptions extends EventOptions, SecretOptions, EmulatorUrlOptions
   readonly yes?: true
 }
 
-/** More would need another tool: all events are made first, and each is shown. */
+/** Maximum number of events, which are all made before the first is sent. */
 const MOST = 100_000
 
-/** `postern trigger`: makes events of a type, with data of one's choice. */
-export function addTrigger(program: Command, io: Io, finish: Finish): void {
+/** `postern trigger`: makes events of a type. */
+export function addTrigger(program: Command, io: Io): void {
   const command = program
     .command('trigger')
     .description('Let events of a type occur: in a running emulator, or straight to a receiver.')
@@ -40,13 +41,11 @@ export function addTrigger(program: Command, io: Io, finish: Finish): void {
     .option('--json', 'one JSON object a line to standard output')
     .option('--yes', 'send also to a host that is not this machine')
   addSecretOptions(command)
-    .addHelpText('after', EXAMPLES)
-    .action(async (type: string, options: TriggerOptions) => {
-      finish(await trigger(type, options, io))
-    })
+    .addHelpText('after', toHelp(NOTES, ...EXAMPLES))
+    .action((type: string, options: TriggerOptions) => trigger(type, options, io))
 }
 
-async function trigger(type: string, options: TriggerOptions, io: Io): Promise<number> {
+async function trigger(type: string, options: TriggerOptions, io: Io): Promise<void> {
   const { to, yes = false } = options
   mustFit(options)
   if (to === undefined) {
@@ -62,15 +61,15 @@ async function trigger(type: string, options: TriggerOptions, io: Io): Promise<n
 
 function mustFit({ to, emulator, watch, count, duplicate, data, secretStdin }: TriggerOptions): void {
   if (to !== undefined && (emulator !== undefined || watch))
-    throw new ExitError(EXIT.usage, '--emulator and --watch are for an emulator, which --to goes without.')
-  if (count * duplicate > MOST) throw new ExitError(EXIT.usage, `--count times --duplicate is more than ${MOST}.`)
+    throw usageError('--emulator and --watch are for an emulator, which --to goes without.')
+  if (count * duplicate > MOST) throw usageError(`--count times --duplicate is more than ${MOST}.`)
   if (data === '-' && secretStdin)
-    throw new ExitError(EXIT.usage, 'Standard input holds either the secret or the data: take a file for one of them.')
+    throw usageError('Standard input holds either the secret or the data: take a file for one of them.')
 }
 
-const EXAMPLES = `
-Exit codes: 0 done, 1 something was not acknowledged, 2 usage, 3 nothing answers there, 5 not done in time, 130 interrupted.
-
-Examples:
-  $ postern trigger contact.created --set data.record.email=zoe@example.test --watch
-  $ postern trigger finance.payment.failed --duplicate 3 --concurrent 3 --to http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET`
+const NOTES =
+  'Exit codes: 0 done, 1 something was not acknowledged, 2 usage, 3 nothing answers there, 5 not done in time, 130 interrupted.'
+const EXAMPLES = [
+  'postern trigger contact.created --set data.record.email=zoe@example.test --watch',
+  'postern trigger finance.payment.failed --duplicate 3 --concurrent 3 --to http://localhost:3000/webhooks --secret-env WEBHOOK_SECRET',
+]

@@ -1,13 +1,15 @@
 import type { Command } from 'commander'
 import type { Webhook } from '../../client/client.ts'
-import { mustBeMeant } from '../input/confirm.ts'
 import { readSubscribedTypes } from '../input/event-types.ts'
+import { mustBeMeant } from '../input/keys.ts'
 import { collectWords } from '../input/read-option.ts'
-import { EXIT, ExitError, type Finish, type Io } from '../io.ts'
+import { type Io, usageError, writeJson } from '../io.ts'
+import { withoutRaw } from '../output/print-delivery.ts'
 import { formatTable, toPrintable } from '../output/print-table.ts'
 import { createWebhook } from '../service/create-webhook.ts'
 import { addServiceOptions, connectToService, type ServiceOptions } from '../service/service-client.ts'
-import { type AddWebhookCommand, addRegistrations } from './registrations.ts'
+import { type AddCommand, addGroup } from './add-group.ts'
+import { addRegistrations } from './registrations.ts'
 
 interface WebhooksOptions extends ServiceOptions {
   readonly json?: true
@@ -33,33 +35,44 @@ interface DeleteOptions extends WebhooksOptions {
 }
 
 /** `postern webhooks …`: the registrations of an account. */
-export function addWebhooks(program: Command, io: Io, finish: Finish): void {
-  const group = program
-    .command('webhooks')
-    .description('Register, look at, change and remove webhooks on the service.')
-    .addHelpText('after', examples('list', 'create --url https://app.example.com/webhooks --events contact.created'))
-  const add = (name: string, description: string, ...lines: readonly string[]) =>
-    addServiceOptions(group.command(name).description(description))
-      .option('--json', 'JSON to standard output, one object a webhook')
-      .addHelpText('after', examples(...lines))
-  const done = () => finish(EXIT.done)
-  addRegistrations(add, io, finish)
+export function addWebhooks(program: Command, io: Io): void {
+  const addToGroup = addGroup(program, 'webhooks', {
+    description: 'Register, look at, change and remove webhooks on the service.',
+    notes:
+      'Exit codes: 0 done, 1 refused, 2 usage, 3 no service there, 4 login refused, 5 gave up on the rate limit, 130 interrupted.',
+    examples: ['list', 'create --url https://app.example.com/webhooks --events contact.created'],
+  })
+  const add: AddCommand = (...args) =>
+    addServiceOptions(addToGroup(...args)).option('--json', 'JSON to standard output, one object a webhook')
+  addRegistrations(add, io)
 
   add('list', 'All webhooks of the account.', 'list', 'list --json').action(async (options: WebhooksOptions) => {
     showList(await (await connectToService(options, io)).webhooks.list({ signal: io.interrupt }), options, io)
-    done()
   })
   add('get', 'One webhook.', 'get 65f0c1', 'get 65f0c1 --json')
     .argument('<id>', 'of the webhook')
     .action(async (id: string, options: WebhooksOptions) => {
       showWebhook(await (await connectToService(options, io)).webhooks.get(id, { signal: io.interrupt }), options, io)
-      done()
     })
-  addChanges(add, io, done)
-  addDelete(add, io, done)
+  addChanges(add, io)
+  add(
+    'delete',
+    'Remove a webhook for good, with its log and its retries.',
+    'delete 65f0c1 --yes',
+    'delete 65f0c1 --yes --json',
+  )
+    .argument('<id>', 'of the webhook')
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: DeleteOptions) => {
+      const { webhooks } = await connectToService(options, io)
+      if (!options.yes) await mustBeMeant(`Webhook ${toPrintable(id)}, its log and its retries would be deleted.`, io)
+      await webhooks.delete(id, { signal: io.interrupt })
+      if (options.json) writeJson(io, { id, isDeleted: true })
+      else io.stderr.write(`webhook ${toPrintable(id)} is deleted\n`)
+    })
 }
 
-function addChanges(add: AddWebhookCommand, io: Io, done: () => void): void {
+function addChanges(add: AddCommand, io: Io): void {
   addTypes(
     add(
       'create',
@@ -82,7 +95,6 @@ function addChanges(add: AddWebhookCommand, io: Io, done: () => void): void {
         { ...wanted, isActive: !inactive, isJson: options.json === true, service: options },
         io,
       )
-      done()
     })
   addTypes(
     add(
@@ -97,14 +109,13 @@ function addChanges(add: AddWebhookCommand, io: Io, done: () => void): void {
     .option('--events <list>', TYPES, collectWords)
     .action(async (id: string, options: UpdateOptions) => {
       const { url, events, anyType } = options
-      if (url === undefined && events === undefined) throw new ExitError(EXIT.usage, 'Give --url, --events or both.')
+      if (url === undefined && events === undefined) throw usageError('Give --url, --events or both.')
       const changes = {
         ...(url !== undefined && { url }),
         ...(events !== undefined && { events: readSubscribedTypes(events, anyType === true) }),
       }
       const { webhooks } = await connectToService(options, io)
       showWebhook(await webhooks.update(id, changes, { signal: io.interrupt }), options, io)
-      done()
     })
   for (const name of ['pause', 'resume'] as const)
     add(name, WORDS[name], `${name} 65f0c1`, `${name} 65f0c1 --json`)
@@ -112,27 +123,7 @@ function addChanges(add: AddWebhookCommand, io: Io, done: () => void): void {
       .action(async (id: string, options: WebhooksOptions) => {
         const { webhooks } = await connectToService(options, io)
         showWebhook(await webhooks[name](id, { signal: io.interrupt }), options, io)
-        done()
       })
-}
-
-function addDelete(add: AddWebhookCommand, io: Io, done: () => void): void {
-  add(
-    'delete',
-    'Remove a webhook for good, with its log and its retries.',
-    'delete 65f0c1 --yes',
-    'delete 65f0c1 --yes --json',
-  )
-    .argument('<id>', 'of the webhook')
-    .option('--yes', 'do not ask')
-    .action(async (id: string, options: DeleteOptions) => {
-      const { webhooks } = await connectToService(options, io)
-      if (!options.yes) await mustBeMeant(`Webhook ${toPrintable(id)}, its log and its retries would be deleted.`, io)
-      await webhooks.delete(id, { signal: io.interrupt })
-      if (options.json) io.stdout.write(`${JSON.stringify({ id, isDeleted: true })}\n`)
-      else io.stderr.write(`webhook ${toPrintable(id)} is deleted\n`)
-      done()
-    })
 }
 
 const TYPES = 'types with commas; contact.* for the three of a model'
@@ -147,7 +138,7 @@ function addTypes(command: Command): Command {
 }
 
 function showList(webhooks: readonly Webhook[], { json }: WebhooksOptions, io: Io): void {
-  if (json) for (const webhook of webhooks) io.stdout.write(`${JSON.stringify(toRecord(webhook))}\n`)
+  if (json) for (const webhook of webhooks) writeJson(io, withoutRaw(webhook))
   else if (webhooks.length === 0) io.stderr.write('the account has no webhook\n')
   else {
     const rows = webhooks.map(({ id, active, url, events }) => [id, showState(active), url, events?.join(', ')])
@@ -157,7 +148,7 @@ function showList(webhooks: readonly Webhook[], { json }: WebhooksOptions, io: I
 
 function showWebhook(webhook: Webhook, { json }: WebhooksOptions, io: Io): void {
   const { id, active, url, events, description, createdAt } = webhook
-  if (json) return void io.stdout.write(`${JSON.stringify(toRecord(webhook))}\n`)
+  if (json) return void writeJson(io, withoutRaw(webhook))
   const rows = [
     ['state', showState(active)],
     ['url', url],
@@ -168,19 +159,6 @@ function showWebhook(webhook: Webhook, { json }: WebhooksOptions, io: Io): void 
   io.stdout.write(`${formatTable(['webhook', id], rows)}\n`)
 }
 
-/** A webhook for programs; without what else the service may say of it. */
-function toRecord({ raw: _raw, ...webhook }: Webhook): object {
-  return webhook
-}
-
 function showState(active: boolean | undefined): string | undefined {
   return active === undefined ? undefined : active ? 'active' : 'paused'
-}
-
-function examples(...lines: readonly string[]): string {
-  return `
-Exit codes: 0 done, 1 refused, 2 usage, 3 no service there, 4 login refused, 5 gave up on the rate limit, 130 interrupted.
-
-Examples:
-${lines.map((line) => `  $ postern webhooks ${line}`).join('\n')}`
 }

@@ -4,14 +4,14 @@ import { openSqlite, type SqliteDatabase } from '../../../adapters/stores/sqlite
 import { DIALECTS, type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/emulator.ts'
 import { parseDuration } from '../../host/duration.ts'
 import { PosternError } from '../../protocol/errors.ts'
-import { EXIT, ExitError, type Io } from '../io.ts'
+import { EXIT, ExitError, type Io, messageOf, usageError } from '../io.ts'
 import { type InboxOptions, readInboxPlace } from '../service/inbox-options.ts'
 import { LateInbox } from '../service/late-inbox.ts'
 import { collect, readRate, readTime } from './read-option.ts'
 
-/** Port of an emulator that was given none. */
+/** Default port of an emulator. */
 export const DEFAULT_PORT = 4010
-/** Number of ports from there on that are tried if none was asked for. */
+/** Number of further ports to try without `--port`. */
 const PORTS_TRIED = 20
 
 /** Options that `dev` and `emulator` share. */
@@ -69,7 +69,7 @@ export function addEmulatorOptions(command: Command): Command {
     .option('--json', 'one JSON object a line to standard output')
 }
 
-/** An emulator that listens. Closing it closes its database as well. */
+/** Starts an emulator. Closing it closes its database as well. */
 export async function openEmulator(options: EmulatorCommandOptions, io: Io): Promise<Emulator> {
   const ownSettings = toSettings(options, io)
   const database = options.data === undefined ? undefined : await openDatabase(options.data)
@@ -93,26 +93,26 @@ export async function openEmulator(options: EmulatorCommandOptions, io: Io): Pro
   }
 }
 
-/** Address of the page in which people see and send deliveries. */
+/** Address of the inspector. */
 export function inspectorOf({ url }: Pick<Emulator, 'url'>): string {
   return `${url}/_inspector`
 }
 
-/** Deliveries that are to be attempted, now or later. */
+/** Number of deliveries that still have an attempt. */
 export function countPending({ deliveries }: Emulator): number {
   return deliveries.list().filter(({ status }) => status === 'pending').length
 }
 
 async function openDatabase(file: string): Promise<SqliteDatabase> {
   if (file.trim() === '' || file === ':memory:')
-    throw new ExitError(EXIT.usage, '--data takes the path of a file. Without it, everything is kept in memory.')
+    throw usageError('--data takes the path of a file. Without it, everything is kept in memory.')
   try {
-    // It holds secrets: a new one is for its owner only.
+    // The file contains secrets.
     await writeFile(file, '', { flag: 'a', mode: 0o600 })
   } catch (error) {
     throw new ExitError(
       EXIT.unreachable,
-      `${file} cannot be written: ${error instanceof Error ? error.message : error}. Give a file that this program may write, in a folder that is there.`,
+      `${file} cannot be written: ${messageOf(error)}. Give a file that this program may write, in a folder that is there.`,
     )
   }
   return openSqlite(file)
@@ -154,34 +154,29 @@ function toSettings(options: EmulatorCommandOptions, { stderr }: Io): EmulatorOp
 
 function readAssumption(text: string): readonly [string, string] {
   const match = /^([A-Za-z]\w*)=(.+)$/.exec(text)
-  if (match === null) throw new ExitError(EXIT.usage, `--assume ${text}: write it as listBody=items, or A04=items.`)
+  if (match === null) throw usageError(`--assume ${text}: write it as listBody=items, or A04=items.`)
   const [, id = '', value = ''] = match
   return [id, value]
 }
 
 function readAccount(text: string) {
   const match = /^([^:]+):([^:]+):(.+)$/.exec(text)
-  if (match === null) throw new ExitError(EXIT.usage, '--account: write it as key:email:password.')
+  if (match === null) throw usageError('--account: write it as key:email:password.')
   const [, key = '', email = '', password = ''] = match
   return { key, email, password }
 }
 
-/** Reads a duration, or two with a hyphen between them, the first of which may leave out the unit of the second: `50-500ms`. */
+/** Reads a duration, or two with a hyphen between them, the first of which may omit the unit of the second: `50-500ms`. */
 export function readLatency(text: string): string | readonly [string, string] {
   const [, unit = ''] = /([a-z]+)$/.exec(text) ?? []
   const [from = '', to, ...others] = text.split('-').map((each) => (/\d$/.test(each) ? each + unit : each))
-  if (!isDuration(from) || !isDuration(to ?? from) || others.length > 0)
-    throw new InvalidArgumentError('It must be a duration, or two: 200ms, 50-500ms.')
-  return to === undefined ? from : [from, to]
-}
-
-function isDuration(text: string): boolean {
   try {
-    parseDuration(text)
-    return true
+    for (const each of [from, to ?? from]) parseDuration(each)
   } catch {
-    return false
+    others.push(text)
   }
+  if (others.length > 0) throw new InvalidArgumentError('It must be a duration, or two: 200ms, 50-500ms.')
+  return to === undefined ? from : [from, to]
 }
 
 export function readPort(value: string): number {

@@ -1,40 +1,62 @@
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
-import { EXIT, ExitError } from '../io.ts'
-import { replaceFile } from '../output/replace-file.ts'
+import { type Command, Option } from 'commander'
+import { type Io, refuseFile, usageError } from '../io.ts'
+import { replaceFile } from '../output/own-file.ts'
+import { readBytes } from './read-bytes.ts'
 
-/** Variables by name. */
-type Variables = Readonly<Record<string, string | undefined>>
+/** The option for an env file, which stands in for the environment. */
+export interface EnvOptions {
+  readonly env?: string
+}
 
-/** The value that an env file sets; undefined if the file is not there, or sets nothing by that name. */
+/**
+ * Adds `--env`, and `--env-file` for the same: Node itself reads `--env-file` in all arguments, and exits with code 9 if there is no such
+ * file.
+ */
+export function addEnvOption(command: Command, description: string): Command {
+  return command
+    .option('--env <file>', description)
+    .addOption(new Option('--env-file <file>').hideHelp())
+    .on('option:env-file', (file: string) => command.setOptionValue('env', file))
+}
+
+/** Names the env file after a variable that it does not set, for messages. */
+export function inFile({ env }: EnvOptions): string {
+  return env === undefined ? '' : ` in ${env}`
+}
+
+/** Returns the variables of the env file, if there is the option, or else of the environment. A file may be a pipe: it is read once. */
+export async function readVariables({ env }: EnvOptions, io: Io): Promise<Io['env']> {
+  return env === undefined ? io.env : parseEnvFile(await readBytes(env), env)
+}
+
+/** Returns the value of a variable in an env file; undefined if there is none, or no file. */
 export async function readEnvFile(file: string, name: string): Promise<string | undefined> {
   const bytes = await read(file)
   return (bytes !== undefined && parseEnvFile(bytes, file)[name]) || undefined
 }
 
-/** The variables that an env file sets. Ends the command if it is UTF-16, as some shells of Windows write it. */
-export function parseEnvFile(bytes: Buffer, file: string): Variables {
-  if (bytes.includes(0)) throw new ExitError(EXIT.usage, `${file} is not UTF-8 text. Save it as UTF-8.`)
+/** Returns the variables of an env file. Ends the command if the file is UTF-16, as some shells of Windows write it. */
+export function parseEnvFile(bytes: Buffer, file: string): Io['env'] {
+  if (bytes.includes(0)) throw usageError(`${file} is not UTF-8 text. Save it as UTF-8.`)
   return parseEnv(bytes.toString().replace(/^\ufeff/, ''))
 }
 
-/**
- * Writes values into an env file, which does not set them yet, and leaves all other lines as they are. A new file can be read by its
- * owner only.
- */
+/** Sets variables in an env file that has no values for them, and leaves all other lines as they are. */
 export async function writeEnvFile(file: string, values: Readonly<Record<string, string>>): Promise<void> {
   let bytes = (await read(file)) ?? Buffer.alloc(0)
   for (const [name, value] of Object.entries(values)) bytes = setVariable(bytes, file, name, value)
   try {
     await replaceFile(file, bytes)
   } catch (error) {
-    throw new ExitError(EXIT.usage, `${file} cannot be written: ${error instanceof Error ? error.message : error}`)
+    throw refuseFile(file, 'written', error)
   }
 }
 
-/** Fills a line that names the variable and sets nothing, or adds one: whichever is read as it should be. */
+/** Fills a line that names the variable without a value, or else adds a line. Ends the command if neither is read back correctly. */
 function setVariable(bytes: Buffer, file: string, name: string, value: string): Buffer {
-  // One character a byte: what is not UTF-8 stays as it is.
+  // As Latin-1, bytes that are not UTF-8 stay as they are.
   const text = bytes.toString('latin1')
   const line = Buffer.from(`${name}=${toEnvValue(name, value)}`).toString('latin1')
   const empty = new RegExp(`^(export +)?${name}=[ \\t"']*(?=(#)|\\r?$)`, 'gm')
@@ -43,20 +65,19 @@ function setVariable(bytes: Buffer, file: string, name: string, value: string): 
   })
   const added = `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`
   const wanted = { ...parseEnvFile(bytes, file), [name]: value }
-  // Names stand in values of several lines, too, and the last of several lines counts.
+  // The name may also occur within a value of several lines, or in a line that a later one overrides.
   const found = [...filled, added]
     .map((each) => Buffer.from(each, 'latin1'))
     .find((each) => isDeepStrictEqual({ ...parseEnvFile(each, file) }, wanted))
-  if (found === undefined)
-    throw new ExitError(EXIT.usage, `${file} has no place for ${name}: a quote in it is probably not closed.`)
+  if (found === undefined) throw usageError(`${file} has no place for ${name}: a quote in it is probably not closed.`)
   return found
 }
 
-/** A value as it stands in an env file: in quotes if it would be read otherwise. Ends the command if there is no way to write it. */
+/** Quotes a value if that is necessary. Ends the command if an env file cannot hold it. */
 function toEnvValue(name: string, value: string): string {
   const forms = /^[\w.:/+=@~-]*$/.test(value) ? [value] : [`'${value}'`, `"${value}"`, `\`${value}\``]
   const form = /\p{Cc}/u.test(value) ? undefined : forms.find((each) => parseEnv(`${name}=${each}\n`)[name] === value)
-  if (form === undefined) throw new ExitError(EXIT.usage, `${name} has characters that an env file cannot hold.`)
+  if (form === undefined) throw usageError(`${name} has characters that an env file cannot hold.`)
   return form
 }
 
@@ -65,6 +86,6 @@ async function read(file: string): Promise<Buffer | undefined> {
     return await readFile(file)
   } catch (error) {
     if (Object(error).code === 'ENOENT') return undefined
-    throw new ExitError(EXIT.usage, `${file} cannot be read: ${error instanceof Error ? error.message : error}`)
+    throw refuseFile(file, 'read', error)
   }
 }

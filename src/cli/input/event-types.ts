@@ -1,6 +1,6 @@
 import { ACTIONS, SERVICE_EVENT_TYPES, splitType } from '../../protocol/events.ts'
 import { MAX_TYPE_LENGTH } from '../../protocol/schedule.ts'
-import { EXIT, ExitError } from '../io.ts'
+import { type ExitError, usageError } from '../io.ts'
 import { findNearest } from './nearest.ts'
 
 /** Models that the service's text names; there may be any others. */
@@ -27,7 +27,7 @@ const GROUPS = [...NAMED_MODELS, 'finance.payment', ...SERVICE_EVENT_TYPES.map((
  */
 export function mustBeType(type: string, isAny: boolean): void {
   if (type === '' || type.length > MAX_TYPE_LENGTH)
-    throw new ExitError(EXIT.usage, `An event type has 1 to ${MAX_TYPE_LENGTH} characters.`)
+    throw usageError(`An event type has 1 to ${MAX_TYPE_LENGTH} characters.`)
   if (isAny || KNOWN_TYPES.includes(type)) return
   if (modelOf(type) === undefined) throw refuse(type, findNearest(type, KNOWN_TYPES, Math.ceil(type.length / 4)))
   const meant = findMeant(type)
@@ -56,8 +56,7 @@ function modelOf(type: string): string | undefined {
 function refuse(type: string, nearest: string | undefined): ExitError {
   const types = `{model}.created, {model}.updated, {model}.deleted, ${SERVICE_EVENT_TYPES.join(', ')}`
   const meant = nearest === undefined ? `The service names ${types}.` : `Did you mean ${nearest}?`
-  return new ExitError(
-    EXIT.usage,
+  return usageError(
     `${JSON.stringify(type)} is not a type of the service. ${meant} If the type is intended, add --any-type.`,
   )
 }

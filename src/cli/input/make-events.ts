@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { splitType, type WebhookEvent } from '../../protocol/events.ts'
 import { createEvents, type EnvelopeOptions, type EventBuilders } from '../../testing/events.ts'
-import { EXIT, ExitError, type Io } from '../io.ts'
+import { type Io, messageOf, usageError } from '../io.ts'
 import { mustBeType } from './event-types.ts'
 import { readBytes, readStdin } from './read-bytes.ts'
 import { collect, readCount, readTime } from './read-option.ts'
@@ -48,7 +48,7 @@ async function readData(given: string, io: Io): Promise<string> {
   const text = await readObject(given, io)
   const value: object = JSON.parse(text)
   if ('type' in value && 'id' in value && 'data' in value)
-    throw new ExitError(EXIT.usage, '--data is a whole event. Give only its "data"; the rest comes from the arguments.')
+    throw usageError('--data is a whole event. Give only its "data"; the rest comes from the arguments.')
   return text
 }
 
@@ -60,10 +60,10 @@ export async function readObject(given: string, io: Io): Promise<string> {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new ExitError(EXIT.usage, `--data is not JSON: ${error instanceof Error ? error.message : error}`)
+    throw usageError(`--data is not JSON: ${messageOf(error)}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ExitError(EXIT.usage, '--data is an object, such as {"record":{"_id":"1"}} for an event.')
+    throw usageError('--data is an object, such as {"record":{"_id":"1"}} for an event.')
   return text
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { EXIT, ExitError, type Io } from '../io.ts'
+import { type Io, refuseFile } from '../io.ts'
 
 /** All bytes of standard input. At a terminal it says that it waits for them. Rejects if the command is interrupted meanwhile. */
 export async function readStdin({ stdin, stderr, interrupt }: Io): Promise<Buffer> {
@@ -23,6 +23,6 @@ export async function readBytes(file: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch (error) {
-    throw new ExitError(EXIT.usage, `${file} cannot be read: ${error instanceof Error ? error.message : error}`)
+    throw refuseFile(file, 'read', error)
   }
 }

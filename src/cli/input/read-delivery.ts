@@ -1,6 +1,6 @@
 import { isObject } from '../../protocol/envelope.ts'
 import { SIGNATURE_HEADER } from '../../protocol/signature.ts'
-import { EXIT, ExitError, type Io } from '../io.ts'
+import { type ExitError, type Io, usageError } from '../io.ts'
 import { readBody, type SecretOptions } from './secret.ts'
 
 /** A delivery that was written down. */
@@ -46,8 +46,7 @@ function headerOf(headers: unknown): string | undefined {
 }
 
 function unusable(what: string): ExitError {
-  return new ExitError(
-    EXIT.usage,
+  return usageError(
     `--delivery needs ${what}. Example: {"headers":{"x-service-signature":"sha256=..."},"bodyBase64":"eyJ..."}`,
   )
 }

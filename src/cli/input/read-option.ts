@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../host/duration.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
-import { EXIT, ExitError } from '../io.ts'
+import { usageError } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
 
 /** Words with commas between them, and the option several times. */
@@ -57,14 +57,8 @@ export function nameUrl(name: string, text: string): string {
 export function readTargetUrl(text: string, option: string, allowRemote: boolean): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new ExitError(
-      EXIT.usage,
-      `${nameUrl(option, text)} is not a URL; write it whole: http://localhost:3000/webhooks`,
-    )
+    throw usageError(`${nameUrl(option, text)} is not a URL; write it whole: http://localhost:3000/webhooks`)
   if (!allowRemote && !isLoopback(url))
-    throw new ExitError(
-      EXIT.usage,
-      `${url.hostname} is not this machine, and the events look real. If this is intended, add --yes.`,
-    )
+    throw usageError(`${url.hostname} is not this machine, and the events look real. If this is intended, add --yes.`)
   return url
 }

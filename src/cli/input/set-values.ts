@@ -1,4 +1,4 @@
-import { EXIT, ExitError } from '../io.ts'
+import { type ExitError, usageError } from '../io.ts'
 import { findNearest } from './nearest.ts'
 
 /** The fields of an envelope; `type` is not among them, since it is an argument of its own. */
@@ -106,5 +106,5 @@ function join(before: string, name: string): string {
 }
 
 function refuse(path: string, why: string): ExitError {
-  return new ExitError(EXIT.usage, `--set ${path} cannot be set. ${why}`)
+  return usageError(`--set ${path} cannot be set. ${why}`)
 }

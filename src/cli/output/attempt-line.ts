@@ -1,16 +1,18 @@
 import { styleText } from 'node:util'
 import { ATTEMPT_DELAYS_MS, MAX_ATTEMPTS } from '../../protocol/schedule.ts'
 import { readCode } from '../../wire/code-word.ts'
+import { findHint } from '../../wire/find-hint.ts'
+import { hasColour, type Io, writeJson } from '../io.ts'
 import { toPrintable } from './print-table.ts'
 import { showTime } from './show-time.ts'
 
-/** Request with its result, as all commands show it. */
+/** Request with its result. */
 export interface AttemptLine {
   /** When it began, in milliseconds since 1970. */
   readonly at: number
   readonly type: string
   readonly eventId: string
-  /** Which one it is: `2/5`, or `copy 2`. */
+  /** Number of the request: `2/5`, or `copy 2`. */
   readonly step: string
   /** The status, or why there is none. */
   readonly result: string
@@ -20,7 +22,7 @@ export interface AttemptLine {
   readonly note: string
 }
 
-/** One line for people, in columns; without its end. */
+/** Writes one line for people, in columns, without its line break. */
 export function formatAttempt(line: AttemptLine, isColoured: boolean): string {
   const { at, type, eventId, step, result, isAcknowledged, durationMs, note } = line
   const word = toPrintable(result).padEnd(7)
@@ -55,13 +57,12 @@ export interface ShownAttempt {
   readonly responseBody: string
 }
 
-/** A delivery as it stood after the attempt of that index. */
+/** Returns a delivery as it stood after the attempt of that index. */
 export function standAfter(delivery: ShownDelivery, attempts: readonly ShownAttempt[], index: number): ShownDelivery {
   const next = attempts[index + 1]
   return next === undefined ? delivery : { ...delivery, status: 'pending', nextAttemptAt: next.at }
 }
 
-/** One line about an attempt. */
 export function toLine(delivery: ShownDelivery, attempt: ShownAttempt, scale: number): AttemptLine {
   const { number, at, durationMs, failure } = attempt
   const notes = [readCode(attempt.responseBody), failure !== undefined && showNext(delivery, attempt, scale)]
@@ -98,7 +99,7 @@ export function toRecord(delivery: ShownDelivery, attempt: ShownAttempt): object
 }
 
 /** The status, or a word for why there is none. */
-export function toResult({ status, failure }: Pick<ShownAttempt, 'status' | 'failure'>): string {
+function toResult({ status, failure }: Pick<ShownAttempt, 'status' | 'failure'>): string {
   return status === undefined ? (failure ?? '') : String(status)
 }
 
@@ -108,4 +109,28 @@ function showNext({ status, nextAttemptAt }: ShownDelivery, attempt: ShownAttemp
   const delay = ATTEMPT_DELAYS_MS[attempt.number]
   const ms = nextAttemptAt - attempt.at - attempt.durationMs
   return `next in ${showTime(ms)}${scale === 1 || delay === undefined ? '' : ` (${showTime(delay)} at x${scale})`}`
+}
+
+const INVALID_RECORD =
+  '422: the schema refuses this record, or the event is too old for the receiver; its log says why. Add a field with --set data.record.NAME=VALUE, or leave out --late.'
+
+/** Returns a function that prints advice about attempts that were not acknowledged, once for each kind of failure. */
+export function createHints({ stderr }: Io): (result: string, target: URL) => void {
+  const said = new Set<string>()
+  return (result, target) => {
+    const hint = result === '422' ? INVALID_RECORD : findHint(result, target)
+    if (hint === undefined || said.has(hint)) return
+    said.add(hint)
+    stderr.write(`${hint}\n`)
+  }
+}
+
+/** Returns a function that prints an attempt, with advice on the first failure of each kind. */
+export function createAttemptPrinter({ retryScale, json }: { retryScale: number; json?: true | undefined }, io: Io) {
+  const giveHint = createHints(io)
+  return (delivery: ShownDelivery, attempt: ShownAttempt & { readonly url: string }): void => {
+    if (json) writeJson(io, toRecord(delivery, attempt))
+    else io.stdout.write(`${formatAttempt(toLine(delivery, attempt, retryScale), hasColour(io, io.stdout))}\n`)
+    if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
+  }
 }

@@ -6,9 +6,9 @@ import { showTime } from './show-time.ts'
 
 /** Names of the time of an item, by its state. */
 const DUE: Readonly<Record<InboxState, string>> = { dead: 'dead since', waiting: 'next try', running: 'was due' }
-/** In a list, of an error; `show` has all of it. */
+/** Number of characters of an error in a list. */
 const LONGEST_ERROR = 100
-/** Deeper levels of a body are not moved further to the right. */
+/** Levels of a body that are indented. */
 const DEEPEST = 40
 
 export function formatCounts({ waiting, running, dead, oldestDueAt }: InboxCounts): string {
@@ -28,9 +28,9 @@ export function formatItems(items: readonly InboxEntry[], state: InboxState): st
   return `${formatTable(head, rows)}\n`
 }
 
-/** All that is known of an item, less its body. */
+/** Writes an item without its body. */
 export function formatItem(item: InboxEntry): string {
-  const { key, state, type, id, accountKey, source, receivedAt, since, dueAt, failures, deaths, marks, tries } = item
+  const { key, state, type, id, accountKey, source, receivedAt, since, dueAt, deaths, marks, tries } = item
   const rows = [
     ['state', state],
     ['type', type],
@@ -40,9 +40,9 @@ export function formatItem(item: InboxEntry): string {
     ['received', toIso(receivedAt)],
     ...(since === receivedAt ? [] : [['last queued', toIso(since)]]),
     [DUE[state], toIso(dueAt)],
-    ['failed tries', failures],
+    ['tries', tries.at(-1)?.n ?? 0],
     ...(deaths === 0 ? [] : [['processes died', deaths]]),
-    // Of others the store has them.
+    // The store has those of other events.
     ...(state === 'dead' ? [['finished handlers', marks.join(', ') || 'none']] : []),
     ...(item.trace === undefined ? [] : [['trace', item.trace.traceparent]]),
   ]
@@ -55,7 +55,6 @@ export function formatItem(item: InboxEntry): string {
 
 const TRY_COLUMNS = ['TRY', 'STARTED', 'TOOK', 'CODE', 'WORKER', 'ERROR']
 
-/** A line for programs. */
 export function toRecord(item: InboxEntry, options: { readonly hasBody?: boolean } = {}): object {
   const { key, state, type, id, accountKey, source, trace, receivedAt, since, dueAt, failures, deaths } = item
   return {
@@ -74,7 +73,7 @@ function toTimes(times: Readonly<Record<string, number>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, toIso(ms) ?? null]))
 }
 
-/** A body with a line for each value. Its numbers, its escapes and names that come twice stay as they are. */
+/** Writes a body with a line for each value. Its numbers, escapes and duplicate names stay as they are. */
 export function formatBody(bytes: Uint8Array): string {
   let [depth, isInString] = [0, false]
   const line = () => `\n${'  '.repeat(Math.min(Math.max(depth, 0), DEEPEST))}`
@@ -94,7 +93,7 @@ export function formatBody(bytes: Uint8Array): string {
   return `${written}\n`
 }
 
-/** Empty lists and objects are taken whole. Strings are not: a pattern for a string of 10 MB would fill the stack. */
+/** Tokens of JSON. Strings are not matched as a whole: a string of 10 MB would fill the stack. */
 const TOKENS = /"|\\.|\{\s*\}|\[\s*\]|[{}[\],:]|\s+|[^\s{}[\],:"\\]+|\\/g
 
 function cut(text = ''): string {

@@ -1,36 +1,35 @@
 import { access, readFile } from 'node:fs/promises'
 import type { SecretKeeper } from '../../client/client.ts'
 import { readEnvFile, writeEnvFile } from '../input/env-file.ts'
-import { EXIT, ExitError, type Io } from '../io.ts'
-import { holdPlace } from './hold-place.ts'
-import { replaceFile } from './replace-file.ts'
+import { type Io, usageError } from '../io.ts'
+import { holdFile, replaceFile } from './own-file.ts'
 
-/** Options that name the place of a secret. */
+/** Options for the place of a secret. */
 export interface KeeperOptions {
   readonly secretFile?: string
   readonly toEnv?: string
   readonly secretEnv: string
 }
 
-/** A place for one secret and the id of its webhook, so that a command that was interrupted can go on. No other run can use it meanwhile. */
+/** A place for one secret and the id of its webhook, so that an interrupted command can continue. Other runs wait for it. */
 export interface NamedKeeper extends SecretKeeper, AsyncDisposable {
   /** For messages. */
   readonly name: string
 }
 
 /**
- * Opens the place that was asked for: a file with the secret alone, beside which FILE.webhook holds the id, or an env file with both.
- * Ends the command if a secret is there of which no webhook is known: it is not overwritten.
+ * Opens the place of a secret: a file with the secret alone, beside which FILE.webhook holds the id, or an env file with both. Ends the
+ * command if the place has a secret of an unknown webhook, which would be overwritten.
  */
 export async function openKeeper({ secretFile, toEnv, secretEnv }: KeeperOptions, io: Io): Promise<NamedKeeper> {
   if ((secretFile === undefined) === (toEnv === undefined))
-    throw new ExitError(EXIT.usage, 'Give --secret-file or --to-env: the secret is shown only once.')
+    throw usageError('Give --secret-file or --to-env: the secret is shown only once.')
   const { name, hasAny, readId, save } =
     secretFile === undefined ? inEnvFile(`${toEnv}`, secretEnv) : inFile(secretFile)
-  const held = await holdPlace(secretFile ?? `${toEnv}`, hasAny, io)
+  const held = await holdFile(secretFile ?? `${toEnv}`, hasAny, io)
   try {
     if ((await hasAny()) && (await readId()) === undefined)
-      throw new ExitError(EXIT.usage, `${name} holds a secret already, and is not overwritten. Name another place.`)
+      throw usageError(`${name} holds a secret already, and is not overwritten. Name another place.`)
   } catch (error) {
     await held[Symbol.asyncDispose]()
     throw error
@@ -49,7 +48,7 @@ export async function openKeeper({ secretFile, toEnv, secretEnv }: KeeperOptions
   }
 }
 
-/** One place, whatever it is. */
+/** A file or an env file. */
 interface Place {
   readonly name: string
   hasAny(): Promise<boolean>
@@ -61,8 +60,12 @@ function inFile(path: string): Place {
   const idPath = `${path}.webhook`
   return {
     name: path,
-    hasAny: () => isThere(path),
-    readId: async () => ((await isThere(idPath)) ? (await readFile(idPath, 'utf8')).trim() : undefined),
+    hasAny: () =>
+      access(path).then(
+        () => true,
+        () => false,
+      ),
+    readId: async () => (await readFile(idPath, 'utf8').catch(() => undefined))?.trim(),
     // The id first: a secret without one could not be told from any other.
     async save(secret, id) {
       await replaceFile(idPath, `${id}\n`)
@@ -79,11 +82,4 @@ function inEnvFile(file: string, variable: string): Place {
     readId: () => readEnvFile(file, idVariable),
     save: (secret, id) => writeEnvFile(file, { [idVariable]: id, [variable]: secret }),
   }
-}
-
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

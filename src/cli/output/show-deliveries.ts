@@ -1,13 +1,12 @@
-import { hasColour, type Io } from '../io.ts'
-import { formatAttempt, type ShownAttempt, type ShownDelivery, toLine, toRecord, toResult } from './attempt-line.ts'
-import { createHints } from './hints.ts'
+import { type Io, writeJson } from '../io.ts'
+import { createAttemptPrinter, type ShownAttempt, type ShownDelivery } from './attempt-line.ts'
 
 interface ShowOptions {
   readonly retryScale: number
   readonly json?: true
 }
 
-/** Something that happened in an emulator, in this process or another one. */
+/** Message of an emulator, in this process or another one. */
 interface Message {
   readonly type: string
   readonly delivery?: ShownDelivery
@@ -15,14 +14,14 @@ interface Message {
 }
 
 interface DeliveryDisplay {
-  /** Shows an attempt that has ended, and advice on the first failure of each kind. Passes over other messages. */
+  /** Shows an attempt that has ended, and advice on the first failure of each kind. Ignores other messages. */
   show(message: Message): void
-  /** Writes the last words. @param pending undefined if it is not known */
+  /** Writes the summary. @param pending undefined if it is not known */
   finish(pending: number | undefined): void
 }
 
 export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io): DeliveryDisplay {
-  const giveHint = createHints(io)
+  const print = createAttemptPrinter({ retryScale, json }, io)
   const tally = { deliveries: 0, attempts: 0, succeeded: 0, failed: 0 }
   return {
     show({ type, delivery, attempt }) {
@@ -31,15 +30,11 @@ export function createDeliveryDisplay({ retryScale, json }: ShowOptions, io: Io)
       tally.attempts++
       if (delivery.status === 'success') tally.succeeded++
       if (delivery.status === 'failed') tally.failed++
-      const line = json
-        ? JSON.stringify(toRecord(delivery, attempt))
-        : formatAttempt(toLine(delivery, attempt, retryScale), hasColour(io, io.stdout))
-      io.stdout.write(`${line}\n`)
-      if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
+      print(delivery, attempt)
     },
     finish(pending) {
       const { deliveries, attempts, succeeded, failed } = tally
-      if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', ...tally, pending: pending ?? null })}\n`)
+      if (json) writeJson(io, { type: 'summary', ...tally, pending: pending ?? null })
       const rest = pending === undefined ? '' : `, ${pending} pending`
       io.stderr.write(
         `${count(deliveries, 'delivery', 'deliveries')}, ${count(attempts, 'attempt', 'attempts')}: ${succeeded} acknowledged, ${failed} failed${rest}\n`,

@@ -1,8 +1,9 @@
+import { rm } from 'node:fs/promises'
 import { type Client, type CreatedWebhook, ServiceError, type Webhook } from '../../client/client.ts'
 import { hasCode } from '../../client/service-error.ts'
-import { EXIT, ExitError, type Io, writeOut } from '../io.ts'
+import { EXIT, ExitError, type Io, messageOf, usageError, writeJson, writeOut } from '../io.ts'
+import { replaceFile, reserveFile } from '../output/own-file.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
-import { reserveSecretFile } from '../output/secret-file.ts'
 import { type ServiceOptions, writeServiceOptions } from './service-client.ts'
 
 interface Wanted {
@@ -16,29 +17,26 @@ interface Wanted {
   readonly service: ServiceOptions
 }
 
-/** A place for the secret. */
-interface Place {
+/** Place of the secret: a new file, or standard output, as the only text or as one JSON object. */
+interface SecretPlace {
   readonly name: string
   save(created: CreatedWebhook): Promise<void>
-  /** Takes away whatever it has of the secret. */
+  /** Removes the file, with the secret if it has one. */
   discard(): Promise<void>
 }
 
-/**
- * Registers a webhook: inactive at first, so that it delivers nothing before its secret has a place. That is a new file, or standard
- * output, which then gets the secret alone, or as one JSON object.
- */
+/** Registers a webhook, inactive at first, so that it delivers nothing before its secret is saved. */
 export async function createWebhook(client: Client, wanted: Wanted, io: Io): Promise<void> {
   const { secretFile, isActive, isJson } = wanted
   if (secretFile === undefined && (await io.isOutputDiscarded?.()))
-    throw new ExitError(EXIT.usage, 'Standard output is discarded, and with it the secret, which is shown only once.', {
+    throw usageError('Standard output is discarded, and with it the secret, which is shown only once.', {
       fix: 'Give --secret-file FILE.',
     })
   const place = secretFile === undefined ? toStandardOutput(wanted, io) : await toFile(secretFile)
   const created = await register(client, wanted, place, io)
   const { webhook } = created
   await save(client, created, place)
-  if (secretFile !== undefined && isJson) io.stdout.write(`${toJson(webhook, { secretFile })}\n`)
+  if (secretFile !== undefined && isJson) writeJson(io, toRecord(webhook, { secretFile }))
   const id = toPrintable(webhook.id)
   const where = secretFile === undefined ? 'on standard output' : `in ${secretFile}`
   io.stderr.write(`webhook ${id} is registered; its secret is ${where}, and is not shown again\n`)
@@ -53,15 +51,20 @@ export async function createWebhook(client: Client, wanted: Wanted, io: Io): Pro
   io.stderr.write('it is active\n')
 }
 
-async function toFile(path: string): Promise<Place> {
-  const file = await reserveSecretFile(path)
-  return { name: path, save: ({ secret }) => file.save(secret), discard: () => file.discard() }
+async function toFile(path: string): Promise<SecretPlace> {
+  await reserveFile(path)
+  return {
+    name: path,
+    save: ({ secret }) => replaceFile(path, `${secret}\n`),
+    discard: () => rm(path, { force: true }),
+  }
 }
 
-function toStandardOutput({ isJson }: Wanted, io: Io): Place {
+function toStandardOutput({ isJson }: Wanted, io: Io): SecretPlace {
   return {
     name: 'standard output',
-    save: ({ webhook, secret }) => writeOut(io.stdout, `${isJson ? toJson(webhook, { secret }) : secret}\n`),
+    save: ({ webhook, secret }) =>
+      writeOut(io.stdout, `${isJson ? JSON.stringify(toRecord(webhook, { secret })) : secret}\n`),
     discard: async () => {},
   }
 }
@@ -69,7 +72,7 @@ function toStandardOutput({ isJson }: Wanted, io: Io): Place {
 async function register(
   client: Client,
   { url, events, description, service }: Wanted,
-  place: Place,
+  place: SecretPlace,
   io: Io,
 ): Promise<CreatedWebhook> {
   try {
@@ -89,14 +92,14 @@ async function register(
   }
 }
 
-/** A webhook whose secret is not saved is of no use. */
-async function save(client: Client, created: CreatedWebhook, place: Place): Promise<void> {
+/** Saves the secret. Deletes the webhook if that fails, since it is of no use then. */
+async function save(client: Client, created: CreatedWebhook, place: SecretPlace): Promise<void> {
   const { id } = created.webhook
   try {
     await place.save(created)
   } catch (error) {
     await place.discard().catch(() => {})
-    const why = error instanceof Error ? error.message : error
+    const why = messageOf(error)
     const isGone = await client.webhooks.delete(id).then(
       () => true,
       () => false,
@@ -106,7 +109,7 @@ async function save(client: Client, created: CreatedWebhook, place: Place): Prom
   }
 }
 
-/** Writes a webhook without its state, which is about to change. */
-function toJson({ raw: _raw, active: _active, ...webhook }: Webhook, more: object): string {
-  return JSON.stringify({ ...webhook, ...more })
+/** Record of a webhook without its state, which is about to change. */
+function toRecord({ raw: _raw, active: _active, ...webhook }: Webhook, more: object): object {
+  return { ...webhook, ...more }
 }

@@ -1,29 +1,35 @@
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import * as z from 'zod'
-import { BodyTooLarge, readWhole } from '../../client/read-body.ts'
 import { isObject } from '../../protocol/envelope.ts'
 import type { WebhookEvent } from '../../protocol/events.ts'
+import { DEFAULT_PORT } from '../input/emulator-options.ts'
+import { type EnvOptions, readVariables } from '../input/env-file.ts'
 import { readTargetUrl } from '../input/read-option.ts'
 import { EXIT, ExitError, type Io } from '../io.ts'
 import { toPrintable } from '../output/print-table.ts'
-import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariables } from './address.ts'
 import { attemptMessage, emitted, state, watchedDelivery } from './emulator-answers.ts'
 
-/** A delivery as the control interface tells it, with its attempts so far. */
+/** Variable for the address of the service, or of an emulator. */
+export const BASE_URL = 'POSTERN_BASE_URL'
+
+/** Address of an emulator on its default port. */
+export const EMULATOR_URL = `http://127.0.0.1:${DEFAULT_PORT}`
+
+/** Delivery with its attempts so far. */
 export type WatchedDelivery = z.output<typeof watchedDelivery>
 
-/** State of an emulator, as far as it is read. */
+/** Fields of the state of an emulator. */
 export interface EmulatorState extends Pick<z.output<typeof state>, 'faults' | 'webhooks'> {
   readonly retryScale: number
   readonly isManual: boolean
   readonly pending: number
 }
 
-/** An attempt that has ended, a delivery that was made, or that the stream has begun. Other messages are `other`. */
+/** Message of the stream: an ended attempt, a new delivery, or the start of the stream. All others are `other`. */
 type EmulatorMessage = z.output<typeof attemptMessage> | { readonly type: 'delivery' | 'ready' | 'other' }
 
-/** Fields of an event to emit. Default of the timestamp: now, by the emulator's clock. */
+/** Fields of an event to emit. The default of `timestamp` is the emulator's time. */
 type EmittedFields = Omit<WebhookEvent, 'timestamp'> & Partial<Pick<WebhookEvent, 'timestamp'>>
 
 /** Settings of one call. */
@@ -34,17 +40,17 @@ interface CallSettings {
   readonly withinMs?: number
 }
 
-/** An emulator that runs in another process. Ends the command with code 3 if it does not answer, or answers something else. */
+/** Emulator in another process. Each call ends the command if the emulator refuses it, or is not there. */
 export interface EmulatorClient {
   readonly url: string
-  /** Calls a route below `/_emulator/`, such as `GET clock`. Returns the JSON of its answer, which has to be of that form. */
+  /** Calls a route below `/_emulator/`, such as `GET clock`, and checks the JSON of its answer. */
   call<Answer extends z.ZodType>(line: string, answer: Answer, settings?: CallSettings): Promise<z.output<Answer>>
   readState(settings?: CallSettings): Promise<EmulatorState>
-  /** Lets an event occur, so many times with the same id. Returns the ids of the deliveries. */
+  /** Emits an event so many times with the same id. Returns the ids of the deliveries. */
   emit(event: EmittedFields, count: number): Promise<readonly string[]>
   /** Resolves with undefined if the emulator has dropped the delivery. */
   readDelivery(id: string): Promise<WatchedDelivery | undefined>
-  /** Yields what happens from now on, until the emulator ends. Rejects with the signal's reason. */
+  /** Yields messages until the emulator ends. Rejects with the signal's reason. */
   listen(signal: AbortSignal): AsyncGenerator<EmulatorMessage>
 }
 
@@ -57,21 +63,16 @@ export function addEmulatorUrl(command: Command): Command {
 }
 
 const ANSWER_WITHIN_MS = 10_000
-/** An emulator has up to 256 MiB of records, all of which one answer may list. */
-const MAX_ANSWER_BYTES = 320 * 1_024 * 1_024
-/** Number of characters in a line of the stream; an event has at most 1 MiB. */
-const MAX_LINE = 64 * 1_024 * 1_024
 /** Number of characters of a refusal to show. */
 const MAX_MESSAGE = 500
 
-/** Ends the command with code 3 if no emulator answers, then or later. */
 export async function connectToEmulator(options: EmulatorUrlOptions, io: Io): Promise<EmulatorClient> {
   const variable = (await readVariables(options, io))[BASE_URL] || undefined
   const given = options.emulator ?? variable ?? EMULATOR_URL
-  // It may be in another container; it delivers only to hosts that it was told.
+  // The emulator may run in another container.
   const url = readTargetUrl(given, options.emulator === undefined ? BASE_URL : '--emulator', true)
   try {
-    const ready = readJson(await readText(await send(url, 'GET ready', { signal: io.interrupt })))
+    const ready = await (await send(url, 'GET ready', { signal: io.interrupt })).json()
     if (!isObject(ready) || ready.type !== 'ready') throw new Error('no ready line')
   } catch (error) {
     io.interrupt.throwIfAborted()
@@ -91,9 +92,9 @@ or name it with --emulator URL; trigger also sends straight to a receiver, with 
 function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient {
   const call: EmulatorClient['call'] = async (line, answer, { signal = interrupt, ...settings } = {}) => {
     const response = await send(url, line, { ...settings, signal })
-    const text = await readText(response).catch((cause: unknown) => {
+    const text = await response.text().catch((cause: unknown) => {
       signal.throwIfAborted()
-      throw cause instanceof BodyTooLarge ? tooLarge(url) : goneFrom(url, cause)
+      throw goneFrom(url, cause)
     })
     return read(answer, text === '' ? undefined : readJson(text), url)
   }
@@ -117,7 +118,7 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
       const { body } = await send(url, 'GET stream', { signal, withinMs: Number.POSITIVE_INFINITY })
       if (body === null) return
       try {
-        for await (const line of splitLines(Readable.fromWeb(body), url))
+        for await (const line of splitLines(Readable.fromWeb(body)))
           if (line.startsWith('data: ')) yield toMessage(readJson(line.slice(6)), url)
       } catch (error) {
         signal.throwIfAborted()
@@ -127,7 +128,6 @@ function createEmulatorClient(url: URL, interrupt: AbortSignal): EmulatorClient 
   }
 }
 
-/** Sends one request. Ends the command if it is not answered, or refused. */
 async function send(
   url: URL,
   line: string,
@@ -145,10 +145,10 @@ async function send(
     throw goneFrom(url, cause)
   })
   if (response.ok) return response
-  const text = await readText(response).catch(() => '')
+  const text = await response.text().catch(() => '')
   const answer = readJson(text)
   const message = isObject(answer) && typeof answer.message === 'string' ? answer.message : text
-  // An event that names no account is a slip; a record that is not there is an answer.
+  // 404 to a POST is a misspelt account.
   const isAbsent = response.status === 404 && method !== 'POST'
   throw new ExitError(
     isAbsent ? EXIT.failed : EXIT.usage,
@@ -156,27 +156,15 @@ async function send(
   )
 }
 
-async function readText(response: Response): Promise<string> {
-  return (await readWhole(response, MAX_ANSWER_BYTES)).text
-}
-
-/** Splits a stream at its line feeds. Ends the command at a line that would fill the memory. */
-async function* splitLines(parts: AsyncIterable<Uint8Array>, url: URL): AsyncGenerator<string> {
+/** Splits a stream at its line feeds. */
+async function* splitLines(parts: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let line = ''
+  let rest = ''
   for await (const part of parts) {
-    const [end = '', ...lines] = decoder.decode(part, { stream: true }).split('\n')
-    line += end
-    for (const next of lines) {
-      yield line
-      line = next
-    }
-    if (line.length > MAX_LINE) throw tooLarge(url)
+    const lines = (rest + decoder.decode(part, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
   }
-}
-
-function tooLarge(url: URL): ExitError {
-  return new ExitError(EXIT.unreachable, `The server at ${url.origin} answers more than any emulator.`)
 }
 
 function goneFrom(url: URL, cause: unknown): ExitError {
@@ -193,14 +181,13 @@ function toMessage(value: unknown, url: URL): EmulatorMessage {
   return { type: type === 'delivery' || type === 'ready' ? type : 'other' }
 }
 
-/** Ends the command if something else answers. */
 function read<Answer extends z.ZodType>(answer: Answer, value: unknown, url: URL): z.output<Answer> {
   const { success, data } = answer.safeParse(value)
   if (!success) throw noEmulator(url)
   return data
 }
 
-/** Returns null, which no answer is, if the text is no JSON. */
+/** Returns null if the text is not JSON. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text)

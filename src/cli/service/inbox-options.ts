@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { openInbox } from '../../../adapters/stores/sqlite/open-inbox.ts'
 import type { Inbox, InboxEntry } from '../../inbox/inbox.ts'
-import { EXIT, ExitError } from '../io.ts'
+import { EXIT, ExitError, usageError } from '../io.ts'
 import { toPrintable, toWord } from '../output/print-table.ts'
 
 /** Options that lead to an inbox. */
@@ -96,16 +96,16 @@ function toPostgres(postgres: string, schema: string | undefined) {
 /** The URL is not shown: it may hold a password. */
 function toUrl(text: string, scheme: RegExp): string {
   if (URL.canParse(text) && scheme.test(text)) return text
-  throw new ExitError(EXIT.usage, 'That is not a URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
+  throw usageError('That is not a URL: give redis://HOST:PORT, rediss:// or postgres://HOST/DATABASE.')
 }
 
 function findPlace(options: InboxOptions): Engine {
   const given = ENGINES.filter((name) => options[name] !== undefined)
   const [place] = given
   if (place === undefined || given.length > 1)
-    throw new ExitError(EXIT.usage, 'Name the inbox: --sqlite FILE, --redis URL or --postgres URL.')
+    throw usageError('Name the inbox: --sqlite FILE, --redis URL or --postgres URL.')
   const stray = DETAILS.find((name) => options[name] !== undefined && !DETAILS_OF[place].includes(name))
-  if (stray !== undefined) throw new ExitError(EXIT.usage, `--${stray} is not for an inbox of --${place}.`)
+  if (stray !== undefined) throw usageError(`--${stray} is not for an inbox of --${place}.`)
   return place
 }
 

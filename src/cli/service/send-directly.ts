@@ -5,9 +5,8 @@ import { urlTarget } from '../../testing/url-target.ts'
 import { readCode } from '../../wire/code-word.ts'
 import { toConnectionFailure } from '../../wire/connection-failure.ts'
 import { showTarget } from '../../wire/target.ts'
-import { EXIT, hasColour, type Io } from '../io.ts'
-import { formatAttempt } from '../output/attempt-line.ts'
-import { createHints } from '../output/hints.ts'
+import { EXIT, ExitError, endIfInterrupted, hasColour, type Io, writeJson } from '../io.ts'
+import { createHints, formatAttempt } from '../output/attempt-line.ts'
 import { sendAll, shuffle } from './send-all.ts'
 
 /** Options for sending events. */
@@ -25,17 +24,13 @@ interface Sending {
   readonly copy: number
 }
 
-/**
- * Sends events straight to a receiver, one attempt for each copy, and shows each.
- *
- * @returns the exit code
- */
+/** Sends events straight to a receiver, one attempt for each copy, and shows each. */
 export async function sendDirectly(
   url: URL,
   events: readonly WebhookEvent[],
   options: DirectOptions,
   io: Io,
-): Promise<number> {
+): Promise<void> {
   const { secret, duplicate, concurrent: concurrency, rate } = options
   const target = urlTarget(url)
   const sender = createSender({
@@ -48,7 +43,7 @@ export async function sendDirectly(
   const tally = { sent: 0, acknowledged: 0, unanswered: 0 }
   const giveHint = createHints(io)
   const write = options.json ? toJson(io) : toLines(io, duplicate)
-  if (options.json) io.stdout.write(`${JSON.stringify({ type: 'ready', to: showTarget(url) })}\n`)
+  if (options.json) writeJson(io, { type: 'ready', to: showTarget(url) })
 
   const send = async (sending: Sending) => {
     const attempt = await sender.send(sending.event)
@@ -63,12 +58,11 @@ export async function sendDirectly(
   await sendAll(all, send, { concurrency, rate, signal: io.interrupt })
 
   const { sent, acknowledged, unanswered } = tally
-  if (options.json)
-    io.stdout.write(`${JSON.stringify({ type: 'summary', sent, acknowledged, failed: sent - acknowledged })}\n`)
+  if (options.json) writeJson(io, { type: 'summary', sent, acknowledged, failed: sent - acknowledged })
   io.stderr.write(`${io.interrupt.aborted ? 'interrupted: ' : ''}${sent} sent, ${acknowledged} acknowledged\n`)
-  if (io.interrupt.aborted) return EXIT.interrupted
-  if (unanswered === sent) return EXIT.unreachable
-  return acknowledged < sent ? EXIT.failed : EXIT.done
+  endIfInterrupted(io)
+  if (unanswered === sent) throw new ExitError(EXIT.unreachable)
+  if (acknowledged < sent) throw new ExitError(EXIT.failed)
 }
 
 type Write = (sending: Sending, attempt: Attempt) => void
@@ -107,11 +101,11 @@ function toJson(io: Io): Write {
       code: readCode(attempt.body),
       durationMs: Math.round(attempt.durationMs * 10) / 10,
     }
-    io.stdout.write(`${JSON.stringify(line)}\n`)
+    writeJson(io, line)
   }
 }
 
-/** The status, or a word for why there is none. */
+/** Returns the status, or a word for why there is none. */
 function toResult({ status, failure, error }: Attempt): string {
   if (status !== undefined) return String(status)
   if (failure !== 'connection') return failure ?? ''

@@ -1,16 +1,17 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { type Client, createClient, type Wait } from '../../client/client.ts'
 import { SEEDED_ACCOUNTS } from '../../emulator/accounts.ts'
 import { isObject } from '../../protocol/envelope.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
+import { addEnvOption, type EnvOptions, inFile, readVariables } from '../input/env-file.ts'
 import { nameUrl } from '../input/read-option.ts'
 import { readName, readSecret } from '../input/secret.ts'
-import { EXIT, ExitError, type Io } from '../io.ts'
-import { toWord } from '../output/print-table.ts'
+import { type Io, usageError } from '../io.ts'
+import { toPrintable, toWord } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
-import { BASE_URL, EMULATOR_URL, type EnvOptions, readVariables } from './address.ts'
+import { BASE_URL, EMULATOR_URL } from './emulator-client.ts'
 
-/** Address of the service and places of the credentials of an account user. They are never arguments themselves. */
+/** Options for the address of the service, and for the places of the credentials, which are never arguments themselves. */
 export interface ServiceOptions extends EnvOptions {
   readonly baseUrl?: string
   readonly emailEnv: string
@@ -26,27 +27,26 @@ const EMAIL = 'POSTERN_EMAIL'
 const PASSWORD = 'POSTERN_PASSWORD'
 
 export function addServiceOptions(command: Command): Command {
-  return command
+  const options = command
     .option('--base-url <url>', `where the service is; else ${BASE_URL} says it`)
     .option('--email-env <name>', 'the environment variable that holds the e-mail address', readName, EMAIL)
     .option('--password-env <name>', 'the one that holds the password', readName, PASSWORD)
     .option('--password-file <file>', 'the file that holds it')
     .option('--password-stdin', 'it comes on standard input')
-    .option('--env <file>', 'the env file that sets these variables, in place of the environment')
-    .addOption(new Option('--env-file <file>', 'the same, for a file that is there').hideHelp())
+  return addEnvOption(options, 'the env file that sets these variables, in place of the environment')
     .option('--retries <n>', 'how often a call is repeated after a failure, 0 to 20', readRetries, 5)
     .option('--allow-http', 'http: for other machines too; the password then goes over the network for all to read')
 }
 
-/** Writes these options for a shell, each after a blank: without them, an advised command would go to another service. */
+/** Writes these options for a shell, each after a blank: with them, an advised command goes to the same service. */
 export function writeServiceOptions(options: ServiceOptions): string {
-  const { baseUrl, emailEnv, passwordEnv, passwordFile, passwordStdin, env, envFile, allowHttp } = options
+  const { baseUrl, emailEnv, passwordEnv, passwordFile, passwordStdin, env, allowHttp } = options
   const values = {
     'base-url': baseUrl,
     'email-env': emailEnv === EMAIL ? undefined : emailEnv,
     'password-env': passwordEnv === PASSWORD ? undefined : passwordEnv,
     'password-file': passwordFile,
-    env: env ?? envFile,
+    env,
   }
   const written = Object.entries(values).map(([name, value]) =>
     value === undefined ? '' : ` --${name} ${toWord(value)}`,
@@ -59,7 +59,7 @@ function readRetries(value: string): number {
   return Number(value)
 }
 
-/** A client of the service that the options name; without any, of an emulator on this machine. */
+/** Returns a client of the service that the options name or, without any, of an emulator on this machine. */
 export async function connectToService(
   options: ServiceOptions,
   io: Io,
@@ -77,7 +77,6 @@ export async function connectToService(
   })
 }
 
-/** Short ones pass unnoticed. */
 function tellWait({ ms, reason }: Wait, { stderr }: Io): void {
   if (ms >= 1_000)
     stderr.write(`waiting ${showTime(ms)} ${reason === 'rate_limit' ? 'for rate limit' : 'after a failure'}\n`)
@@ -96,9 +95,9 @@ async function findService(options: ServiceOptions, io: Io): Promise<Service> {
   const hasPassword =
     options.passwordFile !== undefined || options.passwordStdin || Boolean(variables[options.passwordEnv])
   if (baseUrl === undefined) {
-    // Credentials belong to some service: whatever listens on this machine is not given them on a guess.
+    // Credentials of a service are not sent to an emulator on a guess.
     if (email !== undefined || hasPassword || !(await isEmulatorThere(io)))
-      throw new ExitError(EXIT.usage, 'The address of the service is not set.', {
+      throw usageError('The address of the service is not set.', {
         fix: `Give --base-url URL, or set ${BASE_URL}; or start an emulator in another terminal: npx postern emulator`,
       })
     const [account] = SEEDED_ACCOUNTS
@@ -108,13 +107,11 @@ async function findService(options: ServiceOptions, io: Io): Promise<Service> {
   }
   mustBeSafe(baseUrl, options)
   if (email === undefined)
-    throw new ExitError(
-      EXIT.usage,
+    throw usageError(
       `There is no e-mail address: ${options.emailEnv} is not set${inFile(options)}. Set it, or name another variable (--email-env) or an env file (--env).`,
     )
   if (!hasPassword)
-    throw new ExitError(
-      EXIT.usage,
+    throw usageError(
       `There is no password: ${options.passwordEnv} is not set${inFile(options)}. Set it, or name another variable (--password-env), a file (--password-file, --env) or standard input (--password-stdin).`,
     )
   return { baseUrl, email, password: await readPassword(options, { ...io, env: variables }) }
@@ -123,7 +120,7 @@ async function findService(options: ServiceOptions, io: Io): Promise<Service> {
 function readPassword(options: ServiceOptions, io: Io): Promise<string> {
   const { passwordEnv, passwordFile, passwordStdin } = options
   if (passwordFile !== undefined && passwordStdin)
-    throw new ExitError(EXIT.usage, 'Give --password-file or --password-stdin, not both.')
+    throw usageError('Give --password-file or --password-stdin, not both.')
   return readSecret(
     {
       secretEnv: passwordEnv,
@@ -134,22 +131,15 @@ function readPassword(options: ServiceOptions, io: Io): Promise<string> {
   )
 }
 
-function inFile({ env, envFile }: ServiceOptions): string {
-  const file = env ?? envFile
-  return file === undefined ? '' : ` in ${file}`
-}
-
-/** The client refuses the same, in words for those who write code. */
+/** Ends the command if the address is unsafe: the messages of the client are about code. */
 function mustBeSafe(baseUrl: string, options: ServiceOptions): void {
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
-    throw new ExitError(
-      EXIT.usage,
+    throw usageError(
       `${nameUrl(options.baseUrl === undefined ? BASE_URL : '--base-url', baseUrl)} is not a URL of a service; write it whole: https://crm.example.com`,
     )
   const url = new URL(baseUrl)
   if (url.protocol === 'http:' && !options.allowHttp && !isLoopback(url))
-    throw new ExitError(
-      EXIT.usage,
+    throw usageError(
       `${url.origin} is http, which would send the password over the network for all to read. Give https, or --allow-http.`,
     )
 }
@@ -163,4 +153,12 @@ async function isEmulatorThere({ interrupt }: Io): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+/** Prints why retries have no result if their webhook is paused. */
+export async function tellIfPaused(client: Client, webhookId: string, options: ServiceOptions, io: Io): Promise<void> {
+  const { active } = await client.webhooks.get(webhookId, { signal: io.interrupt })
+  if (active !== false) return
+  const resume = `postern webhooks resume ${toWord(webhookId)}${writeServiceOptions(options)}`
+  io.stderr.write(`webhook ${toPrintable(webhookId)} is paused, and holds back what is retried: ${resume}\n`)
 }

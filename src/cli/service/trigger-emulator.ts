@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebhookEvent } from '../../protocol/events.ts'
 import { inspectorOf } from '../input/emulator-options.ts'
-import { EXIT, hasColour, type Io } from '../io.ts'
-import { formatAttempt, standAfter, toLine, toRecord, toResult } from '../output/attempt-line.ts'
-import { createHints } from '../output/hints.ts'
+import { EXIT, ExitError, endIfInterrupted, type Io, writeJson } from '../io.ts'
+import { createAttemptPrinter, standAfter } from '../output/attempt-line.ts'
 import { toPrintable } from '../output/print-table.ts'
 import { showTime } from '../output/show-time.ts'
-import { EMULATOR_URL } from './address.ts'
-import type { EmulatorClient, EmulatorState, WatchedDelivery } from './emulator-client.ts'
+import { EMULATOR_URL, type EmulatorClient, type EmulatorState } from './emulator-client.ts'
 import { sendAll, shuffle } from './send-all.ts'
 
 export interface EmulatedOptions {
-  /** The events happened when they say, and not when they reach the emulator. */
+  /** Keeps the times of the events. Otherwise they occur when they reach the emulator. */
   readonly isTimed: boolean
   readonly duplicate: number
   readonly concurrent: number
@@ -22,23 +20,19 @@ export interface EmulatedOptions {
   readonly json?: true
 }
 
-/** Pause between two looks at deliveries that are not done. */
+/** Pause between two looks at pending deliveries. */
 const POLL_MS = 50
 
-/**
- * Lets events occur in an emulator, and shows the outcome of their deliveries if asked to.
- *
- * @returns the exit code
- */
+/** Lets events occur in an emulator and, with `watch`, shows their deliveries. */
 export async function triggerEmulator(
   emulator: EmulatorClient,
   events: readonly WebhookEvent[],
   options: EmulatedOptions,
   io: Io,
-): Promise<number> {
+): Promise<void> {
   const { json, concurrent: concurrency, rate, duplicate, isTimed, watch } = options
   const print = (record: object, line: string) => io.stdout.write(`${json ? JSON.stringify(record) : line}\n`)
-  if (json) io.stdout.write(`${JSON.stringify({ type: 'ready', emulator: emulator.url })}\n`)
+  if (json) writeJson(io, { type: 'ready', emulator: emulator.url })
   const state = await emulator.readState()
   const watched: string[] = []
   let emitted = 0
@@ -59,8 +53,8 @@ export async function triggerEmulator(
     io.stderr.write('An event was being sent: it may have occurred.\n')
   })
   if (watched.length === 0 && !io.interrupt.aborted) io.stderr.write(`${tellWhyNone(events, state, emulator)}\n`)
-  if (!watch) return io.interrupt.aborted ? EXIT.interrupted : EXIT.done
-  return watchDeliveries(emulator, watched, state, options, io)
+  if (watch) await watchDeliveries(emulator, watched, state, options, io)
+  endIfInterrupted(io)
 }
 
 function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorState, emulator: EmulatorClient): string {
@@ -74,15 +68,15 @@ function tellWhyNone(events: readonly WebhookEvent[], { webhooks }: EmulatorStat
     : `No active webhook of that account subscribes to ${type}, so nothing is delivered. postern dev takes --events ${type}.`
 }
 
-/** Shows attempts until all deliveries are done, the time is over, or the user stops. */
+/** Shows attempts until no delivery is pending, the time is over, or Ctrl-C. */
 async function watchDeliveries(
   emulator: EmulatorClient,
   ids: readonly string[],
   state: EmulatorState,
   { timeout, json }: EmulatedOptions,
   io: Io,
-): Promise<number> {
-  const show = createPrinter(state, json === true, io)
+): Promise<void> {
+  const print = createAttemptPrinter({ retryScale: state.retryScale, json }, io)
   const shown = new Map(ids.map((id) => [id, 0]))
   const tally = { succeeded: 0, failed: 0, gone: 0 }
   const deadline = performance.now() + timeout
@@ -95,8 +89,10 @@ async function watchDeliveries(
         tally.gone++
         continue
       }
-      show(delivery, from)
-      shown.set(id, delivery.attempts.length)
+      const { attempts } = delivery
+      for (const [index, attempt] of attempts.entries())
+        if (index >= from) print(standAfter(delivery, attempts, index), attempt)
+      shown.set(id, attempts.length)
       if (delivery.status === 'pending') continue
       shown.delete(id)
       tally[delivery.status === 'success' ? 'succeeded' : 'failed']++
@@ -105,14 +101,16 @@ async function watchDeliveries(
   }
   const { succeeded, failed, gone } = tally
   const pending = shown.size
-  if (json) io.stdout.write(`${JSON.stringify({ type: 'summary', succeeded, failed, pending, gone })}\n`)
+  if (json) writeJson(io, { type: 'summary', succeeded, failed, pending, gone })
   const begin = io.interrupt.aborted ? 'interrupted: ' : ''
   const end = gone === 0 ? '' : `, ${gone} gone: the emulator no longer has them, nor their results`
   io.stderr.write(`${begin}${succeeded} acknowledged, ${failed} failed, ${pending} pending${end}\n`)
-  if (io.interrupt.aborted) return EXIT.interrupted
-  if (pending === 0) return failed + gone > 0 || ids.length === 0 ? EXIT.failed : EXIT.done
+  endIfInterrupted(io)
+  if (failed + gone > 0 && pending === 0) throw new ExitError(EXIT.failed)
+  if (ids.length === 0) throw new ExitError(EXIT.failed)
+  if (pending === 0) return
   io.stderr.write(`Not done after ${showTime(timeout)}. ${state.isManual ? standsStill(emulator) : GOES_ON}\n`)
-  return EXIT.gaveUp
+  throw new ExitError(EXIT.gaveUp)
 }
 
 function standsStill({ url }: EmulatorClient): string {
@@ -123,23 +121,7 @@ function standsStill({ url }: EmulatorClient): string {
 const GOES_ON =
   'The emulator continues its attempts; watch longer with --timeout 3h, or start it with --retry-scale 600.'
 
-/** Shows the attempts of a delivery from an index on, and what to do about those that failed. */
-function createPrinter({ retryScale }: EmulatorState, json: boolean, io: Io) {
-  const giveHint = createHints(io)
-  return (delivery: WatchedDelivery, from: number): void => {
-    for (const [index, attempt] of delivery.attempts.entries()) {
-      if (index < from) continue
-      const then = standAfter(delivery, delivery.attempts, index)
-      const line = json
-        ? JSON.stringify(toRecord(then, attempt))
-        : formatAttempt(toLine(then, attempt, retryScale), hasColour(io, io.stdout))
-      io.stdout.write(`${line}\n`)
-      if (attempt.failure !== undefined) giveHint(toResult(attempt), new URL(attempt.url))
-    }
-  }
-}
-
-/** The signal ends calls that are under way; the summary comes in any case. */
+/** Ignores errors after Ctrl-C, so that the summary is printed. */
 function unlessInterrupted({ interrupt }: Io): (error: unknown) => undefined {
   return (error) => {
     if (!interrupt.aborted) throw error

@@ -1,0 +1,42 @@
+import { once } from 'node:events'
+import { EXIT, ExitError, type Io, messageOf, usageError } from '../io.ts'
+
+/**
+ * Asks at the terminal, and returns true if the answer is the key y. Ends the command if there is no terminal, or if its input ended with
+ * a password. Nothing can be read from standard input afterwards.
+ */
+export async function confirm(question: string, io: Io): Promise<boolean> {
+  if (io.listenToKeys === undefined || io.stdin.readableEnded === true)
+    throw usageError(question, { fix: 'If this is intended, add --yes.' })
+  io.stderr.write(`${question} [y/N] `)
+  const answered = new AbortController()
+  let answer = ''
+  await listenUntil(io, answered.signal, (key) => {
+    answer ||= key
+    answered.abort()
+  })
+  io.stderr.write('\n')
+  io.interrupt.throwIfAborted()
+  return answer.toLowerCase() === 'y'
+}
+
+/** Ends the command, which destroys something, unless the user says yes. */
+export async function mustBeMeant(question: string, io: Io): Promise<void> {
+  if (!(await confirm(question, io))) throw new ExitError(EXIT.failed, 'nothing was changed')
+}
+
+/** Passes keys on until q is pressed, and prints why one of them failed. Ends the command at Ctrl-C. */
+export async function untilQuit(io: Io, press: (key: string) => Promise<void>): Promise<void> {
+  const quit = new AbortController()
+  await listenUntil(io, quit.signal, (key) => {
+    if (key === 'q') quit.abort()
+    else press(key).catch((error: unknown) => io.stderr.write(`${messageOf(error)}\n`))
+  })
+}
+
+async function listenUntil(io: Io, signal: AbortSignal, listener: (key: string) => void): Promise<void> {
+  const stop = io.listenToKeys?.(listener)
+  const end = AbortSignal.any([signal, io.interrupt])
+  if (!end.aborted) await once(end, 'abort')
+  stop?.()
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, chown, open, readFile, realpath, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { pid } from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EXIT, ExitError, type Io, messageOf, refuseFile, usageError } from '../io.ts'
+
+/** Creates an empty file that only its owner can read, as a place for a secret. Ends the command if there is a file already. */
+export async function reserveFile(path: string): Promise<void> {
+  await writeFile(path, '', { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
+    if (Object(error).code === 'EEXIST')
+      throw usageError(`${path} is there already, and is not overwritten. Name another file.`)
+    throw refuseFile(path, 'written', error)
+  })
+}
+
+/**
+ * Replaces a file as a whole or not at all, even if the disk is full or the process is killed. An existing file keeps its mode, its owner
+ * and the links to it; only its owner can read a new one.
+ */
+export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
+  const target = await realpath(path).catch(() => path)
+  const before = await stat(target).catch(() => undefined)
+  const next = `${target}.${pid}.new`
+  try {
+    await rm(next, { force: true }) // a killed process with the same number may have left it
+    await writeFile(next, content, { flag: 'wx', mode: 0o600, flush: true })
+    if (before !== undefined) {
+      await chown(next, before.uid, before.gid).catch(() => {}) // only root may change the owner
+      await chmod(next, before.mode & 0o777)
+    }
+    await rename(next, target)
+  } catch (error) {
+    await rm(next, { force: true })
+    throw error
+  }
+  await syncFolder(target)
+}
+
+/** Brings a new name in a folder to the disk. */
+async function syncFolder(path: string): Promise<void> {
+  try {
+    await using folder = await open(dirname(path))
+    await folder.sync()
+  } catch {
+    // Windows cannot open folders, and does not need this.
+  }
+}
+
+/** Times of a lock, in milliseconds. */
+export interface LockTimes {
+  /** Interval in which the holder touches its lock. */
+  readonly beatMs: number
+  /** A lock that was not touched for so long was left by a process that was killed. */
+  readonly abandonedAfterMs: number
+  /** Time after which a command prints that it waits. */
+  readonly tellAfterMs: number
+  readonly waitMs: number
+  readonly lookMs: number
+}
+
+const TIMES: LockTimes = { beatMs: 500, abandonedAfterMs: 5_000, tellAfterMs: 1_000, waitMs: 20_000, lookMs: 100 }
+
+/** A file that no other run fills until this is disposed of. */
+export interface HeldFile extends AsyncDisposable {
+  /** Resolves with false once another run has taken the file over, because this one stood still, as after Ctrl-Z. */
+  isHeld(): Promise<boolean>
+}
+
+/**
+ * Keeps other runs from filling a file, by a lock beside it. Waits for a run that holds the lock. If that has filled the file, no lock is
+ * taken, since nothing is written then. Ends the command if this takes long, or if the folder cannot be written.
+ */
+export async function holdFile(
+  path: string,
+  isFilled: () => Promise<boolean>,
+  io: Io,
+  times: LockTimes = TIMES,
+): Promise<HeldFile> {
+  const lock = `${await resolveLinks(path)}.lock`
+  const owner = randomUUID()
+  const start = performance.now()
+  let [beat, beatAt, isTold] = [0, start, false]
+  while (!(await isFilled())) {
+    if (await take(lock, owner, path)) return hold(lock, owner, times)
+    const last = await readBeat(lock)
+    const now = performance.now()
+    if (last !== beat) [beat, beatAt] = [last, now]
+    else if (now - beatAt > times.abandonedAfterMs)
+      await rm(lock, { force: true }).catch((error: unknown) => {
+        throw usageError(`${lock} cannot be removed: ${messageOf(error)}`)
+      })
+    if (now - start > times.waitMs)
+      throw new ExitError(EXIT.gaveUp, `Another run is using ${path}.`, {
+        fix: 'Run the command again when that one has ended.',
+      })
+    if (!isTold && now - start > times.tellAfterMs) {
+      isTold = true
+      io.stderr.write(`waiting for another run that is using ${path}\n`)
+    }
+    await sleep(times.lookMs, undefined, { signal: io.interrupt }).catch(() => io.interrupt.throwIfAborted())
+  }
+  return { isHeld: async () => false, async [Symbol.asyncDispose]() {} }
+}
+
+/** Returns the path without links, so that a lock holds the file under all its names. */
+async function resolveLinks(path: string): Promise<string> {
+  const inFolder = async () => join(await realpath(dirname(path)), basename(path))
+  return realpath(path)
+    .catch(inFolder) // the file does not exist yet
+    .catch(() => path)
+}
+
+/** Tries to take the lock, and returns true if it succeeded. */
+async function take(lock: string, owner: string, path: string): Promise<boolean> {
+  try {
+    await writeFile(lock, owner, { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    if (Object(error).code === 'EEXIST') return false
+    await rm(lock, { force: true }) // a full disk leaves an empty file
+    throw refuseFile(path, 'written', error)
+  }
+}
+
+function hold(lock: string, owner: string, { beatMs }: LockTimes): HeldFile {
+  const timer = setInterval(() => utimes(lock, new Date(), new Date()).catch(() => {}), beatMs)
+  const isHeld = async () => (await readFile(lock, 'utf8').catch(() => '')) === owner
+  return {
+    isHeld,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      if (await isHeld()) await rm(lock, { force: true })
+    },
+  }
+}
+
+/** Returns the time of the last touch; 0 if the lock has just been released. */
+async function readBeat(lock: string): Promise<number> {
+  const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: 0 }))
+  return mtimeMs
+}
