@@ -16,7 +16,7 @@ const WITH_PROGRAMS = [
   'adapters/stores/sqlite/{inbox-deaths,inbox-outage,processes}',
   'chaos/**/*',
   'check/{reference,repro}',
-  'cli/{completion,examples,inbox-bullmq,inbox-replay-races,late-inbox,program,replay-program}',
+  'cli/{completion-shells,examples,inbox-bullmq,inbox-program,program,replay-program}',
   'client/aborted-call',
   'docs',
   'emulator/crash',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { findFreePort } from '../support/programs.ts'
 import { recordDeliveries } from './recording-server.ts'
 import { readLines, startCli } from './run-cli.ts'
-import { serve, serveHandMade } from './serve.ts'
+import { APP, serve, serveHandMade } from './serve.ts'
 
 describe('postern deliveries list', () => {
   async function serveLog() {
@@ -36,6 +36,19 @@ describe('postern deliveries list', () => {
       stdout: '',
       stderr: '',
     })
+  })
+
+  it('names the webhooks of the account if it is not told which one', async () => {
+    const { run, create, crm } = await serve()
+    expect(await run('deliveries', 'list')).toMatchObject({
+      ...{ code: 2, stderr: 'postern: The account has no webhook, and so no deliveries.\n' },
+    })
+    const [one, other] = [create(), create({ url: 'https://other.example.test/' })]
+    expect(await run('deliveries', 'list')).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr: `postern: Name one of the webhooks of the account:\n  ${one.id}  ${APP}\n  ${other.id}  https://other.example.test/\n`,
+    })
+    expect(crm.webhooks.list()).toHaveLength(2)
   })
 
   it('keeps a delivery whose time the service does not tell, and one of exactly the time', async () => {

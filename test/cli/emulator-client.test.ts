@@ -145,7 +145,13 @@ describe('a call of an emulator', () => {
 })
 
 describe('the stream of an emulator', () => {
-  const attempt = { number: 1, at: 0, durationMs: 1, responseBody: '', url: 'http://127.0.0.1:9/' }
+  const attempt = {
+    number: 1,
+    at: '2025-01-01T00:00:00.000Z',
+    durationMs: 1,
+    responseBody: '',
+    url: 'http://127.0.0.1:9/',
+  }
   const delivery = { id: 'd1', eventId: 'e1', eventType: 'x', status: 'failed' }
   const message = { type: 'attempt', attempt, delivery }
   const write = (response: ServerResponse, ...messages: readonly object[]) =>
@@ -159,7 +165,12 @@ describe('the stream of an emulator', () => {
     })
     const messages: object[] = []
     for await (const each of emulator.listen(never)) messages.push(each)
-    expect(messages).toMatchObject([{ type: 'ready' }, { type: 'delivery' }, message, { type: 'other' }])
+    expect(messages).toMatchObject([
+      { type: 'ready' },
+      { type: 'delivery' },
+      { type: 'attempt', delivery },
+      { type: 'other' },
+    ])
     expect(messages[1]).toEqual({ type: 'delivery' })
   })
 
@@ -167,12 +178,12 @@ describe('the stream of an emulator', () => {
     (text: string): Answer =>
     (_request, response) =>
       void response.end(`data: ${text}\n\n`)
-  const late = JSON.stringify({ ...message, attempt: { ...attempt, at: 8.65e15 } })
+  const undated = JSON.stringify({ ...message, attempt: { ...attempt, at: 'soon' } })
   it.each<[string, Answer, string]>([
     ['it is cut', cut, 'no longer answers'],
     ['a message is no JSON', written('{'), 'is not an emulator'],
     ['a message is wrong', written('{"type":"attempt"}'), 'is not an emulator'],
-    ['a message has a time that no date can hold', written(late), 'is not an emulator'],
+    ['a message has a time that is none', written(undated), 'is not an emulator'],
     ['it is refused', (_request, response) => response.writeHead(400).end('no'), 'The emulator refused: no'],
   ])('ends the command if %s', async (_what, answer, words) => {
     const { emulator } = await connect(answer)

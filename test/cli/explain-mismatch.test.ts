@@ -84,11 +84,11 @@ describe('a mismatch', () => {
   })
 })
 
-it('explains a body of a million line breaks immediately', () => {
-  expect(codesOf(`${'\n'.repeat(1_000_000)}x`, right)).toEqual(['no_match'])
-  expect(codesOf(`x${'\r\n'.repeat(500_000)}`, sign('x', SECRET))).toEqual(['final_newline'])
+it('explains a body of many line breaks immediately', () => {
+  expect(codesOf(`${'\n'.repeat(200_000)}x`, right)).toEqual(['no_match'])
+  expect(codesOf(`x${'\r\n'.repeat(100_000)}`, sign('x', SECRET))).toEqual(['final_newline'])
 })
 
 it('explains a body that is nested too deeply to be written again', () => {
-  expect(codesOf(`${'['.repeat(100_000)}${']'.repeat(100_000)}`, right)).toEqual(['no_match'])
+  expect(codesOf(`${'['.repeat(20_000)}${']'.repeat(20_000)}`, right)).toEqual(['no_match'])
 })

@@ -3,10 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
 import { bullmqInbox } from 'postern/bullmq'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openInboxOf } from '../../src/cli/service/inbox-options.ts'
+import { LateInbox } from '../../src/cli/service/late-inbox.ts'
 import { BACKENDS } from '../adapters/queues/bullmq/backends.ts'
 import { postgresProgram, startPostgres } from '../engines/postgres-server.ts'
+import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { serverFor } from '../engines/server-for.ts'
 import { findFreePort } from '../support/programs.ts'
 import { buryAll } from './make-dead-letters.ts'
@@ -73,16 +77,6 @@ describe.each(BACKENDS)('postern inbox --%s', (backend, start) => {
 })
 
 describe('postern inbox', () => {
-  it.each([
-    ['no place', []],
-    ['two places', ['--sqlite', 'a.db', '--redis', 'redis://localhost']],
-    ['an option of another place', ['--redis', 'redis://localhost', '--table', 'x']],
-    ['what is no URL', ['--redis', 'localhost']],
-    ['a URL of another engine', ['--postgres', 'redis://localhost']],
-  ])('refuses %s, with code 2', async (_, args) => {
-    expect(await runCli(['inbox', 'counts', ...args])).toMatchObject({ code: 2, stdout: '' })
-  })
-
   it('works without bullmq, and names it if it is needed', () => {
     const folder = mkdtempSync(join(tmpdir(), 'postern-no-bullmq-'))
     const hook = join(folder, 'hook.mjs')
@@ -119,4 +113,57 @@ describe.skipIf(postgresProgram === undefined)('postern inbox migrate', () => {
       await server.remove()
     }
   }, 60_000)
+})
+
+describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {
+  it('stays if a question was wrong', async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.remove())
+    const observer = new Redis(server.url)
+    onTestFinished(() => void observer.disconnect())
+    await using inbox = new LateInbox({ redis: server.url })
+    await inbox.counts()
+    const madeOf = async () => /total_connections_received:\d+/.exec(await observer.info('stats'))?.[0]
+    const before = await madeOf()
+    await expect(inbox.list('dead', { after: 'nowhere' })).rejects.toThrow('after is "nowhere"')
+    await inbox.counts()
+    expect(await madeOf()).toBe(before)
+  })
+
+  it('comes back with its Redis', { timeout: 30_000 }, async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.remove())
+    await using inbox = new LateInbox({ redis: server.url })
+    const counts = (late: LateInbox) => late.counts().then(({ dead }) => dead)
+    expect(await counts(inbox)).toBe(0)
+    await server.kill('SIGKILL')
+    await expect(inbox.counts()).rejects.toThrow()
+    await server.start()
+    await expect.poll(() => counts(inbox).catch(() => 'away'), { timeout: 15_000 }).toBe(0)
+  })
+
+  it('has its queue and its prefix in Redis', async () => {
+    const server = await startRedis()
+    onTestFinished(() => server.remove())
+    const redis = new Redis(server.url)
+    onTestFinished(() => void redis.disconnect())
+    const item = { bytes: Buffer.from('{}'), accountKey: 'acme', id: 'evt_1', type: 'sync.failed', receivedAt: 0 }
+    for (const [options, prefix] of [
+      [{}, 'bull:postern:'],
+      [{ queue: 'crm', prefix: 'b' }, 'b:crm:'],
+    ] as const) {
+      await using opened = await openInboxOf({ redis: server.url, ...options })
+      await opened.inbox.put({ key: 'acme:evt_1', ...item })
+      expect(await opened.inbox.counts()).toMatchObject({ waiting: 1 })
+      expect((await redis.keys('*')).filter((key) => key.startsWith(prefix))).not.toEqual([])
+    }
+    // All connections but this one are closed.
+    await expect
+      .poll(async () =>
+        String(await redis.client('LIST'))
+          .trim()
+          .split('\n'),
+      )
+      .toHaveLength(1)
+  })
 })

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   getEntry,
   type InboxOptions,
@@ -10,7 +9,6 @@ import {
   writeInboxOptions,
 } from '../../src/cli/service/inbox-options.ts'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
-import { redisProgram, startRedis } from '../engines/redis-server.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 
@@ -117,30 +115,5 @@ describe('an inbox', () => {
 
   it('has no tables to make in what is no Postgres', async () => {
     await expect(migrateInbox({ postgres: 'mysql://h:secret@x' })).rejects.toThrow(/^That is not a URL: [^@]*$/)
-  })
-
-  it.skipIf(redisProgram === undefined)('has its queue and its prefix in Redis', async () => {
-    const server = await startRedis()
-    onTestFinished(() => server.remove())
-    const redis = new Redis(server.url)
-    onTestFinished(() => void redis.disconnect())
-    const item = { bytes: Buffer.from('{}'), accountKey: 'acme', id: 'evt_1', type: 'sync.failed', receivedAt: 0 }
-    for (const [options, prefix] of [
-      [{}, 'bull:postern:'],
-      [{ queue: 'crm', prefix: 'b' }, 'b:crm:'],
-    ] as const) {
-      await using opened = await openInboxOf({ redis: server.url, ...options })
-      await opened.inbox.put({ key: 'acme:evt_1', ...item })
-      expect(await opened.inbox.counts()).toMatchObject({ waiting: 1 })
-      expect((await redis.keys('*')).filter((key) => key.startsWith(prefix))).not.toEqual([])
-    }
-    // All connections but this one are closed.
-    await expect
-      .poll(async () =>
-        String(await redis.client('LIST'))
-          .trim()
-          .split('\n'),
-      )
-      .toHaveLength(1)
   })
 })

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DeadLetter } from 'postern'
 import { openSqlite } from 'postern/sqlite'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { many, readCounts, work } from './inbox-file.ts'
@@ -155,5 +156,28 @@ describe('postern inbox replay', () => {
     expect(summary).toEqual({ type: 'summary', isComplete: false, total: 3, replayed: 0, gone: 0 })
     expect(error).toMatchObject({ error: { code: 'store_unavailable' } })
     expect(await replay('--all', '--yes')).toMatchObject({ code: 0, stderr: '3 of 3 dead letters replayed\n' })
+  })
+})
+
+describe('postern inbox replay, beside workers and other replays', () => {
+  it('does not replay a second time an event that dies again meanwhile', async () => {
+    const all = many(40)
+    await makeDeadLetters(file, all)
+    const runs = work(file, () => {
+      throw new DeadLetter('still not there')
+    })
+    expect(await replay('--all', '--yes', '--rate', '600/s')).toMatchObject({ code: 0 })
+    await expect.poll(async () => (await readCounts(file))?.dead).toBe(all.length)
+    expect(runs.toSorted()).toEqual(all.map(({ id }) => id).toSorted())
+  })
+
+  it('leaves out events that another replay has taken first', async () => {
+    await makeDeadLetters(file, many(40))
+    const results = await Promise.all([replay('--all', '--yes', '--json'), replay('--all', '--yes', '--json')])
+    const summaries = results.map(({ code, stdout }) => ({ code, ...readLines(stdout).at(-1) }))
+    const replayed = summaries.map((summary) => Number((summary as Record<string, unknown>).replayed))
+    expect(summaries.map(({ code }) => code)).toEqual([0, 0])
+    expect((replayed[0] ?? 0) + (replayed[1] ?? 0)).toBe(40)
+    expect(await readCounts(file)).toMatchObject({ waiting: 40, dead: 0 })
   })
 })

@@ -5,7 +5,6 @@ import { openSqlite } from 'postern/sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LateInbox } from '../../src/cli/service/late-inbox.ts'
 import { isLateToClose } from '../adapters/stores/sqlite/folder.ts'
-import { redisProgram } from '../engines/redis-server.ts'
 import { makeTestFolder } from '../support/test-folder.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
 
@@ -80,5 +79,3 @@ describe('an inbox that may come later', () => {
     },
   )
 })
-
-describe.skipIf(redisProgram === undefined)('a connection to Redis', () => {})

@@ -51,7 +51,7 @@ describe('a server that is not an emulator', () => {
         clock: { isManual: true, now: '', nextDueAt: '', inFlight: 0, moved: true },
         records: [{ _id: '1' }],
         faults: state.faults,
-        stream: { type: 'attempt', delivery, attempt: { ...attempt, at: 1, status: 500, failure: 'status' } },
+        stream: { type: 'attempt', delivery, attempt: { ...attempt, status: 500, failure: 'status' } },
       }
       const commandOf: Readonly<Record<string, readonly string[]>> = {
         state: ['faults', 'show'],

@@ -96,6 +96,7 @@ describe('postern webhooks rotate', () => {
     expect(
       result.stderr,
     ).toBe(`webhook ${webhook?.id} takes its place; its secret is in ${secretFile}: your receiver needs both
+both deliver for at least 1 ms, and then until nothing is pending, for up to 100 ms
 1 pending and 0 failed only in the old webhook's log
 both webhooks deliver: 1 pending, 0 failed, 0 held back only in that of ${old.id}
 Run the same command again to continue.

@@ -1,6 +1,6 @@
 import type { Delivery, ReplayedEvent, ReplayOutcome, ReplayResult } from 'postern/client'
 import { describe, expect, it } from 'vitest'
-import { COLUMNS, showResult, toColumns, toRecord } from '../../src/cli/output/print-delivery.ts'
+import { COLUMNS, showResult, toColumns, withoutRaw } from '../../src/cli/output/print-delivery.ts'
 import { countErrors, countOutcomes, formatBreak, formatSummary } from '../../src/cli/output/replay-summary.ts'
 
 const DELIVERY: Delivery = {
@@ -53,7 +53,7 @@ describe('a delivery of the log', () => {
 
   it('is a record without what else the service says of it', () => {
     const { raw: _raw, ...rest } = DELIVERY
-    expect(toRecord(DELIVERY)).toEqual(rest)
+    expect(withoutRaw(DELIVERY)).toEqual(rest)
   })
 })
 

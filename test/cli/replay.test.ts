@@ -161,31 +161,21 @@ describe('postern replay', () => {
     expect(retried).toHaveLength(30)
   })
 
-  it('shows its progress after a second: as a line, as a line that changes, as records', {
-    timeout: 30_000,
-  }, async () => {
-    for (const [args, isTTY, shown, terminal] of [
-      [[], true, /^retrying 1\/2 {2}50.0%/m, 'dumb'],
-      [[], false, /^retrying 1\/2 {2}50.0% {2}eta \d/m],
-      [[], true, /\r.\[Kretrying 1\/2 {2}50.0%/],
-      [['--json'], false, /^\{"type":"progress","phase":"retrying","done":1,"total":2/m],
-    ] as const) {
-      const { start, service } = await serveFailures(2)
-      let finish: (() => void) | undefined
-      service.onAnswer = ({ path }) =>
-        path.endsWith('/retry/d3')
-          ? (response) => {
-              finish = () => response.writeHead(202).end()
-            }
-          : undefined
-      const running = start(['--concurrency', '1', ...args], isTTY, terminal)
-      await running.until(shown)
-      await expect.poll(() => finish, { timeout: 20_000 }).toBeDefined()
-      finish?.()
-      expect(await running.exitCode).toBe(0)
-      expect(running.stderr).toMatch(/2 succeeded\n$/)
-      expect(running.stderr.includes('\u001b')).toBe(isTTY && terminal !== 'dumb')
-    }
+  it('shows its progress after a second', async () => {
+    const { start, service } = await serveFailures(2)
+    let finish: (() => void) | undefined
+    service.onAnswer = ({ path }) =>
+      path.endsWith('/retry/d3')
+        ? (response) => {
+            finish = () => response.writeHead(202).end()
+          }
+        : undefined
+    const running = start(['--concurrency', '1', '--json'])
+    await running.until(/^\{"type":"progress","phase":"retrying","done":1,"total":2/m)
+    await expect.poll(() => finish).toBeDefined()
+    finish?.()
+    expect(await running.exitCode).toBe(0)
+    expect(running.stderr).toMatch(/2 succeeded\n$/)
   })
 
   it.each([['a concurrency above 20', ['replay', '--webhook', 'w1', '--concurrency', '21']]])(
@@ -228,7 +218,7 @@ describe('the journal', () => {
     const { run, retried } = await serveFailures(3)
     const journal = join(folder, 'cut.journal')
     await writeFile(journal, '{"webhookId":"w1","deliveryId":"d2","attempts":4}\n{"webhookId":"w1","deliv')
-    expect((await run('--journal', journal)).code).toBe(1)
+    expect((await run('--journal', journal, '--concurrency', '1')).code).toBe(1)
     expect(retried).toEqual(['e1', 'e2'])
     const lines = (await readFile(journal, 'utf8')).trimEnd().split('\n')
     expect(lines[1]).toBe('{"webhookId":"w1","deliv')

@@ -1,17 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { listen } from '../adapters/http/hosts.ts'
 import { runCli } from './run-cli.ts'
-
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'postern-cli-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('postern', () => {
   it.each([
@@ -31,7 +22,8 @@ describe('postern', () => {
   })
 
   it('prints its version', async () => {
-    expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
+    for (const word of ['--version', '-v', 'version'])
+      expect(await runCli([word])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
   })
 
   it.each([
@@ -100,12 +92,15 @@ describe('postern', () => {
     expect((await runCli(['triger'])).stderr).toContain('Did you mean trigger?')
   })
 
-  it.each([
-    ...['trigger', 'fixtures', 'check', 'sign', 'verify', 'dev', 'emulator', 'logs', 'clock', 'replay', 'completion'],
-    ...['faults', 'faults show', 'faults set', 'faults clear', 'webhooks', 'deliveries list', 'deliveries resend'],
-    ...['records', 'records list', 'records create', 'records update', 'records delete', 'reset', 'inbox'],
-  ])('shows two examples with the help of %s', async (command) => {
-    const { stdout } = await runCli([...command.split(' '), '--help'])
-    expect(stdout.match(/^ {2}\$ .*postern /gm)).toHaveLength(2)
+  it('shows two examples with the help of each command', async () => {
+    const { stdout: fish } = await runCli(['completion', 'fish'])
+    const [, words = ''] = /^ {6}case (.*)$/m.exec(fish) ?? []
+    const commands = [...words.matchAll(/'([^']*)'/g)].map(([, command = '']) => command.trim().split(' '))
+    expect(commands.length).toBeGreaterThan(40)
+    for (const command of commands) {
+      const { stdout } = await runCli([...command, '--help'])
+      const count = command.includes('migrate') ? 1 : command.includes('inbox') && command.includes('replay') ? 3 : 2
+      expect(stdout.match(/^ {2}\$ .*postern /gm), command.join(' ')).toHaveLength(count)
+    }
   })
 })

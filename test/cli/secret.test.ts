@@ -31,11 +31,11 @@ describe('a secret', () => {
     await expect(read({ secretFile: file, secretStdin: true })).rejects.toMatchObject({ exitCode: 2, message })
   })
 
-  it.each(['env', 'envFile'])('is that of the env file in place of the environment: %s', async (option) => {
+  it('is that of the env file in place of the environment', async () => {
     await writeFile(file, 'HOOK=whsec_1\n')
     const env = { HOOK: 'other', MINE: 'other' }
-    expect(await read({ [option]: file }, { env })).toBe('whsec_1')
-    await expect(read({ [option]: file, secretEnv: 'MINE' }, { env })).rejects.toMatchObject({
+    expect(await read({ env: file }, { env })).toBe('whsec_1')
+    await expect(read({ env: file, secretEnv: 'MINE' }, { env })).rejects.toMatchObject({
       ...{ exitCode: 2, message: expect.stringMatching(`^There is no secret: MINE is not set in ${file}\\. Set it`) },
     })
   })

@@ -146,7 +146,7 @@ async function readDigests(path: string): Promise<ReadonlyMap<string, unknown>> 
   }
 }
 
-/** Also accepts a file that has the next content already: a run that was killed has not written its index. */
+/** Accepts also a file that has the next content already: a run that was killed has not written its index. */
 async function mustBeOwn(path: string, recorded: unknown, next: Uint8Array): Promise<void> {
   const bytes = await readIfThere(path)
   if (bytes === undefined || digest(bytes) === recorded || Buffer.compare(bytes, next) === 0) return

@@ -138,7 +138,7 @@ function tellPlan(plan: readonly Planned[], { json }: ReplayCommandOptions, io: 
 interface ReplayCounts {
   readonly replayed: number
   readonly gone: number
-  /** Those that were not replayed, or failed. */
+  /** Number that were not replayed, or failed. */
   readonly left: number
   /** The first failure, which ends it. */
   readonly error?: unknown

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DeadLetter } from 'postern'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { many, readCounts, work } from './inbox-file.ts'
 import { makeDeadLetters } from './make-dead-letters.ts'
@@ -25,30 +24,7 @@ beforeEach(() => {
   file = join(mkdtempSync(join(root, 'case-')), 'app.db')
 })
 
-const replay = (...args: readonly string[]) => runCli(['inbox', 'replay', ...args, '--sqlite', file])
-
-describe('postern inbox replay, beside workers and other replays', () => {
-  it('does not replay a second time an event that dies again meanwhile', { timeout: SLOW }, async () => {
-    const all = many(300)
-    await makeDeadLetters(file, all)
-    const runs = work(file, () => {
-      throw new DeadLetter('still not there')
-    })
-    expect(await replay('--all', '--yes', '--rate', '600/s')).toMatchObject({ code: 0 })
-    await expect.poll(async () => (await readCounts(file))?.dead, { timeout: SLOW }).toBe(all.length)
-    expect(runs.toSorted()).toEqual(all.map(({ id }) => id).toSorted())
-  })
-
-  it('leaves out events that another replay has taken first', async () => {
-    await makeDeadLetters(file, many(200))
-    const results = await Promise.all([replay('--all', '--yes', '--json'), replay('--all', '--yes', '--json')])
-    const summaries = results.map(({ code, stdout }) => ({ code, ...readLines(stdout).at(-1) }))
-    const replayed = summaries.map((summary) => Number((summary as Record<string, unknown>).replayed))
-    expect(summaries.map(({ code }) => code)).toEqual([0, 0])
-    expect((replayed[0] ?? 0) + (replayed[1] ?? 0)).toBe(200)
-    expect(await readCounts(file)).toMatchObject({ waiting: 200, dead: 0 })
-  })
-})
+const _replay = (...args: readonly string[]) => runCli(['inbox', 'replay', ...args, '--sqlite', file])
 
 describe('postern inbox replay, as a program', () => {
   it.each(['SIGINT', 'SIGKILL'] as const)(
