@@ -1,7 +1,5 @@
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { createRequire } from 'node:module'
 import { connect, createServer as createTunnel, type Socket } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
 import { DeadLetter, RetryLater } from 'postern'
@@ -11,7 +9,7 @@ import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RunningCli, startCli } from '../cli/run-cli.ts'
 import { Scene, SECRET, until } from '../inbox/scene.ts'
-import { beginEach, CHROMIUM, open, openAt, start } from './support.ts'
+import { beginEach, CHROMIUM, findViolations, open, openAt, start, widthOf } from './support.ts'
 
 // The inbox in the page: a real receiver with its worker on SQLite, joined with the emulator's deliveries, and alone.
 
@@ -145,7 +143,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(await page.getByRole('status').filter({ hasText: 'the event is running' }).count()).toBe(0)
   })
 
-  it('replays what is selected, and pages through more than fits', { timeout: 60_000 }, async () => {
+  it('replays what is selected, and pages through more than fits', async () => {
     const scene = new Scene()
     let isBroken = true
     scene.receiver.on('contact.created', () => {
@@ -186,7 +184,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(await page.getByRole('status').filter({ hasText: 'replayed' }).count()).toBe(0)
   })
 
-  it('says that its server is gone, and continues when it is back', { timeout: 40_000 }, async () => {
+  it('says that its server is gone, and continues when it is back', async () => {
     const scene = await fill()
     const first = await serve(scene)
     const port = new URL(first.url).port
@@ -228,7 +226,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await rows.getByText('dead_letter').waitFor()
   })
 
-  it('says that nobody answers if a tunnel to it falls silent', { timeout: 30_000 }, async () => {
+  it('says that nobody answers if a tunnel to it falls silent', async () => {
     const { url } = await serve(await fill())
     const ends: Socket[] = []
     const tunnel = createTunnel((near) => {
@@ -256,7 +254,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await page.getByText('stopped: postern inbox serve does not answer').waitFor()
   })
 
-  it('shows no inbox any more if the emulator was started again without one', { timeout: 30_000 }, async () => {
+  it('shows no inbox any more if the emulator was started again without one', async () => {
     const crm = await start({ inbox: (await fill()).inbox })
     const { page } = await open(context, crm, '?screen=inbox')
     await linksOf(page).waitFor()
@@ -266,7 +264,7 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     expect(await linksOf(page).count()).toBe(0)
   })
 
-  it('joins deliveries with their outcomes in the inbox', { timeout: 60_000 }, async () => {
+  it('joins deliveries with their outcomes in the inbox', async () => {
     const scene = new Scene({ name: 'crm', secret: () => secret })
     let secret = SECRET
     let isBroken = true
@@ -311,10 +309,9 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
     await other.page.getByText(`/no/such/file ${HOSTILE}`).waitFor()
   })
 
-  it('has no violation that axe finds, in both themes, and fits 320 px', { timeout: 60_000 }, async () => {
+  it('has no violation that axe finds, in both themes, and fits 320 px', async () => {
     const scene = await fill()
     const { url } = await serve(scene, '--write')
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
     const { page } = await openAt(context, url)
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme })
@@ -322,18 +319,14 @@ describe.skipIf(CHROMIUM === undefined)('the inbox in the inspector', () => {
         await page.goto(new URL(`/_inspector${view}`, url).href)
         await linksOf(page).waitFor()
         if (view.includes('item')) await page.locator('.facts').waitFor()
-        await page.evaluate(axe)
-        const violations = await page.evaluate(
-          'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))',
-        )
-        expect(violations, `${scheme} ${view}`).toEqual([])
+        expect(await findViolations(page), `${scheme} ${view}`).toEqual([])
       }
     }
     await page.setViewportSize({ width: 320, height: 640 })
     for (const view of ['', '?item=7:default4:acme8:evt_dead']) {
       await page.goto(new URL(`/_inspector${view}`, url).href)
       await page.getByText('contact.created').locator('visible=true').first().waitFor()
-      expect(await page.evaluate('document.documentElement.scrollWidth'), view).toBe(320)
+      expect(await widthOf(page), view).toBe(320)
     }
   })
 })

@@ -72,7 +72,8 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     await expect.poll(() => crm.deliveries.list().length).toBe(2)
     for (let n = 0; n < 5; n++) await page.keyboard.down('r')
     await page.keyboard.up('r')
-    await page.waitForTimeout(400)
+    await expect.poll(() => crm.deliveries.list().length).toBe(3)
+    await page.waitForTimeout(200) // a second one would have been sent by now
     expect(crm.deliveries.list()).toHaveLength(3)
   })
 
@@ -103,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     const made = crm.deliveries.resend(first?.id ?? '', { body })
     const { page, complaints } = await open(context, crm, `?d=${made.id}`)
     await page.locator('.verdict').getByText('200 handled').waitFor()
-    await page.getByRole('button', { name: 'Hex', exact: true }).click({ timeout: 10_000 })
+    await page.getByRole('button', { name: 'Hex', exact: true }).click()
     expect(complaints).toEqual([])
   })
 
@@ -111,11 +112,12 @@ describe.skipIf(CHROMIUM === undefined)('the inspector, used clumsily', () => {
     const crm = await startWithWebhook()
     const { page } = await open(context, crm)
     await delay(page, '**/samples/sync.completed')
+    const late = page.waitForResponse('**/samples/sync.completed')
     await page.keyboard.press('t')
     await page.locator('dialog input[list=types]').fill('opportunity.created')
     const data = page.locator('dialog textarea')
     await expect.poll(() => data.inputValue()).toContain('"record":')
-    await page.waitForTimeout(300)
+    await late
     expect(await data.inputValue()).toContain('"record":')
   })
 

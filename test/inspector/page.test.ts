@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
-import { answer, beginEach, CHROMIUM, figures, open, serve, start } from './support.ts'
+import { answer, beginEach, CHROMIUM, figures, findViolations, open, serve, start, widthOf } from './support.ts'
 
 // The page in a real browser. All tests share one browser, and each has its own profile.
 
@@ -26,14 +24,13 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await page.locator('dialog').waitFor({ state: 'detached' })
   }
 
-  it('opens live, paints soon, and shows an event immediately', async () => {
+  it('opens live, and shows an event without a reload', async () => {
     const crm = await start()
     crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['contact.created'] })
     const { page, complaints, liveAfterMs } = await open(context, crm)
     figures.set('open to live', `${Math.round(liveAfterMs)} ms`)
     const paint = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     figures.set('first paint', `${Math.round(Number(paint))} ms`)
-    expect(Number(paint)).toBeLessThan(2_000)
     await page.getByText('No deliveries yet').waitFor()
     const startedAt = performance.now()
     crm.events.emit({ type: 'contact.created' })
@@ -43,7 +40,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  it('settles after a burst of 2,000, and keeps the open row in its place', { timeout: 90_000 }, async () => {
+  it('settles after a burst of 2,000, and keeps the open row in its place', async () => {
     const crm = await start()
     crm.webhooks.create({ url: `${await serve(answer(200, 'handled'))}/hooks`, events: ['sync.completed'] })
     crm.events.emit({ type: 'sync.completed', id: 'the one that is read' })
@@ -60,21 +57,21 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await crm.deliveries.whenIdle()
     figures.set('a burst of 2,000, delivered by the emulator', ms(startedAt))
     const idleAt = performance.now()
-    await page.getByText('0 of 2001 match this filter').waitFor({ timeout: 50_000 })
+    await page.getByText('0 of 2001 match this filter').waitFor()
     figures.set('the same, settled on the page after that', ms(idleAt))
     await page.getByRole('button', { name: 'Clear the filter' }).click()
     await expect.poll(() => countLine(page).innerText()).toBe('2,001 deliveries')
     expect(complaints).toEqual([])
   })
 
-  it('shows 10,000 rows by drawing few of them, and filters them immediately', { timeout: 60_000 }, async () => {
+  it('shows 10,000 rows by drawing few of them, and filters them immediately', async () => {
     const crm = await start({ assume: { eventsWhilePaused: 'kept' } })
     crm.webhooks.create({ url: 'http://localhost:9/hooks', events: ['sync.completed', 'sync.failed'], active: false })
     crm.events.emitMany({ type: 'sync.completed' }, 9_990)
     crm.events.emitMany({ type: 'sync.failed' }, 10)
     const { page, complaints, liveAfterMs } = await open(context, crm)
     figures.set('open to live with 10,000', `${Math.round(liveAfterMs)} ms`)
-    await expect.poll(() => countLine(page).innerText(), { timeout: 15_000 }).toBe('10,000 deliveries')
+    await expect.poll(() => countLine(page).innerText()).toBe('10,000 deliveries')
     expect(await rowsOf(page).count()).toBeLessThanOrEqual(200)
     await page.evaluate("document.querySelector('.list .scroll').scrollTop = 1e9")
     await page.locator('tr[aria-rowindex="10001"]').waitFor()
@@ -158,7 +155,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await page.locator('#link.reconnecting').waitFor()
     const startedAt = performance.now()
     const second = await start({ port })
-    await page.locator('#link.live').waitFor({ timeout: 15_000 })
+    await page.locator('#link.live').waitFor()
     figures.set('reconnected after', ms(startedAt))
     await page.getByText('previous run').waitFor()
     second.webhooks.create({ url, events: ['contact.created'] })
@@ -209,7 +206,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     expect(complaints).toEqual([])
   })
 
-  it('has no violation that axe finds, on any screen, in both themes', { timeout: 60_000 }, async () => {
+  it('has no violation that axe finds, on any screen, in both themes', async () => {
     const crm = await start({ clock: 'manual' })
     const url = `${await serve(answer(401, 'unauthorized'))}/hooks`
     const { id } = crm.webhooks.create({ url, events: ['contact.created', 'sync.failed'] })
@@ -219,7 +216,6 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     await crm.clock.advance(0)
     await fetch(`${crm.url}/api/sales/contacts`, { headers: { authorization: `Bearer ${await crm.login()}` } })
     const [delivery] = crm.deliveries.list({ webhookId: id })
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
     const queries = [
       '',
       `?d=${delivery?.id}`,
@@ -230,16 +226,11 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
       const page = await context.newPage()
       await page.emulateMedia({ colorScheme })
       const check = async (what: string) => {
-        await page.evaluate(axe)
-        const found = await page.evaluate(
-          'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))',
-        )
-        violations.push(...(found as readonly string[]).map((each) => `${colorScheme} ${what} ${each}`)) // texts, as requested
+        violations.push(...(await findViolations(page)).map((each) => `${colorScheme} ${what} ${each}`))
       }
       for (const query of queries) {
         await page.goto(`${crm.url}/_inspector${query}`)
         await page.locator('#link.live').waitFor()
-        await page.waitForTimeout(100)
         await check(query)
       }
       for (const key of ['t', '?']) {
@@ -281,7 +272,7 @@ describe.skipIf(CHROMIUM === undefined)('the inspector in Chromium', () => {
     ]) {
       await page.goto(`${crm.url}/_inspector${query}`)
       await page.locator('#link.live').waitFor()
-      expect(await page.evaluate('document.documentElement.scrollWidth'), query).toBe(320)
+      expect(await widthOf(page), query).toBe(320)
     }
   })
 })

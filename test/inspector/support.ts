@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
+import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { type Emulator, type EmulatorOptions, startEmulator } from 'postern/emulator'
 import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished } from 'vitest'
@@ -35,6 +37,7 @@ export function beginEach(begin: (context: BrowserContext) => unknown): void {
   afterAll(() => browser?.close())
   beforeEach(async () => {
     context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+    context.setDefaultTimeout(100_000) // a slow machine is no failure
     await begin(context)
   })
   afterEach(() => context.close())
@@ -97,6 +100,19 @@ export async function openAt(
   await page.goto(url)
   await page.locator('#link.live').waitFor()
   return { page, complaints, liveAfterMs: performance.now() - startedAt }
+}
+
+/** Returns what axe finds on the page. */
+export async function findViolations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  const found = await page.evaluate(
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))',
+  )
+  return found as readonly string[] // texts, as requested
+}
+
+export function widthOf(page: Page): Promise<unknown> {
+  return page.evaluate('document.documentElement.scrollWidth')
 }
 
 /** Builds the page, which the package finds built. */

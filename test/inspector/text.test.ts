@@ -1,33 +1,20 @@
-import { execFile } from 'node:child_process'
-import { createServer } from 'node:http'
-import { promisify } from 'node:util'
 import * as fc from 'fast-check'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readDelivery } from '../../src/cli/input/read-delivery.ts'
 import { SIGNINGS } from '../../src/emulator/signing.ts'
 import { readFilter } from '../../src/inspector/model/filter.ts'
 import type { Row } from '../../src/inspector/shapes.ts'
 import { fromBase64, showExactly, toBase64, toHex } from '../../src/inspector/text/bytes.ts'
-import { toCurl, toFixture, toVitest } from '../../src/inspector/text/copies.ts'
+import { toFixture, toVitest } from '../../src/inspector/text/copies.ts'
 import { diffLines } from '../../src/inspector/text/diff-lines.ts'
 import { adviseOnData, readPasted, replaceId } from '../../src/inspector/text/edit-body.ts'
 import { SIGNING_OPTIONS } from '../../src/inspector/text/explain.ts'
 import { toPretty } from '../../src/inspector/text/pretty-json.ts'
 import { showAgo, showIn, showLength } from '../../src/inspector/text/times.ts'
-import { listen } from '../adapters/http/hosts.ts'
-
-const run = promisify(execFile)
 
 const ROW: Row = {
   ...{ id: 'd1', account: 'acme', webhook: 'w1', event: 'evt_1', type: 'contact.created', status: 'pending' },
-  ...{
-    signing: 'valid',
-    resendOf: null,
-    note: null,
-    at: '1970-01-01T00:16:40.000Z',
-    nextAt: '1970-01-01T00:17:10.000Z',
-    attempts: 1,
-  },
+  ...{ signing: 'valid', resendOf: null, note: null, at: '1970-01-01T00:16:40.000Z', nextAt: null, attempts: 1 },
   last: { result: '401', code: 'unauthorized', isAcknowledged: false, at: '1970-01-01T00:16:40.000Z', ms: 4 },
 }
 
@@ -38,32 +25,23 @@ describe('a filter', () => {
     ['EVT_1', true],
     ['unauth', true],
     ['localhost:3000', true],
-    ['invoice', false],
     ['-invoice', true],
-    ['-contact', false],
     ['type:contact.created', true],
-    ['type:contact', true],
     ['type:contact.*', true],
     ['type:*.deleted', false],
     ['type:cont', false],
-    ['status:pending', true],
     ['status:retrying', true],
     ['-status:retrying', false],
-    ['status:failed', false],
     ['code:401', true],
-    ['code:unauthorized', true],
     ['code:40', false],
-    ['webhook:w1', true],
     ['webhook:3000/hooks', true],
     ['webhook:other', false],
-    ['account:acme', true],
     ['account:globex', false],
     ['event:evt_1', true],
     ['since:10s', true],
     ['since:1s', false],
     ['since:1970-01-01', true],
     ['since:nonsense', true],
-    ['type:contact.* code:401 -status:failed', true],
     ['type:contact.* code:500', false],
     ['unknown:key', false],
     ['type:', false],
@@ -83,14 +61,10 @@ describe('times', () => {
   it.each([
     [0.4, '0 ms'],
     [999, '999 ms'],
-    [1_000, '1 s'],
     [1_240, '1.2 s'],
-    [12_000, '12 s'],
     [59_999, '1 min'],
     [90_000, '1 min 30 s'],
-    [300_000, '5 min'],
     [3_599_600, '1 h'],
-    [7_200_000, '2 h'],
     [9_330_000, '2 h 36 min'],
     [200_000_000, '2 d 8 h'],
   ])('%d ms are %s', (ms, text) => {
@@ -115,40 +89,29 @@ describe('JSON for reading', () => {
     )
   })
 
-  it('keeps its meaning, and leaves text alone that is not JSON', () => {
-    fc.assert(
-      fc.property(fc.json(), (json) => {
-        expect(JSON.parse(toPretty(json))).toEqual(JSON.parse(json))
-      }),
-    )
-    expect(toPretty('{"a":')).toBe('{"a":')
-  })
-
-  it('is formatted like JSON.stringify', () => {
+  it('is formatted like JSON.stringify, and text that is not JSON stays as it is', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const json = JSON.stringify(value)
         expect(toPretty(json)).toBe(JSON.stringify(JSON.parse(json), null, 2))
       }),
     )
+    expect(toPretty('{"a":')).toBe('{"a":')
+  })
+
+  it('that is deep has no lines of as many blanks', () => {
+    const json = `${'['.repeat(16_000)}1${']'.repeat(16_000)}`
+    const pretty = toPretty(json)
+    expect(pretty.length).toBeLessThan(3_000_000)
+    expect(pretty.replace(/\s/g, '')).toBe(json)
   })
 })
 
-it('formats deep JSON without a line of as many blanks', () => {
-  const json = `${'['.repeat(16_000)}1${']'.repeat(16_000)}`
-  const pretty = toPretty(json)
-  expect(pretty.length).toBeLessThan(3_000_000)
-  expect(pretty.replace(/\s/g, '')).toBe(json)
-})
-
 describe('bytes', () => {
-  it('are decoded from base64, of any length', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 100_000 }), (bytes) => {
-        expect(fromBase64(toBase64(bytes))).toEqual(bytes)
-        expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString('base64'))
-      }),
-    )
+  it.each([0, 1, 2, 3, 70_000])('are decoded from base64: %i of them', (length) => {
+    const bytes = Uint8Array.from({ length }, (_, index) => (index * 7) & 0xff)
+    expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString('base64'))
+    expect(fromBase64(toBase64(bytes))).toEqual(bytes)
   })
 
   it('are shown in hexadecimal, like hexdump', () => {
@@ -246,45 +209,6 @@ describe('a copied delivery', () => {
     isRight: true,
   })
 
-  it.each([
-    ['plain', '{"a": 1}'],
-    ['quotes and substitutions', `{"a":"'; echo '$(id)\`id\`\\\\"}`],
-    ['a file of curl', '@/etc/passwd'],
-    ['an option', '--config /etc/passwd'],
-    ['lines', 'a\nb\r\n\tc\n'],
-    ['escapes of a terminal', '\u001b[2J\u0007 \u202e'],
-    ['nothing', ''],
-    ['more than an argument takes', 'x'.repeat(200_000)],
-    ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00, 0x41])],
-  ])('is sent by curl unchanged: %s', async (_what, body) => {
-    const received: { readonly body: Buffer; readonly signature: unknown; readonly url: unknown }[] = []
-    const { port, close } = await listen(
-      createServer((request, response) => {
-        const parts: Buffer[] = []
-        request.on('data', (part) => parts.push(part))
-        request.on('end', () => {
-          const signature = request.headersDistinct['x-service-signature']
-          received.push({ body: Buffer.concat(parts), signature, url: request.url })
-          response.end()
-        })
-      }),
-    )
-    onTestFinished(close)
-    const bytes = Buffer.from(body)
-    const command = toCurl({
-      ...copyOf(bytes, ['sha256=aa', 'sha256=bb']),
-      url: `http://127.0.0.1:${port}/a?b={c,d}&e=[1-3]&f=$(id)`,
-    })
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: those that a terminal would obey
-    expect(command).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/)
-    const shell = run('sh')
-    shell.child.stdin?.end(command)
-    await shell
-    expect(received).toEqual([
-      { body: bytes, signature: ['sha256=aa', 'sha256=bb'], url: '/a?b={c,d}&e=[1-3]&f=$(id)' },
-    ])
-  })
-
   it('is a fixture that `postern verify` reads', async () => {
     const bytes = Buffer.from('{"a":"\u2028"}')
     const read = await readDelivery(toFixture(copyOf(bytes)), {} as never, {} as never) // neither is used for a line
@@ -297,17 +221,15 @@ describe('a copied delivery', () => {
     expect(text).toContain('toBe(400)')
   })
 
-  it.each([
-    ['id', 1_024],
-    ['type', 256],
-    ['accountKey', 256],
-  ])('is a test that expects a refusal of a longer %s than %i', (name, most) => {
-    const bodyOf = (length: number) => {
-      const event = { id: 'e', type: 'sync.failed', timestamp: 't', accountKey: 'a', [name]: 'x'.repeat(length) }
-      return Buffer.from(JSON.stringify(event))
+  it('is a test that expects a refusal of an id longer than 1,024', () => {
+    const copyWith = (length: number) => {
+      const event = { id: 'x'.repeat(length), type: 'sync.failed', timestamp: 't', accountKey: 'a' }
+      return toVitest(copyOf(Buffer.from(JSON.stringify(event))))
     }
-    expect(toVitest(copyOf(bodyOf(most)))).toContain('toBe(200)')
-    expect(toVitest(copyOf(bodyOf(most + 1)))).toContain('toBe(400)')
+    expect([copyWith(1_024), copyWith(1_025)]).toEqual([
+      expect.stringContaining('toBe(200)'),
+      expect.stringContaining('toBe(400)'),
+    ])
   })
 })
 

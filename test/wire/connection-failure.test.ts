@@ -24,7 +24,7 @@ async function fail(server: Server, protocol: 'http' | 'https', connection: Pick
 
 /** Sends a request, and returns the error of the connection. */
 async function failToReach(url: URL, connection: Partial<ExchangeOptions> = {}): Promise<NodeJS.ErrnoException> {
-  const options = { signal: AbortSignal.timeout(5_000), agent: false, ...connection } as const
+  const options = { signal: AbortSignal.timeout(60_000), agent: false, ...connection } as const
   try {
     await exchange(url, { headers: [], body: new Uint8Array() }, options)
   } catch (error) {
@@ -148,12 +148,4 @@ it('shows the code of an error without a message', () => {
   expect(toConnectionFailure(Object.assign(new Error(), { code: 'EMFILE' }))).toEqual({ kind: 'reset', text: 'EMFILE' })
   const nothing = new AggregateError([], 'all failed')
   expect(toConnectionFailure(nothing)).toEqual({ kind: 'reset', text: 'all failed' })
-})
-
-it('shows the first of the errors of several addresses', () => {
-  const unreachable = Object.assign(new Error('connect EHOSTUNREACH ::1:80'), { code: 'EHOSTUNREACH' })
-  expect(toConnectionFailure(new AggregateError([unreachable, new Error('another')]))).toEqual({
-    kind: 'refused',
-    text: 'connect EHOSTUNREACH ::1:80',
-  })
 })
