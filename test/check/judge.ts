@@ -24,6 +24,7 @@ export async function judge(receiver: HandWritten, options: Partial<CheckOptions
       secret: SECRET,
       probe,
       patienceMs: 2_000,
+      timeoutMs: 60_000, // of a busy machine
       ...options,
     })
   } finally {

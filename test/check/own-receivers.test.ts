@@ -27,7 +27,7 @@ async function startProbe() {
 }
 
 describe('the checks', () => {
-  it.concurrent.for(hosts)('all pass behind $name', { timeout: 60_000 }, async (host, { onTestFinished }) => {
+  it.concurrent.for(hosts)('all pass behind $name', async (host, { onTestFinished }) => {
     const { work, probe, close: closeProbe } = await startProbe()
     onTestFinished(closeProbe)
     const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -39,7 +39,7 @@ describe('the checks', () => {
     expect(report.summary).toEqual({ pass: report.checks.length, fail: 0, warn: 0, info: 0, skipped: 0 })
   })
 
-  it('all pass if an inbox acknowledges and a worker handles', { timeout: 60_000 }, async () => {
+  it('all pass if an inbox acknowledges and a worker handles', async () => {
     const { work, probe, close: closeProbe } = await startProbe()
     onTestFinished(closeProbe)
     const { receiver } = new Scene({ secret: SECRET })

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import type { Scene, Verdict } from '../../src/check/case.ts'
 import { CASES } from '../../src/check/cases.ts'
 import { createScene, type SceneOptions } from '../../src/check/scene.ts'
@@ -43,6 +43,24 @@ export async function play(steps: readonly Step[], options: Partial<SceneOptions
   onTestFinished(close)
   const scene = createScene({ target: new URL(`http://127.0.0.1:${port}/`), ...OPTIONS, ...options })
   return { scene, seen, send: () => scene.send(scene.make.delivery(scene.make.event())) }
+}
+
+/**
+ * Lets the time limits of deliveries end when the test says so, however slow the machine is. Returns the function that ends those of all
+ * deliveries under way.
+ */
+export function holdLimits(): () => void {
+  let limits: AbortController[] = []
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+    const limit = new AbortController()
+    limits.push(limit)
+    return limit.signal
+  })
+  return () => {
+    const ended = limits
+    limits = []
+    for (const limit of ended) limit.abort(new DOMException('The limit is over.', 'TimeoutError'))
+  }
 }
 
 /** Runs a check of several deliveries in a scene. */

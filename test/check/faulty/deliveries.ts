@@ -49,7 +49,7 @@ export class NoDedup extends HandWritten {
 export class RacingDedup extends HandWritten {
   override async receive(event: Event): Promise<Answer> {
     const isDone = this.isDone(event)
-    await sleep(20) // simulates a database query
+    await sleep(100) // simulates a database query
     return isDone ? this.onDuplicate() : this.handle(event)
   }
 }

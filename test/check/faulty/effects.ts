@@ -99,15 +99,22 @@ export class NotesBeforeCheck extends HandWritten {
   }
 }
 
-/** Claims the id, and releases it if the work fails; a duplicate in between is acknowledged. */
+/** Claims the id, and releases it if the work fails, which takes until seven duplicates have come, or 2 s; these are acknowledged. */
 export class AcksRunningCopies extends HandWritten {
-  readonly #claimed = new Set<string>()
+  readonly #claimed = new Map<string, () => void>()
 
   override async receive(event: Event): Promise<Answer> {
-    if (this.#claimed.has(event.id)) return this.onDuplicate()
-    this.#claimed.add(event.id)
-    await sleep(100)
-    return this.handle(event).catch((error) => {
+    const count = this.#claimed.get(event.id)
+    count?.()
+    if (count !== undefined) return this.onDuplicate()
+    let duplicates = 0
+    const acknowledged = new Promise<void>((resolve) => {
+      this.#claimed.set(event.id, () => {
+        if (++duplicates === 7) resolve()
+      })
+    })
+    return this.handle(event).catch(async (error) => {
+      await Promise.race([acknowledged, sleep(2_000)])
       this.#claimed.delete(event.id)
       throw error
     })
@@ -120,7 +127,7 @@ export class SharesAVariable extends HandWritten {
 
   override async receive(event: Event): Promise<Answer> {
     this.#event = event
-    await sleep(20) // simulates a database query
+    await sleep(100) // simulates a database query
     return super.receive(this.#event)
   }
 }

@@ -47,7 +47,7 @@ const SIGNATURES: Readonly<Record<keyof typeof signatures, Finding>> = {
   PrefixCompare: { fail: ['signature-empty', 'signature-prefix-only', 'signature-short'] },
   NoPrefixNeeded: { warn: ['signature-no-prefix'] },
   TakesSha1: { fail: ['signature-sha1'] },
-  CaseSensitive: {},
+  CaseSensitive: { options: { only: ['accepts-valid', 'signature'] } },
   IgnoresTail: { fail: ['signature-tail'], beside: /^signature-list$/ },
   TakesAnyOfAList: { fail: ['signature-list'] },
   TakesFirstHeader: { fail: ['signature-right-first'] },
@@ -158,8 +158,7 @@ const ofGroups = (findings: Readonly<Record<string, Finding>>, ...only: readonly
   Object.fromEntries(Object.entries(findings).map(([name, finding]) => [name, { ...finding, options: { only } }]))
 
 const FINDINGS: Readonly<Record<string, Finding>> = {
-  ...{ ...SIGNATURES, ...DELIVERIES, ...EFFECTS },
-  ...ofGroups(HEADS, 'accepts-valid', 'header-lower-case', 'keep-alive', 'signature', 'leak', 'signed-null'),
+  ...{ ...SIGNATURES, ...DELIVERIES, ...EFFECTS, ...HEADS },
   ...ofGroups(RECORDS, 'accepts-valid', 'bytes', 'meaning', 'time', 'effect-each-event', 'effect-similar-ids'),
 }
 const RECEIVERS: Readonly<Record<string, new () => HandWritten>> = {

@@ -1,3 +1,0 @@
-import { describeAlone } from './describe-alone.ts'
-
-describeAlone((_id, group) => group === 'leak')
