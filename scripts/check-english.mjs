@@ -62,30 +62,31 @@ async function* walk(folder) {
   }
 }
 
-/** Yields the tokens of a source file. A scanner alone gets lost in templates. */
-function* tokensOf(node, file) {
-  const children = node.getChildren(file).filter((child) => !ts.isJSDoc(child))
-  if (children.length === 0) yield node
-  for (const child of children) yield* tokensOf(child, file)
+/** Yields the parts of a source file whose text is not code: strings, templates, regular expressions and JSX texts. */
+function* literalsOf(node, file) {
+  if (ts.isLiteralExpression(node) || ts.isTemplateLiteralToken(node) || ts.isJsxText(node)) yield node
+  const children = []
+  ts.forEachChild(node, (child) => void children.push(child))
+  for (const child of children) yield* literalsOf(child, file)
 }
 
-/** Every comment of a source file with its position: all of them stand between tokens. */
-function* commentsOf(file) {
-  for (const token of tokensOf(file, file)) {
-    const length = token.getStart(file, false) - token.pos
-    const scanner = ts.createScanner(99, false, ts.LanguageVariant.Standard, file.text, undefined, token.pos, length)
-    for (let kind = scanner.scan(); kind !== ts.SyntaxKind.EndOfFileToken; kind = scanner.scan())
-      if (kind === ts.SyntaxKind.MultiLineCommentTrivia || kind === ts.SyntaxKind.SingleLineCommentTrivia)
-        yield { text: scanner.getTokenText(), at: scanner.getTokenStart() }
-  }
+/** Every comment of a source file with its position: all of them stand outside literals. */
+function* commentsOf(file, literals) {
+  let code = ''
+  for (const literal of literals)
+    code = (code + file.text.slice(code.length, literal.getStart(file))).padEnd(literal.end)
+  code += file.text.slice(code.length)
+  for (const { 0: text, index } of code.matchAll(/\/\*[\s\S]*?\*\/|\/\/.*/g))
+    yield { text: file.text.slice(index, index + text.length), at: index }
 }
 
 /** Every string of a source file with its position, the parts of templates, and the texts of JSX. */
-function* stringsOf(file) {
-  for (const token of tokensOf(file, file))
-    if (ts.isStringLiteral(token) || ts.isTemplateLiteralToken(token))
-      yield { text: token.text, at: token.getStart(file) }
-    else if (ts.isJsxText(token)) yield { text: token.text.trim(), at: token.end - token.text.trimStart().length }
+function* stringsOf(file, literals) {
+  for (const literal of literals)
+    if (ts.isStringLiteral(literal) || ts.isTemplateLiteralToken(literal))
+      yield { text: literal.text, at: literal.getStart(file) }
+    else if (ts.isJsxText(literal))
+      yield { text: literal.text.trim(), at: literal.end - literal.text.trimStart().length }
 }
 
 /** Every title of a test, or of a block of tests, with its position. */
@@ -102,7 +103,8 @@ function* titlesOf(node, file) {
 function* findBreaches(path, source) {
   const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true)
   const lineAt = (index) => file.getLineAndCharacterOfPosition(index).line + 1
-  for (const { text, at } of commentsOf(file)) {
+  const literals = [...literalsOf(file, file)]
+  for (const { text, at } of commentsOf(file, literals)) {
     const words = text.replace(/`[^`]*`/g, '').replace(/^\s*\*+/gm, '')
     yield* findBanned(words, `${path}:${lineAt(at)}`)
     const first = FIRST_WORDS.exec(text.replace(/^\/\*\*\s*(?:\*\s*)?/, ''))
@@ -112,7 +114,7 @@ function* findBreaches(path, source) {
   if (path.startsWith('test/'))
     for (const { text, at } of titlesOf(file, file)) yield* findBanned(text, `${path}:${lineAt(at)}`)
   if (!HAS_SENTENCES.test(path)) return
-  for (const { text, at } of stringsOf(file)) {
+  for (const { text, at } of stringsOf(file, literals)) {
     yield* findBanned(text, `${path}:${lineAt(at)}`)
     for (const sentence of text.split(/(?<=[.!?])\s+/)) {
       const opening = OPENING.exec(sentence)

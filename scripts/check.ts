@@ -6,9 +6,11 @@ import { spawn } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 import { ROOT } from '../test/support/repository.ts'
 
+// TypeScript 7 takes a third of the time of TypeScript 5, by which the package is built and its declarations are tested.
+const TSC = 'node_modules/typescript7/bin/tsc --noEmit'
 const STEPS = [
-  'tsc --noEmit',
-  'tsc --noEmit -p src/inspector',
+  TSC,
+  `${TSC} -p src/inspector`,
   'biome ci --colors=off --error-on-warnings',
   'knip',
   'node scripts/check-english.mjs',

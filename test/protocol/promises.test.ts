@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ignoreRejection, isThenable, refuseUnfinished } from '../../src/protocol/promises.ts'
 
-it.each([
+it.each<[unknown, boolean]>([
   [undefined, false],
   [null, false],
   ['then', false],
