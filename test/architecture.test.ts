@@ -55,7 +55,6 @@ const FLOORS: Floors = {
       'hono/method-not-allowed',
       'hono/secure-headers',
       'hono/streaming',
-      'lru-cache',
       'node:crypto',
       'node:dns',
       'node:events',

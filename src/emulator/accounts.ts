@@ -8,7 +8,6 @@ export interface Account {
   readonly password: string
 }
 
-/** Accounts that always exist. */
 export const SEEDED_ACCOUNTS: readonly Account[] = [
   { key: 'acme', email: 'ada@acme.test', password: 'password' },
   { key: 'globex', email: 'gus@globex.test', password: 'password' },

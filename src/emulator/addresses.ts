@@ -12,7 +12,6 @@ type Place = 'loopback' | 'public' | 'private' | 'forbidden'
 
 const MAX_URL_LENGTH = 2_048
 
-/** Describes the problem of a webhook URL; undefined if it is allowed. */
 export function findUrlProblem(text: string, rule: UrlRule): string | undefined {
   if (text.length > MAX_URL_LENGTH) return `is longer than ${MAX_URL_LENGTH} characters`
   if (!URL.canParse(text)) return 'is not an absolute URL'

@@ -23,7 +23,6 @@ export interface EmulatorClock extends Clock {
   track(work: PromiseLike<unknown>): void
 }
 
-/** Callbacks of the clock. */
 export interface ClockHooks {
   /** Returns the time at which the next attempt is due. */
   nextDueAt(): number | undefined

@@ -110,7 +110,6 @@ export class DeliveryLog {
     for (const delivery of dropped) this.#forget(delivery)
   }
 
-  /** Changes deliveries only in memory. */
   updateUnwritten(deliveries: readonly StoredDelivery[], change: DeliveryChange): void {
     this.#apply(deliveries, this.#place(change))
   }
@@ -197,7 +196,6 @@ export class DeliveryLog {
   }
 }
 
-/** Returns the size of a delivery, including its stored answers. */
 function sizeOf({ bytes, signedBytes, attempts }: StoredDelivery): number {
   const answers = attempts.reduce((sum, attempt) => sum + sizeOfAnswer(attempt), 0)
   return bytes.length + (signedBytes?.length ?? 0) + answers
@@ -210,7 +208,6 @@ function sizeOfAnswer({ responseBody, responseHeaders }: DeliveryAttempt): numbe
   )
 }
 
-/** Formats a number of bytes. */
 export const showMiB = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
 const signedIdOf = (id: string) => `${id}:signed`

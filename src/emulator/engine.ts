@@ -17,9 +17,7 @@ export interface EngineParts {
   readonly webhooks: Webhooks
   readonly faults: Faults
   readonly feed: Feed
-  /** Makes one attempt. Never rejects. */
   readonly attempt: (delivery: StoredDelivery, webhook: Webhook, signal: AbortSignal) => Promise<DeliveryAttempt>
-  /** Divides the delays between attempts. */
   readonly retryScale: number
   readonly maxInFlight: number
   readonly maxInFlightPerWebhook: number
@@ -83,12 +81,10 @@ export class Engine {
     this.#pump()
   }
 
-  /** Sends deliveries that waited for a paused webhook. */
   resume(): void {
     this.#pump()
   }
 
-  /** Resolves when no attempt is in progress. */
   async whenIdle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }

@@ -51,7 +51,6 @@ export class Faults {
     return first
   }
 
-  /** Returns true if the next attempt of a delivery has that fault. */
   draw(fault: 'fail' | 'duplicate', delivery: EmulatorDelivery): boolean {
     return this.#numberOf(fault, delivery) < this.deliveries[fault]
   }

@@ -25,7 +25,6 @@ export type FeedMessage =
 
 export type FeedListener = (message: FeedMessage) => void
 
-/** Calls every listener. */
 export class Feed {
   readonly #listeners = new Set<FeedListener>()
   readonly #logger: Logger

@@ -4,7 +4,6 @@ import { type ExchangePhase, exchange, type WireAnswer, type WireRequest } from 
 import { BlockedAddress, findHostProblem, guardLookup, type UrlRule } from './addresses.ts'
 import type { DeliveryAttempt, FailureKind } from './delivery.ts'
 
-/** Result of one request. */
 export type PostResult = Pick<DeliveryAttempt, 'status' | 'failure' | 'error' | 'responseHeaders' | 'responseBody'>
 
 export interface PostOptions {
@@ -14,7 +13,6 @@ export interface PostOptions {
   readonly clock: Clock
   readonly rule: UrlRule
   readonly signal: AbortSignal
-  /** Called when a phase of the exchange is reached. */
   readonly onPhase?: (phase: ExchangePhase) => void
 }
 
@@ -63,7 +61,6 @@ function conclude({ status, headers, body }: WireAnswer): PostResult {
   return { ...seen, failure: 'status', error: `the answer was ${status}` }
 }
 
-/** Makes the result of an attempt without an answer. */
 export function fail(failure: FailureKind, error: string): PostResult {
   return { status: undefined, failure, error, responseHeaders: {}, responseBody: '' }
 }

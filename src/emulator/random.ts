@@ -20,9 +20,7 @@ export function createRandom(seed: string = randomBytes(32).toString('hex')): Ra
 
 /** Source of ids in the form that the service may use (A37). */
 export interface Ids {
-  /** Makes the id of an event. */
   event(): string
-  /** Makes the id of any other object. */
   object(): string
 }
 

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../host/clock.ts'
 
 /** Number of requests allowed in a time window. */
@@ -7,7 +6,6 @@ export interface RateLimit {
   readonly windowMs: number
 }
 
-/** State of a caller's limit after a request. */
 export interface RateStanding {
   readonly limit: number
   readonly remaining: number
@@ -21,12 +19,9 @@ interface Window {
   readonly resetAt: number
 }
 
-/** Maximum number of callers to remember. Only an attack has more; then the least recent ones are forgotten. */
-const MAX_CALLERS = 10_000
-
 /** Counts requests in fixed windows, each of which begins with a caller's first request. */
 export class RateLimiter {
-  readonly #windows = new LRUCache<string, Window>({ max: MAX_CALLERS })
+  readonly #windows = new Map<string, Window>()
   readonly #clock: Pick<Clock, 'now'>
   readonly #rate: RateLimit
 

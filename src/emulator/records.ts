@@ -16,7 +16,6 @@ export interface RecordsParts {
   readonly journal: Journal
   readonly ids: Ids
   readonly max: number
-  /** Maximum bytes of the JSON of all records. */
   readonly maxBytes: number
   /** Emits the event of a change. Calls `write` in the transaction that writes the deliveries, or throws and changes nothing. */
   readonly announce: (change: RecordChange, write: () => void) => void
@@ -57,14 +56,12 @@ export class Records {
     return this.#all.size
   }
 
-  /** Lists records in the order of their creation. */
   list(accountKey: string, model: string): readonly EmulatorRecord[] {
     mustBeModel(model)
     const all = [...this.#all.values()]
     return all.filter((each) => each.accountKey === accountKey && each.model === model).map(({ record }) => record)
   }
 
-  /** Counts the records of each model. */
   count(): readonly { readonly accountKey: string; readonly model: string; readonly count: number }[] {
     const counts = new Map<string, { accountKey: string; model: string; count: number }>()
     for (const { accountKey, model } of this.#all.values()) {

@@ -23,7 +23,6 @@ export const STATUS_OF = {
   fault: 500,
 } as const
 
-/** Reason of a refused call. */
 export type RefusalKind = keyof typeof STATUS_OF
 
 export type RefusalStatus = (typeof STATUS_OF)[RefusalKind]

@@ -28,7 +28,6 @@ export const LIMITS = {
   inFlightPerWebhook: 8,
 } as const
 
-/** Service without its HTTP interface. */
 export interface Service {
   readonly settings: EmulatorSettings
   readonly clock: EmulatorClock
@@ -46,9 +45,7 @@ export interface Service {
   readonly loginRate: RateLimiter
   /** Id of this run of the emulator. */
   readonly bootId: string
-  /** Deletes a webhook and everything that depends on it. */
   deleteWebhook(accountKey: string, id: string): Webhook
-  /** Resets the service to its first accounts, without any data. */
   reset(): void
   /** Aborts attempts in progress, and releases the database. */
   close(): Promise<void>

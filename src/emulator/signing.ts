@@ -5,23 +5,14 @@ import { flipBit, spoilSignature } from '../wire/spoil.ts'
 /** All kinds of signatures; each except the first is wrong in one way. */
 export const SIGNINGS = [
   'valid',
-  /** Omits the header. */
   'none',
-  /** Signs with another secret. */
   'wrong',
-  /** Sends the signature of the original bytes with an edited body. */
   'stale-bytes',
-  /** Flips one bit of the body after signing. */
   'flip-bit',
-  /** Signs the same JSON in another format. */
   'reserialised',
-  /** Sends the digits without `sha256=`. */
   'no-prefix',
-  /** Sends `sha1=` and an HMAC-SHA1. */
   'sha1',
-  /** Omits the last two digits. */
   'short',
-  /** Appends two digits. */
   'long',
   'non-hex',
   /** Sends two headers: the right signature, then one made with another secret. */
@@ -49,7 +40,6 @@ export function signAs(signing: Signing, signedBytes: Uint8Array, secret: string
 /** Bytes to send, and the bytes that the signature covers. */
 export interface SignedBody {
   readonly bytes: Uint8Array
-  /** Signed bytes; undefined if they are the body. */
   readonly signedBytes: Uint8Array | undefined
 }
 

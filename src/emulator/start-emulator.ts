@@ -1,9 +1,8 @@
-import type { Server } from 'node:http'
 import type { Emulator } from './emulator-api.ts'
 import { createHandles } from './handles.ts'
 import { createApp } from './http/create-app.ts'
 import { listen, stop, urlOf } from './http/listen.ts'
-import { checkEmulatorOptions, type EmulatorOptions, type EmulatorSettings } from './options.ts'
+import { checkEmulatorOptions, type EmulatorOptions } from './options.ts'
 import { Refusal } from './refusal.ts'
 import { createService } from './service.ts'
 
@@ -23,11 +22,13 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const service = createService(settings)
   let url = 'http://emulator.localhost'
   const app = createApp(service, () => ({ type: 'ready', url }))
-  const server = await open(app.fetch, settings).catch(async (error) => {
+  const { port, host } = settings
+  const listening = port === false ? undefined : listen(app.fetch, { port, host, owner: 'The emulator' })
+  const server = await listening?.catch(async (error) => {
     await service.close()
     throw error
   })
-  if (server !== undefined) url = urlOf(server, settings.host)
+  if (server !== undefined) url = urlOf(server, host)
   service.engine.start()
   let closing: Promise<void> | undefined
   const close = () => {
@@ -50,11 +51,4 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     close,
     [Symbol.asyncDispose]: close,
   }
-}
-
-async function open(
-  fetch: (request: Request) => unknown,
-  { port, host }: Pick<EmulatorSettings, 'port' | 'host'>,
-): Promise<Server | undefined> {
-  return port === false ? undefined : listen(fetch, { port, host, owner: 'The emulator' })
 }

@@ -16,42 +16,45 @@ const OPAQUE = 'opaque_'
 /** Name of the stored key: with it, tokens stay valid after a restart. */
 const KEY = 'token key'
 
+export interface TokensParts {
+  readonly clock: Pick<Clock, 'now'>
+  readonly accounts: Accounts
+  readonly journal: Journal
+  readonly ttlMs: number
+  readonly assumed: Assumed
+}
+
 /** Issues access tokens, and finds the account of a token. */
 export class Tokens {
+  readonly #parts: TokensParts
   readonly #key: string
-  readonly #clock: Pick<Clock, 'now'>
-  readonly #accounts: Accounts
-  readonly #ttlMs: number
-  readonly #assumed: Assumed
 
-  constructor(parts: {
-    readonly clock: Pick<Clock, 'now'>
-    readonly accounts: Accounts
-    readonly journal: Journal
-    readonly ttlMs: number
-    readonly assumed: Assumed
-  }) {
-    this.#clock = parts.clock
-    this.#accounts = parts.accounts
-    this.#ttlMs = parts.ttlMs
-    this.#assumed = parts.assumed
+  constructor(parts: TokensParts) {
+    this.#parts = parts
     const kept = parts.journal.load<string>('meta').find(({ id }) => id === KEY)
     this.#key = kept?.value ?? randomBytes(32).toString('hex')
     if (kept === undefined) parts.journal.save('meta', KEY, this.#key)
   }
 
   async issue({ key, email }: Account): Promise<LoginAnswer> {
-    const now = this.#clock.now()
-    const expiresAt = now + this.#ttlMs
+    const { clock, ttlMs, assumed } = this.#parts
+    const now = clock.now()
+    const expiresAt = now + ttlMs
     const iat = Math.floor(now / 1_000)
-    const times = { iat, exp: iat + Math.ceil(this.#ttlMs / 1_000) }
-    const isRenamed = this.#assumed.tokenForm === 'renamed'
+    const times = { iat, exp: iat + Math.ceil(ttlMs / 1_000) }
+    const isRenamed = assumed.tokenForm === 'renamed'
     const claims = isRenamed ? { user: email, tenant: key, exp: times.exp } : { sub: email, accountKey: key, ...times }
     // Makes two logins at the same time differ. Holds the exact expiry, since `exp` counts in whole seconds.
     const jti = `${expiresAt}-${randomBytes(6).toString('hex')}`
     const token = await sign({ ...claims, jti }, this.#key, 'HS256')
-    const accessToken = this.#assumed.tokenForm === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
-    return { accessToken, expiresIn: this.#tellExpiry(expiresAt, times.exp) }
+    const accessToken = assumed.tokenForm === 'opaque' ? OPAQUE + Buffer.from(token).toString('base64url') : token
+    const expiries = {
+      seconds: ttlMs / 1_000,
+      milliseconds: ttlMs,
+      'epoch-seconds': times.exp,
+      'epoch-milliseconds': expiresAt,
+    }
+    return { accessToken, expiresIn: expiries[assumed.expiresInUnit] }
   }
 
   /** Returns the account of a token. Rejects with a `Refusal` if the token is unknown or has expired. */
@@ -60,8 +63,8 @@ export class Tokens {
     if (token === undefined) throw new Refusal('unauthorized', 'the request carries no bearer token')
     const claims = await this.#readClaims(token)
     const expiresAt = Number.parseFloat(String(claims.jti))
-    if (!(expiresAt > this.#clock.now())) throw new Refusal('unauthorized', 'the token has expired')
-    const account = this.#accounts.find(String(claims.accountKey ?? claims.tenant))
+    if (!(expiresAt > this.#parts.clock.now())) throw new Refusal('unauthorized', 'the token has expired')
+    const account = this.#parts.accounts.find(String(claims.accountKey ?? claims.tenant))
     if (account === undefined) throw new Refusal('unauthorized', 'the account of the token does not exist')
     return { account, token }
   }
@@ -73,19 +76,6 @@ export class Tokens {
       return await verify(jwt, this.#key, { alg: 'HS256', exp: false, iat: false, nbf: false })
     } catch {
       throw new Refusal('unauthorized', 'the token is invalid')
-    }
-  }
-
-  #tellExpiry(expiresAt: number, exp: number): number {
-    switch (this.#assumed.expiresInUnit) {
-      case 'seconds':
-        return this.#ttlMs / 1_000
-      case 'milliseconds':
-        return this.#ttlMs
-      case 'epoch-seconds':
-        return exp
-      case 'epoch-milliseconds':
-        return expiresAt
     }
   }
 }

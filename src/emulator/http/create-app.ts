@@ -12,7 +12,6 @@ import { guardHost, guardOrigin, limitBody } from './guards.ts'
 import { ConnectionCut, createServiceGate, rateHeaders } from './service-gate.ts'
 import { createServiceRoutes } from './service-routes.ts'
 
-/** Creates the whole HTTP interface as a handler of Fetch requests. */
 export function createApp(service: Service, readyLine: () => object): Hono<Env> {
   const { settings, feed } = service
   const app = new Hono<Env>()

@@ -102,7 +102,6 @@ export function describeState(service: Service): object {
   }
 }
 
-/** Describes a registration without its secret. */
 export function describeWebhook({ secret: _secret, ...shown }: Webhook): object {
   return shown
 }

@@ -3,12 +3,10 @@ import type { Context } from 'hono'
 import type { Account } from '../accounts.ts'
 import type { RateStanding } from '../rate-limit.ts'
 
-/** Context of a route. */
 export interface Env {
   /** Bindings of the server; absent if a request comes from the same process. */
   readonly Bindings: Partial<HttpBindings>
   readonly Variables: {
-    /** Account of the request's token. */
     account: Account
     rate: RateStanding
   }

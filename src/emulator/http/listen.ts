@@ -7,7 +7,6 @@ import { ConfigurationError } from '../../protocol/errors.ts'
 const REQUEST_TIMEOUT_MS = 30_000
 
 interface ListenOptions {
-  /** Port; 0 for a free one. */
   readonly port: number
   readonly host: string
   /** Name of the program that listens, for the message of an error. */

@@ -3,12 +3,10 @@ import type * as z from 'zod'
 import { checkInput } from '../check-input.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Reads the body as an object of that shape. */
 export async function readJson<T>(context: Context, shape: z.ZodType<T>): Promise<T> {
   return checkInput(await readObject(context), shape)
 }
 
-/** Reads the body as an object of any shape. */
 export async function readObject(context: Context): Promise<Readonly<Record<string, unknown>>> {
   if (!/^application\/json\s*(;|$)/i.test(context.req.header('content-type') ?? ''))
     throw new Refusal('media-type', 'send JSON with Content-Type: application/json')

@@ -44,7 +44,6 @@ export function createStreamRoute(service: Service, calls: CallLog): Hono<Env> {
       wake()
     })
     stream.onAbort(() => wake())
-    /** Resolves with the next message; undefined once the stream has ended. */
     const next = async () => {
       while (!stream.aborted && !stream.closed) {
         const message = waiting.shift()

@@ -14,14 +14,7 @@ const PAUSE_MS = 50
 const BEAT_MS = 5_000
 
 /** Collects changes until the page reads them. A delivery that changes often is sent once, with its last state. */
-export interface Batches {
-  /** Returns the next batch, after a while an empty one; undefined after `stop`. */
-  next(): Promise<Batch | undefined>
-  stop(): void
-}
-
-/** Collects changes for one page. A page that reads slowly gets fewer batches, not older ones. */
-export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, calls: CallLog): Batches {
+export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, calls: CallLog) {
   const changed = new Map<string, Row>()
   let notices: Notice[] = []
   let isStopped = false
@@ -52,7 +45,8 @@ export function createBatches({ feed, clock }: Pick<Service, 'feed' | 'clock'>, 
     })
   let lastAt = 0
   return {
-    async next() {
+    /** Returns the next batch, after a while an empty one; undefined after `stop`. */
+    async next(): Promise<Batch | undefined> {
       if (!hasNews()) await wait(BEAT_MS, hasNews)
       const pauseMs = lastAt + PAUSE_MS - performance.now()
       if (pauseMs > 0 && !isStopped) await wait(pauseMs, () => isStopped)

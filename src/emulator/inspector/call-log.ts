@@ -5,7 +5,6 @@ import type { Service } from '../service.ts'
 
 const MOST_CALLS = 500
 
-/** Keeps the last calls of the service's API. */
 export class CallLog {
   readonly #calls: ApiCall[] = []
   /** Calls by the message that reported them, so that every listener finds the same id. */
@@ -24,7 +23,6 @@ export class CallLog {
     })
   }
 
-  /** Calls, newest first. */
   list(): readonly ApiCall[] {
     return this.#calls.toReversed()
   }

@@ -15,9 +15,7 @@ const STATES: readonly InboxState[] = ['waiting', 'running', 'dead']
 const ofKey = z.strictObject({ key: z.string() })
 
 interface InboxRoutesOptions {
-  /** True if events may be replayed and dropped. */
   readonly isWritable: boolean
-  /** Called after a replay or a drop. */
   readonly onAction?: (action: 'replay' | 'drop', key: string) => void
 }
 

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { Hono } from 'hono'
 import type { Env } from '../http/env.ts'
 
-/** Placeholder in the page for the nonce of an answer. */
 const NONCE = /__NONCE__/g
 
 /** Subject of the page: an emulator, with the inbox of its receiver if there is one, or an inbox alone. */

@@ -10,7 +10,6 @@ import { Refusal, STATUS_OF, showError } from '../refusal.ts'
 import { createInboxRoutes } from './inbox-routes.ts'
 import { createPageRoute } from './page-route.ts'
 
-/** Server of the page of an inbox. */
 export interface InboxServer extends AsyncDisposable {
   /** URL that opens the page. It contains the token. */
   readonly url: string
