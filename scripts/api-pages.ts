@@ -56,7 +56,7 @@ export function drawApiPages(): ReadonlyMap<string, string> {
 
 const HEAD = `# Every export
 
-Written from the types and doc comments by \`scripts/api-pages.ts\`. The other pages of the [reference](../README.md) tell how things go
+Written from the types and doc comments by \`scripts/api-pages.ts\`. The other pages of the [documentation](../../README.md) tell how things go
 together; this one has each declaration.
 
 `

@@ -22,7 +22,6 @@ const DOCUMENTS = [
   'CHANGELOG.md',
   'docs/README.md',
   'docs/comparison.md',
-  'docs/faq.md',
   'docs/service.md',
 ]
 const WRITTEN_BY_SCRIPTS = ['docs/reference/checks.md']

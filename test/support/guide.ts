@@ -15,7 +15,7 @@ const TERMINALS = {
 } as const
 type Terminals = keyof typeof TERMINALS
 
-const INDEX = 'docs/guides/README.md'
+const INDEX = 'docs/README.md'
 /** Sections of the index that other guides link to: a reader goes there and comes back. */
 const DETOURS: Readonly<Record<string, string>> = {
   'with-typescript': '## With TypeScript',
@@ -45,10 +45,12 @@ function* readPart(page: string, text: string, first: CodeBlock | undefined): Ge
   yield* readProse(page, lines.slice(end).join('\n'), first)
 }
 
-/** `Save the receiver above as …` is the first server of the page; `save the … of [another guide](…)` a file of that one. */
+/** `Save the receiver above as …` is the first server of the page; `save the … of [another guide](…)` the first file of that name there. */
 function* readProse(page: string, prose: string, first: CodeBlock | undefined): Generator<Step> {
-  for (const [, name, guide] of prose.matchAll(/[Ss]ave the `([^`]+)` of \[[^\]]+\]\(([\w-]+\.md)\)/g))
-    yield* readSteps(`docs/guides/${guide}`).filter((step) => step.does === 'save' && step.file === name)
+  for (const [, name, guide] of prose.matchAll(/[Ss]ave the `([^`]+)` of \[[^\]]+\]\(([\w-]+\.md)\)/g)) {
+    const step = readSteps(`docs/guides/${guide}`).find((step) => step.does === 'save' && step.file === name)
+    if (step !== undefined) yield step
+  }
   const [, file] = /[Ss]ave the \w+ above as `([^`]+)`/.exec(prose) ?? []
   if (file !== undefined && first !== undefined) yield toFile(file, first)
   for (const [, anchor = ''] of prose.matchAll(/\]\((?:[\w./]*README\.md)?#([\w-]+)\)/g)) {

@@ -112,11 +112,12 @@ const ENVIRONMENT = {
   npm_config_update_notifier: 'false',
 }
 
-/** The packages that `npm install` names. */
+/** The packages that `npm install` names, without their versions. */
 function listPackages(line: string): readonly string[] {
   const [command = ''] = line.split(' #')
   const [, words = ''] = /^npm install (.*)$/.exec(command.trim()) ?? []
-  return words.split(/\s+/).filter((word) => word !== '' && !word.startsWith('-'))
+  const names = words.split(/\s+/).filter((word) => word !== '' && !word.startsWith('-'))
+  return names.map((name) => name.replace(/(?<=.)@[\d.]+$/, ''))
 }
 
 /** A server is ready when it listens on one of the ports, any other program that runs on when it has printed something and is quiet. */
