@@ -9,7 +9,7 @@ import { progress } from './scripts/progress.ts'
  * package, child processes; and the simulation and the walked guides, which take minutes. `npm test` leaves them to `npm run test:all`.
  */
 const WITH_PROGRAMS = [
-  'adapters/http/{closing,fragments,process}',
+  'adapters/http/{closing,early-answers,fragments,process,types}',
   'adapters/queues/**/*',
   'adapters/stores/order',
   'adapters/stores/{postgres,redis}/**/*',

@@ -19,7 +19,7 @@ async function startProcess(host: string, what: string) {
   let begun = 0
   child.on('message', () => begun++)
   /** Waits until so many deliveries have reached the step in which they wait. */
-  const whenBegun = (count: number) => expect.poll(() => begun, { timeout: 20_000 }).toBe(count)
+  const whenBegun = (count: number) => expect.poll(() => begun).toBe(count)
   return { child, port: port as number, whenBegun }
 }
 

@@ -8,7 +8,7 @@ import { expectUntouched, sample, startScene, toOutgoing } from './scene.ts'
 import { type Headers, head } from './wire.ts'
 
 const MB = 1_000_000
-const ROUNDS = process.env.LONG ? 20 : 2
+const ROUNDS = process.env.LONG ? 20 : 1
 
 /** A request with a body of so many bytes, which is refused. */
 interface Refused {

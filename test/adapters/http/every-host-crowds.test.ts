@@ -35,16 +35,16 @@ describe.each(hosts)('$name', (host: Host) => {
     expect(scene.runs.get(delivery.id)).toBe(runs + 1)
   })
 
-  it('runs each of 200 events once for 1,000 shuffled deliveries, mixed with forged ones', async () => {
+  it('runs each of 40 events once for 200 shuffled deliveries, mixed with forged ones', async () => {
     const scene = await startScene(host)
-    const right = Array.from({ length: 200 }, () => sample())
-    const forged = Array.from({ length: 100 }, () => sample({ tamper: 'flip-bit' }))
+    const right = Array.from({ length: 40 }, () => sample())
+    const forged = Array.from({ length: 20 }, () => sample({ tamper: 'flip-bit' }))
     const all = shuffle([...Array(5).fill(right).flat(), ...forged])
     const answers = await deliverAll(scene, all, 40)
     const forgedIds = new Set(forged.map(({ id }) => id))
     for (const [at, answer] of answers.entries())
       expect(answer.status).toBe(forgedIds.has(all[at]?.id ?? '') ? 401 : 200)
-    expect(scene.runs.size).toBe(200)
+    expect(scene.runs.size).toBe(40)
     expect(new Set(scene.runs.values())).toEqual(new Set([1]))
     for (const { id } of right) expect(scene.runs.get(id)).toBe(1)
   })

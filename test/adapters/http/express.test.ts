@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import express5, { type Express, type Request, type Response } from 'express'
 import express4 from 'express4'
 import { createReceiver } from 'postern'
@@ -41,11 +40,6 @@ describe.each([
     it.each([
       ['json', () => express.json(), {}],
       ['text', () => express.text({ type: '*/*' }), {}],
-      [
-        'urlencoded',
-        () => express.urlencoded({ extended: false }),
-        { 'content-type': 'application/x-www-form-urlencoded' },
-      ],
     ])('answers 500 below express.%s(), and reports the fix once', async (__, parser, headers) => {
       const scene = await start((app, handler) => {
         app.use(parser())
@@ -82,7 +76,7 @@ describe.each([
       expectAnswer(await deliver(scene, sample({ tamper: 'flip-bit' })), 401, 'unauthorized')
     })
 
-    it.each(['text/plain', 'application/octet-stream', 'application/vnd.service+json'])(
+    it.each(['text/plain', 'application/vnd.service+json'])(
       'works below express.json() for the type %s, which it leaves alone',
       async (type) => {
         const scene = await start((app, handler) => {
@@ -116,15 +110,6 @@ describe.each([
         app.post('/webhooks', handler)
       })
       expectAnswer(await deliver(scene, sample()), 500, 'body_consumed')
-    })
-
-    it('waits for slow middleware before it', async () => {
-      const scene = await start((app, handler) => {
-        app.use((__, ___, next) => void sleep(50).then(() => next()))
-        app.post('/webhooks', handler)
-      })
-      const delivery = sample()
-      expectAnswer(await deliver(scene, delivery), 200, 'handled', delivery.id)
     })
   })
 

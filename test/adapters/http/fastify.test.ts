@@ -139,7 +139,7 @@ describe('hooks and logger of the app', () => {
     expectAnswer(await wire.answer(), 413, 'body_too_large')
     await wire.closed() // Fastify reports nothing about a sender that disconnects first
     await expect
-      .poll(() => seen, { timeout: 10_000 })
+      .poll(() => seen)
       .toEqual([...['onRequest', 'preHandler', 'onResponse 200'], ...['onRequest', 'preHandler', 'onResponse 413']])
   })
 
@@ -217,7 +217,7 @@ it('answers over HTTP/2, handled and refused', async () => {
     const delivery = sample()
     expectAnswer(await ask(framed(delivery)), 200, 'handled', delivery.id)
     for (const tamper of ['flip-bit', 'no-header'] as const)
-      for (let n = 0; n < 5; n++) {
+      for (let n = 0; n < 2; n++) {
         expectAnswer(await ask(framed({ ...sample({ tamper }), bytes: Buffer.alloc(900_000) })), 401, 'unauthorized')
         expectAnswer(await ask(framed({ ...sample(), bytes: Buffer.alloc(3_000_000) })), 413, 'body_too_large')
       }

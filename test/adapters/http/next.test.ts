@@ -94,7 +94,7 @@ describe('Pages Router', () => {
     })
     await deliver({ port }, sample())
     await exchange(port, head({ ...sample().headers, 'content-length': 2_000_000 }))
-    await expect.poll(() => sent, { timeout: 5_000 }).toEqual([true, true])
+    await expect.poll(() => sent).toEqual([true, true])
   })
 
   it('passes the source that the route names to the receiver', async () => {

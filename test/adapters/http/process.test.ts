@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hosts } from './hosts.ts'
 import { deliver, expectAnswer, SECRET, sample, sampleOf, withoutLength } from './scene.ts'
-import { chunked, head, Wire } from './wire.ts'
+import { head, Wire } from './wire.ts'
 
 /** A process that runs every host, as an app would, without any part of the test. */
 interface Server {
@@ -87,18 +87,6 @@ describe('a process', () => {
       },
     ],
     [
-      'signatures of many lengths',
-      async (port) => {
-        for (const length of [0, 1, 31, 32, 33, 63, 64, 65, 128])
-          expectAnswer(
-            await deliver({ port }, sample(), { 'x-service-signature': `sha256=${'a'.repeat(length)}` }),
-            401,
-            'unauthorized',
-          )
-      },
-    ],
-    ['arrays in arrays, 500,000 deep', (port) => deliver({ port }, sampleOf('['.repeat(500_000)))],
-    [
       'a handler that throws undefined',
       async (port) => {
         const event = { id: 'evt_undefined', type: 'test.undefined', timestamp: '', accountKey: 'acme', data: {} }
@@ -113,14 +101,6 @@ describe('a process', () => {
       },
     ],
     [
-      'senders that leave in chunks',
-      async (port) => {
-        const { bytes, headers } = sample()
-        const request = Buffer.concat([Buffer.from(head(withoutLength(headers))), chunked(bytes, 5)])
-        await Promise.all(Array.from({ length: 60 }, (_, n) => cutAt(port, request, 1 + n * 14)))
-      },
-    ],
-    [
       'refused senders that leave before, while and after they are answered',
       async (port) => {
         const { headers } = sample({ tamper: 'no-header' })
@@ -129,17 +109,6 @@ describe('a process', () => {
           Buffer.alloc(900_000),
         ])
         await Promise.all(Array.from({ length: 30 }, (_, n) => cutAt(port, request, 120 + n * 30_000)))
-      },
-    ],
-    [
-      '40 forged bodies of 100 KB at once',
-      async (port) => {
-        const bytes = Buffer.alloc(100_000)
-        const forged = { ...sample(), bytes }
-        const answers = await Promise.all(
-          Array.from({ length: 40 }, () => deliver({ port }, forged, { 'content-length': bytes.length })),
-        )
-        for (const answer of answers) expectAnswer(answer, 401, 'unauthorized')
       },
     ],
     [
@@ -166,19 +135,6 @@ describe('a process', () => {
     },
     60_000,
   )
-
-  it('answers a declared 100 MB within a second', async () => {
-    const times = await onEach(async (port) => {
-      const wire = await Wire.open(port)
-      const startedAt = performance.now()
-      await wire.send(head({ ...sample().headers, 'content-length': 104_857_600 }))
-      expectAnswer(await wire.answer(), 413, 'body_too_large')
-      wire.abort()
-      return performance.now() - startedAt
-    })
-    if (process.env.LONG) console.log('413 to a declared 100 MB, in ms', times)
-    for (const ms of times as readonly number[]) expect(ms).toBeLessThan(1_000) // each allows itself some time
-  })
 })
 
 it('finishes running deliveries when it has to stop, and ends within 12 seconds', async () => {
