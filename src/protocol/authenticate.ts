@@ -24,7 +24,7 @@ export interface SecretRequest {
   /**
    * The account that the body claims to be from, which is NOT verified yet: the signature by that account's own secret proves it.
    * Reading this makes the receiver parse a body that anyone may have sent; leave it alone if `source` is enough.
-   * Read it before the function answers: the body is let go of then, and this is undefined if it was not read before.
+   * Read it before the function answers: afterwards the body is released, and this is undefined unless it was read before.
    */
   readonly claimedAccountKey: string | undefined
 }
@@ -34,7 +34,7 @@ export type SecretsFunction = (
   request: SecretRequest,
 ) => Secrets | null | undefined | PromiseLike<Secrets | null | undefined>
 
-/** A signing secret ready for use, and the account that it is bound to, if any. */
+/** An imported secret, and the account that it is bound to, if any. */
 export interface VerificationKey {
   readonly key: KeyObject
   readonly accountKey: string | undefined
@@ -50,9 +50,8 @@ const OTHER_ACCOUNT = new Rejection(
 )
 
 /**
- * Returns the event of a body that one of the keys signed, or why there is none: stops 4 and 5 of a delivery. Every key is tried,
- * and nothing is decoded or parsed before a signature holds. The event must be of an account whose key matched, unless a key that
- * is bound to no account did.
+ * Returns the event of a body that one of the keys signed, or a rejection: stops 4 and 5. Every key is tried, and nothing is decoded or
+ * parsed before a signature holds. The event must belong to an account whose key matched, unless a key without an account did.
  */
 export function authenticate(
   body: Uint8Array,
@@ -72,9 +71,9 @@ export function authenticate(
 }
 
 /**
- * Returns the keys of all secrets that were given.
+ * Imports all secrets.
  *
- * @param toKey makes a key of one secret
+ * @param toKey imports one secret
  * @throws ConfigurationError `secret_unusable`
  */
 export function importSecrets(
@@ -94,7 +93,7 @@ export function importSecrets(
 function importEntry(entry: unknown, toKey: (secret: unknown) => KeyObject): VerificationKey {
   if (typeof entry !== 'object' || entry === null || entry instanceof Uint8Array || isThenable(entry))
     return { key: toKey(entry), accountKey: undefined }
-  // Plain JavaScript can leave any of the two out, or misspell it.
+  // Plain JavaScript can omit or misspell either field.
   const { secret, accountKey, ...unknown } = entry as Partial<BoundSecret>
   const [stray] = Object.keys(unknown)
   if (stray !== undefined)

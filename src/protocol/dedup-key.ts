@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Longest part of a key that is kept readable; anything longer is replaced by its digest. */
+/** Longest part of a key that stays readable. Longer ones are replaced by a digest. */
 const MAX_READABLE = 128
 const PRINTABLE = /^[\x21-\x7e]+$/
 
@@ -15,7 +15,7 @@ export function dedupKey(name: string, accountKey: string, id: string): string {
   return makeDedupKeys(name)(accountKey, id)
 }
 
-/** Returns a function that makes the keys of one receiver. It remembers the last account: most events come from the one before. */
+/** Returns a function that makes the keys of one receiver. It caches the last account, since most events follow one of the same account. */
 export function makeDedupKeys(name: string): (accountKey: string, id: string) => string {
   const namePart = toPart(name)
   let lastAccount = ''
@@ -25,14 +25,13 @@ export function makeDedupKeys(name: string): (accountKey: string, id: string) =>
       lastAccount = accountKey
       prefix = namePart + toPart(accountKey)
     }
-    // Not added up: V8 keeps the pieces of a sum beside it, and a store that remembers 100,000 keys would take 7 MB more.
+    // V8 retains the parts of a concatenation: 100,000 keys in a store would take 7 MB more.
     return [prefix, toPart(id)].join('')
   }
 }
 
 /**
- * The key under which a store keeps the position of a record for one handler. It begins as the keys of its account's events do, and
- * goes on as none of them does.
+ * The key of the position of a record for one handler. It has the prefix of its account's events, but is never equal to one of their keys.
  */
 export function positionKey(
   name: string,
@@ -48,12 +47,12 @@ export function accountOfKey(key: string): string | undefined {
   return /^\d/.test(part) ? part.slice(part.indexOf(':') + 1) : undefined
 }
 
-/** The key of another event of the receiver that a key belongs to, whose name may be only a digest in it. */
+/** Returns the key of another event of the same receiver. */
 export function siblingKey(key: string, accountKey: string, id: string): string {
   return [key.slice(0, partLength(key)), toPart(accountKey), toPart(id)].join('')
 }
 
-/** The part of a key that stands for its account, readable or not: the same for all keys of one account. */
+/** Returns the part of a key that represents its account: the same for all keys of one account. */
 export function accountPartOf(key: string): string {
   const afterName = key.slice(partLength(key))
   return afterName.slice(0, partLength(afterName))

@@ -1,6 +1,6 @@
 /**
- * Every code that the owner of an app can meet, with what it means. `docs/reference/errors.md` tells the fix of each at
- * length; a test holds the two against each other. What a sender causes is never here: see the rejection codes in `outcome.ts`.
+ * Codes of errors for the owner of an app, with their meanings. `docs/reference/errors.md` explains the fixes; a test compares the two.
+ * Codes of refused requests are in `outcome.ts`.
  */
 export const ERROR_CODES = {
   option_unknown: 'createReceiver, .on() or a store was given an option that does not exist',

@@ -1,7 +1,7 @@
 import { Rejection } from './outcome.ts'
 import { type HeaderValue, isWellFormed, onlyValue, SIGNATURE_HEADER } from './signature.ts'
 
-/** The part of a request that is known before a byte of its body is read. */
+/** The head of a request. */
 export interface RequestHead {
   /** Undefined if the framework has chosen the route by method already. */
   readonly method?: string | undefined
@@ -21,7 +21,7 @@ const BAD_SIGNATURE = new Rejection(
   'X-Service-Signature is not exactly one value of "sha256=" and 64 hexadecimal digits.',
 )
 
-/** Turns away what can be told from the head alone: method, encoding, declared length, form of the signature header. */
+/** Refuses a request by its head: method, encoding, declared length, form of the signature header. */
 export function checkHead(head: RequestHead, maxBodyBytes: number): Rejection | undefined {
   if (head.method !== undefined && head.method !== 'POST') return NOT_POST
   const encoding = head.header('content-encoding')
@@ -31,14 +31,14 @@ export function checkHead(head: RequestHead, maxBodyBytes: number): Rejection | 
   return checkSignatureForm(head.header(SIGNATURE_HEADER))
 }
 
-/** Turns away a signature header that cannot be right for any secret. */
+/** Refuses a signature header that is malformed. */
 export function checkSignatureForm(header: HeaderValue): Rejection | undefined {
   const signature = onlyValue(header)
   if (signature === undefined) return NO_SIGNATURE
   return isWellFormed(signature) ? undefined : BAD_SIGNATURE
 }
 
-/** Returns the declared length of the body in bytes; undefined if none is declared, or nothing that can be read as one. */
+/** Returns the declared length of the body in bytes; undefined if there is none, or it is no number. */
 export function declaredLength(head: RequestHead): number | undefined {
   const value = head.header('content-length')
   return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined

@@ -26,7 +26,7 @@ export class OptionChecker {
   }
 
   /**
-   * @param unknown the options that are left over
+   * @param unknown the remaining options
    * @param hint a sentence for one of them
    * @throws ConfigurationError `option_unknown` if there are any
    */
@@ -72,18 +72,18 @@ export class OptionChecker {
         throw this.invalid(`${name} is ${show(value)}; give a function.`)
   }
 
-  /** Returns an error about what only the caller can judge, to be thrown. */
+  /** Returns an error to throw, with a custom message. */
   invalid(message: string): ConfigurationError {
     return new ConfigurationError('option_invalid', `${this.#owner}: ${message}`)
   }
 }
 
 /**
- * Returns the one option of a call, a time in milliseconds.
+ * Returns the only option of a method, a time in milliseconds.
  *
  * @param call the name of the method, for the message
- * @param fallback the time if none is given
- * @param most the longest time; `Infinity` is taken as well
+ * @param fallback the default
+ * @param most the longest time; `Infinity` is accepted as well
  * @throws ConfigurationError `option_invalid`, `option_unknown`
  */
 export function checkMs(call: string, name: string, options: unknown, fallback: number, most: number): number {

@@ -2,7 +2,7 @@ import type { PosternError } from './errors.ts'
 import type { WebhookEvent } from './events.ts'
 import type { Issue } from './schema.ts'
 
-/** Codes for everything that a sender can cause, with the status of the answer. A test holds this table against `docs/reference/errors.md`. */
+/** Codes of refused requests, with the status of the answer. A test compares this table with `docs/reference/errors.md`. */
 export const REJECTION_STATUS = {
   method_not_allowed: 405,
   unsupported_encoding: 415,
@@ -34,7 +34,7 @@ export class Rejection {
   constructor(code: RejectionCode, reason: string, issues: readonly Issue[] = []) {
     this.code = code
     this.reason = reason
-    this.issues = Object.freeze(issues.map((issue) => Object.freeze(issue))) // shared by all deliveries that are refused for this reason
+    this.issues = Object.freeze(issues.map((issue) => Object.freeze(issue))) // shared by all deliveries with this rejection
   }
 }
 
@@ -157,12 +157,12 @@ const STATUS: Readonly<Record<NamedOutcome['outcome'], number>> = {
   overloaded: 503,
 }
 
-/** The outcome of a verified event, if its name says everything. */
+/** Returns the outcome of a verified event that has no further fields. */
 export function toOutcome(outcome: NamedOutcome['outcome'], { id, type, accountKey }: Verified): Outcome {
   return { outcome, status: STATUS[outcome], id, type, accountKey } as Outcome // the table holds each name with its status
 }
 
-/** The outcome of an event that handlers, schema or store failed. */
+/** Returns the outcome of an event that failed in handlers, schema or store. */
 export function toFailed(
   status: 500 | 503,
   code: Failed['code'],
@@ -172,7 +172,7 @@ export function toFailed(
   return { outcome: 'failed', status, code, error, id, type, accountKey }
 }
 
-/** The outcome of a refusal; with the event if its signature held. */
+/** Returns the outcome of a refusal, with the event if its signature held. */
 export function toRejected({ code, reason, issues }: Rejection, event?: Verified): Rejected {
   const of = event && { id: event.id, type: event.type, accountKey: event.accountKey }
   return { outcome: 'rejected', status: REJECTION_STATUS[code], code, reason, issues, ...of }

@@ -50,7 +50,7 @@ export function parsePattern(text: unknown, models: Keys | undefined, events: Ke
   )
 }
 
-/** Refuses `finance.*` and the like: without such a model it could only be meant for event types that it does not match. */
+/** Refuses `finance.*` and similar: without such a model it can only be meant for event types that it does not match. */
 function refuseServiceWildcard(text: string, model: string): void {
   const types = SERVICE_EVENT_TYPES.filter((type) => type.startsWith(`${model}.`))
   if (types.length === 0) return

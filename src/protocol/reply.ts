@@ -17,7 +17,7 @@ const JSON_ONLY = { 'content-type': 'application/json' }
 const WITH_ALLOW = { ...JSON_ONLY, allow: 'POST' }
 const WITH_RETRY = { ...JSON_ONLY, 'retry-after': String(RETRY_AFTER_SECONDS) }
 
-/** Makes the reply of an outcome. It never holds a message, a stack, an issue list or a secret: its reader may be a stranger. */
+/** Returns the reply for an outcome. It never contains a message, a stack, issues or a secret: anyone may read it. */
 export function toReply(outcome: Outcome, close: boolean, drainMs: number): Reply {
   const { status, id } = outcome
   const headers = status === 409 || status === 503 ? WITH_RETRY : status === 405 ? WITH_ALLOW : JSON_ONLY

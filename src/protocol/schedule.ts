@@ -1,5 +1,5 @@
 /**
- * The service's numbers, and ours that follow from them. They stand here and nowhere else.
+ * The service's numbers, and ours that follow from them. They are defined only here.
  * Source: sections 2.4, 3.2 and 8 of the service's interface, told in docs/service.md.
  */
 
@@ -12,16 +12,16 @@ export const MAX_ATTEMPTS: number = ATTEMPT_DELAYS_MS.length
 /** The service counts an attempt as failed when no 2xx came within this many milliseconds of its start. */
 export const SERVICE_DEADLINE_MS = 10_000
 
-/** Our own answer comes by then, so that it reaches the service in time whatever the network adds. */
+/** Default deadline of our answer, which leaves time for the network. */
 export const DEFAULT_DEADLINE_MS = 8_000
 
-/** The longest deadline that still leaves the answer half a second on the way. */
+/** Longest deadline, which leaves half a second for the network. */
 export const MAX_DEADLINE_MS = 9_500
 
-/** The five attempts span 2 h 36 min; nothing that forgets sooner than this can tell a retry from a new event. */
+/** Minimum time for which a store must keep events: the five attempts span 2 h 36 min. */
 export const MIN_MEMORY_MS = 3 * 3_600_000
 
-/** The time for which done event ids are kept by default: 7 days, so that manual retries are recognised too. */
+/** Default time for which done events are kept, so that manual retries are recognized. */
 export const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000
 
 /** The delay before the second attempt, in seconds, told to the sender as `Retry-After`. */

@@ -74,7 +74,7 @@ async function awaitChecked(result: PromiseLike<SchemaResult<unknown>>): Promise
 
 function toChecked(result: SchemaResult<unknown>): CheckedData {
   if (result.issues) return { issues: result.issues.map(toIssue) }
-  // A success may carry `issues: undefined`, and readers tell the two apart by the field.
+  // A success may have `issues: undefined`, and callers test for the field.
   if ('value' in result) return { value: result.value }
   throw new TypeError('The schema returned neither a value nor issues.')
 }

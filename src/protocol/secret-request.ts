@@ -4,7 +4,7 @@ import { PosternError } from './errors.ts'
 import { ignoreRejection } from './promises.ts'
 import { reasonOf, show } from './show.ts'
 
-/** Parses the body if the function asks for the account, and keeps nothing else of it. */
+/** Parses the body only if the function reads the account, and keeps nothing else of it. */
 export class LazySecretRequest implements SecretRequest {
   /** True if the function read a property that tells tenants apart. */
   wasRead = false
@@ -29,13 +29,13 @@ export class LazySecretRequest implements SecretRequest {
     return this.#claimed
   }
 
-  /** Lets go of the body, also if the function goes on after it was given up. */
+  /** Releases the body, even if the function continues after its time limit. */
   forget(): void {
     this.#body = undefined
   }
 }
 
-/** Returns the source of a delivery, or the owner's mistake in it. */
+/** Returns the source of a delivery, or an error if the app's function failed. */
 export function toSource(what: string, read: () => unknown): string | undefined | PosternError {
   try {
     const source = read()

@@ -1,4 +1,4 @@
-/** A value of the owner's in a message about it. */
+/** Formats a value of the app for a message. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'function') return 'a function'
@@ -7,7 +7,7 @@ export function show(value: unknown): string {
   return String(value)
 }
 
-/** Text of a sender's in a message: whatever a terminal, or a reader of the log, could act on is escaped. */
+/** Quotes a sender's text for a message, and escapes characters that a terminal or a log viewer could act on. */
 export function quote(text: string): string {
   const escaped = text.replace(/["\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
     character
@@ -18,12 +18,12 @@ export function quote(text: string): string {
   return `"${escaped}"`
 }
 
-/** Text in quotes of a shell, which carries out nothing of it. */
+/** Quotes text for a shell. */
 export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Text as one word of a shell, bare if it needs no quotes. */
+/** Returns text as one word of a shell, quoted if necessary. */
 export function toShellWord(text: string): string {
   return /^[\w.:@/-]+$/.test(text) ? text : quoteForShell(text)
 }

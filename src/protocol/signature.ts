@@ -28,8 +28,7 @@ export function sign(body: Uint8Array | string, secret: Secret): string {
 }
 
 /**
- * The bare check, for those who need nothing else: was this body signed with one of these secrets? Digests are compared in
- * constant time, and every secret is tried.
+ * Returns true if a body was signed with one of these secrets. Digests are compared in constant time, and every secret is tried.
  *
  * Pass the bytes as they came in. Text is for what was text from the start: a body that was decoded on the way may verify
  * though its bytes differ (a dropped BOM, an invalid byte replaced by U+FFFD).
@@ -50,7 +49,7 @@ export function verify(body: Uint8Array | string, header: HeaderValue, secrets: 
   return matched
 }
 
-/** The value of a header that must be there exactly once: undefined when it is missing, and nothing that could be right for several. */
+/** Returns the value of a header that must occur once: undefined if it is missing, and an empty text if it occurs several times. */
 export function onlyValue(header: HeaderValue): string | undefined {
   if (typeof header === 'string') return header
   if (header == null || header.length === 0) return undefined
@@ -60,7 +59,7 @@ export function onlyValue(header: HeaderValue): string | undefined {
 /** Returns true if a text has the form of a signature. */
 export function isWellFormed(signature: string): boolean {
   if (signature.length !== WELL_FORMED_LENGTH || !signature.startsWith(PREFIX)) return false
-  // By a table, in half the time of a regular expression. Not by the decoder of buffers: it takes U+0130 for a 0.
+  // A table takes half the time of a regular expression. The decoder of buffers would read U+0130 as 0.
   for (let index = PREFIX.length; index < WELL_FORMED_LENGTH; index++)
     if (DIGITS[signature.charCodeAt(index)] !== 1) return false
   return true
@@ -70,7 +69,7 @@ export function isWellFormed(signature: string): boolean {
 const DIGITS = new Uint8Array(0x100)
 for (const digit of '0123456789abcdefABCDEF') DIGITS[digit.charCodeAt(0)] = 1
 
-// Both digests are decoded into these; nothing is awaited between writing and comparing them.
+// Reused for each comparison, which is synchronous.
 const presented = Buffer.alloc(32)
 const computed = Buffer.alloc(32)
 
@@ -78,14 +77,14 @@ const computed = Buffer.alloc(32)
 export function matchesKey(body: Uint8Array | string, signature: string, key: KeyObject): boolean {
   const digest = createHmac('sha256', key).update(body).digest('binary')
   computed.write(digest, 'latin1')
-  // A malformed one is turned away long before; here it must not leave the digest of the signature before it to be compared.
+  // A malformed signature must not leave the digest of an earlier one in the buffer.
   if (presented.write(signature.slice(PREFIX.length), 'hex') !== presented.length) return false
   return timingSafeEqual(computed, presented)
 }
 
 /**
- * Makes a key of a secret, and refuses one that cannot have come from the service: missing, empty, in quotes, or text with a blank
- * or a line break at an edge. That is what reading it from a file or pasting it into an environment leaves behind.
+ * Imports a secret, and refuses one that cannot come from the service: missing, empty, in quotes, or text with a blank or a line break at
+ * an edge, as files and environments may leave them.
  */
 export function importSecret(secret: unknown): KeyObject {
   if (typeof secret === 'string') {
@@ -112,12 +111,12 @@ export function importSecret(secret: unknown): KeyObject {
   )
 }
 
-/** The keys of secrets in text: making one costs as much as using it, and functions return the same secrets again and again. */
+/** Caches the keys of secrets: importing one costs as much as using it. */
 export class KeyCache {
   readonly #keys = new Map<string, KeyObject>()
   readonly #most: number
 
-  /** @param most the number of keys that are kept: one more, and all are let go of */
+  /** @param most the number of keys to keep; beyond it, all are dropped */
   constructor(most: number) {
     this.#most = most
   }
@@ -135,8 +134,8 @@ export class KeyCache {
 }
 
 /**
- * Imports each secret of a list. If one was not awaited, refuses all of them. None may then end the process as an unhandled rejection,
- * since anyone's request could cause it.
+ * Imports each secret of a list. If one is a promise, all are refused, and no rejection may end the process, since any request could cause
+ * it.
  */
 export function importAll<S, T>(secrets: readonly S[], importOne: (secret: S) => T): readonly T[] {
   try {
@@ -155,10 +154,10 @@ function unusable(what: string): ConfigurationError {
 }
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-/** The bytes that a blank edge of text has: tab, line feed, carriage return, space, and the first byte of a byte order mark. */
+/** Bytes at a blank edge of text: tab, line feed, carriage return, space, and the first byte of a byte order mark. */
 const EDGE_BYTES: readonly unknown[] = [0x09, 0x0a, 0x0d, 0x20, 0xef]
 
-/** Random key bytes may begin or end with any byte; only what is text as a whole has edges that were not meant. */
+/** Returns true for text with a blank edge. Random bytes may begin or end with any byte. */
 function isBlankEdgedText(bytes: Uint8Array): boolean {
   if (!EDGE_BYTES.includes(bytes[0]) && !EDGE_BYTES.includes(bytes[bytes.length - 1])) return false
   try {

@@ -7,7 +7,7 @@ import type { EventRequest } from './run.ts'
 import type { Shared } from './shared.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 
-/** Stop 7 of a receiver with an inbox, and its last: the event is put on disk, and a worker does the rest. */
+/** Stop 7, the last one, of a receiver with an inbox: stores the event for a worker. */
 export class Acceptor {
   readonly #shared: Shared
   readonly #bodies: Bodies
@@ -19,7 +19,7 @@ export class Acceptor {
     this.#inbox = inbox
   }
 
-  /** Acknowledged is only what the engine has said to be on disk, in time for the answer. */
+  /** Acknowledges the event only if the engine confirms in time that it is on disk. */
   async accept(key: string, event: ParsedEvent, body: Uint8Array, delivery: EventRequest): Promise<Outcome> {
     const { settings, reporter } = this.#shared
     const { clock } = settings
@@ -28,7 +28,7 @@ export class Acceptor {
     if (!this.#bodies.hold(body.length)) return toOutcome('overloaded', event)
     const limitMs = Math.min(STORE_LIMIT_MS, Math.max(delivery.deadline - clock.monotonic(), 0))
     const { accountKey, id, type } = event
-    // A copy: after a late answer the app may use its buffer for something else while the engine still writes.
+    // The app may reuse its buffer after a late answer, while the engine still writes.
     const bytes = new Uint8Array(body)
     const item = { key, bytes, accountKey, id, type, receivedAt: clock.now(), source }
     const put = (trace?: InboxItem['trace']) => {

@@ -16,24 +16,24 @@ import type { NamedHandler } from './routes.ts'
 import type { AbortCode, Run } from './run.ts'
 import type { Shared } from './shared.ts'
 
-/** The time that a handler has to end after its abort, in milliseconds. */
+/** Time that a handler has to end after its abort, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5_000
 
-/** The result of an event's handlers, and how its claim is to be settled. */
+/** Result of the handlers of an event, and how to settle its claim. */
 export interface AttemptResult {
   readonly outcome: Outcome
-  /** An abandoned or a lost claim is left to run out, and only the former can still keep marks. */
+  /** An abandoned or lost claim is left to expire; only an abandoned one can still store marks. */
   readonly settleBy: 'complete' | 'release' | 'abandon' | 'nothing'
-  /** Names of the handlers that have finished, in this attempt or earlier ones. */
+  /** Names of the handlers that have finished, in this or an earlier attempt. */
   readonly marks: readonly string[]
 }
 
-/** Schema and handlers of one claimed event, with their abort and, in the end, their abandonment. */
+/** Runs the schema and the handlers of one claimed event; aborts and finally abandons them if they take too long. */
 export class Attempt {
   readonly #shared: Shared
   readonly #run: Run
   readonly #lease: Lease
-  /** Names of handlers that have ended well, in this attempt or earlier ones. */
+  /** Names of handlers that have succeeded, in this or an earlier attempt. */
   readonly #finished: string[]
   readonly #failures: { readonly name: string; readonly error: unknown }[] = []
   #transactions: Map<string, HandlerTransaction> | undefined
@@ -52,11 +52,11 @@ export class Attempt {
     this.#run = run
     this.#lease = lease
     this.#finished = [...marks]
-    // An attempt that died may have told the store a mark without its position.
+    // An attempt that died may have stored a mark without its position.
     for (const name of marks) this.#place(name)
   }
 
-  /** Aborts when the handlers have had their time, or another process has the event. Made when a handler first asks for it. */
+  /** Aborts when the handlers' time is over or another process has the event. Created when a handler first reads it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
@@ -65,7 +65,7 @@ export class Attempt {
     return this.#controller.signal
   }
 
-  /** Names of the handlers that have finished by now: whose transaction is committed has, whatever it still does. */
+  /** Names of the handlers that have finished. A handler whose transaction is committed has finished, even if it still runs. */
   get marks(): readonly string[] {
     if (this.#transactions === undefined) return [...this.#finished]
     const marks = new Set(this.#finished)
@@ -73,7 +73,7 @@ export class Attempt {
     return [...marks]
   }
 
-  /** Waits for an asynchronous schema; returns undefined once it was given up. */
+  /** Waits for an asynchronous schema. Resolves with undefined if it is given up. */
   waitFor(checking: Promise<CheckedData>): Promise<CheckedData | undefined> {
     this.#watch()
     return new Promise((resolve) => {
@@ -82,13 +82,13 @@ export class Attempt {
     })
   }
 
-  /** Puts the output of the schema in the place of what came in. Returns why no handler is to begin, if there is a reason. */
+  /** Replaces the data by the output of the schema. Returns a result if no handler may begin. */
   takeChecked(checked: CheckedData | undefined): AttemptResult | undefined {
     const refusal = takeChecked(this.#shared, this.#run, checked, this.#abortReason)
     return refusal && this.#toResult(refusal.outcome, refusal.settleBy)
   }
 
-  /** Begins the handlers that have no mark yet. Returns a promise for their end, or for giving them up, unless all have ended. */
+  /** Begins the handlers that have no mark. Unless all have ended, returns a promise that resolves when they end or are given up. */
   beginHandlers(): Promise<void> | undefined {
     const { route, event, first, order } = this.#run
     if (order !== undefined)
@@ -97,7 +97,7 @@ export class Attempt {
       this.#finished.length === 0 ? route.handlers : route.handlers.filter(({ name }) => !this.#hasMark(name))
     this.#todo = todo
     this.#pending = todo.length
-    // Made before any handler runs: no handler sees what another changed. A schema may hand out one default to many events.
+    // Copied before any handler runs: no handler sees another's changes. A schema may share one default among many events.
     const copy = first.isParsed && route.schema === undefined ? copyJson : copyPlain
     const given = todo.map((_, index) => (index === 0 && route.schema === undefined ? event : copy(event)))
     this.#run.given = given
@@ -112,10 +112,10 @@ export class Attempt {
     })
   }
 
-  /** Returns what the handlers came to, once all have ended or were given up. */
+  /** Returns the result of the handlers, once all have ended or were given up. */
   judge(): AttemptResult {
     const error = this.#failures.length === 0 ? undefined : this.#toFailure()
-    // The inbox tells of an event that its handlers put off or buried.
+    // The inbox reports events that their handlers deferred or gave up.
     const isSteered = this.#run.first.item && steeringOf(this.#failures.map((failure) => failure.error)) !== undefined
     if (error !== undefined && !isSteered) this.#shared.reporter.error(error)
     const abandoned = this.#hasGivenUp ? this.#judgeAbandoned() : undefined
@@ -126,7 +126,7 @@ export class Attempt {
     return this.#toResult(toFailed(500, 'handler_failed', error, this.#run), 'release')
   }
 
-  /** Ends the attempt. What a handler does from now on changes nothing. */
+  /** Ends the attempt. Handlers that still run cannot affect it any more. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -164,7 +164,6 @@ export class Attempt {
     else this.#failures.push({ name, ...failure })
   }
 
-  /** Waits by `await`, which hears a promise once only, even if its `then` calls back twice. */
   async #awaitHandler(name: string, result: unknown, transaction: HandlerTransaction | undefined): Promise<void> {
     let failure: { readonly error: unknown } | undefined
     try {
@@ -178,7 +177,7 @@ export class Attempt {
       transaction?.abort(error)
       await transaction?.ended?.catch(ignore)
     }
-    if (this.#isOver) return // given up, and judged without it
+    if (this.#isOver) return // given up
     if (failure === undefined) this.#finish(name)
     else if (transaction?.isOutdated) this.#skip(name)
     else if (transaction?.isCommitted) this.#onThrownAfterCommit(name, failure.error)
@@ -207,7 +206,7 @@ export class Attempt {
 
   // ── Abort and abandonment ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Keeps the claim and counts the time of schema and handlers, from the first of them that does not end immediately. */
+  /** Starts to renew the claim and to limit the time, once the schema or a handler does not end synchronously. */
   #watch(): void {
     if (this.#timer !== undefined) return
     const { settings, handlerTimers } = this.#shared
@@ -222,7 +221,7 @@ export class Attempt {
 
   readonly #onWorkerClosed = () => this.#abort('worker_closed')
 
-  /** Signals running handlers to stop. Once another process has the event, nothing that ends here changes anything. */
+  /** Signals running handlers to stop. After `lease_lost`, the results of this process do not count. */
   #abort(code: AbortCode): void {
     if (this.#isOver || this.#abortReason?.code === 'lease_lost') return
     const { settings, reporter } = this.#shared
@@ -237,7 +236,7 @@ export class Attempt {
     }, GIVE_UP_AFTER_MS)
   }
 
-  /** Returns nothing if all that still runs has committed its transaction, and so has finished. */
+  /** Returns undefined if all handlers that still run have committed their transactions. */
   #judgeAbandoned(): AttemptResult | undefined {
     const names = this.#running()
     if (names.length === 0) return undefined // the last one ended in the same moment

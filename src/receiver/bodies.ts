@@ -6,7 +6,7 @@ import type { BodyFailure, BodyIntake, DeliveryRequest } from './receiver.ts'
 import type { EventRequest } from './run.ts'
 import type { Shared } from './shared.ts'
 
-/** The cost of a fragment beside its bytes: the objects that keep it, in bytes. */
+/** Memory that a fragment takes in addition to its bytes. */
 const FRAGMENT_BYTES = 512
 
 const TOO_LARGE = new Rejection('body_too_large', 'The body is over maxBodyBytes.')
@@ -20,20 +20,20 @@ const INCOMPLETE = new Rejection(
 )
 const TIMED_OUT = new Rejection('body_timeout', 'The body was not complete by the deadline.')
 
-/** Stop 2. Anyone may send a body: until its signature has been checked, its time and its memory are limited. */
+/** Stop 2: reads bodies, and limits their time and memory until their signatures are checked. */
 export class Bodies {
   readonly #shared: Shared
-  /** Bodies that are not complete, the oldest first. */
+  /** Incomplete bodies, the oldest first. */
   readonly #incomplete = new Set<Intake>()
   #incompleteBytes = 0
-  /** Bytes of incomplete bodies, and of whole ones that wait for their secrets. */
+  /** Bytes of incomplete bodies, and of complete ones that wait for their secrets. */
   #heldBytes = 0
 
   constructor(shared: Shared) {
     this.#shared = shared
   }
 
-  /** Returns the exact bytes, or the outcome of a body that could not be had by the deadline. */
+  /** Returns the exact bytes, or an outcome if they did not arrive by the deadline. */
   read(request: DeliveryRequest, { deadline }: EventRequest): Uint8Array | Outcome | Promise<Uint8Array | Outcome> {
     const intake = new Intake(this)
     try {
@@ -47,13 +47,13 @@ export class Bodies {
     }
   }
 
-  /** Checks what an adapter, or the caller of `receive`, has for a body. */
+  /** Checks the body that an adapter, or the caller of `receive`, passed. */
   toBytes(body: Uint8Array | BodyFailure | undefined): Uint8Array | Outcome {
     if (body instanceof Uint8Array)
       return body.length > this.#shared.settings.maxBodyBytes ? toRejected(TOO_LARGE) : body
     if (body?.failure === 'body_too_large') return toRejected(TOO_LARGE)
     if (body?.failure === 'body_incomplete') return toRejected(INCOMPLETE)
-    // A custom adapter may be plain JavaScript, and return nothing.
+    // A custom adapter in plain JavaScript may return nothing.
     const fix = body?.fix ?? "The adapter's read() returned neither bytes nor a failure."
     const message = `The body had been read before the receiver could, so its signature cannot be checked. ${fix}`
     const error = new PosternError('body_consumed', message)
@@ -61,25 +61,25 @@ export class Bodies {
     return { outcome: 'error', status: 500, code: 'body_consumed', error }
   }
 
-  /** Counts bytes that are kept until their signature has been checked. Returns false, and counts nothing, if there is no room. */
+  /** Reserves memory for bytes whose signature is not checked yet. Returns false if there is no room. */
   hold(bytes: number): boolean {
     if (!this.hasRoom(bytes)) return false
     const most = this.#shared.settings.maxBufferedBytes - bytes
     for (const oldest of this.#incomplete) {
       if (this.#heldBytes <= most) break
-      // Senders in good faith are done in milliseconds, an attacker is not.
+      // Honest senders need milliseconds; an attacker's bodies are the oldest.
       oldest.cut({ outcome: 'overloaded', status: 408 })
     }
     this.#heldBytes += bytes
     return true
   }
 
-  /** Cutting incomplete bodies does not help if whole ones alone take too much. */
+  /** Returns false if complete bodies alone leave no room, so that cutting incomplete ones would not help. */
   hasRoom(bytes: number): boolean {
     return this.#heldBytes - this.#incompleteBytes <= this.#shared.settings.maxBufferedBytes - bytes
   }
 
-  /** Counts what a body may come to cost, if that leaves half of the room to others. */
+  /** Reserves the most that a body may cost, if that leaves half of the room to others. */
   reserve(intake: Intake, bytes: number): boolean {
     if (!(bytes >= 0) || this.#heldBytes + bytes > this.#shared.settings.maxBufferedBytes / 2) return false
     intake.cost += bytes
@@ -92,7 +92,7 @@ export class Bodies {
     this.#heldBytes -= bytes
   }
 
-  /** Counts a fragment of an incomplete body, and cuts the body if it costs too much. */
+  /** Adds a fragment to an incomplete body, and cuts the body if it costs too much. */
   take(intake: Intake, bytes: number): void {
     if (!(bytes >= 0)) throw new TypeError(`take() was given ${show(bytes)} as the number of bytes`) // by an adapter in plain JavaScript
     const cost = bytes + FRAGMENT_BYTES
@@ -101,7 +101,7 @@ export class Bodies {
     else if (intake.cutWith === undefined) {
       intake.cost += cost
       this.#incompleteBytes += cost
-    } else this.letGo(cost) // it was the oldest itself
+    } else this.letGo(cost) // this body was the oldest
   }
 
   #await(
@@ -137,11 +137,11 @@ export class Bodies {
 }
 
 class Intake implements BodyIntake {
-  /** Bytes that are counted for it. */
+  /** Bytes that are counted for this body. */
   cost = 0
-  /** The answer, if the receiver does not wait for the rest. */
+  /** The answer, once the receiver no longer waits for the rest. */
   cutWith: Outcome | undefined
-  /** True once the body is in hand, or failed: an adapter may go on to count. */
+  /** True once the body is complete or has failed; an adapter may still call `take`. */
   isOver = false
   onCut: (() => void) | undefined
   onEnd: ((outcome: Outcome) => void) | undefined

@@ -9,13 +9,13 @@ import type { Shared } from './shared.ts'
 const NO_RECORD: CheckedData = { issues: [{ path: 'data.record', message: 'Expected an object with a string "_id".' }] }
 const NOT_AS_ASKED = 'The record, or data, does not match the schema.'
 
-/** The reason that no handler of an event is to begin, and how its claim is to be settled. */
+/** Outcome of an event whose handlers may not begin, and how to settle its claim. */
 interface Refusal {
   readonly outcome: Outcome
   readonly settleBy: 'release' | 'nothing'
 }
 
-/** Asks the schema of an event, if it has one. */
+/** Validates an event against its schema, if it has one. */
 export function checkEvent({ route, event }: Run): CheckedData | Promise<CheckedData> | undefined {
   const { model, schema } = route
   if (model !== undefined && !hasRecord(event.data)) return NO_RECORD
@@ -23,10 +23,10 @@ export function checkEvent({ route, event }: Run): CheckedData | Promise<Checked
 }
 
 /**
- * Puts the output of the schema in the place of what came in. Returns why no handler is to begin, if there is a reason.
+ * Replaces the data by the output of the schema. Returns a refusal if no handler may begin.
  *
  * @param checked undefined if there is no schema, or it was given up
- * @param abortReason why the attempt was aborted while the schema ran, if it was
+ * @param abortReason reason for which the attempt was aborted while the schema ran
  */
 export function takeChecked(
   shared: Shared,
@@ -49,7 +49,7 @@ export function takeChecked(
   return isStopping ? { outcome: toOutcome('closing', run), settleBy: 'release' } : undefined
 }
 
-/** The schema took all the time there was, or the claim was lost meanwhile: no handler has begun, and none will. */
+/** Refuses an event whose schema took too long, or whose claim was lost meanwhile. */
 function refuseLate(run: Run, reason: HandlerError): Refusal {
   if (reason.code === 'lease_lost') return { outcome: toFailed(503, 'lease_lost', reason, run), settleBy: 'nothing' }
   return { outcome: toFailed(500, 'schema_failed', reason, run), settleBy: 'release' }

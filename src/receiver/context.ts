@@ -4,7 +4,7 @@ import type { HandlerContext, TransactionContext } from './handler.ts'
 import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 
-/** The second argument of a handler. Each has one of its own, with its name. */
+/** The second argument of a handler. */
 export class Context implements HandlerContext {
   readonly handlerName: string
   readonly source: string | undefined
@@ -41,15 +41,14 @@ type Commit = (
   onThrown: (error: unknown) => void,
 ) => Promise<unknown>
 
-/** The one transaction that a handler may run, as its last step. */
+/** The transaction of a handler, which it may run once, as its last step. */
 export class HandlerTransaction {
-  /** Whatever the handler still does, it has finished. */
+  /** True if the handler counts as finished, even if it still runs. */
   isCommitted = false
-  /** Settles when the transaction has been committed or rolled back; undefined as long as none was begun. */
+  /** Settles when the transaction is committed or rolled back. Undefined if none has begun. */
   ended: Promise<unknown> | undefined
-  /** A handler that ends without waiting for it has not finished. */
   isBegun = false
-  /** A newer event of the record was committed meanwhile: nothing was written, and nothing is to be. */
+  /** True if it was rolled back because a newer event of the record was committed meanwhile. */
   isOutdated = false
   readonly #commit: Commit
   readonly #refuse: (why: string) => PosternError
@@ -60,7 +59,7 @@ export class HandlerTransaction {
   /**
    * @param commit commits what `work` writes together with the handler's finish mark
    * @param refuse reports a misuse, and returns the error for the handler
-   * @param onLeaseLost is called if the store said that another process has the event
+   * @param onLeaseLost is called if the store reports that another process has the event
    */
   constructor(commit: Commit, refuse: (why: string) => PosternError, onLeaseLost: () => void) {
     this.#commit = commit
@@ -68,29 +67,29 @@ export class HandlerTransaction {
     this.#onLeaseLost = onLeaseLost
   }
 
-  /** A property, so that a handler can take it out of its context. */
+  /** A property, so that handlers can destructure their context. */
   readonly run = <T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> => {
     const why = this.#whyNot(work)
     const ended = why === undefined ? this.#begin(work) : Promise.reject<T>(this.#refuse(why))
     if (why === undefined) this.ended = ended
-    // A handler need not wait for it: it fails with it all the same, and a misuse is told to the owner.
+    // A handler that does not await it fails with it all the same.
     ignoreRejection(ended)
     return ended
   }
 
-  /** The handler has ended: it can begin no transaction any more. */
+  /** Called when the handler has ended: it can begin no transaction any more. */
   close(): void {
     this.#isClosed = true
   }
 
-  /** The handler failed or was given up: what is not committed yet is rolled back. */
+  /** Called when the handler failed or was given up: rolls back an open transaction. */
   abort(reason: unknown): void {
     this.#isClosed = true
     this.#rollBack.abort(reason)
   }
 
   async #begin<T>(work: (tx: never) => T | PromiseLike<T>): Promise<T> {
-    this.isBegun = true // a store may call `work` immediately, which may ask for another one
+    this.isBegun = true // a store may call `work` synchronously, which may begin another one
     let thrown: { readonly error: unknown } | undefined
     try {
       const value = await this.#commit(this.#rollBack.signal, work, (error) => {
@@ -99,7 +98,7 @@ export class HandlerTransaction {
       this.isCommitted = true
       return value as T // a store returns what `work` returned
     } catch (error) {
-      // Only the store knows about the lease and the order: the app may throw an error of another receiver.
+      // The app may throw an error with the same code, of another receiver.
       const code: unknown = error === thrown?.error ? undefined : Object(error).code
       if (code === 'lease_lost') this.#onLeaseLost()
       this.isOutdated = code === 'event_outdated'

@@ -40,11 +40,11 @@ const REPLACED =
 const OBSERVER_METHODS = ['begin', 'onSettled', 'onStalled', 'onReplaced']
 const HAS_OBSERVER =
   'receiver.observe: this receiver has an observer already, and everything would be counted twice. Call instrument() once for each receiver, or stop the first observer before.'
-/** The time that `close` waits if it is told nothing, in milliseconds. */
+/** Default `timeoutMs` of `close`. */
 const CLOSE_TIMEOUT_MS = 10_000
 
 /**
- * Makes a receiver. All options are checked here.
+ * Creates a receiver, and checks all options.
  *
  * @throws ConfigurationError `option_unknown`, `option_invalid`, `secret_unusable`, `store_shared`
  * @example
@@ -56,7 +56,7 @@ export function createReceiver<
   E extends EventSchemas = NoEvents,
   S extends Store = Store,
 >(options: ReceiverOptions<M, E, S>): Receiver<M, E, ContextOf<S>> {
-  // The type parameters exist for handlers only; patterns and schemas are checked at run time as well.
+  // The type parameters concern handlers only; patterns and schemas are also checked at run time.
   return new WebhookReceiver(checkReceiverOptions(options)) as Receiver<M, E, ContextOf<S>>
 }
 
@@ -84,7 +84,7 @@ class WebhookReceiver implements NameHolder {
     settings.inbox?.reportTo?.(logger)
   }
 
-  /** DeliveryPath that still come in here are answered. What waits in the inbox is for the handlers of the newer one. */
+  /** Closes the worker: a newer receiver handles the inbox. Deliveries that still arrive here are answered. */
   replaced(): void {
     if (this.#worker !== undefined) void this.#closeWorker(this.#worker, CLOSE_TIMEOUT_MS)
   }
@@ -124,9 +124,9 @@ class WebhookReceiver implements NameHolder {
     }
   }
 
-  // The following may be taken off: const { receive } = receiver
+  // Properties, so that they can be destructured: const { receive } = receiver
   readonly handle = (request: DeliveryRequest): Promise<Reply> => {
-    // The request of a host may have both methods as well, and then is a stream.
+    // A host's request may have both methods as well, but it is a stream.
     if (typeof request?.header !== 'function' || typeof request.read !== 'function' || 'pipe' in request)
       throw new ConfigurationError('option_invalid', NO_ADAPTER)
     return this.#shared.reporter.watch('delivery', (watch) => this.#path.handle(request, watch))
@@ -154,7 +154,7 @@ class WebhookReceiver implements NameHolder {
       onStalled: (item) => reporter.tellObserver((observer) => observer.onStalled(item)),
     })
     this.#worker = worker
-    if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // nothing would run, and all would be taken again and again
+    if (this.#shared.isClosing) void this.#closeWorker(worker, 0) // it would take items again and again, and run none
     return { close: (closing = {}) => this.#closeWorker(worker, this.#toTimeout('worker.close', closing)) }
   }
 
@@ -176,7 +176,7 @@ class WebhookReceiver implements NameHolder {
     return { unfinished }
   }
 
-  /** A mistake is told, and is no reason not to wait: a process that ends has no second chance. */
+  /** Reports an invalid option, and waits for the default time: a process that is about to exit cannot try again. */
   #toTimeout(method: string, options: unknown): number {
     try {
       return checkMs(method, 'timeoutMs', options, CLOSE_TIMEOUT_MS, LONGEST_TIMER_MS)

@@ -22,12 +22,12 @@ import { type Keys, SecretSource } from './secrets.ts'
 import { failWithoutHandlers, type Shared } from './shared.ts'
 import { STORE_LIMIT_MS } from './store-call.ts'
 
-/** The time for which the rest of a refused request is read before its connection is ended, in milliseconds. */
+/** Time for which the rest of a refused request is read before its connection is ended, in milliseconds. */
 const DRAIN_MS = 2_000
-/** A `receivedAt` that is more than a day ago is a mistake: seconds, most of the time. */
+/** A `receivedAt` of more than a day ago is a mistake, usually seconds in place of milliseconds. */
 const LONGEST_AGO_MS = 86_400_000
 const TOO_OLD = new Rejection('event_too_old', 'The event is older than maxAge, or its timestamp is not a date.')
-/** The cost of a look-up of secrets beside its body: the request, and what the app has to keep for it, in bytes. */
+/** Memory that a look-up of secrets takes in addition to the body: the request, and the app's state. */
 const LOOK_UP_BYTES = 8_192
 const READ = new Uint8Array()
 const NOT_BYTES: BodyFailure = {
@@ -37,9 +37,9 @@ const NOT_BYTES: BodyFailure = {
 const ignore = () => {}
 
 /**
- * The path of a delivery: (1) its head, (2) the bytes of its body, (3) the secrets for it, (4) its signature, (5) its envelope, (6) the
- * route of its event, (7) a run of the event to join, or the claim of one, (8) schema, (9) handlers, (10) settling. `Runs` takes it from
- * stop 7 on; with an inbox, the `Acceptor` stands there, and a worker goes on from stop 7 later. Stops that make nobody wait are not awaited: each `await` costs 3 % of a delivery.
+ * The path of a delivery: (1) head, (2) body, (3) secrets, (4) signature, (5) envelope, (6) route, (7) join of a running event, or claim,
+ * (8) schema, (9) handlers, (10) settling. `Runs` continues from stop 7; with an inbox, the `Acceptor` stores the event there, and a worker
+ * continues from stop 7 later. Synchronous results are not awaited: each `await` costs 3 % of a delivery.
  */
 export class DeliveryPath {
   readonly #shared: Shared
@@ -59,7 +59,7 @@ export class DeliveryPath {
     this.#acceptor = inbox && new Acceptor(shared, this.#bodies, inbox)
   }
 
-  /** From the head of a request to its answer. Never rejects. */
+  /** Handles a request, from its head to its answer. Never rejects. */
   async handle(request: DeliveryRequest, watch: Watch | undefined): Promise<Reply> {
     const { activity, settings } = this.#shared
     const source = toSource("The adapter's source option", () => request.source?.())
@@ -78,7 +78,7 @@ export class DeliveryPath {
       if (isThenable(body)) body = await body
       if (!(body instanceof Uint8Array)) return this.#reply(body, delivery, request)
       const answering = this.#answer(body, onlyValue(request.header(SIGNATURE_HEADER)) ?? '', delivery) // 3 to 10
-      body = READ // keeps no bytes while it waits
+      body = READ // retains no bytes while it waits
       return this.#reply(isThenable(answering) ? await answering : answering, delivery)
     } catch (cause) {
       return toReply(this.#report(this.#toUnexpected(cause), delivery), true, DRAIN_MS)
@@ -87,7 +87,7 @@ export class DeliveryPath {
     }
   }
 
-  /** From bytes in hand to their outcome. Never rejects. Not asynchronous itself: its frame would keep the bytes while it waits. */
+  /** Handles bytes. Never rejects. Not `async`: its frame would retain the bytes while it waits. */
   receive(received: ReceivedDelivery, watch: Watch | undefined): Promise<Outcome> {
     const { activity, settings } = this.#shared
     try {
@@ -132,7 +132,7 @@ export class DeliveryPath {
     }
   }
 
-  /** From a verified event to its outcome. */
+  /** Handles a verified event. */
   dispatch(event: WebhookEvent<string, unknown>, options: DispatchOptions = {}): Promise<Outcome> {
     const copy = toOwnEvent(event)
     if (copy instanceof Rejection || !this.#runs.isWithin(this.#shared.toKey(copy.accountKey, copy.id), event))
@@ -143,7 +143,7 @@ export class DeliveryPath {
     )
     this.#shared.reporter.errorOnce(error)
     const refused = Promise.reject<Outcome>(error)
-    ignoreRejection(refused) // a handler that does not wait for it is told by the line above
+    ignoreRejection(refused) // the handler may not await it; the line above reports it
     return refused
   }
 
@@ -174,7 +174,7 @@ export class DeliveryPath {
     }
   }
 
-  /** Stops 3 to 10. Returns a promise only if one of them makes the delivery wait. */
+  /** Stops 3 to 10. Returns a promise only if one of them is asynchronous. */
   #answer(body: Uint8Array, signature: string, delivery: EventRequest): Outcome | Promise<Outcome> {
     const mayWait = typeof this.#shared.settings.secret === 'function'
     if (mayWait && !this.#bodies.hasRoom(body.length + LOOK_UP_BYTES)) return { outcome: 'overloaded', status: 503 }
@@ -211,7 +211,7 @@ export class DeliveryPath {
     return this.#runs.answer(key, withModel(event, route), route, delivery) // 7 to 10
   }
 
-  /** While events are under way, a duplicate of one may still join it. */
+  /** Refuses deliveries while closing, unless events still run, which duplicates may join. */
   #refuseClosed(): Outcome | undefined {
     return this.#shared.isClosing && this.#runs.size === 0 ? { outcome: 'closing', status: 503 } : undefined
   }
@@ -257,12 +257,12 @@ export class DeliveryPath {
     return outcome
   }
 
-  /** `unread` is the request if its body, or the rest of it, was not read. */
+  /** @param unread the request if its body was not read to the end */
   #reply(outcome: Outcome, delivery: EventRequest, unread?: DeliveryRequest): Reply {
     this.#report(outcome, delivery)
     if (unread === undefined) return toReply(outcome, false, 0)
     const length = declaredLength(unread)
-    // HTTP/2 and Fetch may have a body with neither header; if there really is none, there is nothing to drain either.
+    // HTTP/2 and Fetch may have a body with neither header.
     if (length === undefined && unread.header('transfer-encoding') == null) return toReply(outcome, false, DRAIN_MS)
     const { settings } = this.#shared
     const close = length === undefined || length > settings.maxBodyBytes || outcome.status === 408

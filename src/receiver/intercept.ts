@@ -4,9 +4,9 @@ import { ignoreRejection, isThenable, refuseUnfinished } from '../protocol/promi
 import type { Handler, HandlerContext } from './handler.ts'
 
 /**
- * Wraps each run of a handler. `run` runs the handler once, however often it is called, and returns what the handler returns. An
- * interceptor can fail a handler, by throwing or rejecting, but not acknowledge what was not done: a handler that failed has failed
- * whatever the interceptor returns, and one that was never run has failed as well.
+ * Wraps each run of a handler. `run` runs the handler once, even if it is called several times, and returns what the handler returns. An
+ * interceptor can fail a handler, by throwing or rejecting, but cannot make a failure succeed: a handler that failed, or that was never
+ * run, has failed whatever the interceptor returns.
  */
 export type Interceptor = (
   run: () => unknown,
@@ -23,13 +23,13 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
     let isOver = false
     const run = (): unknown => {
       if (ran === undefined && isOver) return watched(Promise.reject(skipped(name)))
-      // An interceptor that waits may find that the event is another attempt's by then.
+      // While an interceptor waits, another attempt may take the event over.
       if (ran === undefined && isLater && context.signal.aborted) return watched(Promise.reject(context.signal.reason))
       ran ??= runOnce(handler, event, context)
       if ('error' in ran) throw ran.error
       return ran.result
     }
-    /** Returns what the handler came to, which an interceptor cannot change for the better. */
+    /** Returns the result of the handler, which an interceptor cannot improve. */
     const end = (): unknown => {
       isOver = true
       return run()
@@ -48,7 +48,7 @@ export function intercept(handler: Handler<AnyEvent>, interceptor: Interceptor, 
 function runOnce(handler: Handler<AnyEvent>, event: AnyEvent, context: HandlerContext) {
   try {
     const result = refuseUnfinished(handler(event, context))
-    // Query builders begin anew with each call of their `then`: all who wait get one promise.
+    // Query builders run again at each call of their `then`: all callers get one promise.
     return {
       result: isThenable(result) ? watched(Promise.resolve(result).then((value) => refuseUnfinished(value))) : result,
     }
@@ -57,7 +57,7 @@ function runOnce(handler: Handler<AnyEvent>, event: AnyEvent, context: HandlerCo
   }
 }
 
-/** Leaves no unhandled rejection behind if an interceptor asks for it too late, or never. */
+/** Avoids an unhandled rejection if an interceptor awaits the promise too late, or never. */
 function watched<T>(work: Promise<T>): Promise<T> {
   ignoreRejection(work)
   return work
@@ -67,7 +67,7 @@ async function endAfter(intercepted: PromiseLike<unknown>, end: () => unknown): 
   try {
     refuseUnfinished(await intercepted, 'An interceptor')
   } catch (error) {
-    // The handler may still run: its claim is not released before it ends.
+    // The handler may still run, and its claim must not be released before it ends.
     await Promise.resolve().then(end).catch(ignore)
     throw error
   }

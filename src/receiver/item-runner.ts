@@ -11,7 +11,7 @@ import type { Runs } from './runs.ts'
 import { failWithoutHandlers, type Shared } from './shared.ts'
 import { STORE_LIMIT_MS } from './store-call.ts'
 
-/** The path of an event out of the inbox: stops 5 to 10, less what was decided when it was accepted. */
+/** The path of an event from the inbox: stops 5 to 10, without the checks made when it was accepted. */
 export class ItemRunner {
   readonly #shared: Shared
   readonly #routes: Routes
@@ -31,7 +31,7 @@ export class ItemRunner {
     return tried
   }
 
-  /** Asks the store for the marks of an event that is not even to be parsed any more. Never rejects. */
+  /** Reads the marks of an event from the store, without parsing the event. Never rejects. */
   recall(item: TakenItem): Promise<Tried> {
     return this.#runs.recall(item.key, item, toOutcome('ignored', item), this.#toDelivery(item))
   }

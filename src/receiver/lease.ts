@@ -5,12 +5,12 @@ import type { TransactionClaim } from '../store/transactional-store.ts'
 import type { Shared } from './shared.ts'
 import { callStore, keepCallingStore, STORE_LIMIT_MS, StoreFailure, toBoolean } from './store-call.ts'
 
-/** The time after which a renewal that failed is tried again, in milliseconds. */
+/** Delay before a failed renewal is retried, in milliseconds. */
 const RENEW_AGAIN_MS = 500
 
-/** A claim that this process holds: renewed while it is kept, then completed, released, or left to run out. */
+/** A claim that this process holds: renewed while needed, then completed, released, or left to expire. */
 export class Lease {
-  /** When the claim will have ended if the last renewal was carried out and none follows, on the monotonic clock. */
+  /** When the claim expires if the last renewal took effect and no other follows, on the monotonic clock. */
   endsAt: number
   readonly #shared: Shared
   readonly #key: string
@@ -20,10 +20,10 @@ export class Lease {
   #isStopped = false
   #renewal: Promise<boolean | undefined> | undefined
   #isFailing = false
-  /** Positions that the store has not confirmed. Undefined unless handlers have an order. */
+  /** Positions that the store has not confirmed. Undefined if no handler has an order. */
   #untold: readonly Position[] | undefined
 
-  /** @param askedAt when the claim was asked for: the engine cannot have begun to count before */
+  /** @param askedAt time of the call of `claim`: the lease cannot have begun before */
   constructor(shared: Shared, key: string, token: string, askedAt: number) {
     this.#shared = shared
     this.#key = key
@@ -33,9 +33,9 @@ export class Lease {
   }
 
   /**
-   * Renews the claim at each third of its time until `stop`, and sooner after a failure: a claim of 15 s outlives an outage of ten.
+   * Renews the claim after each third of its time until `stop`, and sooner after a failure: a claim of 15 s survives an outage of 10 s.
    *
-   * @param marksNow returns the names of the handlers that have finished by then
+   * @param marksNow returns the names of the handlers that have finished
    * @param onLost is called once if another process has taken the event
    */
   keep(marksNow: () => readonly string[], onLost: () => void): void {
@@ -49,12 +49,12 @@ export class Lease {
     if (this.#timer !== undefined) this.#shared.renewalTimers.clear(this.#timer)
   }
 
-  /** Takes the position of a handler that has finished, to be told before the event is done. */
+  /** Adds the position of a handler that has finished, to be stored before the event is done. */
   place(position: Position): void {
     this.#untold = [...(this.#untold ?? []), position]
   }
 
-  /** Sends the store the positions so far, for handlers that have finished while others run. What fails is told again later. */
+  /** Stores the positions of handlers that have finished while others run. Failures are retried at the end. */
   tellPositions(): void {
     if (this.#untold !== undefined)
       void callStore(this.#shared, STORE_LIMIT_MS, () => this.#afterPositions(() => true), toBoolean)
@@ -65,21 +65,20 @@ export class Lease {
     return callStore(this.#shared, STORE_LIMIT_MS, () => this.#tellDone(), toBoolean)
   }
 
-  /** Offers a success to a store that did not take it at first, for 60 s. */
+  /** Retries `complete` for 60 s. */
   keepCompleting(): Promise<boolean | StoreFailure> {
     return keepCallingStore(this.#shared, () => this.#tellDone())
   }
 
   /**
-   * Releases the claim, with the marks of the handlers that finished. A release that the store does not take is reported, and
-   * offered again for 60 s while nobody waits for it: without the marks the next attempt would run those handlers again. Returns that
-   * work if there is any.
+   * Releases the claim with the marks of the handlers that finished. A failed release is reported, and retried for 60 s in the background:
+   * without the marks the next attempt would run those handlers again. Resolves with the retries, if there are any.
    */
   async release(marks: readonly string[]): Promise<{ readonly goesOn: Promise<void> } | undefined> {
     const { activity, reporter, settings } = this.#shared
     this.stop()
-    activity.begin() // no run waits for the release of a claim that came too late
-    // A renewal that the store carried out after the release would bring the claim back to life.
+    activity.begin() // no run awaits the release of a claim that came too late
+    // A renewal that takes effect after the release would revive the claim.
     await this.#renewal
     const release = () => this.#afterPositions(() => settings.store.release(this.#key, this.#token, marks))
     const answer = await callStore(this.#shared, STORE_LIMIT_MS, release, toBoolean)
@@ -89,10 +88,10 @@ export class Lease {
       goesOn = this.#keepTelling('release', release)
     }
     activity.end()
-    return goesOn && { goesOn } // a promise by itself would be waited for
+    return goesOn && { goesOn } // a bare promise would be awaited
   }
 
-  /** Leaves the claim to run out, and the marks made so far with it, which are offered again as those of a release. */
+  /** Leaves the claim to expire, and stores the marks so far, with the same retries as a release. */
   async abandon(marks: readonly string[]): Promise<void> {
     this.stop()
     if (marks.length === 0) return
@@ -100,14 +99,14 @@ export class Lease {
     const { activity, settings } = this.#shared
     activity.begin()
     await this.#renewal
-    // The claim is to end when it would have ended.
+    // Keeps the time at which the claim expires.
     const leftMs = () => Math.max(Math.ceil(this.endsAt - settings.clock.monotonic()), 1)
     const renew = () => settings.store.renew(this.#key, this.#token, leftMs(), marks)
     if ((await this.#renew(marks)) === undefined) await this.#keepTelling('renew', renew)
     activity.end()
   }
 
-  /** Returns what fences the transaction of a handler. */
+  /** Returns the claim that fences the transaction of a handler. */
   toClaim(mark: string, signal: AbortSignal, position: Position | undefined): TransactionClaim {
     return { key: this.#key, token: this.#token, mark, signal, ...(position && { position }) }
   }
@@ -116,7 +115,7 @@ export class Lease {
     return this.#afterPositions(() => this.#shared.settings.store.complete(this.#key, this.#token))
   }
 
-  /** Calls the store once it has the positions: another process that finds the event done, or a mark, is to find them as well. */
+  /** Stores the positions before the call: another process that finds the event done, or a mark, must find them as well. */
   #afterPositions(call: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
     const untold = this.#untold
     if (untold === undefined) return call()
@@ -132,7 +131,7 @@ export class Lease {
     return answers.some(isThenable) ? Promise.all(answers).then(goOn, fail) : goOn(answers)
   }
 
-  /** Rejects if the store throws: what it answers for other positions is waited for as well. */
+  /** Rejects if the store throws, so that the answers for other positions are still awaited. */
   #advance({ key, at }: Position): unknown {
     try {
       return this.#shared.settings.store.advance?.(key, at)
@@ -158,7 +157,7 @@ export class Lease {
         return onLost()
       }
       if (isHeld) heldUntil = this.endsAt
-      // Once the claim has ended there is no hurry any more: an engine that was away for so long is better left alone.
+      // After the claim has expired there is no hurry: an engine that recovers is spared the load.
       const isUrgent = !isHeld && clock.monotonic() < heldUntil
       const waitMs = isUrgent ? Math.min(RENEW_AGAIN_MS, leaseMs / 10) : leaseMs / 3
       await new Promise<void>((resolve) => {
@@ -167,7 +166,7 @@ export class Lease {
     }
   }
 
-  /** Returns whether the claim is still held; undefined if the store did not say. The first failure in a row is reported. */
+  /** Returns whether the claim is still held; undefined if the store failed. Reports the first failure in a row. */
   async #renew(marks: readonly string[]): Promise<boolean | undefined> {
     const { settings, reporter, activity } = this.#shared
     const { store, leaseMs } = settings
@@ -182,7 +181,7 @@ export class Lease {
     return undefined
   }
 
-  /** Offers marks to a store that did not take them, for 60 s. */
+  /** Retries a call that stores marks for 60 s. */
   async #keepTelling(method: 'renew' | 'release', call: () => boolean | Promise<boolean>): Promise<void> {
     const { activity, reporter } = this.#shared
     activity.begin()

@@ -25,8 +25,8 @@ export interface OutcomeInfo {
 export type ReceiverOptions<M, E, S extends Store = Store> = TypedOptions<M, E, S> & CommonOptions
 
 /**
- * The options that the types of handlers come from, apart from `secret`: the compiler infers nothing from an object that lacks a required
- * property, and would complain of the models in place of a misspelt `secret`.
+ * The options that determine the types of handlers, apart from `secret`: the compiler infers nothing from an object that lacks a required
+ * property, and would report the models in place of a misspelt `secret`.
  */
 interface TypedOptions<M, E, S> {
   /** The models whose records handlers get, with their schemas. Once given, any other model name is a compile error. */
@@ -37,7 +37,7 @@ interface TypedOptions<M, E, S> {
   readonly store?: S
 }
 
-/** The options that change no type. */
+/** The options that do not affect types. */
 interface CommonOptions {
   /**
    * The webhook's signing secret: text or bytes, `{ secret, accountKey }` to bind it to one account, a list of these, or a function
@@ -103,7 +103,7 @@ export interface ReceiverSettings extends Pick<Given, WithDefaults | 'maxInFligh
   readonly secret: Secrets | SecretsFunction | undefined
   readonly models: ReadonlyMap<string, StandardSchema> | undefined
   readonly events: ReadonlyMap<string, StandardSchema>
-  /** The most that one body may cost with what keeping its fragments takes, in bytes. */
+  /** The most memory that one body may take, including the objects that keep its fragments, in bytes. */
   readonly maxBodyCost: number
   readonly maxAge: number | undefined
   readonly onOutcome: Given['onOutcome'] | undefined
@@ -114,7 +114,7 @@ export interface ReceiverSettings extends Pick<Given, WithDefaults | 'maxInFligh
 
 const check = new OptionChecker('createReceiver')
 
-/** Checks all options together, and refuses what cannot work with a message that says the fix. */
+/** Checks all options, and throws with the fix if one cannot work. */
 export function checkReceiverOptions(options: ReceiverOptions<ModelSchemas, EventSchemas>): ReceiverSettings {
   check.isObject(options, 'createReceiver({ secret })')
   const {
@@ -183,7 +183,7 @@ function hintFor(stray: string): string | undefined {
 
 type Owners = Pick<ReceiverSettings, 'logger' | 'onOutcome' | 'onError' | 'onDeadLetter' | 'inbox'>
 
-/** Checks the hooks, the logger and the inbox, and refuses options that are left over. */
+/** Checks the hooks, the logger and the inbox, and refuses unknown options. */
 function checkOwners(options: Partial<Owners>): Owners {
   const { logger = consoleLogger, onOutcome, onError, onDeadLetter, inbox, ...unknown } = options
   check.isKnown(unknown, OPTIONS, hintFor)

@@ -7,10 +7,10 @@ import { StoreFailure } from './store-call.ts'
 
 const ISO_TIME = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/
 
-/** Compares an event with the latest of its record, for its handlers with `order: 'latest'`. */
+/** Compares an event with the latest event of its record, for handlers with `order: 'latest'`. */
 export class Order {
   readonly keys: readonly string[]
-  /** The latest positions that the store knew when the event was claimed. */
+  /** Positions in the store when the event was claimed. */
   latest: readonly (number | undefined)[] = []
   /** Names of the handlers for which the event is outdated. */
   readonly skipped: string[] = []
@@ -23,7 +23,7 @@ export class Order {
     this.#at = at
   }
 
-  /** Returns nothing for an event that cannot be compared: it names no record, or no time that can be read. */
+  /** Returns undefined for an event that cannot be compared: it has no record id, or no valid time. */
   static of(receiverName: string, { model, handlers }: Route, event: ParsedEvent): Order | undefined {
     const { accountKey, timestamp, data } = event
     const at = readTime(timestamp)
@@ -37,7 +37,7 @@ export class Order {
     )
   }
 
-  /** Checks what `positions` returns: custom stores may be plain JavaScript. */
+  /** Checks the result of `positions`: custom stores may be plain JavaScript. */
   readonly toPositions = (answer: unknown): readonly (number | undefined)[] | StoreFailure => {
     const isList = Array.isArray(answer) && answer.length === this.keys.length
     if (isList && answer.every((at) => at === undefined || Number.isFinite(at))) return answer
@@ -49,13 +49,13 @@ export class Order {
     return (this.latest[this.#names.indexOf(handler)] ?? Number.NEGATIVE_INFINITY) > this.#at
   }
 
-  /** Returns an outcome with the names of the handlers that were skipped, if there are any. */
+  /** Adds the names of skipped handlers to an outcome. */
   addSkipped(outcome: Outcome): Outcome {
-    // Spreading loses which fields belong together.
+    // Spreading widens the union.
     return this.skipped.length === 0 ? outcome : ({ ...outcome, skipped: [...this.skipped] } as Outcome)
   }
 
-  /** Returns what the store is told once the handler has finished; undefined for a handler without an order. */
+  /** Returns the position to store when the handler has finished; undefined for a handler without an order. */
   positionOf(handler: string): Position | undefined {
     const key = this.keys[this.#names.indexOf(handler)]
     return key === undefined ? undefined : { key, at: this.#at }
@@ -63,13 +63,13 @@ export class Order {
 }
 
 /**
- * Reads the time of an event, in milliseconds since 1970. Undefined unless it is ISO 8601 with a zone: a time without one is another
- * in each process, and `Date.parse` takes much that is no time at all.
+ * Returns the time of an event in milliseconds since 1970; undefined unless it is ISO 8601 with a zone. `Date.parse` alone accepts other
+ * formats, and reads a time without a zone in that of the process.
  */
 function readTime(timestamp: string): number | undefined {
   const [, year, month, day] = ISO_TIME.exec(timestamp) ?? []
   if (year === undefined) return undefined
-  // V8 takes the 30th of February for the 2nd of March.
+  // V8 reads February 30 as March 2.
   const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`)
   if (midnight.getUTCDate() !== Number(day)) return undefined
   const time = Date.parse(timestamp)

@@ -15,7 +15,7 @@ export interface BodyFailure {
   readonly fix?: string
 }
 
-/** Counts the cost of a body while an adapter reads it, and tells the adapter that nobody waits for the body any more. */
+/** Limits the memory of a body while an adapter reads it. */
 export interface BodyIntake {
   /** Counts a fragment that is being kept. Returns false if nothing more of the body is wanted. */
   take(bytes: number): boolean
@@ -24,7 +24,7 @@ export interface BodyIntake {
    * nothing, if that would take more than half of `maxBufferedBytes`, others included.
    */
   reserve(bytes: number): boolean
-  /** Set by the adapter: lets go of what it has kept, since the receiver answers without the rest. */
+  /** Set by the adapter: frees what it has kept. Called if the receiver answers without the rest. */
   onCut?: (() => void) | undefined
 }
 

@@ -11,10 +11,10 @@ import type { OutcomeInfo, ReceiverSettings } from './options.ts'
 /** The most paths of issues in one line, and the most characters of each. */
 const MOST_PATHS = 10
 const LONGEST_PATH = 100
-/** Between two lines about refusals of one kind: strangers can send as many as they like. */
+/** Minimum time between two lines about refusals of one kind, in milliseconds: anyone can cause any number of them. */
 const QUIET_MS = 1_000
 
-/** The part of a delivery that is reported with its outcome. */
+/** Facts of a delivery that are reported with its outcome. */
 interface Reported {
   readonly source: string | undefined
   /** On the monotonic clock. */
@@ -22,9 +22,9 @@ interface Reported {
   readonly watch: Watch | undefined
 }
 
-/** Reports to the owner, through hooks and logger. Whatever those do changes nothing for the deliveries. */
+/** Reports to the owner, through hooks and the logger. Their errors do not affect deliveries. */
 export class Reporter {
-  /** The owner's logger, for other parts that log. Errors that it throws end here. */
+  /** Wraps the owner's logger: what it throws is caught and reported. */
   readonly logger: Logger
   observer: Observer | undefined
   readonly #logger: Logger
@@ -53,7 +53,7 @@ export class Reporter {
     }
   }
 
-  /** Does `work` under the observer's watch, if there is one, and in any case once. `work` must not throw. */
+  /** Runs `work` once, under the observer's watch if there is an observer. `work` must not throw. */
   watch<T>(about: Parameters<Observer['begin']>[0], work: (watch?: Watch) => T): T {
     const { observer } = this
     if (observer === undefined) return work()
@@ -67,7 +67,7 @@ export class Reporter {
     )
   }
 
-  /** Calls the observer, which is to call `work` once, and sees to it that it is. `work` must not throw. */
+  /** Calls the observer, which should call `work`, and ensures that `work` runs exactly once. `work` must not throw. */
   within<T, G>(call: (work: (given?: G) => void) => void, work: (given?: G) => T): T {
     const done: T[] = []
     const workOnce = (given?: G) => {
@@ -87,17 +87,17 @@ export class Reporter {
   outcome(outcome: Outcome, { source, startedAt, watch }: Reported): void {
     if (this.#onOutcome !== undefined || watch !== undefined) {
       const info = { source, durationMs: this.#clock.monotonic() - startedAt }
-      // Copies: what a hook does to one does not change the answer. Spreading loses which fields belong together.
+      // Copies, so that a hook cannot change the answer. Spreading widens the union.
       if (this.#onOutcome !== undefined) this.callHook('onOutcome', this.#onOutcome, { ...outcome } as Outcome, info)
       if (watch !== undefined) this.callHook('observer', () => watch.onOutcome({ ...outcome } as Outcome, info))
     }
     const kind = outcome.outcome
-    if (kind === 'failed' || kind === 'error') return // told as an error, by the code that failed
+    if (kind === 'failed' || kind === 'error') return // reported as an error before
     if (kind === 'rejected' || kind === 'overloaded') {
       const toFields = () => fieldsOf(outcome, source)
       return this.#sparingly('warn', kind === 'rejected' ? outcome.code : kind, toMessage(outcome), toFields)
     }
-    // The default logger drops lines for debugging, and most deliveries end here.
+    // The default logger drops debug lines, and most deliveries end here.
     if (kind !== 'late' && this.#logger === consoleLogger) return
     this.#log(kind === 'late' ? 'warn' : 'debug', fieldsOf(outcome, source), toMessage(outcome))
   }
@@ -107,13 +107,13 @@ export class Reporter {
     this.#log('error', { code: error.code, ...aboutEvent(error), err: error }, error.message)
   }
 
-  /** For what a stranger can bring about as often as he likes: every time to `onError`, now and then to the log. */
+  /** Reports an error that anyone can cause at will: each time to `onError`, at most once a second to the log. */
   strangersError(error: PosternError): void {
     this.#tellOnError(error)
     this.#sparingly('error', error.code, error.message, () => ({ code: error.code, err: error }))
   }
 
-  /** For mistakes that every delivery repeats: the whole text once, then only `onError` and a count. */
+  /** Reports a mistake that every delivery repeats: logs the text once, and then a count. */
   errorOnce(error: PosternError): void {
     const count = (this.#toldOnce.get(error.code) ?? 0) + 1
     this.#toldOnce.set(error.code, count)
@@ -122,7 +122,7 @@ export class Reporter {
     this.#log('debug', { code: error.code, count }, 'reported before, and not fixed yet')
   }
 
-  /** Calls a function of the owner's, which may throw, or reject if it is asynchronous. */
+  /** Calls a function of the owner, which may throw or reject. */
   callHook<Args extends readonly unknown[]>(name: string, hook: (...args: Args) => unknown, ...args: Args): void {
     try {
       const result = hook(...args)
@@ -165,14 +165,14 @@ export class Reporter {
   }
 }
 
-/** Returns what a line of the log says of the event whose handlers failed. */
+/** Returns the log fields of the event whose handlers failed. */
 function aboutEvent(error: PosternError): LogFields | undefined {
   if (!(error instanceof HandlerError)) return undefined
   const { eventId: id, eventType: type, accountKey } = error
   return { id, type, accountKey }
 }
 
-/** Returns the message of a log line about an outcome that the owner should know of. */
+/** Returns the message of a log line about an outcome. */
 function toMessage(outcome: Outcome): string {
   switch (outcome.outcome) {
     case 'rejected':
@@ -180,7 +180,7 @@ function toMessage(outcome: Outcome): string {
     case 'late':
       return 'handlers are still running at the deadline; the sender was told to retry'
     case 'overloaded':
-      // Bodies are put off before it is known whose event they hold.
+      // Bodies are deferred before their event is known.
       return outcome.id === undefined
         ? 'delivery deferred: unchecked bodies use up maxBufferedBytes'
         : 'delivery deferred: maxInFlight events are running, or as many of its account as are allowed'
@@ -189,7 +189,7 @@ function toMessage(outcome: Outcome): string {
   }
 }
 
-/** Returns the fields of a log line: who an outcome is about, and never a record, a secret or a signature. */
+/** Returns the fields of a log line about an outcome: never a record, a secret or a signature. */
 function fieldsOf(outcome: Outcome, source: string | undefined): Readonly<Record<string, unknown>> {
   const { status, id, type, accountKey } = outcome
   return {

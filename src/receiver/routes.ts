@@ -13,14 +13,14 @@ import type { ReceiverSettings } from './options.ts'
 const REOPENED =
   'Handlers are registered after the first delivery, or after one was refused. Since NODE_ENV is "development", each replaces the handler with the same pattern and name: their module was reloaded. A handler that was removed from the code runs until the server is restarted. Interceptors that are registered now replace all earlier ones. In production this is an error.'
 
-/** A handler ready to run: its name is final, and the interceptors are around it. */
+/** A handler with its final name, wrapped by the interceptors. */
 export interface NamedHandler {
   readonly name: string
   readonly run: Handler<AnyEvent>
   readonly order: HandlerOptions['order']
 }
 
-/** All that is known of an event type: who handles it, and how its data is checked. */
+/** Handlers and schema of an event type. */
 export interface Route {
   readonly handlers: readonly NamedHandler[]
   /** True if one of them has an order. */
@@ -42,14 +42,14 @@ export interface EventTypes {
 interface Registration {
   readonly pattern: EventPattern
   readonly name: string
-  /** The pattern stands for the name. */
+  /** True if the pattern is the name. */
   readonly isUnnamed: boolean
   readonly order: HandlerOptions['order']
   readonly handler: Handler<AnyEvent>
   readonly generation: number
 }
 
-/** Patterns and their handlers while they are registered, and the look-up from event type to route once that is over. */
+/** Registers patterns and handlers, and then finds the route of an event type. */
 export class Routes {
   readonly #models: ReadonlyMap<string, StandardSchema> | undefined
   readonly #events: ReadonlyMap<string, StandardSchema>
@@ -57,9 +57,9 @@ export class Routes {
   readonly #logger: Logger
   #registrations: Registration[] = []
   #interceptors: Interceptor[] = []
-  /** Counts how many times registration began again, which only development servers cause. */
+  /** Number of times that registration began again, which only happens in development. */
   #generation = 0
-  /** True if a handler was refused: its module is loaded again once it is fixed, perhaps before any delivery. */
+  /** True if a handler was refused: its module may be reloaded, with a fix, before the first delivery. */
   #wasRefused = false
   /** The generation of all interceptors. */
   #interceptedIn = 0
@@ -102,7 +102,7 @@ export class Routes {
         `The handler for "${pattern.text}" is a generator function, which does not run until something iterates it; give .on('${pattern.text}', async (event) => { … }) without the star, and await instead of yield.`,
       )
     const { name: givenName, order } = checkHandlerOptions(options, pattern, this.#keepsPositions)
-    // The event's type follows from the pattern; the types of .on() hold the two together.
+    // The types of .on() derive the event's type from the pattern.
     const registration: Registration = {
       pattern,
       name: givenName ?? pattern.text,
@@ -153,7 +153,7 @@ export class Routes {
     return { types: [...types], open }
   }
 
-  /** Opens registration again in development, in which the module that registers was loaded again. */
+  /** Reopens registration in development, after the module that registers was reloaded. */
   #open(method: string): void {
     const isDevelopment = readNodeEnv() === 'development'
     if (this.#built === undefined && !(this.#wasRefused && isDevelopment)) return
@@ -168,7 +168,7 @@ export class Routes {
   }
 
   /**
-   * Returns true if `added` replaces `other`, because the module of the handler was loaded again.
+   * Returns true if `added` replaces `other`, since the module of the handler was reloaded.
    *
    * @throws ConfigurationError `handler_unnamed`, `handler_name_clash`
    */
@@ -231,7 +231,7 @@ export class Routes {
   }
 }
 
-/** Returns whether a call would only make a generator. Its tag is inherited, so that bound functions have it too. */
+/** Returns true if a call would only create a generator. Bound functions inherit the tag. */
 function isGenerator(handler: unknown): boolean {
   return /^\[object (Async)?GeneratorFunction\]$/.test(Object.prototype.toString.call(handler))
 }
@@ -239,9 +239,9 @@ function isGenerator(handler: unknown): boolean {
 const NOT_A_MODEL = { model: undefined, action: undefined }
 
 /**
- * Checks what `.on()` was given between a pattern and a handler.
+ * Checks the options of `.on()`.
  *
- * @param keepsPositions whether the store can tell which event of a record is the latest
+ * @param keepsPositions true if the store has `positions` and `advance`
  * @throws ConfigurationError `handler_invalid`, `option_invalid`, `option_unknown`
  */
 function checkHandlerOptions(options: unknown, pattern: EventPattern, keepsPositions: boolean): HandlerOptions {

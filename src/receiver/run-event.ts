@@ -13,12 +13,12 @@ import type { Run } from './run.ts'
 import type { Shared } from './shared.ts'
 import { callStore, STORE_LIMIT_MS, StoreFailure } from './store-call.ts'
 
-/** The time after which a claim that another process holds is asked for again, in milliseconds. */
+/** Interval of claims for an event that another process holds, in milliseconds. */
 const BUSY_POLL_MS = 1_000
 
 /**
- * Stops 7 to 10 of a delivery, once for all duplicates of an event: claim, schema, handlers, settling. If store, schema and handlers
- * make nobody wait, a success sets `run.outcome` before this returns: hence the guard at each `await`. Never rejects.
+ * Stops 7 to 10, once for all duplicates of an event: claim, schema, handlers, settling. If store, schema and handlers are synchronous,
+ * `run.outcome` is set before this returns: hence the condition at each `await`. Never rejects.
  */
 export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
   let attempt: Attempt | undefined
@@ -29,10 +29,10 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
       const { claimBy } = run
       const asked = askStore(shared, run) // 7
       claim = isThenable(asked) ? await asked : asked
-      // The first delivery had no time left, and one that joined it meanwhile has.
+      // A delivery that joined meanwhile has more time than the first one.
       if (claim.state === 'failed' && run.claimBy > claimBy && shared.settings.clock.monotonic() > claimBy - 1) continue
       if (claim.state !== 'busy') break
-      if (run.first.item !== undefined) return run.end(toOutcome('busy', run)) // its worker has others to run meanwhile
+      if (run.first.item !== undefined) return run.end(toOutcome('busy', run)) // the worker runs other items meanwhile
       run.phase = 'busy'
       await sleep(shared.settings.clock, Math.min(BUSY_POLL_MS, run.timeLeft))
       if (shared.isClosing) return run.end(toOutcome('closing', run))
@@ -73,11 +73,11 @@ export async function runEvent(shared: Shared, run: Run): Promise<Outcome> {
   }
 }
 
-/** Asks for the claim. One that comes after its time is given back, or it would block its event until it ends. */
+/** Claims the event. A claim that comes too late is released, since it would block the event until it expires. */
 function askStore(shared: Shared, run: Run): Claim | StoreFailure | Promise<Claim | StoreFailure> {
   const { store, leaseMs, clock } = shared.settings
   const askedAt = clock.monotonic()
-  // A claim that comes later than half its lease is of no use: its handlers would begin on borrowed time.
+  // After half of the lease a claim is useless: it could expire before its first renewal.
   const limitMs = Math.min(STORE_LIMIT_MS, leaseMs / 2, Math.max(run.claimBy - askedAt, 0))
   run.askedAt = askedAt
   const giveBack = (answer: unknown) => {
@@ -88,7 +88,7 @@ function askStore(shared: Shared, run: Run): Claim | StoreFailure | Promise<Clai
   return run.order === undefined ? claiming : askPositions(shared, run.order, limitMs, claiming, giveBack)
 }
 
-/** Asks what is newer than the event, beside the claim, which is of no use without the answer and is given back then. */
+/** Reads the positions concurrently with the claim, which is released if that fails. */
 function askPositions(
   shared: Shared,
   order: Order,
@@ -120,17 +120,17 @@ function toClaim(answer: unknown): Claim | StoreFailure {
   return new StoreFailure(new TypeError('it returned something that is not a claim'))
 }
 
-/** A delivery that waited for another process is answered `busy` at its deadline, also while the store is being asked once more. */
+/** Answers `busy` if a delivery that waited for another process reached its deadline during its last claim. */
 function toUnclaimed(run: Run, failure: StoreFailure): Outcome {
   return run.phase === 'busy' && run.timeLeft === 0 ? toOutcome('busy', run) : run.failClaim(failure)
 }
 
-/** No handler is to run: the event is given back, with the marks that it has. */
+/** Releases an event without running handlers, with the marks that it has. */
 function toRefused(outcome: Outcome, { marks }: Attempt): AttemptResult {
   return { outcome, settleBy: 'release', marks }
 }
 
-/** A dead letter that is replayed after the store has forgotten its marks has kept them itself. */
+/** Adds the marks that a dead letter carries: it may be replayed after the store has dropped them. */
 function withKept(marks: readonly string[], item: TakenItem | undefined): readonly string[] {
   return item === undefined || item.marks.length === 0 ? marks : [...new Set([...marks, ...item.marks])]
 }
@@ -153,7 +153,7 @@ async function settleRelease(run: Run, lease: Lease, outcome: Outcome, marks: re
   return outcome
 }
 
-/** The store's answer is to come, or was not what is wanted. */
+/** Continues if `complete` is asynchronous or did not return true. */
 async function settleCompletion(
   shared: Shared,
   run: Run,
@@ -164,7 +164,7 @@ async function settleCompletion(
   lease.keep(() => marks, ignore)
   let isDone = await answer
   if (isDone instanceof StoreFailure) {
-    // The answer is 200, since the work is done; until the store agrees this process remembers.
+    // The work is done, so the answer is 200; until the store confirms, this process answers duplicates.
     shared.reporter.error(isDone.toError('complete', 'the handlers succeeded, so it is retried for 60 s'))
     run.phase = 'storing'
     run.handOverAll()

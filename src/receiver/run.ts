@@ -18,13 +18,12 @@ export interface EventRequest {
   readonly item?: TakenItem
   readonly startedAt: number
   readonly deadline: number
-  /** The latest time at which a claim is of use: later than the deadline if the app itself sent the event. */
+  /** The latest time at which a claim is useful: later than the deadline for events that the app dispatches. */
   readonly claimBy: number
   readonly source: string | undefined
-  /** True if its event was parsed here, and so is plain JSON. */
+  /** True if the event was parsed here, so that it is plain JSON. */
   readonly isParsed: boolean
   readonly waitUntil: ((work: Promise<unknown>) => unknown) | undefined
-  /** The observer's, if there is one. */
   readonly watch: Watch | undefined
 }
 
@@ -34,7 +33,7 @@ interface Waiter {
   timer: QueuedTimer | undefined
 }
 
-/** The time that a run may be behind its next step before it counts as cut off, in milliseconds. */
+/** Time by which a run may be overdue before it counts as cut off, in milliseconds. */
 const CUT_OFF_AFTER_MS = 5_000
 /** Number of duplicates that may wait for one event: an attacker who recorded a delivery can send it any number of times. */
 const MAX_DUPLICATES = 100
@@ -43,10 +42,10 @@ const MAX_DUPLICATES = 100
 export type AbortCode = 'handler_timeout' | 'lease_lost' | 'worker_closed'
 type HandlerErrorCode = AbortCode | 'handler_failed' | 'handler_abandoned' | 'transaction_misused'
 
-/** One event between its claim and its result, with every delivery that waits for it. */
+/** One event from its claim to its result, with every delivery that waits for it. */
 export class Run {
   readonly key: string
-  /** Handlers may change it; `id`, `type` and `accountKey` stay as they came. */
+  /** Handlers may change it; `id`, `type` and `accountKey` below stay as they arrived. */
   readonly event: ParsedEvent
   readonly id: string
   readonly type: string
@@ -55,26 +54,25 @@ export class Run {
   readonly first: EventRequest
   /** `storing`: the handlers succeeded and all deliveries were answered, but the store has not taken it yet. */
   phase: 'claiming' | 'busy' | 'working' | 'settling' | 'storing' = 'claiming'
-  /** The answer unless the store objects, once the handlers have ended. */
+  /** The outcome of the handlers, unless the store reports a lost lease. */
   verdict: Outcome | undefined
-  /** The final result, once there is one. */
+  /** The final outcome. */
   outcome: Outcome | undefined
   lease: Lease | undefined
   /** Undefined if no handler has an order, or the event cannot be compared. */
   order: Order | undefined
-  /** True if it is counted among the events under way. */
+  /** True while it counts towards `maxInFlight`. */
   hasPlace = false
-  /** When the store was last asked for the claim. */
+  /** Time of the last call of `claim`. */
   askedAt = 0
-  /** Set if no handler is to run: the outcome, unless the claim says otherwise. */
+  /** Outcome if no handler may run, unless the event is done, busy or cannot be claimed. */
   refusal: Outcome | undefined
-  /** The event as each handler was given it. */
+  /** The copies of the event that handlers got. */
   given: readonly ParsedEvent[] = []
-  /** Names of the handlers that had finished when the run ended, in this attempt or earlier ones. */
+  /** Names of the handlers that had finished when the run ended, in this or an earlier attempt. */
   marks: readonly string[]
-  /** Settles when the run has ended. */
   ended: Promise<void> | undefined
-  /** Settles once the store has been told what it did not take before the run ended. Never rejects. */
+  /** Settles when the retries of store calls that failed at the end are over. Never rejects. */
   goesOn: Promise<unknown> | undefined
   /** True if a delivery was answered `late`, so that the end is reported to the owner. */
   wasLate = false
@@ -99,7 +97,7 @@ export class Run {
     this.marks = first.item?.marks ?? []
   }
 
-  /** Milliseconds until the last delivery that waits has to be answered. Less than one counts as none: timers may go off early. */
+  /** Milliseconds until the last waiting delivery must be answered. Less than one counts as none: timers may fire early. */
   get timeLeft(): number {
     const leftMs = this.latestDeadline - this.#shared.settings.clock.monotonic()
     return leftMs < 1 ? 0 : leftMs
@@ -121,7 +119,7 @@ export class Run {
     return this.given.some((given) => given === event || (given.data === data && isPlain(data)))
   }
 
-  /** Returns the result of the run, or what is known at the deadline of the delivery. */
+  /** Returns the outcome of the run, or the state at the deadline of the delivery. */
   wait(delivery: EventRequest): Outcome | Promise<Outcome> {
     if (this.phase === 'storing') {
       this.#handOver(delivery)
@@ -146,12 +144,12 @@ export class Run {
     for (const waiter of this.#waiters ?? []) this.#answer(waiter, outcome)
   }
 
-  /** Hands the work that goes on after the answers to the hosts of all deliveries that wait. */
+  /** Passes the work that continues after the answers to `waitUntil` of all waiting deliveries. */
   handOverAll(): void {
     for (const { delivery } of this.#waiters ?? []) this.#handOver(delivery)
   }
 
-  /** Returns the outcome of an event whose claim failed or came too late, and tells the owner once. */
+  /** Returns the outcome of an event whose claim failed or came too late, and reports it once. */
   failClaim(failure: StoreFailure): Failed {
     if (this.#claimFailure === undefined) {
       const error = failure.toError('claim', 'no handler ran, and the sender will retry')
@@ -179,8 +177,8 @@ export class Run {
   }
 
   /**
-   * True if the host has stopped this run for good, as some serverless hosts stop all work that a finished request leaves behind: a run
-   * that goes on renews its claim, or ends, long before.
+   * True if the host has suspended this run for good, as some serverless hosts do with work that outlasts its request: otherwise it would
+   * have renewed its claim or ended long ago.
    */
   get isCutOff(): boolean {
     return this.#shared.settings.clock.monotonic() > (this.lease?.endsAt ?? this.latestDeadline) + CUT_OFF_AFTER_MS
@@ -200,10 +198,10 @@ export class Run {
     this.#waiters?.delete(waiter)
     if (waiter.timer !== undefined) this.#shared.answerTimers.clear(waiter.timer)
     const isDuplicate = waiter.delivery !== this.first
-    waiter.resolve(isDuplicate ? ({ ...outcome, joined: true } as Outcome) : outcome) // spreading loses which fields belong together
+    waiter.resolve(isDuplicate ? ({ ...outcome, joined: true } as Outcome) : outcome) // spreading widens the union
   }
 
-  /** A serverless host may freeze the process once the answer is out, unless it is told what still goes on. */
+  /** Passes unfinished work to a serverless host, which may otherwise freeze the process after the answer. */
   #handOver({ waitUntil }: EventRequest): void {
     if (waitUntil === undefined) return
     const work = (async () => {

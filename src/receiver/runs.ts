@@ -9,15 +9,15 @@ import { runEvent } from './run-event.ts'
 import type { Shared } from './shared.ts'
 
 /**
- * An account gets a place if it holds fewer than this many times the places that are free: alone four fifths of `maxInFlight`, and four
- * fifths of the rest if another account has taken its share before.
+ * An account gets a place if it holds fewer than this many times the free places. One account alone gets four fifths of `maxInFlight`, and
+ * the next one four fifths of the rest.
  */
 const SHARE_OF_FREE = 4
-/** The time after which a full receiver looks again for runs that their host cut off, in milliseconds. */
+/** Minimum time between two searches of a full receiver for runs that their host cut off, in milliseconds. */
 const SWEEP_MS = 1_000
 const NO_ROUTE: Route = { handlers: [], isOrdered: false, model: undefined, action: undefined, schema: undefined }
 
-/** The events under way in this process: each runs once, and its duplicates wait for it. */
+/** The events that run in this process: each runs once, and its duplicates wait for it. */
 export class Runs {
   readonly #shared: Shared
   readonly #byKey = new Map<string, Run>()
@@ -28,26 +28,26 @@ export class Runs {
     this.#shared = shared
   }
 
-  /** Events under way, from the claim to the settling. */
+  /** Number of events that run, from the claim to the settling. */
   get size(): number {
     return this.#byKey.size
   }
 
-  /** Stops 7 to 10: the delivery joins the run of its event that is under way, or starts one. The handlers may change `event`. */
+  /** Stops 7 to 10: the delivery joins the run of its event, or starts one. Handlers may change `event`. */
   answer(key: string, event: ParsedEvent, route: Route, delivery: EventRequest): Outcome | Promise<Outcome> {
     const underWay = this.#find(key)
     if (underWay !== undefined) return underWay.wait(delivery)
     return this.#refuse(key, event) ?? this.#start(new Run(this.#shared, key, event, route, delivery))
   }
 
-  /** Stops 7 to 10 for a worker, which comes again later if a delivery would join another one, or wait. Its `concurrency` is its limit. */
+  /** Stops 7 to 10 for a worker, which retries later if a delivery would wait. `maxInFlight` does not apply: `concurrency` does. */
   work(key: string, event: ParsedEvent, route: Route, delivery: EventRequest): Promise<Tried> {
     return this.#try(new Run(this.#shared, key, event, route, delivery))
   }
 
   /**
-   * Stops 7 and 10 for a worker that runs no handler: it may make a dead letter of the event, which has to keep the marks that earlier
-   * tries have left in the store. The outcome is the one that is given, unless the event is done, busy or cannot be claimed.
+   * Stops 7 and 10 for a worker that runs no handler, to read the marks of earlier tries: the event may become a dead letter, which keeps
+   * them. Returns the given outcome, unless the event is done, busy or cannot be claimed.
    */
   recall(key: string, { id, type, accountKey }: TakenItem, outcome: Outcome, delivery: EventRequest): Promise<Tried> {
     const event = { id, type, accountKey, timestamp: '', data: {} }
@@ -72,14 +72,14 @@ export class Runs {
 
   #start(run: Run): Outcome | Promise<Outcome> {
     const running = runEvent(this.#shared, run)
-    // If store and handlers answer immediately, it is over: it needs no place in the map, and nobody has to wait for it.
+    // Synchronous stores and handlers are done by now: the run needs no place in the map.
     if (run.outcome !== undefined) return run.outcome
     this.#add(run)
     run.ended = this.#finish(run, running)
     return run.wait(run.first)
   }
 
-  /** Returns whether a handler of this event is being begun, or one that runs passed on the event that it was given. */
+  /** Returns true if a handler of this event is being begun, or if `event` is a copy that one of its handlers got. */
   isWithin(key: string, event: object): boolean {
     if (this.#isBeginning(key)) return true
     return this.#byKey.get(key)?.hasGiven(event) === true
@@ -94,7 +94,7 @@ export class Runs {
     this.#remove(run)
     if (run.goesOn !== undefined) run.handOverAll()
     run.answerAll(outcome)
-    // Spreading loses which fields belong together.
+    // Spreading widens the union.
     if (run.wasLate) this.#shared.reporter.outcome({ ...outcome, late: true } as Outcome, run.first)
   }
 
@@ -105,7 +105,7 @@ export class Runs {
     this.#sizeByAccount.set(run.accountKey, this.#sizeOf(run.accountKey) + 1)
   }
 
-  /** A run that counted as cut off has lost its place before it ends, perhaps to another one of its key. */
+  /** Does nothing for a run that was cut off, whose place another run of its key may have. */
   #remove(run: Run): void {
     if (!run.hasPlace) return
     run.hasPlace = false
@@ -139,12 +139,12 @@ export class Runs {
   #hasPlaceFor(accountKey: string): boolean {
     const { maxInFlight } = this.#shared.settings
     const free = maxInFlight - this.#byKey.size
-    // However few places there are, one is left to others.
+    // Leaves at least one place to other accounts.
     const most = Math.min(SHARE_OF_FREE * free, Math.max(maxInFlight - 1, 1))
     return this.#sizeOf(accountKey) < most
   }
 
-  /** Forgets a run whose claim has ended as well. If it ever goes on, the token of the claim fences it off. */
+  /** Removes a run whose claim has expired as well. If it continues, the token of its claim fences it off. */
   #drop(run: Run): void {
     this.#remove(run)
     const message = `The handlers of ${quote(run.type)} were suspended until their claim had ended. If the host suspends the process after its answer, give the adapter a waitUntil, or do less in the handlers.`

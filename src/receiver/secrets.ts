@@ -13,10 +13,10 @@ const MAX_CACHED_KEYS = 1_000
 
 const NO_SECRET = new Rejection('unknown_source', 'The secrets function returned no secret for this source or account.')
 
-/** The keys of a delivery, or why there are none. */
+/** The keys of a delivery, or the reason that there are none. */
 export type Keys = readonly VerificationKey[] | Rejection | PosternError
 
-/** Stop 3: the keys that may have signed a delivery. */
+/** Stop 3: finds the keys that may have signed a delivery. */
 export class SecretSource {
   readonly #shared: Shared
   readonly #secrets: readonly VerificationKey[] | SecretsFunction

@@ -11,24 +11,24 @@ import type { Reporter } from './reporter.ts'
 const NO_HANDLERS =
   'A signed event came in, but no handler is registered. Handlers are often registered in a module that nothing imports: import it before the receiver is mounted. Until then deliveries are answered 500, so that the service sends them again.'
 
-/** The parts that all deliveries and runs of one receiver share. */
+/** State that all deliveries and runs of one receiver share. */
 export class Shared {
   readonly settings: ReceiverSettings
   readonly reporter: Reporter
   readonly activity = new Activity()
-  /** Makes the keys by which events are deduplicated. */
+  /** Returns the deduplication key of an event. */
   readonly toKey: (accountKey: string, id: string) => string
   /** Undefined if the store has no transactions. */
   readonly transact: Transact | undefined
-  /** The waits that most deliveries have. Timers of one queue are of about the same length, which makes them cheap. */
+  /** Timers of one queue have about the same length, which makes them cheap. */
   readonly bodyTimers: TimerQueue
   readonly answerTimers: TimerQueue
   readonly storeTimers: TimerQueue
   readonly renewalTimers: TimerQueue
   readonly handlerTimers: TimerQueue
-  /** The runs whose handlers are being begun, the innermost last: what is called meanwhile is called by them. */
+  /** Runs whose handlers are being called synchronously, the innermost last. */
   readonly beginning: { readonly key: string }[] = []
-  /** Events whose marks the store has not taken yet, at the end of an attempt. */
+  /** Number of ended attempts whose marks the store has not stored yet. */
   untakenMarks = 0
   isClosing = false
 

@@ -3,28 +3,28 @@ import { PosternError } from '../protocol/errors.ts'
 import { isThenable } from '../protocol/promises.ts'
 import type { Shared } from './shared.ts'
 
-/** A call of the store is given up after this many milliseconds. */
+/** Time limit of a store call, in milliseconds. */
 export const STORE_LIMIT_MS = 3_000
-/** The time for which a result is offered to a store that does not take it. */
+/** Time for which a failed call is retried, in milliseconds. */
 const KEEP_CALLING_MS = 60_000
 const FIRST_DELAY_MS = 100
-/** Within a second after an outage: a claim that has not ended by then is released with its marks. */
+/** Short, so that a claim is released with its marks within a second after an outage. */
 const LONGEST_DELAY_MS = 1_000
 
-/** The result of a call that the store did not answer, or answered by a throw or by something else than it is to return. */
+/** Result of a store call that threw, timed out, or returned an invalid value. */
 export class StoreFailure {
-  /** Beside `state` of a claim. */
+  /** Distinguishes it from a claim. */
   readonly state = 'failed'
   readonly cause: unknown
   readonly #method: 'positions' | 'advance' | undefined
 
-  /** @param method if another one failed than that of which the caller tells */
+  /** @param method the method that failed, if it is not the one that the caller reports */
   constructor(cause: unknown, method?: 'positions' | 'advance') {
     this.cause = cause
     this.#method = method
   }
 
-  /** Returns the error for the owner. `consequence` says what happens because of the failure. */
+  /** @param consequence what happens because of the failure */
   toError(method: 'claim' | 'renew' | 'complete' | 'release', consequence: string): PosternError {
     const message = `store.${this.#method ?? method}() failed or did not answer in time; ${consequence}.`
     return new PosternError('store_unavailable', message, { cause: this.cause })
@@ -32,10 +32,10 @@ export class StoreFailure {
 }
 
 /**
- * Calls the store, and waits `limitMs` at most if it answers by a promise. Never throws or rejects.
+ * Calls the store, and waits at most `limitMs` for a promise. Never throws or rejects.
  *
- * @param check returns the answer if it is one: custom stores may be plain JavaScript
- * @param onLate takes an answer that came after the limit: the engine may have carried the call out
+ * @param check validates the answer: custom stores may be plain JavaScript
+ * @param onLate gets an answer that came after the limit: the call may have taken effect
  */
 export function callStore<T>(
   shared: Shared,
@@ -53,7 +53,7 @@ export function callStore<T>(
   }
 }
 
-/** Repeats a call that the store did not answer, until it does or 60 s are over. */
+/** Repeats a failed call until the store answers, or for 60 s. */
 export async function keepCallingStore(shared: Shared, call: () => unknown): Promise<boolean | StoreFailure> {
   const { clock } = shared.settings
   const giveUpAt = clock.monotonic() + KEEP_CALLING_MS
@@ -64,7 +64,7 @@ export async function keepCallingStore(shared: Shared, call: () => unknown): Pro
   }
 }
 
-/** Checks what `renew`, `complete` and `release` return. */
+/** Validates the result of `renew`, `complete` and `release`. */
 export function toBoolean(answer: unknown): boolean | StoreFailure {
   return typeof answer === 'boolean' ? answer : new StoreFailure(new TypeError('it returned neither true nor false'))
 }

@@ -148,7 +148,7 @@ export const FAULTS_OF_CLAIMS: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}lease.ts`,
-        find: '    activity.begin() // no run waits for the release of a claim that came too late\n',
+        find: '    activity.begin() // no run awaits the release of a claim that came too late\n',
         replace: '',
       },
       {

@@ -71,7 +71,7 @@ export const FAULTS_OF_THE_WORK: readonly PlantedFault[] = [
     edits: [
       {
         file: `${RECEIVER}attempt.ts`,
-        find: '    if (this.#isOver) return // given up, and judged without it\n',
+        find: '    if (this.#isOver) return // given up\n',
         replace: '',
       },
       {
