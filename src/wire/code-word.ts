@@ -1,4 +1,4 @@
-/** The code word in an answer, as receivers of this package write it. */
+/** Returns the code word in an answer of a receiver of this package; null if it has none. */
 export function readCode(body: string): string | null {
   return /^\s*\{\s*"code"\s*:\s*"(\w{1,40})"/.exec(body)?.[1] ?? null
 }

@@ -1,10 +1,10 @@
-/** The reason why there is no answer, as a word and in words. */
+/** Reason for a missing answer, as a word and as a sentence. */
 export interface ConnectionFailure {
   readonly kind: 'refused' | 'reset' | 'dns' | 'tls'
   readonly text: string
 }
 
-/** A connection that ended, or was ended, before TLS was agreed on. It has the message and the code of its cause. */
+/** Error of a connection that ended during the TLS handshake, with the message and the code of its cause. */
 export class HandshakeFailure extends Error {
   readonly code: string | undefined
 
@@ -14,19 +14,18 @@ export class HandshakeFailure extends Error {
   }
 }
 
-/** The words for a connection that nothing listens to. */
+/** Text for a port that nothing listens on. */
 export const GONE = 'the connection was refused'
 
 const UNREACHABLE = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EHOSTDOWN']
 
-/** Returns which of the usual failures an error of a connection is. */
+/** Classifies an error of a connection. */
 export function toConnectionFailure(error: NodeJS.ErrnoException): ConnectionFailure {
   if (error instanceof AggregateError && error.errors.length > 0) return toConnectionFailure(error.errors[0])
   if (error instanceof HandshakeFailure) return { kind: 'tls', text: isCut(error) ? CUT_IN_HANDSHAKE : toText(error) }
   return { kind: toKind(error), text: toText(error) }
 }
 
-/** The words for a connection that ended before TLS was agreed on. */
 export const CUT_IN_HANDSHAKE = 'the connection ended before TLS was agreed on'
 
 function toKind({ code = '', syscall }: NodeJS.ErrnoException): ConnectionFailure['kind'] {

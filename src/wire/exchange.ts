@@ -2,53 +2,52 @@ import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, r
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { HandshakeFailure } from './connection-failure.ts'
 
-/** One HTTP request, as it stands on the wire. */
+/** HTTP request as it is written to the socket. */
 export interface WireRequest {
   /** Default `POST`. */
   readonly method?: 'POST' | 'GET'
-  /** In the order in which they are sent. A name that stands here twice makes two lines. */
+  /** In the order in which they are sent. A repeated name is sent as two lines. */
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Sent as a whole, or part by part as they come. */
+  /** Sent as a whole, or in parts as the iterable yields them. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>
 }
 
-/** The answer to a request. */
 export interface WireAnswer {
   readonly status: number
-  /** The words behind the status. */
+  /** Reason phrase of the status line. */
   readonly reason: string
   readonly headers: Readonly<Record<string, string>>
-  /** As far as it came, and was read. */
+  /** The part that arrived and was read. */
   readonly body: Buffer
 }
 
-/** A part of an exchange: there is a connection, with TLS if the URL has it; the status has come. */
+/** Phase of an exchange: `connected` includes TLS if the URL uses it; `answered` means that the status has arrived. */
 export type ExchangePhase = 'connected' | 'answered'
 
 export interface ExchangeOptions extends Pick<RequestOptions, 'agent' | 'createConnection' | 'defaultPort' | 'lookup'> {
-  /** Cuts the connection. */
+  /** Aborting it cuts the connection. */
   readonly signal: AbortSignal
-  /** The answer is cut off after this much of its body. Default: none is. */
+  /** Maximum number of bytes to read of the answer's body; the connection is then cut. Default: no limit. */
   readonly maxBodyBytes?: number
-  /** Called when a part has been reached. */
+  /** Called when a phase is reached. */
   readonly onPhase?: (phase: ExchangePhase) => void
 }
 
-/** A connection that one request after the other can use, for the option `agent`. `destroy` ends it. */
+/** Connection that is reused by sequential requests, for the option `agent`. Close it by `destroy`. */
 export type KeptConnection = Agent
 
-/** Keeps a connection to the host of a URL open after its first request, if the host does. */
+/** Creates a connection to the host of a URL that stays open between requests, if the host keeps it open. */
 export function keepConnection({ protocol }: URL): KeptConnection {
   const options = { keepAlive: true, maxSockets: 1 }
   return protocol === 'https:' ? new HttpsAgent(options) : new Agent(options)
 }
 
 /**
- * Makes one request over HTTP/1.1 and follows no redirect. Not by fetch, which can send neither two headers of one name nor a
- * body in parts of a given size.
+ * Sends one request over HTTP/1.1, and follows no redirect. Does not use fetch, which can neither repeat a header nor send a body in
+ * parts of a given size.
  *
- * @returns the answer once its body has ended or was cut off, on whichever side
- * @throws the error of the connection, or the reason of the signal, if no status came
+ * @returns the answer, once its body has ended or was cut off by either side
+ * @throws the error of the connection, or the reason of the signal, if no status arrived
  */
 export function exchange(
   url: URL,
@@ -71,16 +70,16 @@ export function exchange(
     const cut = () => finish(signal.reason)
     signal.addEventListener('abort', cut, { once: true })
     request.on('socket', (socket) => {
-      if (!socket.connecting) return onPhase('connected') // it was used before, or was given
+      if (!socket.connecting) return onPhase('connected') // a kept connection, or one that the caller created
       if (url.protocol === 'https:') socket.once('connect', () => (isShaking = true))
       socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
         isShaking = false
         onPhase('connected')
       })
     })
-    // An answer may come before the body has left, and the connection may end behind it.
+    // An answer may arrive before the body is sent, and the connection may end after it.
     request.on('error', (error) => finish(isShaking ? new HandshakeFailure(error) : error))
-    // Of a connection that ends behind a 101 nothing else is told.
+    // After a 101, `close` is the only event.
     request.on('close', () => {
       if (answer === undefined) finish(new Error('the connection ended without an answer'))
     })
@@ -112,7 +111,7 @@ async function write(request: ClientRequest, body: WireRequest['body']): Promise
   request.end()
 }
 
-/** Several values of one name are written as lines of their own. */
+/** Groups the headers by name. Node writes each value of a list as a separate line. */
 function toLists(headers: WireRequest['headers']): Record<string, string | string[]> {
   const lists: Record<string, string | string[]> = {}
   for (const [name, value] of headers) {

@@ -1,7 +1,7 @@
 import { showTarget } from './target.ts'
 
 /**
- * Advice on a delivery that was not acknowledged; undefined if it has no usual cause.
+ * Returns advice on a delivery that was not acknowledged; undefined if its result has no usual cause.
  *
  * @param result the status of the answer, or the kind of the failure: `refused`, `reset`, `dns`, `tls`, `timeout`
  */

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 
 export const BODY_FORMATS = ['compact', 'spaced', 'pretty', 'escaped', 'random'] as const
 
-/** A way to write JSON. The service's own is not documented, so a receiver has to take all of them. */
+/** Style of JSON. The service does not document its own, so a receiver must accept all of them. */
 export type BodyFormat = (typeof BODY_FORMATS)[number]
 
 /**
- * Writes a value as JSON.
+ * Serializes a value as JSON.
  *
- * @param seed for `random` only: one seed writes one value in the same way every time. Default: the value itself.
+ * @param seed for `random` only: the same seed and value produce the same text. Default: the value itself.
  */
 export function formatJson(value: unknown, format: BodyFormat, seed?: string | number): string {
   const compact = JSON.stringify(value)
@@ -26,23 +26,23 @@ export function formatJson(value: unknown, format: BodyFormat, seed?: string | n
   }
 }
 
-/** A string is taken whole, so that only what stands between values is widened. */
+/** Matches whole strings, so that blanks are added only between values. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[:,{}[\]]/g
 
-/** Characters that may be escaped, as whole ones: one unit of a surrogate pair alone must not be. */
+/** Matches characters that may be escaped. The flag `u` keeps surrogate pairs together. */
 const ESCAPABLE = /[/\u{80}-\u{10ffff}]/gu
 
-/** Writes the same JSON with slashes as `\/`. */
+/** Escapes the slashes of JSON as `\/`. */
 export function escapeSlashes(json: string): string {
   return json.replaceAll('/', '\\/')
 }
 
-/** Writes the same JSON with all non-ASCII characters as `\u` and four digits. */
+/** Escapes the non-ASCII characters of JSON as `\u` and four digits. */
 export function escapeUnicode(json: string): string {
   return json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Blanks, line ends and escapes wherever JSON allows them. */
+/** Adds blanks, line breaks and escapes at random, as far as JSON allows. */
 function formatAtRandom(compact: string, random: () => number): string {
   const blanks = ['', '', '', ' ', '  ', '\n', '\t', '\r\n']
   const blank = () => blanks[Math.floor(random() * blanks.length)] ?? ''
@@ -51,11 +51,11 @@ function formatAtRandom(compact: string, random: () => number): string {
       ? `${blank()}${token}${blank()}`
       : token.replace(ESCAPABLE, (character) => (random() < 0.5 ? escapeUnicode(escapeSlashes(character)) : character)),
   )
-  // Never quite as JSON.stringify writes it, whatever was drawn: a receiver that signs that has to fail.
+  // The blank at the end makes the text differ from JSON.stringify in any case: a receiver that signs its output must fail.
   return `${blank()}${body} `
 }
 
-/** Numbers from 0 to 1, the same for the same seed: mulberry32. */
+/** Returns a generator of numbers from 0 to 1, the same for the same seed: mulberry32. */
 function createNumbers(seed: string): () => number {
   let state = createHash('sha256').update(seed).digest().readInt32LE(0)
   return () => {

@@ -1,6 +1,6 @@
 import type { OpenData, ServiceEventType } from '../protocol/events.ts'
 
-/** Plausible `data` of the events that the service does not describe, and the fields of a sample contact, under its model key. */
+/** Sample `data` of the events that the service does not describe, and the fields of a sample contact. */
 export const SAMPLES: Readonly<Record<'contact' | ServiceEventType, OpenData>> = {
   contact: { firstName: 'Zoë', lastName: 'Okafor', email: 'zoe@example.test', status: 'active' },
   'finance.payment.completed': { paymentId: 'pay_1', amount: 129.5, currency: 'EUR' },

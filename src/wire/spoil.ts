@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { type Secret, sign } from '../protocol/signature.ts'
 
-/** One thing that is wrong with a signature header. */
+/** Fault of a signature header. */
 export type SignatureFault = 'other-secret' | 'two-headers' | 'no-prefix' | 'sha1' | 'short' | 'long' | 'non-hex'
 
 const OTHER_SECRET = 'a secret that the receiver does not have'
 
-/** Values of the signature header of a body, with that fault. */
+/** Returns the values of a body's signature header with that fault. */
 export function spoilSignature(fault: SignatureFault, body: Uint8Array, secret: Secret): readonly string[] {
   const right = sign(body, secret)
   switch (fault) {
@@ -27,7 +27,7 @@ export function spoilSignature(fault: SignatureFault, body: Uint8Array, secret: 
   }
 }
 
-/** The body with the lowest bit of its middle byte flipped: text stays text, with another character in it. */
+/** Flips the lowest bit of the middle byte: text stays text, with one other character. */
 export function flipBit(body: Uint8Array): Uint8Array<ArrayBuffer> {
   const flipped = new Uint8Array(body)
   const middle = flipped.length >> 1
