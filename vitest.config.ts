@@ -6,7 +6,7 @@ import { progress } from './scripts/progress.ts'
 
 /**
  * The tests that need more than this repository's source in one process: an engine, a browser, a shell, another language, the built or packed
- * package, child processes; and the simulation and the walked guides, which take minutes. `npm test` leaves them to `npm run test:all`.
+ * package, child processes; and the simulation and the walked guides, which take long. `npm test` leaves them to `npm run test:all`.
  */
 const WITH_PROGRAMS = [
   'adapters/http/{closing,early-answers,fragments,process,types}',
@@ -14,6 +14,7 @@ const WITH_PROGRAMS = [
   'adapters/stores/order',
   'adapters/stores/{postgres,redis}/**/*',
   'adapters/stores/sqlite/{inbox-deaths,inbox-outage,processes}',
+  'api-pages',
   'chaos/**/*',
   'check/{reference,repro}',
   'cli/{completion-shells,examples,inbox-bullmq,inbox-program,program,replay-program}',

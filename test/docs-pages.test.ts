@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { drawApiPages } from '../scripts/api-pages.ts'
 import { listAnchors, listLinks } from './support/markdown.ts'
 import { listDocuments, listFiles, ROOT, readText } from './support/repository.ts'
 
@@ -45,20 +44,6 @@ describe('links between the documents', () => {
   it.each(listDocuments())('lead somewhere: %s', (document) => {
     const links = listLinks(readText(document)).filter((link) => !/^https?:/.test(link))
     expect(links.filter((link) => isDead(document, link))).toEqual([])
-  })
-})
-
-describe('docs/reference/api', () => {
-  const pages = drawApiPages()
-
-  it('has a page for each subpath, and no other', () => {
-    expect(listFiles('docs/reference/api', '.md')).toEqual(
-      [...pages.keys()].map((file) => `docs/reference/api/${file}`).sort(),
-    )
-  })
-
-  it.each([...pages])('is written from the source as it is now: %s', (file, text) => {
-    expect(readText(`docs/reference/api/${file}`), 'run npx tsx scripts/api-pages.ts').toBe(text)
   })
 })
 

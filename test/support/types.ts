@@ -8,27 +8,6 @@ export function compilerOptions(): ts.CompilerOptions {
   return ts.parseJsonConfigFileContent(config, ts.sys, ROOT).options
 }
 
-/** Returns the exports of a module, one line each: `sign (value)`, `Store (type)`, `PosternError (class)`. */
-export function listExports(path: string): readonly string[] {
-  const program = ts.createProgram([ROOT + path], compilerOptions())
-  const checker = program.getTypeChecker()
-  const file = program.getSourceFile(ROOT + path)
-  const module = file && checker.getSymbolAtLocation(file)
-  if (module === undefined) throw new Error(`${path} is not a module`)
-  return checker
-    .getExportsOfModule(module)
-    .map((symbol) => `${symbol.name} (${kindOf(symbol, checker)})`)
-    .sort()
-}
-
-function kindOf(symbol: ts.Symbol, checker: ts.TypeChecker): 'class' | 'type' | 'value' {
-  const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0
-  const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol
-  if (symbol.declarations?.some((declaration) => ts.isTypeOnlyExportDeclaration(declaration))) return 'type'
-  if ((target.flags & ts.SymbolFlags.Class) !== 0) return 'class'
-  return (target.flags & ts.SymbolFlags.Value) !== 0 ? 'value' : 'type'
-}
-
 /**
  * Checks source texts as separate modules, strictly and against the source of the package. They are never written to disk.
  *
