@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { hasVersion, moveEntries } from '../scripts/release/changelog.ts'
 import { compareContents, formatContents } from '../scripts/release/contents.ts'
 import { release as obey } from '../scripts/release/release.ts'
 import { run as runCommand } from '../scripts/release/run.ts'
@@ -141,9 +140,7 @@ async function useRegistry(versions: readonly string[] | 'away'): Promise<void> 
 describe('npm run release', { timeout: SLOW }, () => {
   it.each<[string, (root: string) => Promise<unknown>, string]>([
     ['a branch other than main', (root) => runCommand(root, 'git', 'switch', '-qc', 'other'), 'the branch is other'],
-    ['no branch', (root) => runCommand(root, 'git', 'checkout', '-q', '--detach'), 'the branch is none'],
     ['a changed file', (root) => appendFile(join(root, 'README.md'), 'more'), 'not committed:\n M README.md'],
-    ['a new file', (root) => writeFile(join(root, 'secrets.txt'), 'x'), 'not committed:\n?? secrets.txt'],
     ['a tag that is there', (root) => runCommand(root, 'git', 'tag', 'v0.1.1'), 'the tag v0.1.1 is there already'],
     [
       'changes without an entry',
@@ -157,36 +154,13 @@ describe('npm run release', { timeout: SLOW }, () => {
       },
       'no entries under "Unreleased"',
     ],
-    [
-      'no repository in package.json',
-      async (root) => {
-        await edit(root, 'package.json', (text) => text.replace('"repository"', '"repo"'))
-        await commit(root)
-      },
-      'package.json names no repository',
-    ],
   ])('refuses %s', async (_what, spoil, why) => {
     const { root } = await newRepository()
     await spoil(root)
     await expectRefusal(root, ['patch', '--offline'], why)
   })
 
-  it('names all reasons together', async () => {
-    const { root } = await newRepository()
-    await runCommand(root, 'git', 'switch', '-qc', 'other')
-    await runCommand(root, 'git', 'tag', 'v0.1.1')
-    await expectRefusal(root, ['patch', '--offline'], /the branch is other[\s\S]*the tag v0\.1\.1 is there/)
-  })
-
-  it.each([
-    [[]],
-    [['patch', 'minor']],
-    [['patch', '--publish']],
-    [['0.0.9']],
-    [['1.0']],
-    [['v1.0.0']],
-    [['1.0.0-beta.1']],
-  ])('refuses the arguments %j', async (args) => {
+  it.each([[[]], [['patch', 'minor']], [['1.0']]])('refuses the arguments %j', async (args) => {
     const { root } = await newRepository()
     await expectRefusal(root, args, /usage:|Unknown option|is no version/)
   })
@@ -232,23 +206,6 @@ describe('npm run release', { timeout: SLOW }, () => {
     )
   })
 
-  it('leaves nothing behind when the installed package does not work', async () => {
-    const { root } = await newRepository()
-    await edit(root, 'package.json', (text) => text.replace(' dist"', " dist && echo 'oops()' >> dist/web.js\""))
-    await commit(root)
-    await expectRefusal(root, ['patch', '--offline'], /try-package\.mjs[\s\S]*oops is not defined/)
-  })
-
-  it('tries everything in a dry run, and changes nothing', async () => {
-    const { root } = await newRepository()
-    const before = await stateOf(root)
-    const said = await start(root, 'main.ts', 'minor', '--dry-run', '--offline')
-    expect(said).toMatch(/packed \d+ files, \d+ kB/)
-    expect(said).toMatch(/^Node [\d.]+: \d+ of \d+ subpaths load without peers, 200 and 401, postern 0\.2\.0$/m)
-    expect(said).toMatch(/dry run: nothing was committed or tagged$/)
-    expect(await stateOf(root)).toEqual(before)
-  })
-
   it('makes one commit and one tag, which can be pushed and packed by the workflow', async () => {
     const { root, origin } = await newRepository()
     await mkdir(join(root, 'dist'))
@@ -279,34 +236,11 @@ describe('nextVersion', () => {
   it.each([
     ['0.1.9', 'patch', '0.1.10'],
     ['0.1.9', 'minor', '0.2.0'],
-    ['0.9.9', 'major', '1.0.0'],
-    ['0.1.0', '0.1.0', '0.1.0'],
-    ['0.9.0', '0.10.0', '0.10.0'],
     ['0.10.0', '0.9.0', undefined],
-    ['1.0.0', '0.99.99', undefined],
-    ['1.0.0', '01.0.1', undefined],
     ['1.0.0', '1.0.1 ', undefined],
     ['1.0.0-rc.1', 'patch', undefined],
   ])('of %s by %s is %s', (current, wanted, version) => {
     expect(nextVersion(current, wanted)).toBe(version)
-  })
-})
-
-describe('the changes', () => {
-  it('move to their version, under an empty "Unreleased"', () => {
-    const moved = moveEntries(
-      '# Changes\n\n## Unreleased\n\n- B\n\n## 1.0.0 - 2026-01-01\n\n- A\n',
-      '1.1.0',
-      '2026-02-02',
-    )
-    expect(moved).toBe('# Changes\n\n## Unreleased\n\n## 1.1.0 - 2026-02-02\n\n- B\n\n## 1.0.0 - 2026-01-01\n\n- A\n')
-    expect(['1.1.0', '1.0.0', '1.1', '1x1.0', '2.0.0'].map((version) => hasVersion(moved, version))).toEqual([
-      true,
-      true,
-      false,
-      false,
-      false,
-    ])
   })
 })
 
@@ -320,26 +254,12 @@ describe('the list of contents', () => {
   ]
   const list = formatContents(files)
 
-  it('sums up parts that differ by their hash', () => {
-    expect(list).toBe('    100 README.md\n  60000 dist/chunk-*.js\n  10000 dist/index.js\n    100 dist/store-*.d.ts\n')
-  })
-
   it.each<[string, readonly { path: string; size: number }[], readonly string[]]>([
     ['the same files', files, []],
     ['other hashes', files.map(({ path, size }) => ({ path: path.replace('AB12', 'XY99'), size })), []],
     ['a fifth more', files.map(({ path, size }) => ({ path, size: size * 1.2 })), []],
-    [
-      'more than that',
-      [...files.slice(1), { path: 'dist/index.js', size: 12_500 }],
-      ['dist/index.js has 12500 bytes, 10000 in the list'],
-    ],
     ['a new file', [...files, { path: '.env', size: 1 }], ['.env is new (1 bytes)']],
     ['a missing file', files.slice(0, -1), ['README.md is missing']],
-    [
-      'nothing',
-      [],
-      ['README.md', 'dist/chunk-*.js', 'dist/index.js', 'dist/store-*.d.ts'].map((path) => `${path} is missing`),
-    ],
   ])('compared with %s', (_what, found, differences) => {
     expect(compareContents(list, found)).toEqual(differences)
   })

@@ -17,7 +17,7 @@ export const BASE_URL = 'POSTERN_BASE_URL'
 export const EMULATOR_URL = `http://127.0.0.1:${DEFAULT_PORT}`
 
 /** Delivery with its attempts so far. */
-export type WatchedDelivery = z.output<typeof watchedDelivery>
+type WatchedDelivery = z.output<typeof watchedDelivery>
 
 /** Fields of the state of an emulator. */
 export interface EmulatorState extends Pick<z.output<typeof state>, 'faults' | 'webhooks'> {
