@@ -45,9 +45,9 @@ const rotation = await rotateWebhook(client, {
   onProgress: ({ pending }) =>
     console.log(`${secrets.size} webhooks deliver, ${pending} deliveries only by the old one`),
 })
-secrets.delete(old.id)
 clearInterval(load)
 await crm.deliveries.whenIdle()
+secrets.delete(old.id) // last: until now, late duplicates of the old webhook still came
 
 const distinct = new Set(handled)
 console.log(`rotation ${rotation.state}; one event id in both webhooks: ${rotation.sharesEventIds}`)
