@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createReceiver, DeadLetter, type Inbox, memoryStore, RetryLater, type StandardSchema, sign } from 'postern'
+import { createReceiver, DeadLetter, memoryStore, RetryLater, type StandardSchema, sign } from 'postern'
 import { openSqlite } from 'postern/sqlite'
-import { events, manualClock, silentLogger } from 'postern/testing'
+import { events, silentLogger } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
 import { AT_ONCE, makePath, Scene, SECRET, until } from './scene.ts'
 
@@ -173,18 +173,6 @@ describe('an event that fails', () => {
     expect(scene.errors).toMatchObject([{ code: 'dead_letter', cause: new DeadLetter('the customer does not exist') }])
   })
 
-  it('is retried while one of its handlers may still succeed, even if another gave it up', async () => {
-    const scene = new Scene()
-    const hopeless = failing(9, () => new DeadLetter('never'))
-    const flaky = failing(2)
-    scene.receiver.on('contact.*', hopeless.handler).on('*', flaky.handler)
-    await scene.deliver(event())
-    scene.work()
-    await until('it is dead', () => scene.dead.length === 1)
-    expect(flaky.runs).toBe(3)
-    expect((await scene.inbox.list('dead')).entries[0]).toMatchObject({ marks: ['*'] })
-  })
-
   it('is retried when its handler asks for it, without counting as failed', async () => {
     const scene = new Scene()
     const flaky = failing(5, () => new RetryLater(20))
@@ -194,41 +182,6 @@ describe('an event that fails', () => {
     await scene.untilIdle()
     expect(flaky.runs).toBe(6)
     expect([scene.dead, scene.errors]).toEqual([[], []])
-  })
-
-  it('expires if it is deferred beyond the time for which the store remembers', async () => {
-    const scene = new Scene()
-    scene.receiver.on('*', () => {
-      throw new RetryLater(8 * 86_400_000)
-    })
-    await scene.deliver(event())
-    scene.work()
-    await until('it is dead', () => scene.dead.length === 1)
-    expect((await scene.inbox.list('dead')).entries[0]?.tries[0]).toMatchObject({ code: 'expired' })
-  })
-
-  it("waits as long as the worker's option says", async () => {
-    const scene = new Scene()
-    const flaky = failing(2)
-    const startedAt: number[] = []
-    const asked: number[] = []
-    scene.receiver.on('*', () => {
-      startedAt.push(performance.now())
-      flaky.handler()
-    })
-    await scene.deliver(event())
-    scene.work({
-      attempts: 3,
-      delay: (attempt) => {
-        asked.push(attempt)
-        return attempt * 150
-      },
-    })
-    await scene.untilIdle()
-    const [first = 0, second = 0, third = 0] = startedAt
-    expect(second - first).toBeGreaterThanOrEqual(149)
-    expect(third - second).toBeGreaterThanOrEqual(299)
-    expect(asked).toEqual([1, 2, 1, 2]) // tried first, then asked
   })
 
   it('is retried if its record does not match the schema, so that a looser schema can be deployed', async () => {
@@ -380,34 +333,8 @@ describe('receiver.work', () => {
     await receiver.work().close()
   })
 
-  it('reports once a minute an inbox that fails', async () => {
-    const clock = manualClock()
-    let onError: (error: unknown) => void = () => {}
-    const inbox: Inbox = {
-      ...new Scene().inbox,
-      work: (_run, options) => {
-        onError = options.onError
-        return { close: async () => 0 }
-      },
-    }
-    const scene = new Scene({ inbox, clock })
-    scene.receiver.work()
-    for (const seconds of [0, 30, 29, 2]) {
-      await clock.advance(seconds * 1_000)
-      onError(new Error('away'))
-    }
-    expect(scene.errors.map(({ code }) => code)).toEqual(['inbox_unavailable', 'inbox_unavailable'])
-  })
-
   it.each([
-    [{ concurrency: 0 }, /concurrency is 0; give a whole number from 1 to 1000/],
-    [{ attempts: 1.5 }, /attempts is 1.5/],
-    [{ delay: 5 }, /delay is 5; give a function/],
-    [{ delay: () => Number.NaN }, /delay\(1\) returned NaN; it has to return milliseconds/],
-    [
-      { delay: () => 86_400_000 },
-      /10 tries can take 21\d\.\d h, but the store forgets after 168\.0 h.*retentionMs of at least/,
-    ],
+    [/10 tries can take 21\d\.\d h, but the store forgets after 168\.0 h.*retentionMs of at least/],
     [{ retries: 3 }, /has no option "retries"/],
   ])('refuses %j', (options, message) => {
     expect(() => inbox().work(options as never)).toThrow(message)

@@ -46,13 +46,11 @@ describe('the gauges', () => {
     expect(await read('postern.inbox.query_failures')).toEqual([3])
   })
 
-  it('do not wait for an inbox that hangs, nor query it a second time meanwhile', { timeout: 20_000 }, async () => {
+  it('do not wait for an inbox that hangs, nor query it a second time meanwhile', async () => {
     const gate = new Gate<object>()
     let queries = 0
     const { clock, read } = observe(() => [queries++, gate.promise][1])
-    const startedAt = performance.now()
     expect(await read('postern.in_flight')).toEqual([3])
-    expect(performance.now() - startedAt).toBeLessThan(6_000)
     await clock.advance(60_000)
     const reading = read('postern.inbox.dead')
     gate.open({ waiting: 0, running: 0, dead: 7, oldestDueAt: undefined })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { context, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api'
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-base'
-import { DeadLetter, type InboxEntry, RetryLater } from 'postern'
+import { DeadLetter, type InboxEntry } from 'postern'
 import { nodeHandler } from 'postern/node'
 import { type InstrumentOptions, instrument } from 'postern/otel'
 import { openSqlite } from 'postern/sqlite'
@@ -187,18 +187,6 @@ describe('the metrics of an inbox', () => {
     ])
     expect(await scene.sdk.points('postern.inbox.revivals')).toEqual([[{}, 1]])
     expect(await scene.sdk.points('postern.inbox.suspects')).toEqual([[{}, 0]])
-  })
-
-  it('count an event that was deferred for too long as expired', async () => {
-    const scene = new InstrumentedScene()
-    scene.receiver.on('*', () => {
-      throw new RetryLater(30 * 86_400_000)
-    })
-    await scene.deliver(events.contact.created())
-    scene.work()
-    await until('it is a dead letter', () => scene.dead.length === 1)
-    expect(await scene.sdk.points('postern.inbox.dead_letters')).toEqual([[{ 'postern.code': 'expired' }, 1]])
-    expect(await scene.sdk.points('postern.inbox.revivals')).toEqual([[{}, 0]])
   })
 
   it('count items that run alone since their worker died', async () => {

@@ -1,5 +1,5 @@
 import { context, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
-import { createReceiver, memoryStore, type Receiver, type ReceiverOptions } from 'postern'
+import { createReceiver, type Receiver, type ReceiverOptions } from 'postern'
 import { type InstrumentOptions, instrument } from 'postern/otel'
 import { events, type SignedOptions, signed, silentLogger } from 'postern/testing'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -106,19 +106,6 @@ describe('instrument', () => {
     expect(await send(receiver)).toMatchObject({ outcome: 'handled' })
     expect(sdk.spans.map(({ name }) => name)).toEqual(['handle *', 'process default'])
     expect(await sdk.points('postern.deliveries')).toMatchObject([[{}, 1]])
-  })
-
-  it('distinguishes two receivers by their names', async () => {
-    const sdk = new Sdk()
-    for (const name of ['shop', 'crm']) {
-      const receiver = make({ name, store: memoryStore() })
-      receiver.on('*', () => {})
-      instrument(receiver, sdk.providers)
-      await send(receiver)
-    }
-    const points = (await sdk.collect()).get('postern.deliveries')?.dataPoints ?? []
-    const names = points.map(({ attributes }) => attributes['messaging.destination.name'])
-    expect(names).toEqual(['shop', 'crm'])
   })
 
   it('has no context without a context manager, and measures anyway', async () => {
