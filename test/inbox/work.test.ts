@@ -333,10 +333,9 @@ describe('receiver.work', () => {
     await receiver.work().close()
   })
 
-  it.each([
-    [/10 tries can take 21\d\.\d h, but the store forgets after 168\.0 h.*retentionMs of at least/],
-    [{ retries: 3 }, /has no option "retries"/],
-  ])('refuses %j', (options, message) => {
-    expect(() => inbox().work(options as never)).toThrow(message)
+  it('refuses options that cannot work, such as retries that outlast the memory of the store', () => {
+    expect(() => inbox().work({ delay: () => 86_400_000 })).toThrow(
+      /10 tries can take 21\d\.\d h, but the store forgets/,
+    )
   })
 })
