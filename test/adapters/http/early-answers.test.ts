@@ -3,7 +3,7 @@ import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { type Host, hosts } from './hosts.ts'
+import { distinctHosts, type Host } from './hosts.ts'
 import { expectUntouched, sample, startScene, toOutgoing } from './scene.ts'
 import { type Headers, head } from './wire.ts'
 
@@ -129,7 +129,7 @@ const shapes: readonly (readonly [string, number, boolean, string])[] = [
 ]
 
 /** Rule: a sender that is refused while it is still sending can read the whole answer. */
-describe.each(hosts)('$name', (host: Host) => {
+describe.each(distinctHosts)('$name', (host: Host) => {
   describe.each(Object.entries(clients))('sends %s its whole answer', (client, ask) => {
     it.skipIf(client.startsWith('Python') && !hasPython).each(shapes)(
       'to %s',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { type Host, hosts } from './hosts.ts'
+import { distinctHosts, type Host } from './hosts.ts'
 import {
   deliver,
   expectAnswer,
@@ -16,7 +16,7 @@ import { chunked, exchange, head, Wire } from './wire.ts'
 const LIMIT = 1_048_576
 
 /** Bodies that arrive in pieces, late, too long, too short, or not at all, on every host. */
-describe.each(hosts)('$name', (host: Host) => {
+describe.each(distinctHosts)('$name', (host: Host) => {
   describe('a body in pieces', () => {
     it('arrives byte by byte', async () => {
       const scene = await startScene(host)
@@ -212,7 +212,7 @@ describe('on every host', () => {
     ['at all', 0],
     ['as a whole', 40],
   ])('a body that does not arrive %s is cut at the deadline', (_, sent) =>
-    onEveryHost(hosts, async (host) => {
+    onEveryHost(distinctHosts, async (host) => {
       const scene = await startScene(host, { deadlineMs: 300 })
       const { bytes, headers } = sample()
       const wire = await Wire.open(scene.port)
@@ -224,7 +224,7 @@ describe('on every host', () => {
   )
 
   it('a body that trickles is cut at the deadline', () =>
-    onEveryHost(hosts, async (host) => {
+    onEveryHost(distinctHosts, async (host) => {
       const scene = await startScene(host, { deadlineMs: 300 })
       const { bytes, headers } = sample()
       const wire = await Wire.open(scene.port)
@@ -250,7 +250,7 @@ describe('on every host', () => {
   ])('the connection of a body that %s ends some two seconds after the answer', (_, odd, body, status) =>
     // Behind a Fetch handler the host is responsible for the connection.
     onEveryHost(
-      hosts.filter(({ isFetch }) => !isFetch),
+      distinctHosts.filter(({ isFetch }) => !isFetch),
       async (host) => {
         const scene = await startScene(host, { deadlineMs: 150 })
         const wire = await Wire.open(scene.port)

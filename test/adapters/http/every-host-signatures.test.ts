@@ -1,11 +1,11 @@
 import { sign } from 'postern'
 import { events } from 'postern/testing'
 import { describe, expect, it } from 'vitest'
-import { type Host, hosts } from './hosts.ts'
+import { distinctHosts, type Host } from './hosts.ts'
 import { deliver, expectAnswer, expectUntouched, SECRET, sample, sampleOf, startScene } from './scene.ts'
 import { exchange, head } from './wire.ts'
 
-describe.each(hosts)('$name', (host: Host) => {
+describe.each(distinctHosts)('$name', (host: Host) => {
   describe('signatures', () => {
     it('handles a signed delivery', async () => {
       const scene = await startScene(host)

@@ -32,12 +32,15 @@ export interface Host {
   readonly isFetch?: true
   /** The framework's part that refuses an invalid content type before the receiver runs. */
   readonly refusesOddTypes?: true
+  /** True if another host reads bodies and writes answers by the same code of the package. */
+  readonly isTwin?: true
   start(receiver: Receives): Promise<RunningHost>
 }
 
 export const hosts: readonly Host[] = [
   {
     name: 'Express 4',
+    isTwin: true,
     otherMethods: 404,
     start: (receiver) => listen(createServer(express4().post('/webhooks', expressHandler(receiver)))),
   },
@@ -80,17 +83,22 @@ export const hosts: readonly Host[] = [
   },
   {
     name: 'Next.js App Router',
+    isTwin: true,
     otherMethods: 405,
     isFetch: true,
     start: (receiver) => listen(createServer(toListener(nextHandler(receiver)))),
   },
   {
     name: 'Next.js Pages Router',
+    isTwin: true,
     otherMethods: 405,
     // Next.js with bodyParser off passes on node:http's request unchanged.
     start: (receiver) => listen(createServer(nextApiHandler(receiver))),
   },
 ]
+
+/** One host for each way to read a body and to write an answer. */
+export const distinctHosts: readonly Host[] = hosts.filter(({ isTwin }) => !isTwin)
 
 /** A minimal bridge from node:http to Fetch, like those of hosts of Fetch handlers on Node. */
 export function toListener(handle: (request: Request) => Promise<Response>): RequestListener {
